@@ -86,8 +86,8 @@ def _daemon(status: Json) -> Iterator[RenderableType]:
                 f"this machine's clock jumped by {span(abs(jump_ms) / 1000)}: sources without a clock of their own are not"
                 " pulled; if it is right now: systemctl reload navlin"
             )
-    if status["web"]:
-        yield Text(f"over HTTP: {status['web']}")
+    if status["web_addresses"]:
+        yield Text(f"over HTTP: {', '.join(status['web_addresses'])}")
     if space["short"]:
         yield Text(f"no space: {space['text']}", style="red")
 

@@ -21,7 +21,7 @@ from navlin.service.disk_space import Space, space
 from navlin.service.export_settings import ExportSettings
 from navlin.service.heartbeat import Heartbeat, read_heartbeat
 from navlin.service.loader import ConfiguredSources, Loaded
-from navlin.service.web_address import web_address
+from navlin.service.web_address import web_addresses
 
 PURGE: Final = "purge"
 """What the daily purge is called among what somebody should look at."""
@@ -91,8 +91,8 @@ class Overall:
     unparsed: tuple[Unparsed, ...]
     incomplete: tuple[IncompleteOperations, ...]
     space: Space
-    web: str
-    """Where the web process of this state directory answers; "" if none does."""
+    web: tuple[str, ...]
+    """Where this state directory's web processes answer, that of ``navlin serve`` first."""
     exports: tuple[ExportStatus, ...] = ()
     purge: UnfinishedPurge | None = None
     """The last daily purge, if it did not come to its end."""
@@ -121,7 +121,8 @@ class Overall:
                 "short": self.space.short,
                 "text": str(self.space),
             },
-            "web": self.web or None,
+            "web": next(iter(self.web), None),
+            "web_addresses": list(self.web),
             "failing": list(self.failing),
             "sources": [
                 {
@@ -160,7 +161,7 @@ def status(
         unparsed_counts(solr),
         incomplete_counts(solr),
         space(state_directory, least_free_bytes),
-        web_address(state_directory),
+        tuple(web_addresses(state_directory)),
         tuple(_export(solr, each, now_ms) for each in exports),
         unfinished_purge(solr),
     )
