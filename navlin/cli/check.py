@@ -35,7 +35,7 @@ def command(invocation: Invocation, *, start: bool, as_json: bool) -> None:
 
     findings = []
     out = console()
-    for finding in check(invocation.configuration(), invocation.environment):
+    for finding in check(invocation.configuration(), invocation.environment, invocation.left_out):
         findings.append(finding)
         if not as_json:
             mark = Text("ok    ", "green") if finding.fine else Text("WRONG ", "bold red")

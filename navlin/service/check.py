@@ -6,7 +6,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from ipaddress import ip_address
@@ -50,13 +50,19 @@ class Finding:
     """Whether nothing can start without it. A source that does not answer is tried again at its next interval."""
 
 
-def check(configuration: Configuration, environment: Mapping[str, str]) -> Iterator[Finding]:
+def check(
+    configuration: Configuration, environment: Mapping[str, str], left_out: Sequence[str] = ()
+) -> Iterator[Finding]:
     """Looks at everything, in the order of a start; what is wrong keeps nothing else from being looked at.
 
-    The configuration itself is fine, or there would be none. Nothing is written, and no Solr is started.
+    The configuration itself is fine, or there would be none. Nothing is written, and no Solr is started. ``left_out`` are
+    variables of the shell that navlin keeps from its processes.
     """
     sources = counted(len(configuration.sources), "source")
     yield Finding("configuration", True, f"{configuration.file}, {sources}")
+    if left_out:
+        text = f"not used, for navlin has its own Spark, and its options in [spark]: {', '.join(left_out)}"
+        yield Finding("environment", True, text)
     yield _java(environment)
     yield from _state_directory(configuration)
     if configuration.spark.on_yarn:
