@@ -58,6 +58,8 @@ def _parts(status: Json) -> Iterator[RenderableType]:
     if purge := status["purge"]:
         ago = span(max(0, now_ms - purge["at_ms"]) / 1000)
         yield Text(clean(f"the daily purge of {ago} ago did not end: {purge['reason']}"), style="red")
+    elif at_ms := status["last_purge_ms"]:
+        yield Text(f"last daily purge: {span(max(0, now_ms - at_ms) / 1000)} ago")
     for left in status["left"]:
         yield Text(
             f"{left['name']}: not configured any more; `navlin forget {left['name']}` flags what it left"

@@ -11,7 +11,7 @@ from navlin.index.exports import load_export
 from navlin.index.incomplete import IncompleteOperations, Unparsed, incomplete_counts, unparsed_counts
 from navlin.index.leases import held_lease
 from navlin.index.overview import SourceOverview, held_run, source_overview
-from navlin.index.purges import UnfinishedPurge, unfinished_purge
+from navlin.index.purges import DailyPurge, UnfinishedPurge, daily_purge, unfinished_purge
 from navlin.index.removals import newest_run
 from navlin.index.runs import RunRecord, Status, last_run
 from navlin.index.solr import Solr
@@ -96,6 +96,8 @@ class Overall:
     exports: tuple[ExportStatus, ...] = ()
     purge: UnfinishedPurge | None = None
     """The last daily purge, if it did not come to its end."""
+    last_purge: DailyPurge | None = None
+    """The last daily purge, whatever came of it."""
 
     @property
     def failing(self) -> tuple[str, ...]:
@@ -134,6 +136,7 @@ class Overall:
             ],
             "exports": [{**asdict(each), "failing": each.failing} for each in self.exports],
             "purge": asdict(self.purge) if self.purge else None,
+            "last_purge_ms": self.last_purge.at_ms if self.last_purge and self.last_purge.made else None,
             "left": [asdict(source) for source in self.left],
             "unlinked": [asdict(unlinked) for unlinked in self.unlinked],
             "unparsed": [asdict(unparsed) for unparsed in self.unparsed],
@@ -164,6 +167,7 @@ def status(
         tuple(web_addresses(state_directory)),
         tuple(_export(solr, each, now_ms) for each in exports),
         unfinished_purge(solr),
+        daily_purge(solr),
     )
 
 
