@@ -59,13 +59,17 @@ def path_of(endpoint: Any) -> str:
 
 def test_an_answer_does_not_wait_until_the_client_acknowledges_its_head(web: Web) -> None:
     """Over a connection that stays: the kernel acknowledges its first packets at once, and later ones after 40 ms."""
-    taken_s = []
     with requests.Session() as session:
-        for _ in range(60):
+
+        def took_s() -> float:
             began_s = time.perf_counter()
             assert session.get(f"{web.url}/healthz", timeout=PATIENCE_S).ok
-            taken_s.append(time.perf_counter() - began_s)
-    assert min(taken_s[-20:]) < 0.03
+            return time.perf_counter() - began_s
+
+        for _ in range(40):
+            took_s()
+        # One that waited would take 40 ms each time; on a busy machine most take longer anyway.
+        assert any(took_s() < 0.03 for _ in range(1_000))
 
 
 # -- Who is let in -------------------------------------------------------------------------------------------------------

@@ -9,12 +9,11 @@ from typing import Any
 
 import pytest
 
-from navlin.model.extractor import PULL, PUSH, Extractor, Registration
+from navlin.model.extractor import GIVEN, PULL, PUSH, Extractor, Registration
 from navlin.model.plan import Plan, Positions
 from navlin.model.records import Record, Split
 from navlin.model.source import Estate, Source
 from navlin.service.configuration import (
-    GIVEN,
     PATHS_OF_SOURCES,
     BadConfiguration,
     Configuration,
