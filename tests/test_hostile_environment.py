@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 import requests
 
+from navlin.own_environment import shut_out
 from tests.support import full_disk
 from tests.support.demo import PATIENCE_S
 from tests.support.served_daemon import CONFIGURATION, Served, ready, record
@@ -139,6 +140,35 @@ def test_the_demo_runs_there_too(
     assert "shop.board_report" in done.stdout.decode("ascii")
     assert not list((folder / "tmp").iterdir())
     assert not list((folder / "home").iterdir())
+
+
+def test_what_a_site_s_shell_sets_is_left_out_and_named(tmp_path: Path, odd_file: Path) -> None:
+    checked = navlin(tmp_path, odd_file, "check", "--json")
+
+    [said] = [each["text"] for each in json.loads(checked.stdout) if each["subject"] == "environment"]
+    left_out = set(said.rpartition(": ")[2].split(", "))
+    assert left_out == set(OF_A_SITE) - {"SPARK_LOCAL_IP", "PYTHONIOENCODING", "LANG", "LC_ALL"}
+
+
+def test_of_the_options_of_every_jvm_those_of_the_network_stay(tmp_path: Path) -> None:
+    (tmp_path / "pyspark").mkdir()
+    own, another = "/opt/extractors", str(tmp_path)
+    environment = {
+        "JAVA_TOOL_OPTIONS": "-Dhttps.proxyHost=proxy.example -javaagent:/x.jar -Dhttps.proxyPort=3128",
+        "JDK_JAVA_OPTIONS": "-Djavax.net.ssl.trustStore=/etc/pki/java/cacerts",
+        "PYTHONPATH": f"{own}:{another}",
+        "PATH": "/usr/bin",
+    }
+    path = ["", own, another, "/usr/lib/python3"]
+
+    assert shut_out(environment, path) == ("JAVA_TOOL_OPTIONS", "PYTHONPATH")
+    assert environment == {
+        "JAVA_TOOL_OPTIONS": "-Dhttps.proxyHost=proxy.example -Dhttps.proxyPort=3128",
+        "JDK_JAVA_OPTIONS": "-Djavax.net.ssl.trustStore=/etc/pki/java/cacerts",
+        "PYTHONPATH": own,
+        "PATH": "/usr/bin",
+    }
+    assert path == ["", own, "/usr/lib/python3"]
 
 
 # -- Nobody reads it, or not all of it -------------------------------------------------------------------------------------

@@ -31,6 +31,8 @@ LOCKED: Final = {
     "spark.network.crypto.saslFallback": "false",
 }
 """What keeps other processes out of a session."""
+_DIRECTORIES: Final[list[int]] = []
+"""The descriptor of the directory of this session's sockets."""
 END_S = 20.0
 """How long its JVM may take to end in order."""
 
@@ -94,11 +96,13 @@ def start_session(
 def _sockets_in(scratch: Path) -> dict[str, str]:
     """The properties that let Python and the JVM talk by sockets in the file system, which are for this user alone. By TCP
     PySpark would ask for the address of localhost, which not every host knows."""
+    while _DIRECTORIES:
+        os.close(_DIRECTORIES.pop())  # of a session that has ended
     # Named by way of this process, because the path of a socket has at most 107 bytes.
-    directory = os.open(scratch, os.O_DIRECTORY)
+    _DIRECTORIES.append(os.open(scratch, os.O_DIRECTORY))
     return {
         "spark.python.unix.domain.socket.enabled": "true",
-        "spark.python.unix.domain.socket.dir": f"/proc/{os.getpid()}/fd/{directory}",
+        "spark.python.unix.domain.socket.dir": f"/proc/{os.getpid()}/fd/{_DIRECTORIES[0]}",
     }
 
 
