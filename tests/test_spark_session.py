@@ -164,7 +164,7 @@ def test_what_spark_spills_is_for_nobody_else(spark: Callable[[], SparkSession])
     masks = spark().range(4).repartition(4).rdd.map(lambda _: Path("/proc/self/status").read_text()).collect()
 
     assert {re.search(r"Umask:\s*(\d+)", each)[1] for each in masks} == {"0077"}  # type: ignore[index]
-    # Not what this process wrote there itself, which is of its own mask, nor what a test shipped: that keeps the mode it had.
+    # Not what this process wrote there itself, by its own mask, nor what a test shipped: that keeps the mode it had.
     spilled = [
         path
         for path in scratch.rglob("*")
