@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, nullcontext
+from dataclasses import asdict, replace
 from itertools import islice
 from pathlib import Path
 from types import SimpleNamespace
@@ -38,11 +39,13 @@ from navlin.api.walking import WALKS_IN_ALL
 from navlin.cli import main
 from navlin.cli.remote import GROUPS
 from navlin.console import PAGES
+from navlin.index.holder import this_process
 from navlin.index.solr import Solr
 from navlin.service.configuration import BadConfiguration, read_configuration
+from navlin.service.web_address import save_web_address, web_address, web_addresses
 from tests.services.certificates import certificate
 from tests.support.query_estate import World
-from tests.support.web import PASSWORD, PATIENCE_S, Web, running_web
+from tests.support.web import PASSWORD, PATIENCE_S, Web, running_web, started_web
 
 
 @pytest.fixture
@@ -56,13 +59,17 @@ def path_of(endpoint: Any) -> str:
 
 def test_an_answer_does_not_wait_until_the_client_acknowledges_its_head(web: Web) -> None:
     """Over a connection that stays: the kernel acknowledges its first packets at once, and later ones after 40 ms."""
-    taken_s = []
     with requests.Session() as session:
-        for _ in range(60):
+
+        def took_s() -> float:
             began_s = time.perf_counter()
             assert session.get(f"{web.url}/healthz", timeout=PATIENCE_S).ok
-            taken_s.append(time.perf_counter() - began_s)
-    assert min(taken_s[-20:]) < 0.03
+            return time.perf_counter() - began_s
+
+        for _ in range(40):
+            took_s()
+        # One that waited would take 40 ms each time; on a busy machine most take longer anyway.
+        assert any(took_s() < 0.03 for _ in range(1_000))
 
 
 # -- Who is let in -------------------------------------------------------------------------------------------------------
@@ -514,6 +521,31 @@ def test_an_endpoint_takes_what_its_command_takes(endpoint: Any) -> None:
 
 
 # -- The process -----------------------------------------------------------------------------------------------------------
+
+
+NO_PROCESS = 1 << 22
+"""More than the kernel counts to."""
+
+
+def test_each_process_has_an_address_of_its_own_and_the_first_named_is_that_of_serve(web: Web) -> None:
+    state = web.file.parent / "state"
+    assert web_addresses(state) == [web.url]
+    # This process is in the place of the one that serve starts: it lives, and has left its address.
+    file = save_web_address(state, "http://127.0.0.1:7187", alone=False)
+    try:
+        with started_web(web.file) as other:
+            assert web_addresses(state)[0] == web_address(state) == "http://127.0.0.1:7187"
+            assert sorted(web_addresses(state)[1:]) == sorted([web.url, other.url])
+            assert web.command("status")["web_addresses"] == web_addresses(state)
+        assert web_addresses(state) == ["http://127.0.0.1:7187", web.url]
+        killed = replace(this_process(), pid=NO_PROCESS)
+        left = state / f"web-{NO_PROCESS}.json"
+        left.write_text(json.dumps({"holder": asdict(killed), "url": "http://127.0.0.1:1"}))
+        assert web_addresses(state) == ["http://127.0.0.1:7187", web.url]
+        with started_web(web.file):
+            assert not left.exists(), "what one that was killed has left is removed by the next"
+    finally:
+        file.unlink()
 
 
 def test_a_port_that_is_taken_is_a_sentence(web: Web) -> None:

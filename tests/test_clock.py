@@ -180,7 +180,9 @@ def test_a_time_service_is_believed() -> None:
 
 def test_this_machine_has_both_clocks_and_the_kernel_can_be_asked() -> None:
     clock = WallClock()
-    assert abs(clock.at_s(clock.steady_s()) - time.time()) < 1
+    before_s, shown_s, after_s = time.time(), clock.at_s(clock.steady_s()), time.time()
+    # The two readings of `at_s` are not of one moment.
+    assert before_s - 1 < shown_s < after_s + 1
     kernel_is_synchronized()
 
 
@@ -201,6 +203,10 @@ def test_a_source_without_a_clock_is_not_pulled_after_a_jump_and_one_with_a_cloc
     assert estate.pull().status is Status.FINISHED
     estate.tables({"sales.orders": ["id"], "sales.items": ["id"]})
     assert estate.pull().status is Status.FINISHED, "the other source has shown that the clock is right"
+
+
+PATIENCE_S = 300.0
+"""For what takes seconds on a quiet machine."""
 
 
 class ClockOfTheScheduler(datetime):
@@ -225,12 +231,13 @@ def test_whichever_way_the_clock_is_set_a_source_runs_at_its_interval(
     schedule.start()
     try:
         schedule.set_sources({"HIVE": 1.5})
-        before_s = runs.get(timeout=10)
+        before_s = runs.get(timeout=PATIENCE_S)
         monkeypatch.setattr(ClockOfTheScheduler, "off_s", step_s)
         assert clock.new_jump_s() == pytest.approx(step_s, abs=1)
         schedule.clock_jumped()
-        after_s = runs.get(timeout=10)
-        assert after_s - before_s < 5
-        assert 1.2 < runs.get(timeout=10) - after_s < 5
+        after_s = runs.get(timeout=PATIENCE_S)
+        # By the clock that was set it would be an hour, or at once.
+        assert after_s - before_s < PATIENCE_S
+        assert 1.2 < runs.get(timeout=PATIENCE_S) - after_s < PATIENCE_S
     finally:
         schedule.stop()

@@ -9,11 +9,18 @@ from typing import Any
 
 import pytest
 
-from navlin.model.extractor import PULL, PUSH, Extractor, Registration
+from navlin.model.extractor import GIVEN, PULL, PUSH, Extractor, Registration
 from navlin.model.plan import Plan, Positions
 from navlin.model.records import Record, Split
 from navlin.model.source import Estate, Source
-from navlin.service.configuration import BadConfiguration, Configuration, SparkSettings, read_configuration
+from navlin.service.configuration import (
+    PATHS_OF_SOURCES,
+    BadConfiguration,
+    Configuration,
+    SparkSettings,
+    read_configuration,
+)
+from navlin.service.loader import load_extractors
 from navlin.service.toml_positions import line_of
 
 
@@ -398,6 +405,84 @@ def test_relative_paths_are_meant_from_the_file(tmp_path: Path) -> None:
     configuration = read(tmp_path, '[navlin]\ncluster = "one"\nstate_directory = "state"\n')
 
     assert configuration.navlin.state_directory == tmp_path / "state"
+
+
+def test_a_sources_relative_paths_are_meant_from_the_file_too(tmp_path: Path) -> None:
+    text = """
+[[source]]
+name = "A"
+extractor = "impala_events"
+directory = ["impala", "/var/log/impala", "odd größe"]
+[[source]]
+name = "B"
+extractor = "spark_events"
+directory = "hdfs://ns1/spark"
+hadoop_configuration_directory = "conf"
+namenodes = []
+[[source]]
+name = "C"
+extractor = "hms"
+uris = ["thrift://h:9083"]
+tls = true
+ca_file = "ca.pem"
+"""
+    file = tmp_path / "navlin.toml"
+    file.write_text(LEAST + text, encoding="utf-8")
+    one, two, three = (
+        source.settings() for source in read_configuration(file, load_extractors(), {}).sources
+    )
+
+    assert one["directory"] == (f"{tmp_path}/impala", "/var/log/impala", f"{tmp_path}/odd größe")
+    assert (two["directory"], two["hadoop_configuration_directory"]) == (
+        "hdfs://ns1/spark",
+        f"{tmp_path}/conf",
+    )
+    assert three["ca_file"] == f"{tmp_path}/ca.pem"
+
+
+NO_PATHS = (
+    "catalog default_fs hadoop_user image metastore metastore_principal pattern principal url user yarn"
+)
+
+
+def test_every_text_of_an_extractor_is_known_as_a_path_of_this_machine_or_as_none() -> None:
+    texts = {
+        item.name
+        for registration in load_extractors().values()
+        if registration.make.__module__.startswith("extractors.")
+        for item in fields(registration.make)
+        if item.name not in GIVEN and str(item.type).startswith("str")
+    }
+    assert texts == PATHS_OF_SOURCES | set(NO_PATHS.split())
+
+
+def test_a_mark_at_the_beginning_of_the_file_is_no_part_of_it(tmp_path: Path) -> None:
+    file = tmp_path / "navlin.toml"
+    file.write_bytes(b"\xef\xbb\xbf" + LEAST.encode())
+    assert read_configuration(file, EXTRACTORS, {}).navlin.cluster == "one"
+
+    file.write_bytes(b"\xef\xbb\xbf" + LEAST.encode() + b"wrong = 1\n")
+    with pytest.raises(BadConfiguration) as error:
+        read_configuration(file, EXTRACTORS, {})
+    assert [problem.line for problem in error.value.problems] == [3]
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "byte"),
+    [
+        (LEAST.encode() + "# Prüfung\n".encode("latin-1"), 3, "0xfc"),
+        (LEAST.encode("utf-16"), 1, "0xff"),
+    ],
+    ids=["latin-1", "UTF-16"],
+)
+def test_a_file_that_is_not_utf_8_names_its_line(
+    tmp_path: Path, content: bytes, line: int, byte: str
+) -> None:
+    file = tmp_path / "navlin.toml"
+    file.write_bytes(content)
+    with pytest.raises(BadConfiguration) as error:
+        read_configuration(file, EXTRACTORS, {})
+    assert str(error.value) == f"{file}:{line}: byte {byte} is not of UTF-8: save the file as UTF-8"
 
 
 def test_spark_settings_may_be_written_with_or_without_quotes(tmp_path: Path) -> None:

@@ -53,10 +53,13 @@ class Impala:
         return self.now_ms
 
     def writes(self, *names: str, to: Path | None = None) -> None:
-        """Appends a record for each name of a table that is written."""
-        with (to or self.log).open("ab") as log:
+        """Appends a record for each name of a table that is written, at the time of the source's clock."""
+        file = to or self.log
+        with file.open("ab") as log:
             for name in names:
                 log.write(record(name))
+        written_ns = self._clock() * 1_000_000
+        os.utime(file, ns=(written_ns, written_ns))
 
     def run(self) -> RunRecord:
         ended = self.pipeline.run(EXTRACTORS["impala_events"], self.extractor)

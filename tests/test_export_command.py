@@ -17,10 +17,11 @@ from navlin.cli import main
 from navlin.cli.export import command
 from navlin.cli.invocation import Exit
 from navlin.export import batches, writing
+from navlin.export.answers import Unavailable
 from navlin.export.atlas import Options
 from navlin.export.batches import Batch, Place
 from navlin.export.choosing import Selection
-from navlin.export.connection import Address, Connection, Unavailable
+from navlin.export.connection import Address, Connection
 from navlin.export.following import follow
 from navlin.export.target import MODEL, Refused, targets
 from navlin.export.writing import Exported, Positions, Progress, Question, send, write_file
@@ -211,7 +212,7 @@ def test_of_a_request_that_is_refused_the_rest_arrives(world: World, atlas: Atla
     assert tables == {"db.t0@estate", "db.t2@estate"}
     what = [each.what for each in refused]
     assert what[0] == "hive_table db.t1@estate"
-    assert "HTTP 404: mandatory attribute value missing" in refused[0].reason
+    assert "mandatory attribute value missing" in refused[0].reason
     # Without the table nothing that names it.
     assert {each.partition(" ")[0] for each in what[1:]} == {"impala_process"}
     assert done.refusals == len(refused)

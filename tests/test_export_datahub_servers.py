@@ -203,7 +203,7 @@ def gms() -> Iterator[Service]:
                 service.taken += sent
             self.send_response(status)
             self.end_headers()
-            self.wfile.write(b"no such thing" if status != 200 else b"{}")
+            self.wfile.write(b"no such thing" if status != 200 else b'{"value":"success"}')
 
         def log_message(self, format: str, *args: object) -> None:
             """Says nothing."""

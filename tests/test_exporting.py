@@ -125,9 +125,13 @@ def finished(world: World, iteration: int) -> str:
     return run_id(source.id, iteration)
 
 
+PATIENCE_S = 240.0
+"""For what takes a second on a quiet machine."""
+
+
 def polled(exporting: Exporting, until: Callable[[], bool]) -> None:
     """Polls as a daemon does, quicker, until something is so."""
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + PATIENCE_S
     while not until():
         assert time.monotonic() < deadline, "it never came to that"
         exporting.poll()

@@ -145,14 +145,14 @@ def bounded() -> Iterator[None]:
 
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    before = signal.signal(signal.SIGALRM, too_long)
+    before = signal.signal(signal.SIGPROF, too_long)
     resource.setrlimit(resource.RLIMIT_AS, (used + MORE_MEMORY_BYTES, hard))
-    signal.setitimer(signal.ITIMER_REAL, LONGEST_S)
+    signal.setitimer(signal.ITIMER_PROF, LONGEST_S)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
         resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
 
 

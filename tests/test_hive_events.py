@@ -498,9 +498,9 @@ def test_a_record_in_the_text_of_a_query_that_another_logger_writes_is_none(
 
 
 def test_a_line_of_a_thousand_names_of_the_logger_takes_no_time(read: Callable[..., Read]) -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     assert len(read("LineageLogger" * 8_000, record()).covers) == 1
-    assert time.perf_counter() - began < 2
+    assert time.process_time() - began < 2
 
 
 def test_an_event_of_log4js_that_has_a_record_elsewhere_is_rejected(read: Callable[..., Read]) -> None:

@@ -19,6 +19,7 @@ MAY_IMPORT = {
     "navlin.files": set[str](),
     "navlin.causes": set[str](),
     "navlin.java": set[str](),
+    "navlin.own_environment": set[str](),
     "navlin.java_child": set[str](),
     "navlin.model": set[str](),
     "navlin.kerberos": {"navlin.java", "navlin.java_child"},
@@ -65,7 +66,7 @@ MAY_IMPORT = {
         "navlin.render",
         "navlin.api",
     },
-    "navlin.pipeline": {"navlin.model", "navlin.index", "navlin.java", "linker"},
+    "navlin.pipeline": {"navlin.model", "navlin.index", "navlin.java", "navlin.own_environment", "linker"},
     "navlin.service": {
         "navlin.model",
         "navlin.index",

@@ -41,7 +41,7 @@ from tests.support.solr_proxy import Call, SolrProxy
 
 REPOSITORY = Path(__file__).parents[1]
 LENGTH_S = 1.5
-SOON_S = 30.0
+SOON_S = 240.0
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from linker import purge_doubt
 from navlin.cli.invocation import Exit
+from navlin.index.purges import DailyPurge, forget_daily, remember_daily
 from navlin.index.solr import Solr, SolrAddress
 from navlin.service.configuration import PurgeSettings
 from navlin.service.purging import DAY_MS, Purging
@@ -104,3 +106,45 @@ def test_a_purge_without_an_index_to_keep_its_reason_in_raises_nothing() -> None
     nobody = SolrAddress("http://127.0.0.1:9/solr")
     daily(nobody).daily(PurgeSettings())
     daily(nobody).daily(PurgeSettings(), "the clock jumped")
+
+
+# -- Missed, and the last one ----------------------------------------------------------------------------------------------
+
+HOUR_MS = 3_600_000
+
+
+def at(address: SolrAddress, now_ms: int, *, stopping: bool = False) -> Purging:
+    return Purging(address, lambda: now_ms, lambda: stopping)
+
+
+def test_a_daily_purge_is_missed_if_it_was_due_since_the_last_one_and_none_was_made(
+    private_solr: Solr, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+    try:
+        address, settings = private_solr.address, PurgeSettings()
+        remember_daily(private_solr, DailyPurge(0))
+        forget_daily(private_solr)
+        midnight_ms = NOW_MS // DAY_MS * DAY_MS
+        # A new index: the first is due at its time, and none before it was missed, nor in an hour's pause.
+        assert not at(address, midnight_ms + 12 * HOUR_MS).missed("03:00")
+        assert not at(address, midnight_ms + 13 * HOUR_MS).missed("03:00")
+        assert status_of(configuration(private_solr, tmp_path))[1] is None
+        # The machine was off at 03:00, every night.
+        later_ms = midnight_ms + DAY_MS + 8 * HOUR_MS
+        assert at(address, later_ms).missed("03:00")
+        at(address, later_ms, stopping=True).daily(settings)
+        assert at(address, later_ms).missed("03:00"), "one that was cut off is made again"
+        at(address, later_ms).daily(settings)
+        assert not at(address, later_ms + HOUR_MS).missed("03:00")
+        assert at(address, later_ms + DAY_MS).missed("03:00")
+
+        file = configuration(private_solr, tmp_path)
+        assert json_of(run(file, "status", "--json"))["last_purge_ms"] == later_ms
+        assert "last daily purge: " in run(file, "status").output
+        at(address, later_ms).never_daily()
+        assert json_of(run(file, "status", "--json"))["last_purge_ms"] is None
+    finally:
+        monkeypatch.undo()
+        time.tzset()

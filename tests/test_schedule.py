@@ -8,16 +8,16 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from zoneinfo import ZoneInfo
 
 import pytest
-import tzlocal
 
+from navlin.pipeline.wall_clock import WallClock
 from navlin.service.due_time import WAKE_S, DueTime
 from navlin.service.schedule import Schedule
+from navlin.service.time_of_day import last_s, next_s
 from navlin.service.watching import Watching
 
-SOON_S = 10.0
+SOON_S = 120.0
 """How long a thing may take on a loaded machine that normally takes milliseconds."""
 
 
@@ -254,20 +254,89 @@ def test_a_stop_while_due_jobs_are_dealt_out_ends_in_order(monkeypatch: pytest.M
     assert died == []
 
 
-def test_the_purge_keeps_its_time_of_day_over_a_change_to_summer_time(
-    schedule: Schedule, monkeypatch: pytest.MonkeyPatch
+@pytest.fixture
+def in_zone(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
+    """Moves this machine into a zone."""
+
+    def move(zone: str) -> None:
+        monkeypatch.setenv("TZ", zone)
+        time.tzset()
+
+    yield move
+    monkeypatch.undo()
+    time.tzset()
+
+
+CHANGES = {
+    "Berlin, back": ("Europe/Berlin", "02:30", ["2026-10-24T00:30Z", "2026-10-25T00:30Z", "2026-10-26T01:30Z"]),
+    "Berlin, forth": ("Europe/Berlin", "02:30", ["2026-03-28T01:30Z", "2026-03-29T01:30Z", "2026-03-30T00:30Z"]),
+    "New York, back": ("America/New_York", "01:30", ["2026-10-31T05:30Z", "2026-11-01T05:30Z", "2026-11-02T06:30Z"]),
+    "New York, forth": ("America/New_York", "02:30", ["2026-03-07T07:30Z", "2026-03-08T07:30Z", "2026-03-09T06:30Z"]),
+    "Cairo, forth": ("Africa/Cairo", "00:00", ["2026-04-22T22:00Z", "2026-04-23T22:00Z", "2026-04-24T21:00Z"]),
+    "Cairo, back": ("Africa/Cairo", "23:30", ["2026-10-28T20:30Z", "2026-10-29T20:30Z", "2026-10-30T21:30Z"]),
+    "Santiago, forth": ("America/Santiago", "00:00", ["2026-09-05T04:00Z", "2026-09-06T04:00Z", "2026-09-07T03:00Z"]),
+    "Santiago, back": ("America/Santiago", "23:30", ["2026-04-04T02:30Z", "2026-04-05T02:30Z", "2026-04-06T03:30Z"]),
+}  # fmt: skip
+"""A zone, a time of day, and when it is that time on the day of the change, the day before and the day after."""
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_time_of_day_is_there_once_on_each_day_when_clocks_are_changed(
+    change: str, in_zone: Callable[[str], None]
 ) -> None:
-    monkeypatch.setenv("TZ", "Europe/Berlin")
-    tzlocal.reload_localzone()
-    try:
-        schedule.set_purge(lambda: None, "03:30")
-        [job] = [job for job in schedule.jobs() if job.id == "#purge"]
-        for month in (1, 7):
-            due = job.trigger.get_next_fire_time(None, datetime(2026, month, 1, tzinfo=UTC))
-            assert due.astimezone(ZoneInfo("Europe/Berlin")).strftime("%H:%M") == "03:30"
-    finally:
-        monkeypatch.undo()
-        tzlocal.reload_localzone()
+    zone, at, expected = CHANGES[change]
+    in_zone(zone)
+    due = [datetime.fromisoformat(each.replace("Z", "+00:00")).timestamp() for each in expected]
+    found = [due[0] - 1]
+    for _ in due:
+        found.append(next_s(at, found[-1]))
+    assert found[1:] == due
+    # Whenever it is looked at, what is due next and what was due last are one after the other.
+    for minutes in range(0, 49 * 60, 7):
+        now_s = due[0] + minutes * 60
+        last, after = last_s(at, now_s), next_s(at, now_s)
+        assert last <= now_s < after
+        assert next_s(at, last) == after
+
+
+class NightClock(WallClock):
+    """A clock that a test moves."""
+
+    off_s = 0.0
+
+    def now_s(self) -> float:
+        return super().now_s() + self.off_s
+
+
+def test_in_the_night_in_which_clocks_are_changed_one_purge_is_made(in_zone: Callable[[str], None]) -> None:
+    in_zone("Europe/Berlin")
+    clock = NightClock()
+    schedule = Schedule(lambda _: None, clock=clock)
+    purges = list[float]()
+    first = datetime(2026, 10, 25, 0, 30, tzinfo=UTC).timestamp()
+
+    def run_at(moment_s: float) -> float:
+        clock.off_s = moment_s - time.time()
+        schedule._purge_once()
+        job = schedule.jobs()[-1]
+        due: float = job.trigger.run_date.timestamp()
+        return due
+
+    schedule.set_purge(lambda: purges.append(clock.now_s()), "02:30")
+    assert run_at(first) == first + 25 * 3_600
+    assert len(purges) == 1
+
+
+def test_a_purge_that_was_missed_is_made_at_once_and_then_at_its_time(schedule: Schedule) -> None:
+    made: SimpleQueue[float] = SimpleQueue()
+    schedule.set_purge(lambda: made.put(time.monotonic()), "03:30", missed=True)
+    made.get(timeout=SOON_S)
+    deadline_s = time.monotonic() + SOON_S
+    while not schedule.jobs() and time.monotonic() < deadline_s:
+        time.sleep(0.02)
+    [job] = schedule.jobs()
+    assert job.next_run_time.astimezone().strftime("%H:%M") == "03:30"
+    assert made.empty()
 
 
 def test_the_purge_is_due_at_its_time_of_day(schedule: Schedule) -> None:

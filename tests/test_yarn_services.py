@@ -11,7 +11,7 @@ import orjson
 import pytest
 
 from extractors.yarn import Yarn
-from extractors.yarn.rest import RestError, RestUnavailable
+from extractors.yarn.rest import RestAddress, RestError, RestUnavailable, asking
 from navlin.model.plan import Positions
 from tests.services.rest import JobHistory, ResourceManager, RestServer, as_json
 from tests.support.yarn_rounds import ESTATE, SOURCE, Following, app, running
@@ -55,6 +55,17 @@ def test_one_that_is_down_is_passed_over(resource_manager: ResourceManager) -> N
     urls = ("http://127.0.0.1:1", resource_manager.url)
     following.extractor = Yarn(SOURCE, ESTATE, urls)
     assert len(following.run().executions) == 1
+
+
+def test_one_that_fails_is_asked_once_whatever_slashes_its_address_ends_with() -> None:
+    with RestServer() as one:
+        one.routes["/"] = lambda *_: (503, {}, b"starting")
+        with (
+            pytest.raises(RestUnavailable),
+            asking(RestAddress("X", "urls", (f"{one.url}/", one.url))) as service,
+        ):
+            service.get("/ws/v1/cluster/info")
+        assert len(one.asked) == 1
 
 
 def test_two_standbys_are_no_service() -> None:

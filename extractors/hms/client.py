@@ -91,7 +91,7 @@ class Connection:
     def open(self) -> None:
         """Opens it, at its beginning and again after any `MetastoreError` that makes it of no more use."""
         failures, hint = [], ""
-        for uri in self._address.uris:
+        for uri in dict.fromkeys(each.rstrip("/") for each in self._address.uris):
             try:
                 self._protocol: Any = _protocol(uri, self._address)
             except KerberosFailed as error:

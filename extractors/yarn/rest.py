@@ -81,12 +81,12 @@ class RestService:
     @property
     def url(self) -> str:
         """The instance that answered last, or the first one that would be asked."""
-        return self._answering or self._address.urls[0].rstrip("/")
+        return self._answering or self._address.urls[0]
 
     def get(self, path: str, parameters: Parameters | None = None) -> Any:
         """The parsed answer to ``/ws/v1/…``. Raises a `RestError`."""
         failures = []
-        for url in dict.fromkeys((self.url, *(url.rstrip("/") for url in self._address.urls))):
+        for url in dict.fromkeys(each.rstrip("/") for each in (self.url, *self._address.urls)):
             try:
                 return self._get(url, path, dict(parameters or {}))
             except RestUnavailable as error:
@@ -106,7 +106,7 @@ class RestService:
             further = _further(response)
             if further is None:
                 answer = self._parsed(response)
-                self._answering = (_instance(target, path) or base).rstrip("/")
+                self._answering = _instance(target, path) or base
                 self.now_ms = _date_ms(response)
                 return answer
             if urlsplit(further)[:2] == urlsplit(target)[:2] and "next.refresh.interval" in further.lower():

@@ -411,7 +411,7 @@ class _Paths:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
             path: str = scope["path"]
-            if self.base_path and path.startswith(self.base_path + "/"):
+            if self.base_path and (path + "/").startswith(self.base_path + "/"):
                 path = path[len(self.base_path) :]
             scope = {**scope, "path": path.rstrip("/") or "/"}
         await self.app(scope, receive, send)

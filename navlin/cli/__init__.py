@@ -11,8 +11,9 @@ from typing import Any, Final
 import click
 
 from navlin.cli.invocation import Exit, Failure, Invocation
-from navlin.cli.terminal import print_traceback
+from navlin.cli.terminal import prepare_streams, print_traceback, whole_answer
 from navlin.model.printable import printable
+from navlin.own_environment import open_standard_streams, shut_out, speak_utf_8
 from navlin.service import DEFAULT_FILE, FILE_VARIABLE
 
 COMMANDS: Final = (
@@ -81,6 +82,8 @@ class Commands(click.Group):
     ) -> click.Context:
         """Reads the command line."""
         sys.excepthook = print_traceback
+        open_standard_streams()
+        prepare_streams()
         try:
             return super().make_context(info_name, args, parent, **extra)
         except click.ClickException as error:
@@ -90,7 +93,8 @@ class Commands(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         """Runs the command; an error that a person can do something about becomes a sentence and an exit code."""
         try:
-            return super().invoke(ctx)
+            with whole_answer():
+                return super().invoke(ctx)
         except click.ClickException as error:
             # click prints these itself. They repeat what was typed, which a shell may have made of the names of files.
             error.message = printable(error.message)  # type: ignore[misc]  # click has it final, and prints it itself
@@ -177,4 +181,5 @@ def main(context: click.Context, *, file: Path, url: str | None, token_file: Pat
     # What navlin and its children write holds what was read, and the index's password: it is nobody else's.
     before = os.umask(OTHERS_NOTHING)
     context.call_on_close(lambda: os.umask(before))
-    context.obj = Invocation(file, os.environ)
+    speak_utf_8(os.environ)
+    context.obj = Invocation(file, os.environ, shut_out(os.environ, sys.path))

@@ -17,7 +17,8 @@ from navlin.cli.terminal import console, print_json
 @json_option
 @click.pass_obj
 def command(invocation: Invocation, *, start: bool, as_json: bool) -> None:
-    """Check the configuration, Java, the index, a directory of users, and each source's connection and directories.
+    """Check the configuration, Java, the index, a directory of users, each export's server, and each source's
+    connection and directories.
 
     One line each; what is not fine says what to do, and the exit code is 1. A configuration that is wrong is told with
     file and line, all mistakes at once (exit code 2).
@@ -34,7 +35,7 @@ def command(invocation: Invocation, *, start: bool, as_json: bool) -> None:
 
     findings = []
     out = console()
-    for finding in check(invocation.configuration(), invocation.environment):
+    for finding in check(invocation.configuration(), invocation.environment, invocation.left_out):
         findings.append(finding)
         if not as_json:
             mark = Text("ok    ", "green") if finding.fine else Text("WRONG ", "bold red")

@@ -255,7 +255,8 @@ def _named(asked: _Asked) -> Iterator[NamePattern]:
 
 def _carried_out(invocation: Invocation, solr: Solr, question: Question, asked: _Asked) -> Exported | None:
     """What was done; None if all of it went to standard output."""
-    from navlin.export.connection import NotAllowed, Unavailable
+    from navlin.export.answers import Unavailable
+    from navlin.export.connection import NotAllowed
     from navlin.export.following import follow
     from navlin.export.writing import Positions, send, write_file
     from navlin.index.leases import Leased

@@ -56,6 +56,8 @@ class Invocation:
 
     file: Path
     environment: Mapping[str, str]
+    left_out: tuple[str, ...] = ()
+    """Variables of the shell that are kept away from navlin's processes."""
 
     def configuration(self) -> Configuration:
         """Reads the configuration; raises `BadConfiguration`."""

@@ -6,11 +6,14 @@ A test lists every place in navlin that could print past it.
 from __future__ import annotations
 
 import codecs
+import io
+import os
 import sys
 import traceback
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TextIO
 
 import click
 
@@ -19,14 +22,85 @@ from navlin.model.printable import printable, printable_json
 if TYPE_CHECKING:
     from navlin.render.console import CleanConsole
 
+SIGNS: Final = "navlin-signs"
+"""The name under which Python knows what writes letters that an encoding lacks."""
 WIDTH_CHARS: Final = 160
 """How wide an answer is that goes into a file or a pipe."""
+
+
+def _signs(error: UnicodeError) -> tuple[str, int]:
+    """Writes letters that a terminal's encoding lacks as JSON would escape them, so that JSON stays what it is."""
+    assert isinstance(error, UnicodeEncodeError)
+    units = error.object[error.start : error.end].encode("utf-16-be", "surrogatepass")
+    signs = (f"\\u{high:02x}{low:02x}" for high, low in zip(units[::2], units[1::2], strict=True))
+    return "".join(signs), error.end
+
+
+codecs.register_error(SIGNS, _signs)
+
+
+class AnswerLost(Exception):
+    """Standard output does not take what is written; the text says why."""
+
+
+class _Answer(io.TextIOWrapper):
+    """Standard output whose failures are told from those of all other files."""
+
+    def write(self, text: str, /) -> int:
+        with _lost():
+            return super().write(text)
+
+    def flush(self) -> None:
+        with _lost():
+            super().flush()
+
+
+@contextmanager
+def _lost() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        # Else Python would complain once more when it ends.
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, 1)
+        os.close(nowhere)
+        raise AnswerLost(error.strerror) from None
+
+
+def prepare_streams() -> None:
+    """From now on a letter that an encoding lacks has a sign in its place, and `AnswerLost` says that an answer is not
+    written."""
+    out: TextIO | None = sys.stdout  # None where it was closed
+    if out is None or type(out) is io.TextIOWrapper:
+        encoding, by_line = (out.encoding, out.line_buffering) if out is not None else ("utf-8", False)
+        sys.stdout = _Answer(open(1, "wb", closefd=False), encoding, SIGNS, line_buffering=by_line)  # noqa: SIM115
+    if sys.stderr is None:
+        sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115  # as long as the process
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors=SIGNS)
+
+
+@contextmanager
+def whole_answer() -> Iterator[None]:
+    """Ends the command with a sentence if its answer is not written whole: the disk is full, or the reader has gone."""
+    try:
+        try:
+            yield
+        finally:
+            sys.stdout.flush()
+    except AnswerLost as error:
+        from navlin.cli.invocation import Exit, Failure
+
+        raise Failure(f"the answer was not written whole: {error}", Exit.FAILED) from None
 
 
 def say(text: str, *, on_stderr: bool = False, file: Any = None, bold: bool = False) -> None:
     """Prints a sentence or some lines."""
     text = printable(text)
-    click.echo(click.style(text, bold=True) if bold else text, file=file, err=on_stderr)
+    # Named, because click takes a stream of its own in place of one that speaks ASCII alone.
+    file = file or (sys.stderr if on_stderr else sys.stdout)
+    click.echo(click.style(text, bold=True) if bold else text, file=file)
 
 
 def confirm(question: str) -> None:
@@ -44,13 +118,13 @@ def print_json(answer: Any) -> None:
     """Prints an answer for programs."""
     import orjson
 
-    click.echo(printable_json(orjson.dumps(answer, option=orjson.OPT_INDENT_2).decode()))
+    click.echo(printable_json(orjson.dumps(answer, option=orjson.OPT_INDENT_2).decode()), file=sys.stdout)
 
 
 def print_pieces(pieces: Iterable[bytes]) -> None:
     """Prints an answer for programs piece by piece, as it comes. A piece may end within a letter."""
     for text in codecs.iterdecode(pieces, "utf-8"):
-        click.echo(printable_json(text), nl=False)
+        click.echo(printable_json(text), nl=False, file=sys.stdout)
 
 
 def print_csv(pieces: Iterable[bytes]) -> None:
@@ -60,11 +134,13 @@ def print_csv(pieces: Iterable[bytes]) -> None:
 
     if not sys.stdout.isatty():
         for piece in pieces:
-            click.echo(piece, nl=False)
+            with _lost():
+                sys.stdout.buffer.write(piece)
+                sys.stdout.buffer.flush()
         return
     mark = MARK.decode()
     for text in codecs.iterdecode(pieces, "utf-8"):
-        click.echo(printable(text.removeprefix(mark)), nl=False)
+        click.echo(printable(text.removeprefix(mark)), nl=False, file=sys.stdout)
 
 
 def shows_progress() -> bool:

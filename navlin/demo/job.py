@@ -6,6 +6,7 @@ A join, a CTAS, an aggregate into an existing table, a view, and a write to a pa
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 
 from pyspark.sql import SparkSession
@@ -50,7 +51,10 @@ def main(metastore: str, hdfs: str) -> None:
         "spark.yarn.populateHadoopClasspath": "false",
         "spark.yarn.report.interval": "200ms",
         "spark.yarn.am.memory": "512m",
-        "spark.driver.extraJavaOptions": f"{quick} -Djava.io.tmpdir={os.getcwd()}",
+        "spark.driver.extraJavaOptions": f"{quick} {shlex.quote(f'-Djava.io.tmpdir={os.getcwd()}')}",
+        # Else PySpark asks for the address of localhost, which not every host knows.
+        "spark.python.unix.domain.socket.enabled": "true",
+        "spark.python.unix.domain.socket.dir": ".",
         "spark.yarn.am.extraJavaOptions": quick,
         "spark.executor.instances": "1",
         # The first statements need no executor: it starts meanwhile.

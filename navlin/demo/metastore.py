@@ -8,6 +8,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, Self
+from xml.sax.saxutils import escape
 
 from navlin.demo import DemoFailed
 from navlin.demo.children import end_with_parent
@@ -147,7 +148,9 @@ class Metastore:
 
 
 def _site(properties: Mapping[str, str]) -> str:
-    lines = (f"<property><name>{k}</name><value>{v}</value></property>" for k, v in properties.items())
+    lines = (
+        f"<property><name>{k}</name><value>{escape(v)}</value></property>" for k, v in properties.items()
+    )
     return "<configuration>" + "".join(lines) + "</configuration>"
 
 

@@ -55,7 +55,11 @@ class Navlin:
         self._state = home / "state"
         temporary = home / "spark"
         temporary.mkdir()
-        self._settings = {"state": self._state, "jars": jars, "java_options": f"-Djava.io.tmpdir={temporary}"}
+        self._settings = {
+            "state": self._state,
+            "jars": jars,
+            "java_options": shlex.quote(f"-Djava.io.tmpdir={temporary}"),
+        }
         self._sources = ""
         self._process: subprocess.Popen[bytes] | None = None
         for where, kept in (("solr-launcher", "solr-launcher"), ("spool/java", "hadoop-launcher")):

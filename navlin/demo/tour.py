@@ -5,6 +5,7 @@ All in a temporary directory, on loopback. All that works is a child process: th
 
 from __future__ import annotations
 
+import re
 import shlex
 import signal
 import tempfile
@@ -42,7 +43,7 @@ def demo(*, once: bool) -> None:
         say(f"[{time.monotonic() - started_s:5.1f} s] {line}", bold=True)
 
     adopt_orphans()
-    with tempfile.TemporaryDirectory(prefix="navlin-demo-") as home:
+    with tempfile.TemporaryDirectory(prefix="navlin-demo-", dir=_plain(tempfile.gettempdir())) as home:
         try:
             navlin = _until_interrupted(Path(home), show_line, once=once)
             # Killed it ends where somebody would not wait for its orderly end.
@@ -50,6 +51,11 @@ def demo(*, once: bool) -> None:
                 raise DemoFailed(f"navlin serve ended with exit code {code}")
         finally:
             kill_all()
+
+
+def _plain(directory: str) -> str:
+    """The directory, or one that Hadoop's services can use: they take some letters of a path for those of a URI."""
+    return directory if re.fullmatch(r"[A-Za-z0-9_./-]+", directory) else "/tmp"
 
 
 def _until_interrupted(home: Path, show_line: Say, *, once: bool) -> Navlin:

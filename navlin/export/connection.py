@@ -13,6 +13,7 @@ import requests
 from requests.auth import HTTPBasicAuth
 
 from navlin.causes import innermost
+from navlin.export.answers import TOO_LARGE, Unavailable, is_page, not_confirmed, words_of
 from navlin.kerberos.client import Login
 from navlin.kerberos.spnego import Spnego
 from navlin.kerberos.words import KerberosFailed
@@ -21,11 +22,6 @@ AGAIN_AFTER_S: Final = (1.0, 2.0, 5.0, 10.0, 30.0)
 """How long to wait before each time that is tried again."""
 LATER: Final = frozenset({408, 425, 429, 500, 502, 503, 504})
 """What a server answers that may take the same request later."""
-MESSAGE_CHARS: Final = 500
-
-
-class Unavailable(Exception):
-    """The server cannot be reached, or does not take anything now: sending the same later may help."""
 
 
 class Failing(Unavailable):
@@ -88,7 +84,7 @@ class Connection:
         headers: Mapping[str, str] | None = None,
     ) -> requests.Response:
         """The answer, whatever its status but those of `LATER`: those are asked again, then raise `Unavailable`, which after
-        a 500 is `Failing`. ``path`` follows the address's own. Raises `NotAllowed`."""
+        a 500 is `Failing`. ``path`` follows the address's own. Raises `NotAllowed`, and `NotConfirmed` for a page."""
         why = ""
         kind: type[Unavailable] = Unavailable
         for wait_s in (*self.again_after_s, None):
@@ -106,6 +102,8 @@ class Connection:
                 if 300 <= answer.status_code < 400:
                     raise NotAllowed(f"{self._host} leads to another address: {words_of(answer)}")
                 if answer.status_code not in LATER:
+                    if is_page(answer) and answer.status_code not in TOO_LARGE:
+                        not_confirmed(answer, "what a program can read")
                     return answer
                 why, kind = words_of(answer), Failing if answer.status_code == 500 else Unavailable
             if wait_s is not None:
@@ -140,10 +138,3 @@ class Connection:
             timeout=self.address.timeout_s,
             allow_redirects=False,
         )
-
-
-def words_of(answer: requests.Response) -> str:
-    """What a server says of a request that it refused: its status, and its message on one line."""
-    return f"HTTP {answer.status_code}: " + (
-        " ".join(answer.text.split())[:MESSAGE_CHARS] or str(answer.reason)
-    )

@@ -60,11 +60,17 @@ class Refused:
 
 class Sends(Protocol):
     """Sends records to a server, as they come: yields after each request how many it took, or what it refused. May be asked
-    to send the same again. Raises `navlin.export.connection.Unavailable`."""
+    to send the same again. Raises `navlin.export.answers.Unavailable`."""
 
     def __call__(
         self, connection: Connection, records: Iterable[bytes], options: Any, /
     ) -> Iterator[int | Refused]: ...
+
+
+class Asks(Protocol):
+    """Asks a server whether it is the target's, sends nothing, and returns a sentence about it. Raises as `Sends`."""
+
+    def __call__(self, connection: Connection, options: Any, /) -> str: ...
 
 
 class Frame(NamedTuple):
@@ -96,8 +102,8 @@ class Target:
     help text as ``Annotated[str, "What it is."]``: they become options of the command and parameters of the endpoint.
     ``records`` makes records of items, one by one, each a line or another whole piece of a file. It may be called again
     for each batch of items, so it must keep nothing between items; a target of one single document (XML) sets ``whole``,
-    is called once, and its export cannot be resumed. ``send`` is None if there is no server to send to. ``becomes`` has a
-    text for each of `MODEL`.
+    is called once, and its export cannot be resumed. ``send`` and ``ask`` are None if there is no server to send to.
+    ``becomes`` has a text for each of `MODEL`.
     """
 
     name: str
@@ -107,6 +113,7 @@ class Target:
     options: type[Any]
     records: Callable[[Iterable[Item], Any], Iterator[bytes]]
     send: Sends | None = None
+    ask: Asks | None = None
     whole: bool = False
     becomes: Mapping[str, str] = field(default_factory=dict)
     frame: Frame = LINES

@@ -20,6 +20,7 @@ PURGE: Final = "purge"
 _OPEN: Final = "purge:open"
 _BEFORE: Final = "purge:before"
 _UNFINISHED: Final = "purge:unfinished"
+_DAILY: Final = "purge:daily"
 _DAY_MS: Final = 86_400_000
 _MAX_REASON_BYTES: Final = 4_000
 _TAKEN: Final = "another process has taken the lease of the purge, and goes on with it"
@@ -121,6 +122,34 @@ def forget_unfinished(solr: Solr) -> None:
     """Forgets it: nothing is purged daily any more."""
     if unfinished_purge(solr) is not None:
         solr.delete_ids(RUNS, [_UNFINISHED])
+        solr.commit(RUNS, soft=False)
+
+
+@dataclass(frozen=True, slots=True)
+class DailyPurge:
+    """When the last daily purge was made (epoch ms), whatever came of it. Not ``made``: the first is due later."""
+
+    at_ms: int
+    made: bool = True
+
+
+def daily_purge(solr: Solr) -> DailyPurge | None:
+    """The last daily purge; None if none has been due so far."""
+    for document in solr.get(RUNS, [_DAILY]):
+        return DailyPurge(**orjson.loads(document["body"]))
+    return None
+
+
+def remember_daily(solr: Solr, purge: DailyPurge) -> None:
+    """Records the last daily purge."""
+    solr.add_all(RUNS, [_plain(_DAILY, asdict(purge))])
+    solr.commit(RUNS, soft=False)
+
+
+def forget_daily(solr: Solr) -> None:
+    """Forgets it: nothing is purged daily any more, so none can be missed."""
+    if daily_purge(solr) is not None:
+        solr.delete_ids(RUNS, [_DAILY])
         solr.commit(RUNS, soft=False)
 
 

@@ -14,6 +14,7 @@ from pyspark.core.context import SparkContext
 from pyspark.sql import SparkSession
 
 from navlin.model.extractor import Mode
+from navlin.own_environment import shut_out
 from navlin.pipeline.spark_jvm import is_left_to_pyspark, start_jvm
 from navlin.pipeline.yarn import Cluster
 
@@ -30,6 +31,8 @@ LOCKED: Final = {
     "spark.network.crypto.saslFallback": "false",
 }
 """What keeps other processes out of a session."""
+_DIRECTORIES: Final[list[int]] = []
+"""The descriptor of the directory of this session's sockets."""
 END_S = 20.0
 """How long its JVM may take to end in order."""
 
@@ -51,11 +54,12 @@ def start_session(
     (`navlin.pipeline.spark_jvm.archive_in`): with it a start takes a third of the time; with ``record`` the end of this
     session writes it. Both are for Spark on this machine. ``cluster`` is for the master "yarn", which needs it.
     """
-    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    shut_out(os.environ, sys.path)
+    os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     if master.startswith("local"):
         # Workers must be this Python, and Spark must not ask the network for a name of this host.
-        os.environ.setdefault(EXECUTORS_PYTHON, sys.executable)
-        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+        os.environ[EXECUTORS_PYTHON] = sys.executable
+        os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     scratch.mkdir(parents=True, exist_ok=True)
     scratch.chmod(OWNER_ALONE)
     settings = settings or {}
@@ -71,28 +75,40 @@ def start_session(
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
     }
-    java_options = (
-        f"-Dlog4j2.configurationFile={_quiet_log(scratch)} {settings.get(JAVA_OPTIONS, '')}".strip()
-    )
+    quiet = f"-Dlog4j2.configurationFile={_quiet_log(scratch).absolute().as_uri()}"
     properties = {
         **own,
         **(cluster.properties() if cluster is not None else {}),
         **settings,
         **LOCKED,
-        JAVA_OPTIONS: java_options,
+        JAVA_OPTIONS: f"{quiet} {settings.get(JAVA_OPTIONS, '')}".strip(),
         "spark.master": master,
         "spark.app.name": "navlin",
     }
     if cluster is not None:
         return _start_on_yarn(properties, cluster)
-    if not is_left_to_pyspark(os.environ, properties):
+    properties |= _sockets_in(scratch)
+    if not is_left_to_pyspark(properties):
         SparkContext._ensure_initialized(gateway=start_jvm(properties, archive=archive, record=record))
     return _session(properties)
 
 
+def _sockets_in(scratch: Path) -> dict[str, str]:
+    """The properties that let Python and the JVM talk by sockets in the file system, which are for this user alone. By TCP
+    PySpark would ask for the address of localhost, which not every host knows."""
+    while _DIRECTORIES:
+        os.close(_DIRECTORIES.pop())  # of a session that has ended
+    # Named by way of this process, because the path of a socket has at most 107 bytes.
+    _DIRECTORIES.append(os.open(scratch, os.O_DIRECTORY))
+    return {
+        "spark.python.unix.domain.socket.enabled": "true",
+        "spark.python.unix.domain.socket.dir": f"/proc/{os.getpid()}/fd/{_DIRECTORIES[0]}",
+    }
+
+
 def _start_on_yarn(properties: Mapping[str, str], cluster: Cluster) -> SparkSession:
     variables = cluster.variables()
-    if is_left_to_pyspark(os.environ, properties):
+    if is_left_to_pyspark(properties):
         os.environ.update(variables)
         conf = SparkConf(loadDefaults=False).setAll(list(properties.items()))
         SparkContext._ensure_initialized(conf=conf)

@@ -57,14 +57,9 @@ class NoSpark(Exception):
     """Spark's JVM does not start; the text says why."""
 
 
-def is_left_to_pyspark(environment: Mapping[str, str], properties: Mapping[str, str]) -> bool:
-    """Whether an operator has set up what only PySpark's own launcher takes into account: another Spark, its ``conf``
-    directory, native libraries."""
-    return bool(
-        {"SPARK_HOME", "SPARK_CONF_DIR"} & environment.keys()
-        or "spark.driver.extraLibraryPath" in properties
-        or "PYSPARK_GATEWAY_PORT" in environment
-    )
+def is_left_to_pyspark(properties: Mapping[str, str]) -> bool:
+    """Whether an operator has set up what only PySpark's own launcher takes into account: native libraries."""
+    return "spark.driver.extraLibraryPath" in properties
 
 
 def archive_in(directory: Path) -> Path:

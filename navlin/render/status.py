@@ -58,6 +58,8 @@ def _parts(status: Json) -> Iterator[RenderableType]:
     if purge := status["purge"]:
         ago = span(max(0, now_ms - purge["at_ms"]) / 1000)
         yield Text(clean(f"the daily purge of {ago} ago did not end: {purge['reason']}"), style="red")
+    elif at_ms := status["last_purge_ms"]:
+        yield Text(f"last daily purge: {span(max(0, now_ms - at_ms) / 1000)} ago")
     for left in status["left"]:
         yield Text(
             f"{left['name']}: not configured any more; `navlin forget {left['name']}` flags what it left"
@@ -86,8 +88,8 @@ def _daemon(status: Json) -> Iterator[RenderableType]:
                 f"this machine's clock jumped by {span(abs(jump_ms) / 1000)}: sources without a clock of their own are not"
                 " pulled; if it is right now: systemctl reload navlin"
             )
-    if status["web"]:
-        yield Text(f"over HTTP: {status['web']}")
+    if status["web_addresses"]:
+        yield Text(f"over HTTP: {', '.join(status['web_addresses'])}")
     if space["short"]:
         yield Text(f"no space: {space['text']}", style="red")
 

@@ -6,13 +6,16 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
+from navlin.export.answers import Unavailable
+from navlin.export.connection import Connection, NotAllowed
 from navlin.index import cores
 from navlin.index.cores import CORES
 from navlin.index.solr import Solr, SolrError
@@ -21,6 +24,7 @@ from navlin.java import OLDEST_JAVA
 from navlin.model.plurals import counted
 from navlin.pipeline.failing import in_words
 from navlin.service.configuration import Configuration
+from navlin.service.export_settings import ExportSettings
 from navlin.service.loader import Loaded, SharedIdentity, load
 from navlin.service.solr import external_address, jars_directory
 from navlin.solr_server.embedded import NoSolr, running_solr
@@ -28,6 +32,8 @@ from navlin.solr_server.embedded import NoSolr, running_solr
 LEAST_FREE_BYTES: Final = 2 << 30
 """Solr merges segments into new files before it removes the old ones, and Spark spills."""
 
+EXPORT_S: Final = 20.0
+"""For how long one export's server is waited for."""
 HADOOP_SITES: Final = ("core-site.xml", "yarn-site.xml")
 
 _VERSION = re.compile(r'version "(?:1\.)?(\d+)')
@@ -44,13 +50,19 @@ class Finding:
     """Whether nothing can start without it. A source that does not answer is tried again at its next interval."""
 
 
-def check(configuration: Configuration, environment: Mapping[str, str]) -> Iterator[Finding]:
+def check(
+    configuration: Configuration, environment: Mapping[str, str], left_out: Sequence[str] = ()
+) -> Iterator[Finding]:
     """Looks at everything, in the order of a start; what is wrong keeps nothing else from being looked at.
 
-    The configuration itself is fine, or there would be none. Nothing is written, and no Solr is started.
+    The configuration itself is fine, or there would be none. Nothing is written, and no Solr is started. ``left_out`` are
+    variables of the shell that navlin keeps from its processes.
     """
     sources = counted(len(configuration.sources), "source")
     yield Finding("configuration", True, f"{configuration.file}, {sources}")
+    if left_out:
+        text = f"not used, for navlin has its own Spark, and its options in [spark]: {', '.join(left_out)}"
+        yield Finding("environment", True, text)
     yield _java(environment)
     yield from _state_directory(configuration)
     if configuration.spark.on_yarn:
@@ -64,6 +76,7 @@ def check(configuration: Configuration, environment: Mapping[str, str]) -> Itera
     if (users := configuration.ldap.directory) is not None:
         # Users of navlin's own do without it.
         yield from (Finding("ldap", fine, text, needed=False) for fine, text in users.check())
+    yield from map(_export, configuration.exports)
     try:
         configured = load(configuration, known)
     except SharedIdentity as error:
@@ -182,6 +195,17 @@ def _source(loaded: Loaded) -> Iterator[Finding]:
     else:
         if not found:
             yield Finding(subject, True, "nothing to look at", needed=False)
+
+
+def _export(settings: ExportSettings) -> Finding:
+    subject, ask = f"export {settings.name}", settings.question().target.ask
+    assert ask is not None
+    try:
+        address = replace(settings.address(), timeout_s=EXPORT_S)
+        with closing(Connection(address, again_after_s=())) as connection:
+            return Finding(subject, True, f"{address.url}, {ask(connection, settings.options)}", needed=False)
+    except (Unavailable, NotAllowed, OSError, ValueError) as error:
+        return Finding(subject, False, str(error), needed=False)
 
 
 def _directory(subject: str, directory: str) -> Finding:

@@ -241,6 +241,13 @@ SECTIONS: Final[Mapping[str, type[Any]]] = {
 }
 
 
+PATHS_OF_SOURCES: Final = frozenset(
+    {"ca_file", "directory", "hadoop_configuration_directory", "keytab", "krb5_conf"}
+)
+"""Settings of extractors that are paths of this machine, if they are no URL. Those of these names only."""
+_URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
+
+
 @dataclass(frozen=True, slots=True)
 class Problem:
     """One thing that is wrong with the file, and where."""
@@ -270,11 +277,16 @@ def read_configuration(
     enough to ask the index, and no extractor need be loaded.
     """
     try:
-        text = file.read_text(encoding="utf-8")
+        # Editors of another system begin a file with a mark, which is no part of its text.
+        text = file.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         hint = f"name one with --config or {FILE_VARIABLE}; navlin's conf/navlin.toml is an example"
         raise BadConfiguration((Problem(file, 0, f"there is no such file: {hint}"),)) from None
-    except (OSError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError as error:
+        line = error.object[: error.start].count(b"\n") + 1
+        words = f"byte 0x{error.object[error.start]:02x} is not of UTF-8: save the file as UTF-8"
+        raise BadConfiguration((Problem(file, line, words),)) from None
+    except OSError as error:
         raise BadConfiguration((Problem(file, 0, f"cannot be read: {error}"),)) from None
     try:
         tables = tomllib.loads(text)
@@ -304,7 +316,7 @@ def read_configuration(
     cluster = sections["navlin"].cluster if sections["navlin"] else ""
     sources: tuple[SourceSettings, ...] = ()
     if extractors is not None:
-        sources_of = expand(sources_of, environment, ("source",), complain)
+        sources_of = _paths_beside(file, expand(sources_of, environment, ("source",), complain))
         sources = _sources(sources_of, cluster, extractors, complain)
     exports = _exports(expand(exports_of, environment, ("export",), complain), file, complain)
     if found:
@@ -434,6 +446,26 @@ def _source(
     settings = SourceSettings(keys.name, registration, template, interval_s)
     authorities = (*keys.serves, *template.serves(settings.settings()))
     return replace(settings, serves=tuple(dict.fromkeys(map(normal_authority, authorities))))
+
+
+def _paths_beside(file: Path, tables: Any) -> Any:
+    """Sources whose relative paths of this machine are meant from the directory of the file."""
+    here = file.absolute().parent
+
+    def placed(value: Any) -> Any:
+        if isinstance(value, list):
+            return [placed(each) for each in value]
+        relative = isinstance(value, str) and value and not value.startswith("/") and not _URL.match(value)
+        return str(here / value) if relative else value
+
+    if not isinstance(tables, list):
+        return tables
+    return [
+        {key: placed(value) if key in PATHS_OF_SOURCES else value for key, value in table.items()}
+        if isinstance(table, dict)
+        else table
+        for table in tables
+    ]
 
 
 def _beside(file: Path, section: Any) -> Any:

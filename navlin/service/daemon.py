@@ -172,6 +172,7 @@ class Daemon:
         self._watching.start()
         self._schedule.start()
         self._set_jobs()
+        self._make_up_purge()
         self._requests = self._request_jobs()
         self._inheriting = Inheriting(self._address, lambda: self._stopping)
         self._exporting = Exporting(self._address, self._clock.now_ms)
@@ -243,6 +244,12 @@ class Daemon:
         self._schedule.set_purge(self._scheduled_purge, purge.at if purge.scheduled else None)
         if not purge.scheduled:
             self._purging.never_daily()
+
+    def _make_up_purge(self) -> None:
+        at = self._configuration.purge.at
+        if self._configuration.purge.scheduled and self._purging.missed(at):
+            log.info("daily purge missed, made now", at=at)
+            self._schedule.set_purge(self._scheduled_purge, at, missed=True)
 
     def _watch(self) -> None:
         wanted = [

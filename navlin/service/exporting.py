@@ -13,7 +13,8 @@ from typing import Final
 
 import structlog
 
-from navlin.export.connection import AGAIN_AFTER_S, Connection, NotAllowed, Unavailable
+from navlin.export.answers import Unavailable
+from navlin.export.connection import AGAIN_AFTER_S, Connection, NotAllowed
 from navlin.export.following import follow
 from navlin.export.target import Refused
 from navlin.export.writing import Exported

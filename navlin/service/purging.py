@@ -8,11 +8,20 @@ from typing import Final
 
 import structlog
 
-from navlin.index.purges import UnfinishedPurge, forget_unfinished, remember_unfinished
+from navlin.index.purges import (
+    DailyPurge,
+    UnfinishedPurge,
+    daily_purge,
+    forget_daily,
+    forget_unfinished,
+    remember_daily,
+    remember_unfinished,
+)
 from navlin.index.solr import Solr, SolrAddress
 from navlin.pipeline.failing import in_words
 from navlin.service import jobs
 from navlin.service.configuration import PurgeSettings
+from navlin.service.time_of_day import last_s
 
 DAY_MS: Final = 86_400_000
 
@@ -39,10 +48,23 @@ class Purging:
             reason = f"put off: {put_off}" if put_off else self._unfinished(before_ms, settings)
             if reason:
                 self._note(lambda solr: remember_unfinished(solr, UnfinishedPurge(reason, now_ms, before_ms)))
+        if not self._stopping():
+            self._note(lambda solr: remember_daily(solr, DailyPurge(now_ms)))
+
+    def missed(self, at: str) -> bool:
+        """Whether the last daily purge was not made: this machine, or navlin, was down. Raises `SolrError`."""
+        now_ms = self._clock()
+        with Solr(self._address) as solr:
+            last = daily_purge(solr)
+            if last is None:
+                # The first is due at its time.
+                remember_daily(solr, DailyPurge(now_ms, made=False))
+        return last is not None and last.at_ms < last_s(at, now_ms / 1000) * 1000
 
     def never_daily(self) -> None:
         """Nothing is purged daily, so none waits for anybody. Raises nothing."""
         self._note(forget_unfinished)
+        self._note(forget_daily)
 
     def purge(self, before_ms: int, *, dry_run: bool, deleted_files: bool, accepted: int = 0) -> jobs.Answer:
         """Purges what is older than a moment. Raises `SolrError`."""

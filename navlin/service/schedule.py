@@ -11,10 +11,10 @@ from apscheduler.executors.pool import ThreadPoolExecutor
 from apscheduler.job import Job
 from apscheduler.jobstores.base import JobLookupError
 from apscheduler.schedulers.background import BackgroundScheduler
-from apscheduler.triggers.cron import CronTrigger
 
 from navlin.pipeline.wall_clock import WallClock
 from navlin.service.due_time import DueTime
+from navlin.service.time_of_day import next_s
 
 AT_ONCE = 200
 """Sources that may run at the same time. Threads are made when they are needed; each source has at most one."""
@@ -41,6 +41,8 @@ class Schedule:
         self._ended = threading.Condition(self._lock)
         """Notified after each run, and when nothing is to be started any more."""
         self._ending = False
+        self._purge: tuple[Callable[[], None], str] | None = None
+        """What purges, and at which time of day."""
         self._scheduler = BackgroundScheduler(
             executors={"default": ThreadPoolExecutor(AT_ONCE)},
             # A run that is late is still due, once. Two instances, because a run sets its own next date: should that
@@ -78,14 +80,30 @@ class Schedule:
                     self._due_times[name] = DueTime(interval_s, self._now_s())
                     self._due(name, self._now_s())
 
-    def set_purge(self, purge: Callable[[], None], at: str | None) -> None:
-        """Purges daily at this time of day, by this machine's clock; not at all if it is None."""
-        self._remove(PURGE)
-        if at is not None:
-            hour, minute = at.split(":")
-            # Without a zone of its own, a trigger has this machine's, with its summer time.
-            trigger = CronTrigger(hour=int(hour), minute=int(minute))
-            self._scheduler.add_job(purge, trigger, id=PURGE)
+    def set_purge(self, purge: Callable[[], None], at: str | None, *, missed: bool = False) -> None:
+        """Purges daily at this time of day, by this machine's clock; not at all if it is None. ``missed``: the last one is
+        still to be made."""
+        with self._lock:
+            self._remove(PURGE)
+            self._purge = None if at is None else (purge, at)
+            self._due_to_purge(self._clock.now_s() if missed else None)
+
+    def _due_to_purge(self, due_s: float | None = None) -> None:
+        if self._purge is not None and not self._ending:
+            due_s = next_s(self._purge[1], self._clock.now_s()) if due_s is None else due_s
+            self._add(PURGE, self._purge_once, due_s)
+
+    def _purge_once(self) -> None:
+        with self._lock:
+            purging = self._purge
+        try:
+            if purging is not None:
+                purging[0]()
+        finally:
+            with self._lock:
+                # Another one that was set meanwhile is due already.
+                if self._purge is purging:
+                    self._due_to_purge()
 
     def wake(self, name: str) -> None:
         """Runs a source soon, because something may have happened."""
@@ -106,6 +124,8 @@ class Schedule:
         with self._lock:
             for name, due_time in self._due_times.items():
                 self._due(name, due_time.due_s)
+            if any(job.id == PURGE for job in self.jobs()):
+                self._due_to_purge()
 
     def jobs(self) -> list[Job]:
         """What the scheduler has in mind: the next run of each source that does not run, and the purge."""
@@ -147,15 +167,12 @@ class Schedule:
     def _due(self, name: str, due_s: float | None) -> None:
         if due_s is None or self._ending:
             return
-        # A job of one date, replaced again and again: while the source runs it has no job, so it cannot run twice.
-        self._scheduler.add_job(
-            self._once,
-            "date",
-            run_date=datetime.fromtimestamp(self._clock.at_s(due_s), UTC),
-            args=(name,),
-            id=name,
-            replace_existing=True,
-        )
+        self._add(name, self._once, self._clock.at_s(due_s), name)
+
+    def _add(self, name: str, run: Callable[..., None], at_s: float, *arguments: str) -> None:
+        # A job of one date, replaced again and again: while it runs there is no job, so it cannot run twice.
+        date = datetime.fromtimestamp(at_s, UTC)
+        self._scheduler.add_job(run, "date", run_date=date, args=arguments, id=name, replace_existing=True)
 
     def _once(self, name: str) -> None:
         with self._lock:

@@ -11,7 +11,7 @@ from navlin.index.exports import load_export
 from navlin.index.incomplete import IncompleteOperations, Unparsed, incomplete_counts, unparsed_counts
 from navlin.index.leases import held_lease
 from navlin.index.overview import SourceOverview, held_run, source_overview
-from navlin.index.purges import UnfinishedPurge, unfinished_purge
+from navlin.index.purges import DailyPurge, UnfinishedPurge, daily_purge, unfinished_purge
 from navlin.index.removals import newest_run
 from navlin.index.runs import RunRecord, Status, last_run
 from navlin.index.solr import Solr
@@ -21,7 +21,7 @@ from navlin.service.disk_space import Space, space
 from navlin.service.export_settings import ExportSettings
 from navlin.service.heartbeat import Heartbeat, read_heartbeat
 from navlin.service.loader import ConfiguredSources, Loaded
-from navlin.service.web_address import web_address
+from navlin.service.web_address import web_addresses
 
 PURGE: Final = "purge"
 """What the daily purge is called among what somebody should look at."""
@@ -91,11 +91,13 @@ class Overall:
     unparsed: tuple[Unparsed, ...]
     incomplete: tuple[IncompleteOperations, ...]
     space: Space
-    web: str
-    """Where the web process of this state directory answers; "" if none does."""
+    web: tuple[str, ...]
+    """Where this state directory's web processes answer, that of ``navlin serve`` first."""
     exports: tuple[ExportStatus, ...] = ()
     purge: UnfinishedPurge | None = None
     """The last daily purge, if it did not come to its end."""
+    last_purge: DailyPurge | None = None
+    """The last daily purge, whatever came of it."""
 
     @property
     def failing(self) -> tuple[str, ...]:
@@ -121,7 +123,8 @@ class Overall:
                 "short": self.space.short,
                 "text": str(self.space),
             },
-            "web": self.web or None,
+            "web": next(iter(self.web), None),
+            "web_addresses": list(self.web),
             "failing": list(self.failing),
             "sources": [
                 {
@@ -133,6 +136,7 @@ class Overall:
             ],
             "exports": [{**asdict(each), "failing": each.failing} for each in self.exports],
             "purge": asdict(self.purge) if self.purge else None,
+            "last_purge_ms": self.last_purge.at_ms if self.last_purge and self.last_purge.made else None,
             "left": [asdict(source) for source in self.left],
             "unlinked": [asdict(unlinked) for unlinked in self.unlinked],
             "unparsed": [asdict(unparsed) for unparsed in self.unparsed],
@@ -160,9 +164,10 @@ def status(
         unparsed_counts(solr),
         incomplete_counts(solr),
         space(state_directory, least_free_bytes),
-        web_address(state_directory),
+        tuple(web_addresses(state_directory)),
         tuple(_export(solr, each, now_ms) for each in exports),
         unfinished_purge(solr),
+        daily_purge(solr),
     )
 
 

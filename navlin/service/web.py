@@ -33,7 +33,7 @@ from navlin.service.listening import Listening
 from navlin.service.loader import load
 from navlin.service.solr import external_address
 from navlin.service.status import status
-from navlin.service.web_address import remove_web_address, save_web_address
+from navlin.service.web_address import save_web_address
 from navlin.service.web_settings import WebSettings
 from navlin.solr_server.embedded import running_solr
 
@@ -146,8 +146,9 @@ def answer(
             server.should_exit = True
 
         threading.Thread(target=stop, name="web-end", daemon=True).start()
+    address: Path | None = None
     try:
-        save_web_address(state, listening.url)
+        address = save_web_address(state, listening.url, alone=ended is None)
     except OSError as error:
         # On a full disk questions are answered all the same.
         log.warning("web address not written, `navlin status` does not show it", error=str(error))
@@ -155,7 +156,8 @@ def answer(
     try:
         server.run([listening.socket])
     finally:
-        remove_web_address(state)
+        if address is not None:
+            address.unlink(missing_ok=True)
 
 
 class _Server(uvicorn.Server):

@@ -1,4 +1,4 @@
-"""Where the web process of a state directory answers: a small file, there as long as the process is."""
+"""Where the web processes of a state directory answer: a small file for each, there as long as its process is."""
 
 from __future__ import annotations
 
@@ -11,24 +11,43 @@ import orjson
 from navlin.files import replace_content
 from navlin.index.holder import Holder, lives, this_process
 
-FILE: Final = "web.json"
+SERVE: Final = "web.json"
+"""That of ``navlin serve``."""
+ALONE: Final = "web-{pid}.json"
+"""That of a ``navlin web`` of its own."""
 
 
-def save_web_address(state_directory: Path, url: str) -> None:
-    """Writes the file, whole or not at all."""
-    content = orjson.dumps({"holder": asdict(this_process()), "url": url})
-    replace_content(state_directory / FILE, content, durable=False)
-
-
-def remove_web_address(state_directory: Path) -> None:
-    """Removes it."""
-    (state_directory / FILE).unlink(missing_ok=True)
+def save_web_address(state_directory: Path, url: str, *, alone: bool) -> Path:
+    """Writes the file, whole or not at all, and returns it: it is to be removed at the end."""
+    for file, address in _found(state_directory):
+        # Left by one that was killed.
+        if not address:
+            file.unlink(missing_ok=True)
+    holder = this_process()
+    file = state_directory / (ALONE.format(pid=holder.pid) if alone else SERVE)
+    replace_content(file, orjson.dumps({"holder": asdict(holder), "url": url}), durable=False)
+    return file
 
 
 def web_address(state_directory: Path) -> str:
-    """The address, as people type it; "" if no process answers."""
+    """The address, as people type it, of ``navlin serve``, else of another process; "" if none answers."""
+    return next(iter(web_addresses(state_directory)), "")
+
+
+def web_addresses(state_directory: Path) -> list[str]:
+    """The addresses of all that answer, that of ``navlin serve`` first."""
+    return [address for _, address in _found(state_directory) if address]
+
+
+def _found(state_directory: Path) -> list[tuple[Path, str]]:
+    """The files, each with its address; "" if its process has ended."""
+    others = sorted(state_directory.glob(ALONE.format(pid="[0-9]*")))
+    return [(file, _address(file)) for file in (state_directory / SERVE, *others)]
+
+
+def _address(file: Path) -> str:
     try:
-        found = orjson.loads((state_directory / FILE).read_bytes())
+        found = orjson.loads(file.read_bytes())
         return str(found["url"]) if lives(Holder(**found["holder"])) else ""
     except (OSError, orjson.JSONDecodeError, KeyError, TypeError):
         return ""

@@ -19,10 +19,19 @@ BULK = "/api/atlas/v2/entity/bulk"
 BY_NAME = "/api/atlas/v2/entity/uniqueAttribute/type/"
 
 
+def error(code: str, message: str) -> str:
+    """The body of a refusal, as the server writes it."""
+    return json.dumps({"errorCode": code, "errorMessage": message})
+
+
+NOT_FOUND = error("ATLAS-404-00-009", "not found")
+
+
 @dataclass
 class Atlas:
     """``entities`` are those that it has, by type and name. ``refused_names`` it never takes, upon
-    ``failing_names`` it breaks; ``busy`` requests are answered with 503 first."""
+    ``failing_names`` it breaks; ``busy`` requests are answered with 503 first. ``forgets``: of each request it confirms one
+    entity less than were sent."""
 
     url: str = ""
     entities: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
@@ -30,6 +39,7 @@ class Atlas:
     failing_names: set[str] = field(default_factory=set)
     requests: list[tuple[str, str]] = field(default_factory=list)
     busy: int = 0
+    forgets: bool = False
     wants: str = ""
 
     def posted(self, entities: list[dict[str, Any]]) -> tuple[int, str]:
@@ -39,10 +49,10 @@ class Atlas:
             return 500, "NullPointerException"
         for each in entities:
             if each["attributes"]["qualifiedName"] in self.refused_names:
-                return 404, "mandatory attribute value missing"
+                return 404, error("ATLAS-404-00-00A", "mandatory attribute value missing")
             for reference in references(each):
                 if reference not in names | self.entities.keys():
-                    return 404, f"Instance {reference} does not exist"
+                    return 404, error("ATLAS-404-00-00A", f"Instance {reference} does not exist")
         new = []
         for each in entities:
             key = each["typeName"], each["attributes"]["qualifiedName"]
@@ -54,20 +64,23 @@ class Atlas:
             else:
                 new.append({"typeName": key[0], "attributes": {"qualifiedName": key[1]}})
             self.entities[key] = each
-        return 200, json.dumps({"mutatedEntities": {"CREATE": new}})
+        assigned = {each["guid"]: f"guid of {each['attributes']['qualifiedName']}" for each in entities}
+        if self.forgets and assigned:
+            assigned.popitem()
+        return 200, json.dumps({"mutatedEntities": {"CREATE": new}, "guidAssignments": assigned})
 
     def labelled(self, key: tuple[str, str], labels: list[str]) -> tuple[int, str]:
         if key not in self.entities:
-            return 404, "not found"
+            return 404, NOT_FOUND
         self.entities[key]["labels"] = labels
         return 200, ""
 
     def deleted(self, key: tuple[str, str]) -> tuple[int, str]:
-        return (200, "{}") if self.entities.pop(key, None) else (404, "not found")
+        return (200, "{}") if self.entities.pop(key, None) else (404, NOT_FOUND)
 
     def renamed(self, key: tuple[str, str], attributes: dict[str, Any]) -> tuple[int, str]:
         if (entity := self.entities.pop(key, None)) is None:
-            return 404, "not found"
+            return 404, NOT_FOUND
         entity["attributes"] |= attributes
         self.entities[key[0], attributes["qualifiedName"]] = entity
         return 200, "{}"
@@ -88,6 +101,9 @@ def running_atlas(*, user: str = "", password: str = "") -> Iterator[Atlas]:
                 self._answer(lambda body: atlas.labelled(self._key(), body))
             else:
                 self._answer(lambda body: atlas.posted(body["entities"]))
+
+        def do_GET(self) -> None:
+            self._answer(lambda body: (200, json.dumps([{"name": "DataSet"}, {"name": "hive_table"}])))
 
         def do_PUT(self) -> None:
             self._answer(lambda body: atlas.renamed(self._key(), body["entity"]["attributes"]))

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -79,7 +79,10 @@ def record(number: int, target: str, origin: str = "daemon.origin") -> str:
 class Served:
     """A running ``navlin serve``, what it logs and what it tells systemd."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(
+        self, home: Path, *, environment: Mapping[str, str] = os.environ, before: Sequence[str] = ()
+    ) -> None:
+        """``before`` is put before the command."""
         self.home = home
         self.file = home / "navlin.toml"
         self.state = home / "state"
@@ -94,9 +97,9 @@ class Served:
         (home / "notify").unlink(missing_ok=True)
         self._manager = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self._manager.bind(str(home / "notify"))
-        environment = {**os.environ, "NOTIFY_SOCKET": str(home / "notify"), "WATCHDOG_USEC": "60000000"}
+        environment = {**environment, "NOTIFY_SOCKET": str(home / "notify"), "WATCHDOG_USEC": "60000000"}
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "navlin", "--config", str(self.file), "serve"],
+            [*before, sys.executable, "-m", "navlin", "--config", str(self.file), "serve"],
             cwd=ROOT,
             env=environment,
             stdout=subprocess.DEVNULL,

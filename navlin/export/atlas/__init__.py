@@ -16,7 +16,7 @@ from navlin.export.atlas.entities import Change, Ref
 from navlin.export.atlas.names import Namespace
 from navlin.export.atlas.processes import Form
 from navlin.export.atlas.requests import messages, requests
-from navlin.export.atlas.sending import send
+from navlin.export.atlas.sending import ask, send
 from navlin.export.target import Target, register
 from navlin.export.values import Dataset, Item, Operation, Renamed, Run
 
@@ -79,5 +79,7 @@ def _changes(item: Item, form: Form) -> Iterator[Change]:
 
 
 register(
-    Target("atlas", "Apache Atlas", "application/x-ndjson", "jsonl", Options, records, send, becomes=BECOMES)
+    Target(
+        "atlas", "Apache Atlas", "application/x-ndjson", "jsonl", Options, records, send, ask, becomes=BECOMES
+    )
 )

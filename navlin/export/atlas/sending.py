@@ -10,18 +10,30 @@ from urllib.parse import quote
 import orjson
 import requests
 
-from navlin.export.connection import Connection, Failing, words_of
+from navlin.export.answers import all_named, not_confirmed, object_of, words_of
+from navlin.export.connection import Connection, Failing
 from navlin.export.parts import in_parts
 from navlin.export.target import Refused
 
 BULK: Final = "/api/atlas/v2/entity/bulk"
 BY_NAME: Final = "/api/atlas/v2/entity/uniqueAttribute/type/"
+TYPES: Final = "/api/atlas/v2/types/typedefs/headers"
+_MUTATION: Final = "Atlas's answer to a change"
 _HANGING: Final = (
     "hive_storagedesc hive_column hive_process_execution impala_process_execution hive_column_lineage"
     " impala_column_lineage spark_column_lineage hive_table_ddl"
 )
 _PARTS: Final = frozenset(_HANGING.split())
 """What hangs on the entity before it in a request, and is nothing without it."""
+
+
+def ask(connection: Connection, options: Any) -> str:
+    """Asks for the types, which needs the login that sending needs."""
+    answer = connection.send("GET", TYPES)
+    types = orjson.loads(answer.content) if answer.ok and answer.content[:1] == b"[" else None
+    if not isinstance(types, list) or not any(each.get("name") == "DataSet" for each in types):
+        not_confirmed(answer, "Atlas's types")
+    return f"Atlas with {len(types)} types"
 
 
 def send(connection: Connection, records: Iterable[bytes], options: Any) -> Iterator[int | Refused]:
@@ -44,7 +56,7 @@ def send(connection: Connection, records: Iterable[bytes], options: Any) -> Iter
 def _create(connection: Connection, entities: list[dict[str, Any]]) -> Iterator[int | Refused]:
     groups = list(_groups(entities))
     try:
-        answer = connection.send("POST", BULK, orjson.dumps({"entities": entities}))
+        answer = _post(connection, entities)
     except Failing:
         if len(groups) < 2:
             raise
@@ -61,7 +73,7 @@ def _create(connection: Connection, entities: list[dict[str, Any]]) -> Iterator[
     first, *hanging = entities
     if hanging and first["typeName"] not in _PARTS:
         # A column that is refused must not cost its table.
-        alone = connection.send("POST", BULK, orjson.dumps({"entities": [first]}))
+        alone = _post(connection, [first])
         if alone.ok:
             yield 1
             yield from _label(connection, [first], alone)
@@ -70,6 +82,23 @@ def _create(connection: Connection, entities: list[dict[str, Any]]) -> Iterator[
             return
         answer = alone
     yield Refused(_shown(first), words_of(answer))
+
+
+def _post(connection: Connection, entities: list[dict[str, Any]]) -> requests.Response:
+    """The answer to a request: Atlas says of each guid in it which entity that is now, of unchanged ones too."""
+    answer = connection.send("POST", BULK, orjson.dumps({"entities": entities}))
+    if answer.ok:
+        found = object_of(answer, _MUTATION)
+        guids = (each["guid"] for each in entities if "guid" in each)
+        all_named(answer, guids, found.get("guidAssignments") or (), "guids")
+    return _own(answer)
+
+
+def _own(answer: requests.Response) -> requests.Response:
+    """The answer, if a 404 is Atlas's own: it has a code of errors then. Raises `NotConfirmed`."""
+    if answer.status_code == requests.codes.not_found and "errorCode" not in object_of(answer, _MUTATION):
+        not_confirmed(answer, _MUTATION)
+    return answer
 
 
 def _label(
@@ -84,14 +113,14 @@ def _label(
             continue
         named = {"attr:qualifiedName": name}
         path = f"{BY_NAME}{quote(each['typeName'])}/labels"
-        answer = connection.send("POST", path, orjson.dumps(each["labels"]), params=named)
+        answer = _own(connection.send("POST", path, orjson.dumps(each["labels"]), params=named))
         if not answer.ok:
             yield Refused(f"labels of {_shown(each)}", words_of(answer))
 
 
 def _new(answer: requests.Response) -> frozenset[tuple[str, str]]:
     """The types and names of what a request created, as far as the answer says so."""
-    headers = (answer.json().get("mutatedEntities") or {}).get("CREATE") or ()
+    headers = (object_of(answer, _MUTATION).get("mutatedEntities") or {}).get("CREATE") or ()
     return frozenset(
         (str(each["typeName"]), str((each.get("attributes") or {}).get("qualifiedName"))) for each in headers
     )
@@ -110,9 +139,9 @@ def _groups(entities: list[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
 
 
 def _delete(connection: Connection, reference: dict[str, Any]) -> Iterator[int | Refused]:
-    answer = connection.send("DELETE", BY_NAME + quote(reference["typeName"]), params=_named(reference))
+    answer = _own(connection.send("DELETE", BY_NAME + quote(reference["typeName"]), params=_named(reference)))
     # What is not there, or was deleted before, is as it should be.
-    if answer.ok or answer.status_code == 404:
+    if _changed(answer):
         yield 1
     else:
         yield Refused(f"deletion of {_shown(reference)}", words_of(answer))
@@ -120,12 +149,19 @@ def _delete(connection: Connection, reference: dict[str, Any]) -> Iterator[int |
 
 def _rename(connection: Connection, rename: dict[str, Any]) -> Iterator[int | Refused]:
     body = orjson.dumps({"entity": {"typeName": rename["typeName"], "attributes": rename["attributes"]}})
-    answer = connection.send("PUT", BY_NAME + quote(rename["typeName"]), body, params=_named(rename))
+    answer = _own(connection.send("PUT", BY_NAME + quote(rename["typeName"]), body, params=_named(rename)))
     # Atlas may never have seen it under its old name; under the new one it comes in any case.
-    if answer.ok or answer.status_code == requests.codes.not_found:
+    if _changed(answer):
         yield 1
     else:
         yield Refused(f"rename of {_shown(rename)}", words_of(answer))
+
+
+def _changed(answer: requests.Response) -> bool:
+    """Whether Atlas changed an entity, or has none of that name. Raises `NotConfirmed`."""
+    if answer.ok:
+        object_of(answer, _MUTATION)
+    return answer.ok or answer.status_code == requests.codes.not_found
 
 
 def _named(reference: dict[str, Any]) -> dict[str, str]:

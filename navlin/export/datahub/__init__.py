@@ -18,8 +18,10 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, Final
 
 import orjson
+import requests
 
-from navlin.export.connection import Connection, Failing, words_of
+from navlin.export.answers import not_confirmed, object_of, words_of
+from navlin.export.connection import Connection, Failing
 from navlin.export.datahub import aspects, names
 from navlin.export.datahub.becomes import BECOMES
 from navlin.export.parts import in_parts
@@ -276,6 +278,18 @@ PROPOSALS_A_REQUEST: Final = 100
 _PROTOCOL: Final = {"X-RestLi-Protocol-Version": "2.0.0"}
 
 
+def ask(connection: Connection, options: DataHubOptions) -> str:
+    """Asks for GMS's own configuration."""
+    answer = connection.send("GET", "/config")
+    found = object_of(answer, "DataHub's configuration")
+    if not answer.ok or "noCode" not in found:
+        not_confirmed(answer, "DataHub's configuration")
+    versions = found.get("versions")
+    known = versions.get("acryldata/datahub") if isinstance(versions, dict) else None
+    version = known.get("version") if isinstance(known, dict) else None
+    return f"DataHub {version or 'of an unknown version'}"
+
+
 def send(connection: Connection, lines: Iterable[bytes], options: DataHubOptions) -> Iterator[int | Refused]:
     """Posts proposals to GMS, many at once; those of a request that it refuses again, one by one."""
 
@@ -306,11 +320,19 @@ def _posted(line: bytes) -> Proposal:
 
 
 def _refusal(connection: Connection, action: str, body: Mapping[str, Any]) -> str:
-    """Why GMS does not take a request; "" if it does."""
+    """Why GMS does not take a request; "" if it does. Raises `NotConfirmed`."""
     answer = connection.send(
         "POST", "/aspects", orjson.dumps(body), params={"action": action}, headers=_PROTOCOL
     )
-    return "" if answer.ok else words_of(answer)
+    wanted = "GMS's confirmation"
+    if answer.status_code == requests.codes.not_found and action == "ingestProposal":
+        not_confirmed(answer, wanted)
+    if not answer.ok:
+        return words_of(answer)
+    # All releases confirm a request as a whole, by one text: "success", or the URN of the first.
+    if not isinstance(object_of(answer, wanted).get("value"), str):
+        not_confirmed(answer, wanted)
+    return ""
 
 
 register(
@@ -322,6 +344,7 @@ register(
         DataHubOptions,
         records,
         send,
+        ask,
         becomes=BECOMES,
         # DataHub's file source reads one array.
         frame=Frame(b"[\n", b",", b"]\n"),

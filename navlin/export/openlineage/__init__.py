@@ -8,17 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import orjson
+import requests
 
-from navlin.export.connection import Connection, words_of
+from navlin.export.answers import not_confirmed, words_of
+from navlin.export.connection import Connection
 from navlin.export.openlineage import datasets, jobs
 from navlin.export.openlineage.becomes import BECOMES
 from navlin.export.openlineage.names import Naming
 from navlin.export.parts import in_parts
 from navlin.export.target import Refused, Target, register
 from navlin.export.values import Dataset, Item, Operation, Renamed, Run
+
+_NO_SUCH_ADDRESS: Final = (404, 405)
+_REFUSED: Final = frozenset({"error", "failed", "failure"})
+"""How servers that answer 200 to everything say in JSON that they do not take an event."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +63,35 @@ def send(connection: Connection, records: Iterable[bytes], options: Any) -> Iter
 
     def one(line: bytes) -> Iterator[int | Refused]:
         answer = connection.send("POST", options.endpoint, line.strip())
-        yield 1 if answer.ok else Refused(_shown(line), words_of(answer))
+        reason = _refusal(answer)
+        yield Refused(_shown(line), reason) if reason else 1
 
     yield from in_parts(records, one, _shown)
+
+
+def ask(connection: Connection, options: Options) -> str:
+    """Asks at the address that takes events, without one: a server has no better answer to that than that it is no event."""
+    answer = connection.send("GET", options.endpoint)
+    if answer.status_code in _NO_SUCH_ADDRESS[:1]:
+        not_confirmed(answer, f"an address that takes events ({options.endpoint})")
+    return f"answers at {options.endpoint}"
+
+
+def _refusal(answer: requests.Response) -> str:
+    """Why a server does not take an event; "" if it does. The standard wants no text of it: those that send one send JSON.
+    Raises `NotConfirmed`."""
+    wanted = "OpenLineage's confirmation"
+    if answer.status_code in _NO_SUCH_ADDRESS:
+        not_confirmed(answer, wanted)
+    if not answer.ok:
+        return words_of(answer)
+    text = answer.content.strip()
+    try:
+        found = orjson.loads(text) if text and text.upper() != b"OK" else None
+    except orjson.JSONDecodeError:
+        not_confirmed(answer, wanted)
+    status = str(found.get("status", "")) if isinstance(found, dict) else ""
+    return words_of(answer) if status.lower() in _REFUSED else ""
 
 
 def _shown(line: bytes) -> str:
@@ -71,6 +103,14 @@ def _shown(line: bytes) -> str:
 
 register(
     Target(
-        "openlineage", "OpenLineage", "application/x-ndjson", "jsonl", Options, records, send, becomes=BECOMES
+        "openlineage",
+        "OpenLineage",
+        "application/x-ndjson",
+        "jsonl",
+        Options,
+        records,
+        send,
+        ask,
+        becomes=BECOMES,
     )
 )

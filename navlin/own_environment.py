@@ -1,0 +1,66 @@
+"""Keeps what a shell of the estate has set (its Spark, its Hadoop, options of every JVM) away from navlin's processes.
+
+navlin brings its own Spark, locked to its release. Another one's home, settings, classes or Python would start in its place,
+or write navlin's own log where the site's are. What is to count is in the configuration.
+"""
+
+from __future__ import annotations
+
+import locale
+import os
+from collections.abc import MutableMapping
+from pathlib import Path
+from typing import Final
+
+PREFIXES: Final = ("SPARK_", "PYSPARK_", "HADOOP_", "YARN_", "HDFS_", "MAPRED_")
+OF_EVERY_JVM: Final = ("JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS")
+TO_THE_NETWORK: Final = ("-Dhttp.", "-Dhttps.", "-Djavax.net.ssl.")
+"""Options of every JVM that stay: the proxy by which jars are fetched, and whom to believe there."""
+MEANT: Final = "SPARK_LOCAL_IP"
+"""With Spark on YARN: the address at which executors reach this machine."""
+PYTHONPATH: Final = "PYTHONPATH"
+OF_SPARK: Final = ("pyspark", "py4j")
+"""Packages that the home of another Spark brings too."""
+UTF_8: Final = "C.UTF-8"
+
+
+def shut_out(environment: MutableMapping[str, str], path: list[str]) -> tuple[str, ...]:
+    """Removes what would steer navlin's Spark and its JVMs from an environment, and another Spark's Python from ``path``.
+    Returns the names of the variables."""
+    left_out = [name for name in environment if name.startswith(PREFIXES) and name != MEANT]
+    for name in left_out:
+        del environment[name]
+    for name in set(OF_EVERY_JVM) & environment.keys():
+        words = environment.pop(name).split()
+        kept = [word for word in words if word.startswith(TO_THE_NETWORK)]
+        if kept:
+            environment[name] = " ".join(kept)
+        if kept != words:
+            left_out.append(name)
+    given = environment.get(PYTHONPATH, "").split(os.pathsep)
+    if strange := [each for each in given if each and _brings_spark(Path(each))]:
+        environment[PYTHONPATH] = os.pathsep.join(each for each in given if each not in strange)
+        path[:] = [each for each in path if each not in strange]
+        left_out.append(PYTHONPATH)
+    return tuple(sorted(left_out))
+
+
+def _brings_spark(folder: Path) -> bool:
+    # Spark's own scripts name the archive of py4j itself.
+    return folder.name.startswith("py4j-") or any((folder / name).is_dir() for name in OF_SPARK)
+
+
+def speak_utf_8(environment: MutableMapping[str, str]) -> None:
+    """Lets the JVMs that this process starts read the names of files: in the locale C they know ASCII alone."""
+    if locale.setlocale(locale.LC_CTYPE) in ("C", "POSIX"):
+        environment.pop("LC_ALL", None)
+        environment["LC_CTYPE"] = UTF_8
+
+
+def open_standard_streams() -> None:
+    """Puts nothing in the place of standard streams that were closed: else the next file that is opened would be one."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)

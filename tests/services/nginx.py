@@ -1,0 +1,81 @@
+"""Debian's nginx, unpacked and not installed, as the proxy before navlin."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+PROGRAM: Final = Path("usr/sbin/nginx")
+START_S: Final = 60.0
+_CONFIGURATION: Final = """\
+daemon off;
+error_log stderr;
+pid {home}/nginx.pid;
+events {{}}
+http {{
+    access_log off;
+    {temporary}
+    server {{
+        listen 127.0.0.1:{port};
+        {locations}
+    }}
+}}
+"""
+_TEMPORARY: Final = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+
+
+class NoNginx(RuntimeError):
+    """There is no nginx here, and why."""
+
+
+def unpack(home: Path) -> Path:
+    """The program, which is put into ``home`` unless this machine has it. Raises `NoNginx`."""
+    if found := shutil.which("nginx"):
+        return Path(found)
+    if not shutil.which("apt-get") or not shutil.which("dpkg-deb"):
+        raise NoNginx(
+            "nginx is unpacked from Debian's package, and this machine has no apt-get or no dpkg-deb"
+        )
+    _run(["apt-get", "--quiet", "download", "nginx"], home)
+    for package in home.glob("nginx_*.deb"):
+        _run(["dpkg-deb", "--extract", str(package), str(home)], home)
+    return home / PROGRAM
+
+
+@contextmanager
+def running_nginx(program: Path, home: Path, locations: str) -> Iterator[str]:
+    """The address of a server with these locations."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    temporary = "\n    ".join(f"{name}_temp_path {home}/{name};" for name in _TEMPORARY)
+    file = home / "nginx.conf"
+    file.write_text(_CONFIGURATION.format(home=home, temporary=temporary, port=port, locations=locations))
+    process = subprocess.Popen([program, "-p", home, "-e", "stderr", "-c", file])
+    try:
+        deadline_s = time.monotonic() + START_S
+        while not _listens(port):
+            if process.poll() is not None or time.monotonic() > deadline_s:
+                raise NoNginx(f"nginx does not start (exit code {process.poll()})")
+            time.sleep(0.05)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def _run(command: list[str], folder: Path) -> None:
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise NoNginx(f"{' '.join(command[:2])} failed: {done.stderr.strip()[-500:]}")
