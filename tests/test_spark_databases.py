@@ -29,8 +29,8 @@ from tests.support.spark_logs import (
 from tests.support.spark_statements import columns_of, statements
 
 UNREAD = "a query that was sent to a database by JDBC could not be read, or not all of it"
-READ_UNKNOWN = "the plan does not say what is read"
-WRITTEN_UNKNOWN = "the plan does not say what is written"
+READ_UNKNOWN = "navlin did not find in the plan what is read"
+WRITTEN_UNKNOWN = "navlin did not find in the plan what is written"
 CATALOG = "org.apache.spark.sql.execution.datasources.v2.jdbc.JDBCTableCatalog"
 
 # fmt: off

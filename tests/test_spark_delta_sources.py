@@ -16,7 +16,7 @@ import zstandard
 from tests.support.spark_logs import read_once
 from tests.support.spark_statements import LOGS, statements
 
-NO_COLUMNS = "the plan does not say which columns are written"
+NO_COLUMNS = "navlin did not find in the plan which columns are written"
 
 # fmt: off
 TRUTH = {
@@ -70,5 +70,5 @@ def test_without_the_execution_that_kept_the_source_its_columns_are_unknown(tmp_
     )
     found = [each for each in read_once(tmp_path).operations if each.key.name == "delta: m_parquet"]
     assert [each.attributes["incompleteReasons"] for each in found] == [
-        ["a program made the rows: an RDD, a checkpoint"]
+        ["a program made the rows: an RDD, a checkpoint, rows that its driver held"]
     ]

@@ -266,8 +266,8 @@ def test_last_reads_of_long_ago_are_shown_beside_what_may_go(estate: Estate, tmp
     shown = judged.to_json()
     assert (shown["lastRead"], shown["lastReader"]) == (solr_date(BEFORE_MS), "bob")
     printed = run(configuration(estate.solr, tmp_path), "show", "db.old").stdout
-    assert solr_date(BEFORE_MS)[:10] in printed.split("lastRead")[1].splitlines()[0]
-    assert "bob" in printed.split("lastReadBy")[1].splitlines()[0]
+    assert solr_date(BEFORE_MS)[:10] in printed.split("last read ")[1].splitlines()[0]
+    assert "bob" in printed.split("last read by")[1].splitlines()[0]
 
 
 def last_read(estate: Estate, key: Key) -> LastRead:

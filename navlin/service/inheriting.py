@@ -91,8 +91,7 @@ def keep_inherited(
     try:
         with _ONE_PASS, lease(solr, LEASE) as held:
             changed = 0
-            if filled := fill_names(solr, stop):
-                log.info("names filled in", entities=filled)
+            fill_names(solr, stop)
             while not stop():
                 held.check()
                 solr.commit(RUNS, soft=True)
