@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import random
+import subprocess
+import sys
 import uuid
 from collections.abc import Callable
 from pathlib import Path
@@ -20,6 +23,9 @@ from navlin.model.extractor import EXTRACTORS
 from navlin.model.source import Estate, Source, source_id
 from navlin.pipeline.run import Pipeline
 from tests.support.openlineage import FIRST_MS, event, table
+
+ROOT = Path(__file__).parents[1]
+PROGRAM = "import sys; from tests.support.deadly_files import main; main(*sys.argv[1:7], int(sys.argv[7]))"
 
 
 @pytest.mark.services
@@ -63,3 +69,52 @@ def test_many_starts_with_long_texts_leave_spark_alive_and_another_sender_whole(
     )["response"]["docs"]
     assert "a.a" in str(done["inputs"])
     assert spark().range(3).count() == 3
+
+
+@pytest.mark.services
+def test_a_split_that_ends_spark_is_set_aside_after_the_second_time_and_the_others_are_read(
+    solr: Solr, tmp_path: Path
+) -> None:
+    folder, cluster = tmp_path / "files", f"deadly-{uuid.uuid4().hex[:8]}"
+    folder.mkdir()
+    for name, text in (("a", "plain"), ("b", "deadly"), ("c", "plain")):
+        (folder / name).write_text(text)
+    address = solr.address
+    finished = subprocess.run(
+        [
+            *(sys.executable, "-c", PROGRAM),
+            *(
+                address.url,
+                address.user,
+                address.password,
+                str(folder),
+                str(tmp_path / "state"),
+                cluster,
+                "4",
+            ),
+        ],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert finished.returncode == 0, finished.stderr
+    runs = [json.loads(line) for line in finished.stdout.splitlines()]
+    assert [(each["status"], each["records"]) for each in runs] == [
+        ("failed", 0),
+        ("failed", 0),
+        ("finished", 2),
+        ("idle", 0),
+    ]
+    # First nobody knows which of them it was.
+    assert f"ended while {folder}/a and 2 more was read" in runs[0]["error"]
+    assert f"ended while {folder}/b was read" in runs[1]["error"]
+    (reject,) = solr.select(RUNS, {"q": "*:*", "fq": ["kind:reject", f"{{!term f=place}}{folder}/b"]})[
+        "response"
+    ]["docs"]
+    assert (
+        reject["reason"]
+        == "it is set aside for a day: reading it ended Spark, or a process of Spark's, twice"
+    )

@@ -57,7 +57,10 @@ class EventsSplit(Split):
     @property
     def name(self) -> str:
         # One file that fails is held back by its own name, without the others.
-        return self.files[0].path + (f" and {len(self.files) - 1} more" if len(self.files) > 1 else "")
+        if len(self.files) == 1:
+            return self.files[0].path
+        # The same from run to run: it is known again by its name.
+        return f"events in {min(os.path.dirname(each.path) for each in self.files)}"
 
     @property
     def local(self) -> bool:
