@@ -344,7 +344,9 @@ def test_a_spark_that_died_is_started_again(tmp_path: Path, solr_jars: Path) -> 
         os.kill(first, signal.SIGKILL)
         daemon.logged("Spark ended by itself, the next run starts it again", times=1)
         daemon.append("daemon.another")
-        daemon.until(lambda: daemon.find("type:OPERATION AND queryText:another"), "what is read by another Spark")
+        daemon.until(
+            lambda: daemon.find("type:OPERATION AND queryText:another"), "what is read by another Spark"
+        )
         assert daemon.java("org.apache.spark.deploy.SparkSubmit") != first
         assert daemon.process.poll() is None
     finally:

@@ -16,10 +16,11 @@ import pytest
 
 from navlin.index.fields import RUNS
 from navlin.index.runs import load_positions, save_positions
+from navlin.index.saved_values import dumps, loads
 from navlin.index.solr import Solr
 from navlin.model.extractor import Extractor
 from navlin.model.plan import Positions
-from navlin.model.raw_names import dumps, loads, raw, shown, stored
+from navlin.model.raw_names import raw, shown, stored
 from navlin.model.records import Position
 from navlin.pipeline.reading import ReadSummary, read_splits, summarize
 from tests import test_extractor_contract as contract

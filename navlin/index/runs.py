@@ -19,10 +19,11 @@ from navlin.index import solr_query as q
 from navlin.index.fields import RUNS, date_ms, solr_date
 from navlin.index.leases import LeaseLost
 from navlin.index.run_counts import RunCounts
+from navlin.index.saved_values import dumps, loads
 from navlin.index.solr import Solr
 from navlin.model.batches import in_batches
 from navlin.model.identity import identify, run_id
-from navlin.model.raw_names import dumps, loads, raw, shown, stored
+from navlin.model.raw_names import raw, shown, stored
 from navlin.model.records import Position
 from navlin.model.redaction import redact
 

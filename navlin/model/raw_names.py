@@ -7,15 +7,11 @@ Neither JSON nor Arrow takes such a half. `stored` is the form that navlin keeps
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import Any, Final
-
-import orjson
+from typing import Final
 
 _ODD: Final = re.compile("[\0\ud800-\udfff]")
 _STORED: Final = re.compile("\0([0-9a-f]{4})")
 _HALF: Final = re.compile("[\ud800-\udfff]")
-_NUL: Final = b"\\u0000"
 
 
 def stored(name: str) -> str:
@@ -35,31 +31,3 @@ def shown(name: str) -> str:
 
 def _escape(half: int) -> str:
     return f"\\x{half - 0xDC00:02x}" if 0xDC80 <= half <= 0xDCFF else f"\\u{half:04x}"
-
-
-def dumps(value: Any) -> bytes:
-    """A value as JSON, with the texts in it in their stored form."""
-    try:
-        data = orjson.dumps(value)
-    except orjson.JSONEncodeError:
-        return orjson.dumps(texts_by(stored, value))
-    return orjson.dumps(texts_by(stored, value)) if _NUL in data else data
-
-
-def loads(data: str | bytes) -> Any:
-    """The inverse of `dumps`."""
-    value = orjson.loads(data)
-    odd = _NUL.decode() in data if isinstance(data, str) else _NUL in data
-    return texts_by(raw, value) if odd else value
-
-
-def texts_by(form: Callable[[str], str], value: Any) -> Any:
-    """A JSON value with another form of each text in it."""
-    match value:
-        case str():
-            return form(value)
-        case dict():
-            return {form(key): texts_by(form, each) for key, each in value.items()}
-        case list() | tuple():
-            return [texts_by(form, each) for each in value]
-    return value

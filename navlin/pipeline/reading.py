@@ -18,8 +18,9 @@ from navlin.index.envelope import Envelope
 from navlin.index.envelope_schema import ENVELOPE_SCHEMA
 from navlin.index.fields import odd_dates
 from navlin.index.listing import listing_envelopes, odd_dates_of
+from navlin.index.saved_values import dumps, loads
 from navlin.model.extractor import Extractor
-from navlin.model.raw_names import dumps, loads, raw, shown, stored
+from navlin.model.raw_names import raw, shown, stored
 from navlin.model.records import Covered, Depth, Entity, Listing, Position, Record, Reject, Relation, Split
 from navlin.pipeline.failing import in_words
 
