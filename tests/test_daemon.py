@@ -337,18 +337,18 @@ def test_sigterm_ends_it_in_order_and_leaves_nothing_running(daemon: Served) -> 
 
 
 @pytest.mark.services
-def test_a_spark_that_died_ends_it_with_an_error(tmp_path: Path, solr_jars: Path) -> None:
+def test_a_spark_that_died_is_started_again(tmp_path: Path, solr_jars: Path) -> None:
     daemon = served(tmp_path, solr_jars)
     try:
-        children = daemon.children()
-        os.kill(daemon.java("org.apache.spark.deploy.SparkSubmit"), signal.SIGKILL)
-
-        assert daemon.process.wait(PATIENCE_S) == 1
+        first = daemon.java("org.apache.spark.deploy.SparkSubmit")
+        os.kill(first, signal.SIGKILL)
+        daemon.logged("Spark ended by itself, the next run starts it again", times=1)
+        daemon.append("daemon.another")
         daemon.until(
-            lambda: any("Spark ended by itself" in str(line.get("error")) for line in daemon.log),
-            "the reason",
+            lambda: daemon.find("type:OPERATION AND queryText:another"), "what is read by another Spark"
         )
-        daemon.until(lambda: all(map(gone, children)), "the end of every child")
+        assert daemon.java("org.apache.spark.deploy.SparkSubmit") != first
+        assert daemon.process.poll() is None
     finally:
         daemon.end()
 

@@ -7,7 +7,7 @@ import json
 import os
 import resource
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,7 +18,12 @@ import requests
 
 from navlin.access.roles import Role
 from navlin.access.store import AccessFile
-from navlin.api.event_spool import KEEP_S, EventSpool
+from navlin.api.event_spool import KEEP_S, SENDER_BYTES, EventSpool, SpoolFull
+from navlin.index.fields import RUNS
+from navlin.index.read_files import read_to_end
+from navlin.index.runs import save_positions
+from navlin.index.solr import Solr
+from navlin.model.records import Position
 from navlin.solr_server.embedded import EmbeddedSolr
 from tests.support.openlineage import COMPLETE, RUNNING, START, WHOLE, Follower, Json, flows, statuses
 from tests.support.web import PASSWORD, PATIENCE_S, Web, running_web
@@ -188,7 +193,7 @@ def at_most(size_bytes: int) -> Iterator[None]:
 
 
 def test_lines_that_do_not_fit_are_taken_back_whole(tmp_path: Path) -> None:
-    spool = EventSpool(tmp_path)
+    spool = EventSpool(tmp_path, all_read)
     spool.append([b"one"])
     with at_most(10), pytest.raises(OSError, match="too large"):
         spool.append([b"two", b"three and more"])
@@ -200,7 +205,7 @@ def test_lines_that_do_not_fit_are_taken_back_whole(tmp_path: Path) -> None:
 
 
 def test_a_file_that_was_removed_takes_no_more(tmp_path: Path) -> None:
-    spool = EventSpool(tmp_path)
+    spool = EventSpool(tmp_path, all_read)
     spool.append([b"one"])
     next(tmp_path.iterdir()).unlink()
     spool.append([b"two"])
@@ -208,22 +213,113 @@ def test_a_file_that_was_removed_takes_no_more(tmp_path: Path) -> None:
     spool.close()
 
 
-def test_each_day_and_each_process_has_a_file_and_old_ones_go(tmp_path: Path) -> None:
+def all_read(sizes_bytes: Mapping[str, int]) -> Collection[str]:
+    return sizes_bytes.keys()
+
+
+def none_read(sizes_bytes: Mapping[str, int]) -> Collection[str]:
+    return ()
+
+
+def test_each_day_each_process_and_each_sender_has_a_file_and_old_ones_go_once_they_are_read(
+    tmp_path: Path,
+) -> None:
     now_s = 1_700_000_000.0
-    spool, other = EventSpool(tmp_path, lambda: now_s), EventSpool(tmp_path, lambda: now_s)
-    spool.append([b"one"])
-    other.append([b"two"])
+    reads = none_read
+
+    def read(sizes_bytes: Mapping[str, int]) -> Collection[str]:
+        return reads(sizes_bytes)
+
+    spool, other = EventSpool(tmp_path, read, lambda: now_s), EventSpool(tmp_path, read, lambda: now_s)
+    spool.append([b"one"], "ann")
+    spool.append([b"one of another"], "bob")
+    other.append([b"two"], "ann")
+    other.append([b"two more"], "ann")
     for each in tmp_path.iterdir():
         os.utime(each, (now_s, now_s))
     (tmp_path / "notes.txt").write_text("of somebody else's")
     os.utime(tmp_path / "notes.txt", (now_s, now_s))
-    assert len(list(tmp_path.glob("events-20231114-*"))) == 2
+    assert len(list(tmp_path.glob("events-20231114-*-ann.jsonl"))) == 2
     now_s += 86_400
-    spool.append([b"three"])
-    assert len(list(tmp_path.iterdir())) == 4
+    spool.append([b"three"], "ann")
+    assert len(list(tmp_path.iterdir())) == 5
     now_s += KEEP_S
-    spool.append([b"four"])
+    spool.append([b"four"], "ann")
+    assert len(list(tmp_path.iterdir())) == 6, "whatever the clock shows, they are not read"
+    reads = all_read
+    now_s += 86_400
+    spool.append([b"five"], "ann")
     left = sorted(each.name for each in tmp_path.iterdir())
-    assert [each[:15] for each in left] == ["events-20231115", "events-20231215", "notes.txt"]
+    # Those that are being written to stay.
+    assert [each[:15] for each in left] == [
+        "events-20231114", "events-20231114", "events-20231115", "events-20231215", "events-20231216", "notes.txt",
+    ]  # fmt: skip
     spool.close()
     other.close()
+
+
+def test_a_sender_without_room_is_refused_until_what_it_sent_is_read_and_no_other_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("navlin.api.event_spool.SENDER_BYTES", 100)
+    monkeypatch.setattr("navlin.api.event_spool.LOOK_S", 0.0)
+    reads = none_read
+
+    def read(sizes_bytes: Mapping[str, int]) -> Collection[str]:
+        return reads(sizes_bytes)
+
+    spool = EventSpool(tmp_path, read)
+    spool.append([b"x" * 90], "loud")
+    with pytest.raises(SpoolFull, match="91 bytes"):
+        spool.append([b"x" * 90], "loud")
+    spool.append([b"x" * 90], "quiet")
+    assert sum(each.stat().st_size for each in tmp_path.iterdir()) == 182
+    spool.close()
+    reads = all_read
+    spool.append([b"y" * 90], "loud")
+    assert [each.read_bytes()[:1] for each in tmp_path.glob("*-loud.jsonl")] == [b"y"]
+    spool.close()
+
+
+def test_senders_that_want_much_together_leave_room_for_one_that_wants_little(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("navlin.api.event_spool.ALL_BYTES", 300)
+    spool = EventSpool(tmp_path, none_read)
+    for sender in ("a", "b", "c"):
+        spool.append([b"x" * 95], sender)
+    with pytest.raises(SpoolFull):
+        spool.append([b"x" * 20], "a")
+    spool.append([b"x" * 9], "quiet")
+    spool.close()
+
+
+def test_only_files_that_all_their_sources_have_read_to_the_end_count_as_read(
+    solr_server: EmbeddedSolr,
+) -> None:
+    with Solr(solr_server.start()) as solr:
+        for source, values in (
+            ("one", {"h:1:1": 10, "h:1:2": 9, "h:1:3": 10}),
+            ("two", {"h:1:1": 12, "h:1:3": 5}),
+        ):
+            positions = [Position(key, {"path": "/p", "offset": offset}) for key, offset in values.items()]
+            save_positions(solr, f"door-{source}", "kind", positions, {})
+        solr.commit(RUNS, soft=True)
+        assert read_to_end(solr, {f"h:1:{number}": 10 for number in (1, 2, 3, 4)}) == {"h:1:1"}
+
+
+def test_the_door_answers_429_before_it_accepts(
+    solr_server: EmbeddedSolr, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with running_web(solr_server.start(), tmp_path, 'openlineage_directory = "events"') as web:
+        assert post(web, START).status_code == 201
+        (file,) = (tmp_path / "events").iterdir()
+        assert file.name.endswith("-editor.jsonl")
+        with file.open("ab") as more:
+            more.truncate(SENDER_BYTES)  # a hole: it takes no room
+        deadline_s = time.monotonic() + PATIENCE_S
+        while (answer := post(web, START)).status_code == 201 and time.monotonic() < deadline_s:
+            time.sleep(0.5)
+        assert answer.status_code == 429
+        assert (answer.headers["Retry-After"], "not all read yet" in answer.json()["message"]) == ("60", True)
+        assert post(web, START, "chief").status_code == 201

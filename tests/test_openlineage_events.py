@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import itertools
 import json
+import random
 import zlib
 from pathlib import Path
 from typing import Any
@@ -261,7 +262,7 @@ def test_a_run_that_is_given_up_is_known_without_its_end(
     follower.now_ms += 31 * 86_400_000
     got = follower.read(event("START", 1, "later"))
     assert (flows(got), got.covers, statuses(got)) == (set(), [], {"other": "UNKNOWN"})
-    monkeypatch.setattr("extractors.openlineage.openlineage_events.MAX_RUNS", 1)
+    monkeypatch.setattr("extractors.openlineage.kept_runs.MAX_RUNS", 1)
     assert statuses(follower.read(event("START", 2, "last"))) == {"later": "UNKNOWN"}
     assert statuses(follower.read(event("START", 3, "last"))) == {}
 
@@ -269,7 +270,7 @@ def test_a_run_that_is_given_up_is_known_without_its_end(
 def test_a_run_that_has_not_ended_is_kept_rather_than_many_that_have(
     follower: Follower, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("extractors.openlineage.openlineage_events.MAX_RUNS", 3)
+    monkeypatch.setattr("extractors.openlineage.kept_runs.MAX_RUNS", 3)
     monkeypatch.setattr("extractors.openlineage.openlineage_events.SPLIT_EVENTS", 2)
     ended = [event("COMPLETE", 1, f"ended {number}", job=f"x{number}") for number in range(9)]
     got = follower.read(START, *ended, RUNNING, *ended, COMPLETE)
@@ -590,3 +591,130 @@ def kept(follower: Follower) -> bytes:
     runs = [run for value in follower.saved.values() if isinstance(value, list) for run in value]
     assert runs
     return b"".join(zlib.decompress(base64.b85decode(run[-1])) for run in runs)
+
+
+# -- A sender's share ----------------------------------------------------------------------------------------------------
+
+SPOOLED = "events-20231114-1-1-{}.jsonl"
+
+
+def noise(size_bytes: int, seed: int = 0) -> str:
+    """A text that nothing makes shorter."""
+    return "SELECT '" + random.Random(seed).randbytes(size_bytes // 2).hex() + "'"
+
+
+def sql(text: str) -> Json:
+    return {"sql": {"query": text}}
+
+
+def saved_bytes(follower: Follower) -> int:
+    return len(json.dumps(follower.saved))
+
+
+def test_what_is_kept_of_many_runs_with_long_texts_is_bounded_and_each_end_has_its_whole_text(
+    follower: Follower,
+) -> None:
+    starts = [event("START", 0, f"r{n}", job_facets=sql(noise(60_000, n))) for n in range(100)]
+    follower.read(*starts)
+    assert saved_bytes(follower) < 100 * 8_000
+    got = follower.read(*(event("COMPLETE", 9, f"r{n}", outputs=[table("b.b")]) for n in range(100)))
+    texts = {each.attributes["queryText"] for each in got.operations}
+    assert texts == {noise(60_000, n) for n in range(100)}
+    at_once = Follower(follower.directory).read()
+    assert {each.key.identity for each in got.operations} == {
+        each.key.identity for each in at_once.operations
+    }
+
+
+def test_a_long_text_whose_file_is_gone_is_cut_and_its_operation_is_incomplete(follower: Follower) -> None:
+    first = event("START", 0, job_facets=sql(noise(20_000)), inputs=[table("a.a")])
+    follower.write(first, name="starts.jsonl")
+    follower.read()
+    (follower.directory / "starts.jsonl").write_text("")
+    got = follower.read(COMPLETE)
+    assert got.operation.attributes["incompleteReasons"][0] == (
+        "the SQL text is cut: the file of the event that has it whole is there no more"
+    )
+    assert noise(20_000).startswith(got.operation.attributes["queryText"])
+    assert "a.a -> operation" in flows(got)
+
+
+def test_a_sender_of_many_runs_takes_none_of_anothers(
+    follower: Follower, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("extractors.openlineage.kept_runs.MAX_RUNS", 8)
+    follower.write(START, name=SPOOLED.format("quiet"))
+    follower.write(
+        *(event("START", 1, f"r{n}", inputs=[table("a.a")]) for n in range(40)), name=SPOOLED.format("loud")
+    )
+    got = follower.read()
+    # Nothing that was accepted is lost without a word.
+    assert {each.place for each in got.rejects} == {"events of the user loud"}
+    assert len({each.reason.partition(":")[0] for each in got.rejects}) == 33
+    assert [each.attributes["incomplete"] for each in got.operations] == [True] * 33
+    follower.write(COMPLETE, name=SPOOLED.format("quiet"))
+    assert flows(follower.read()) == {"sales.orders -> operation", "operation -> sales.daily"}
+
+
+def test_bytes_are_shared_as_runs_are(follower: Follower, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("extractors.openlineage.kept_runs.MAX_BYTES", 60_000)
+    follower.write(START, name=SPOOLED.format("quiet"))
+    loud = [event("START", 1, f"r{n}", job_facets=sql(noise(4_000, n))) for n in range(40)]
+    follower.write(*loud, name=SPOOLED.format("loud"))
+    rejects = follower.read().rejects
+    assert 20 < len(rejects) < 40
+    assert saved_bytes(follower) < 100_000
+    follower.write(COMPLETE, name=SPOOLED.format("quiet"))
+    got = follower.read()
+    assert flows(got) == {"sales.orders -> operation", "operation -> sales.daily"}
+    assert "incompleteReasons" not in got.operation.attributes or not any(
+        "open runs" in each for each in got.operation.attributes["incompleteReasons"]
+    )
+
+
+@pytest.mark.parametrize("days", [0, 31])
+def test_the_end_of_a_run_that_was_given_up_is_incomplete(
+    follower: Follower, monkeypatch: pytest.MonkeyPatch, days: int
+) -> None:
+    monkeypatch.setattr("extractors.openlineage.kept_runs.MAX_RUNS", 1 if not days else 9)
+    follower.read(START)
+    follower.now_ms += days * 86_400_000
+    follower.read(event("START", 1, "later"))
+    got = follower.read(COMPLETE)
+    assert flows(got) == {"operation -> sales.daily"}
+    assert got.operation.attributes["incompleteReasons"][0] == (
+        "what earlier events said of this run is not known any more: its sender has had more open runs than navlin keeps"
+    )
+
+
+def test_more_given_up_runs_than_are_remembered_put_all_of_their_sender_in_doubt_and_of_no_other(
+    follower: Follower, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("extractors.openlineage.kept_runs.MAX_RUNS_OF_SENDER", 1)
+    monkeypatch.setattr("extractors.openlineage.kept_runs.MAX_REMEMBERED", 2)
+    follower.write(*(event("START", 1, f"r{n}") for n in range(9)), name=SPOOLED.format("loud"))
+    follower.read()
+
+    def reasons(sender: str, run: str) -> list[str]:
+        follower.write(event("COMPLETE", 9, run, outputs=[table("b.b")]), name=SPOOLED.format(sender))
+        return list(follower.read().operations[0].attributes["incompleteReasons"])
+
+    assert "may not be known" in str(reasons("loud", "r8"))
+    assert "known any more" not in str(reasons("quiet", "new"))
+    follower.now_ms += 32 * 86_400_000
+    assert "known any more" not in str(reasons("loud", "another"))
+
+
+def test_a_run_that_says_more_than_is_kept_of_one_is_incomplete_and_a_reject(follower: Follower) -> None:
+    fields = {"schema": {"fields": [{"name": noise(60, n), "type": noise(90, n)} for n in range(4_000)]}}
+    got = follower.read(event("START", 0, inputs=[table("a.a", **fields)]))
+    assert [each.place for each in got.rejects] == [f"events of {follower.directory}"]
+    assert saved_bytes(follower) < 5_000
+    end = follower.read(COMPLETE)
+    assert flows(end) == {"a.a -> operation", "operation -> sales.daily"}
+    assert end.operation.attributes["incompleteReasons"][0] == (
+        "the run's events say more of its datasets than navlin keeps of a run until its end"
+    )
+    inputs = [table(noise(900, n)) for n in range(1_000)]
+    assert follower.read(event("START", 1, "wide", inputs=inputs)).rejects
+    assert saved_bytes(follower) < 10_000

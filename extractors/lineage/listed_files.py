@@ -13,6 +13,7 @@ from stat import S_ISREG
 
 from extractors.lineage.moved_files import COMPRESSED
 from extractors.lineage.regular_files import leads_out
+from navlin.model.spooled import file_key
 
 
 class NothingToFollow(OSError):
@@ -76,7 +77,7 @@ class ListedFiles:
         return "; ".join(notes)
 
     def _key(self, stat: os.stat_result) -> str:
-        return f"{self.host}:{stat.st_dev}:{stat.st_ino}"
+        return file_key(self.host, stat)
 
 
 def list_files(

@@ -2,16 +2,15 @@
 
 A run's events stand in one file or in several, so that all files of a source are read one after the other, and what is
 known of each run is kept between two readings: of one that has ended for an hour, for events that come late; of one
-that has not, for thirty days.
+that has not, for thirty days, as long as its sender's share holds it (`extractors.openlineage.kept_runs`).
 """
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from extractors.lineage.file_split import FileSplit
 from extractors.lineage.followed_files import MAX_LINE_BYTES, Line, follow, sought
@@ -19,24 +18,28 @@ from extractors.lineage.line_logs import LineLogs, parted
 from extractors.lineage.moved_files import FileWentAway
 from extractors.openlineage.event_files import EVENT_START, events_among, parse, side_by_side
 from extractors.openlineage.events import Event, NotAnEvent, events_in, sample_of, to_event
+from extractors.openlineage.kept_runs import (
+    GIVEN_UP,
+    LOST,
+    RUNS,
+    GivenUp,
+    SavedRun,
+    choose,
+    in_shards,
+    of_shards,
+)
 from extractors.openlineage.names import Names
 from extractors.openlineage.records import Writing
-from extractors.openlineage.runs import Known, Run, run_of
+from extractors.openlineage.runs import MORE_THAN_KEPT, Known, Run, run_of
+from extractors.openlineage.whole_texts import make_whole
 from navlin.model.extractor import PUSH, extractor, keeps_positions
 from navlin.model.plan import Plan, Positions
 from navlin.model.records import Position, Record, Reject, Split
 from navlin.model.source import SDK, Estate, Source
+from navlin.model.spooled import sender_of
 
-"""Navigator's type for what programs report; ``engineType`` names the producer."""
-RUNS: Final = "runs "
-"""Before the number of a position that holds what is known of some of the runs."""
-SHARDS: Final = 16
 SPLIT_EVENTS: Final = 1_000
 SPLIT_BYTES: Final = 32 << 20
-KEEP_ENDED_MS: Final = 3_600_000
-KEEP_OPEN_MS: Final = 30 * 86_400_000
-MAX_RUNS: Final = 5_000
-"""Runs that are kept; beyond, those that have ended are given up first, then those that nothing was heard of for longest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +57,10 @@ class EventsSplit(Split):
     @property
     def name(self) -> str:
         # One file that fails is held back by its own name, without the others.
-        return self.files[0].path + (f" and {len(self.files) - 1} more" if len(self.files) > 1 else "")
+        if len(self.files) == 1:
+            return self.files[0].path
+        # The same from run to run: it is known again by its name.
+        return f"events in {min(os.path.dirname(each.path) for each in self.files)}"
 
     @property
     def local(self) -> bool:
@@ -82,7 +88,9 @@ class OpenLineageEvents(LineLogs):
     max_line_bytes: int = MAX_LINE_BYTES
 
     def plan(self, positions: Positions) -> Plan:
-        shards = {key: value for key, value in positions.values.items() if key.startswith(RUNS)}
+        shards = {
+            key: value for key, value in positions.values.items() if key.startswith(RUNS) or key == GIVEN_UP
+        }
         of_files = {key: value for key, value in positions.values.items() if key not in shards}
         plan = LineLogs.plan(self, replace(positions, values=of_files))
         files = [split for split in plan.splits if isinstance(split, FileSplit)]
@@ -113,10 +121,9 @@ class _Reading:
         self._latest_ms = max(each.latest_ms for each in split.files)
         names = Names(extractor.source, extractor.estate, extractor.metastore, extractor.metastore_namespaces)
         self._writing = Writing(names, extractor.yarn, split.complete)
-        self._saved: dict[str, _Saved] = {}
-        if not split.anew:
-            saved = (_Saved(*each) for shard in split.shards.values() for each in shard)
-            self._saved = {each.run: each for each in saved}
+        shards = {} if split.anew else split.shards
+        self._saved = {each.run: each for each in of_shards(shards)}
+        self._lost = GivenUp(shards.get(GIVEN_UP) or {}, self._now_ms)
         self._runs: dict[str, Run] = {}
         self._touched: dict[str, None] = {}
         self._events = 0
@@ -136,12 +143,17 @@ class _Reading:
         for run in map(self._run, self._touched):
             if run.ended or (run.streaming and run.type == "RUNNING"):
                 yield from self._written(run)
+        for run in map(self._run, self._touched):
+            if run.bound() and not run.ended:
+                yield Reject(f"events of {run.sender}", f"run {run.id:.100}: {MORE_THAN_KEPT}")
         yield from self._given_up()
-        known, forgotten = self._known_on()
+        known, forgotten = choose(self._kept(), self._now_ms)
         for each in forgotten:
             if not each.ended and (unended := self._known(each.run)) is not None:
-                yield from self._written(unended, over=True)
-        shards = _shards(known)
+                yield from self._forgotten(each, unended)
+        shards = in_shards(known)
+        if (lost := self._lost.value()) is not None:
+            shards[GIVEN_UP] = lost
         for key in sorted({*shards, *self._split.shards}):
             if shards.get(key) != self._split.shards.get(key):
                 yield Position(key, shards.get(key))
@@ -203,9 +215,9 @@ class _Reading:
         if event.problems:
             reason = "a part of the event is broken: " + "; ".join(event.problems[:10])
             yield Reject(path, reason, found.offset, sample_of(found.text))
-        yield from self._of_event(event)
+        yield from self._of_event(event, (path, found.offset, len(found.text)))
 
-    def _of_event(self, event: Event) -> Iterator[Record]:
+    def _of_event(self, event: Event, at: tuple[str, int, int]) -> Iterator[Record]:
         if event.dataset is not None:
             known = Known()
             known.learn(event.dataset, event.time_ms)
@@ -217,16 +229,36 @@ class _Reading:
             described.learn(event, self._now_ms)
             yield from self._writing.of_run(described)
             return
-        run = self._known(event.run) or Run(event.run, event.namespace, event.name)
-        run.learn(event, self._now_ms)
+        run = self._known(event.run) or self._begun(event, sender_of(at[0]))
+        run.learn(event, self._now_ms, at)
         self._runs[event.run] = run
         self._touched[event.run] = None
 
     # -- Runs ------------------------------------------------------------------------------------------------------------
 
+    def _begun(self, event: Event, sender: str) -> Run:
+        """A run of which nothing is known; as far as it was given up before, that is not all."""
+        run = Run(event.run, event.namespace, event.name, sender=sender)
+        if doubt := self._lost.doubt(run.id, sender, starts=event.type == "START"):
+            run.missing(doubt)
+        return run
+
+    def _forgotten(self, saved: SavedRun, run: Run) -> Iterator[Record]:
+        """Gives up a run before its end; it may still be one that goes on."""
+        self._lost.add(saved)
+        if saved.is_recent(self._now_ms):
+            run.missing(LOST)
+            yield Reject(f"events of {saved.sender}", f"run {saved.run:.100} is given up: {LOST}")
+        yield from self._written(run, over=True)
+        if saved.run not in self._touched:
+            del self._runs[saved.run]
+
     def _written(self, run: Run, *, over: bool = False) -> Iterator[Record]:
+        make_whole(run)
         above = {each: known for each in run.above if (known := self._known(each)) is not None}
-        return self._writing.of_run(run, over=over, above=above)
+        yield from self._writing.of_run(run, over=over, above=above)
+        # Of many runs, the whole texts would take more than all else.
+        run.cut_sql()
 
     def _known(self, run: str) -> Run | None:
         if run not in self._runs and run in self._saved:
@@ -252,48 +284,14 @@ class _Reading:
             if (run := self._known(each.run)) is not None:
                 yield from self._written(run, over=True)
 
-    def _came_late(self, run: _Saved) -> bool:
+    def _came_late(self, run: SavedRun) -> bool:
         """Whether it was read only now, and what it is a part of had ended before."""
         above = (self._known(each) for each in run.above) if run.run in self._touched else ()
         return any(each is not None and each.ended for each in above)
 
-    def _kept(self) -> Iterator[_Saved]:
+    def _kept(self) -> Iterator[SavedRun]:
         """All runs that are known, those of this reading as they are now."""
         yield from (each for run, each in self._saved.items() if run not in self._touched)
         for run in self._touched:
             known = self._runs[run]
-            yield _Saved(run, known.seen_ms, known.ended, known.above, known.saved())
-
-    def _known_on(self) -> tuple[list[_Saved], list[_Saved]]:
-        """The runs that are known on, and those that are given up."""
-        # Of one that has ended, little is to be expected.
-        runs = sorted(self._kept(), key=lambda each: (each.ended, -each.seen_ms, each.run))
-        known: list[_Saved] = []
-        given_up: list[_Saved] = []
-        for each in runs:
-            recent = self._now_ms - each.seen_ms <= (KEEP_ENDED_MS if each.ended else KEEP_OPEN_MS)
-            (known if recent and len(known) < MAX_RUNS else given_up).append(each)
-        return known, given_up
-
-
-def _shards(known: list[_Saved]) -> dict[str, list[list[Any]]]:
-    """Runs as positions hold them."""
-    shards: dict[str, list[list[Any]]] = {}
-    for each in sorted(known, key=lambda each: each.run):
-        shards.setdefault(_shard(each.run), []).append(list(each))
-    return shards
-
-
-class _Saved(NamedTuple):
-    """A run as a position holds it: when it was last heard of, whether it has ended, what it is a part of."""
-
-    run: str
-    seen_ms: int
-    ended: bool
-    above: list[str]
-    text: str
-
-
-def _shard(run: str) -> str:
-    digest = hashlib.md5(run.encode("utf-8", "replace"), usedforsecurity=False).digest()
-    return f"{RUNS}{digest[0] % SHARDS:02d}"
+            yield SavedRun(run, known.seen_ms, known.ended, known.above, known.sender, known.saved())

@@ -106,18 +106,22 @@ class Writing:
         One name is given to many jobs: by Spark's agent to all of an application that write in one way.
         """
         written = {} if run.sql else (ends or Ends(self.names, run)).written
-        return self._job_key(run.namespace, run.name, run.sql, {key.identity for key in written.values()})
+        return self._job_key(
+            run.namespace, run.name, run.sql_identity, {key.identity for key in written.values()}
+        )
 
     def _job_key(self, namespace: str, name: str, sql: str, written: Iterable[str] = ()) -> Key:
         text = SEPARATOR.join((namespace, name, *([sql] if sql else [])))
         return operation_key(self.names.source, text, tuple(sorted(written)), name=bounded(name, 1_000))
 
     def _withdrawn(self, run: Run, operation: Key) -> Iterator[Covered]:
-        """The operation that a run was of while less was known of it; and, if all is read once more, the one that earlier
-        versions had for all that a job writes."""
+        """The operation that a run was of while less was known of it; and, if all is read once more, those that earlier
+        versions had for all that a job writes, and for a long text."""
         former = {run.operation} if run.id else set()
         if self.anew and not run.sql:
             former.add(self._job_key(run.namespace, run.name, "").tree_path)
+        if self.anew and run.sql_digest:
+            former.add(self._job_key(run.namespace, run.name, run.sql).tree_path)
         for path in sorted(former - {"", operation.tree_path}):
             yield Covered(path, run.as_of_ms, Depth.ALL, reported=True)
         run.operation = operation.tree_path

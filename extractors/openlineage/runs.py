@@ -7,6 +7,7 @@ datasets than the START had. What is kept of a run between two readings is a sma
 from __future__ import annotations
 
 import base64
+import hashlib
 import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
@@ -16,6 +17,7 @@ import orjson
 
 from extractors.openlineage.columns import MORE, Column, columns_of
 from extractors.openlineage.events import Dataset, Event, mapping, objects, text
+from navlin.model.identity import SEPARATOR
 from navlin.model.redaction import bounded, redact
 
 ENDS: Final = ("COMPLETE", "FAIL", "ABORT")
@@ -24,6 +26,11 @@ MAX_FIELDS: Final = 5_000
 MAX_FED: Final = 100
 """Inputs that are kept with each output of a stream, of one event."""
 TEXT_BYTES: Final = 64 << 10
+SQL_BYTES: Final = 4 << 10
+"""Of a longer SQL text, what is kept between two readings is so much and a hash of all."""
+SAVED_BYTES: Final = 128 << 10
+"""The most that is kept of one run."""
+MORE_THAN_KEPT: Final = "the run's events say more of its datasets than navlin keeps of a run until its end"
 _T = TypeVar("_T")
 Name = tuple[str, str]
 """Namespace and name."""
@@ -151,6 +158,11 @@ class Run:
     """When navlin last read something of it."""
     sql: str = ""
     sql_ms: int = 0
+    sql_digest: str = ""
+    """The hash of a text that is longer than what is kept of it."""
+    sql_at: list[Any] = field(default_factory=list)
+    """Where the event begins that has such a text whole: path, offset and size in bytes."""
+    sender: str = ""
     engine: str = ""
     streaming: bool = False
     ran: bool = False
@@ -187,8 +199,23 @@ class Run:
         """The time of the newest that is known of it."""
         return self.last_ms
 
-    def learn(self, event: Event, seen_ms: int) -> None:
-        """Adds what an event says."""
+    @property
+    def sql_is_cut(self) -> bool:
+        """Whether only the beginning of the SQL text is at hand."""
+        return bool(self.sql_digest) and self.sql == _beginning(self.sql)
+
+    def cut_sql(self) -> None:
+        """Leaves of a long SQL text what is kept between two readings."""
+        if self.sql_digest:
+            self.sql = _beginning(self.sql)
+
+    @property
+    def sql_identity(self) -> str:
+        """What of the SQL text is part of the job's identity: the same, whether the text is at hand or not."""
+        return _beginning(self.sql) + SEPARATOR + self.sql_digest if self.sql_digest else self.sql
+
+    def learn(self, event: Event, seen_ms: int, at: tuple[Any, ...] = ()) -> None:
+        """Adds what an event says. ``at`` is where it stands: path, offset and size in bytes."""
         self.seen_ms = max(self.seen_ms, seen_ms)
         self.first_ms = min(self.first_ms or event.time_ms, event.time_ms)
         self.ran = self.ran or event.type == "RUNNING"
@@ -203,16 +230,16 @@ class Run:
         if event.type == "START":
             self.started_ms = min(self.started_ms or event.time_ms, event.time_ms)
         self.last_ms = max(self.last_ms, event.time_ms)
-        self._learn_job(event)
+        self._learn_job(event, at)
         self._learn_run(event)
         for datasets, known in ((event.inputs, self.inputs), (event.outputs, self.outputs)):
             for each in datasets:
                 if (each.namespace, each.name) in known or len(known) < MAX_DATASETS:
                     of_dataset = known.setdefault((each.namespace, each.name), Known())
                     for reason in sorted(of_dataset.learn(each, event.time_ms)):
-                        self._missing(reason)
+                        self.missing(reason)
                 else:
-                    self._missing("the run has more datasets than navlin follows")
+                    self.missing("the run has more datasets than navlin follows")
         for each in event.outputs if self.streaming else ():
             if (fed := self.outputs.get((each.namespace, each.name))) is not None:
                 _add(fed.fed_by, ([read.namespace, read.name] for read in event.inputs[:MAX_FED]))
@@ -222,21 +249,22 @@ class Run:
                 target = Dataset(text(entry.get("namespace")), text(entry["name"]), {"lineage": entry})
                 output = self.outputs.setdefault((target.namespace, target.name), Known())
                 for reason in sorted(output.learn(target, event.time_ms)):
-                    self._missing(reason)
+                    self.missing(reason)
             elif text(entry.get("type")).upper() == "JOB" and _own(entry, event):
                 for given in objects(entry.get("inputs")):
                     name = (text(given.get("namespace")), text(given.get("name")))
                     if text(given.get("type")).upper() in ("", "DATASET") and all(name):
                         self.inputs.setdefault(name, Known())
         if event.problems:
-            self._missing("a part of an event did not read")
+            self.missing("a part of an event did not read")
 
-    def _learn_job(self, event: Event) -> None:
+    def _learn_job(self, event: Event, at: tuple[Any, ...]) -> None:
         facets, said = event.job_facets, Latest(self.said_ms, event.time_ms)
         # Part of the job's identity, which must be the same when the text comes out of a position.
-        sql = redact(text(mapping(facets.get("sql")).get("query"), 1 << 20))
+        sql = sql_in(facets)
         if sql and event.time_ms >= self.sql_ms:
-            self.sql, self.sql_ms = sql, event.time_ms
+            self.sql, self.sql_ms, self.sql_digest = sql, event.time_ms, digest_of(sql)
+            self.sql_at = list(at) if self.sql_digest else []
         job = mapping(facets.get("jobType"))
         self.streaming = self.streaming or text(job.get("processingType")).upper() == "STREAMING"
         engine = mapping(event.run_facets.get("processing_engine"))
@@ -272,7 +300,7 @@ class Run:
         error = redact(text(mapping(facets.get("errorMessage")).get("message"), 4 << 10))
         self.error = said.of("error", self.error, error)
         if mapping(facets.get("extractionError")).get("failedTasks"):
-            self._missing("the producer could not extract all of the job's lineage")
+            self.missing("the producer could not extract all of the job's lineage")
         nominal = mapping(facets.get("nominalTime"))
         engine = mapping(facets.get("processing_engine"))
         query = mapping(facets.get("externalQuery"))
@@ -290,7 +318,8 @@ class Run:
         }
         said.update(self.of_run, of_run)
 
-    def _missing(self, reason: str) -> None:
+    def missing(self, reason: str) -> None:
+        """Notes why not all is known of it."""
         if reason not in self.incomplete:
             self.incomplete.append(reason)
 
@@ -299,9 +328,40 @@ class Run:
     def saved(self) -> str:
         """The run as a text; it is compressed, for column lineage says much the same again and again."""
         value = asdict(self)
+        if self.sql_digest:
+            value["sql"] = _beginning(self.sql)
         for side in ("inputs", "outputs"):
             value[side] = [[*name, known] for name, known in value[side].items()]
         return base64.b85encode(zlib.compress(orjson.dumps(value), 6)).decode()
+
+    def bound(self) -> bool:
+        """Takes away what is more than is kept of a run, columns first; returns whether there was any."""
+        if len(self.saved()) <= SAVED_BYTES:
+            return False
+        for side in (self.inputs, self.outputs):
+            side.update(
+                (name, Known(links=known.links[:1], decides=known.decides)) for name, known in side.items()
+            )
+        if len(self.saved()) > SAVED_BYTES:
+            for each in (self.inputs, self.outputs, self.of_job, self.of_run, self.incomplete):
+                each.clear()
+        self.missing(MORE_THAN_KEPT)
+        return True
+
+
+def sql_in(job_facets: Mapping[str, Any]) -> str:
+    """The SQL text among the facets of a job."""
+    return redact(text(mapping(job_facets.get("sql")).get("query"), 1 << 20))
+
+
+def digest_of(sql: str) -> str:
+    """The hash of a text that is longer than what is kept of it; "" for any other."""
+    data = sql.encode("utf-8", "replace")
+    return hashlib.blake2b(data, digest_size=16).hexdigest() if len(data) > SQL_BYTES else ""
+
+
+def _beginning(sql: str) -> str:
+    return sql.encode("utf-8", "replace")[:SQL_BYTES].decode("utf-8", "ignore")
 
 
 def run_of(saved: str) -> Run:

@@ -1,24 +1,41 @@
 """Files to which what is sent by HTTP is appended before it is answered, for a source to follow.
 
-Each process writes files of its own, a new one every day and after `ROLL_BYTES`: what another process had to leave half
-written is nobody else's matter. They are navlin's own, so those that nobody has written to for `KEEP_S` are removed.
+Each process writes files of its own, one for each sender, a new one every day and after `ROLL_BYTES`: what another process
+had to leave half written is nobody else's matter. They are navlin's own. Those that nobody has written to for `KEEP_S` are
+removed, or earlier if there is no room for more; but only what the saved positions say is read to its end, whatever a clock
+shows. Each sender has a share of the room: beyond it nothing is accepted.
 """
 
 from __future__ import annotations
 
+import fcntl
 import os
+import socket
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-PREFIX, SUFFIX = "events-", ".jsonl"
+from navlin.model.shares import shares
+from navlin.model.spooled import PREFIX, SUFFIX, file_key, in_name, part_of_sender, spooled_name
+
 ROLL_BYTES: Final = 256 << 20
 KEEP_S: Final = 30 * 86_400
+SENDER_BYTES: Final = 1 << 30
+ALL_BYTES: Final = 8 << 30
+LOOK_S: Final = 10.0
+"""How often the files of other processes are counted."""
+MOST_OPEN: Final = 32
+ReadToEnd = Callable[[Mapping[str, int]], Collection[str]]
+"""Says which of some files, given by the keys of their positions with their sizes, are read to their ends."""
+
+
+class SpoolFull(Exception):
+    """A sender's share of the room is used up, by events that are not read yet."""
 
 
 @dataclass(slots=True)
@@ -31,35 +48,45 @@ class _File:
 class EventSpool:
     """Appends lines to files in ``directory``. ``now_s`` gives epoch seconds."""
 
-    def __init__(self, directory: Path, now_s: Callable[[], float] = time.time) -> None:
-        self._directory, self._now_s = directory, now_s
+    def __init__(
+        self, directory: Path, read_to_end: ReadToEnd, now_s: Callable[[], float] = time.time
+    ) -> None:
+        self._directory, self._read_to_end, self._now_s = directory, read_to_end, now_s
         self._lock = threading.Lock()
-        self._file: _File | None = None
+        self._files: dict[str, _File] = {}
         self._count = 0
+        self._bytes: dict[str, int] = {}
+        self._looked_s = -LOOK_S
 
-    def append(self, lines: Sequence[bytes]) -> None:
-        """Appends lines, all or none; when this returns, they outlive a crash of the machine. Raises OSError."""
+    def append(self, lines: Sequence[bytes], sender: str = "") -> None:
+        """Appends lines, all or none; when this returns, they outlive a crash of the machine.
+
+        Raises `SpoolFull` if the sender has no room left, and OSError.
+        """
         data = b"".join(line + b"\n" for line in lines)
         with self._lock:
-            file = self._current()
+            self._make_room(in_name(sender), len(data))
+            file = self._current(sender)
             try:
                 written = 0
                 while written < len(data):
                     written += os.write(file.descriptor, data[written:])
                 os.fdatasync(file.descriptor)
             except OSError:
-                self._take_back(file)
+                self._take_back(sender, file)
                 raise
             file.size += len(data)
+            self._bytes[in_name(sender)] = self._bytes.get(in_name(sender), 0) + len(data)
 
     def close(self) -> None:
-        """Closes the file; the next line begins a new one."""
+        """Closes the files; the next line begins a new one."""
         with self._lock:
-            self._leave()
+            for sender in [*self._files]:
+                self._leave(sender)
 
-    def _current(self) -> _File:
+    def _current(self, sender: str) -> _File:
         day = f"{datetime.fromtimestamp(self._now_s(), UTC):%Y%m%d}"
-        file = self._file
+        file = self._files.pop(sender, None)
         # One that somebody has removed would take what nobody reads.
         if (
             file is None
@@ -67,19 +94,25 @@ class EventSpool:
             or file.size >= ROLL_BYTES
             or not os.fstat(file.descriptor).st_nlink
         ):
-            self._leave()
+            if file is not None:
+                os.close(file.descriptor)
             self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._remove_old()
-            self._file = file = _File(self._open(day), day, 0)
+            self._remove(before_s=self._now_s() - KEEP_S)
+            file = _File(self._open(day, sender), day, 0)
+        self._files[sender] = file
+        if len(self._files) > MOST_OPEN:
+            self._leave(next(iter(self._files)))
         return file
 
-    def _open(self, day: str) -> int:
+    def _open(self, day: str, sender: str) -> int:
         while True:
             self._count += 1
-            name = f"{PREFIX}{day}-{os.getpid()}-{self._count}{SUFFIX}"
+            name = spooled_name(day, os.getpid(), self._count, sender)
             with suppress(FileExistsError):
                 flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
                 descriptor = os.open(self._directory / name, flags, 0o600)
+                # Whoever removes files leaves those that are being written to.
+                fcntl.flock(descriptor, fcntl.LOCK_SH)
                 break
         # The name must outlive a crash as well.
         directory = os.open(self._directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -89,21 +122,59 @@ class EventSpool:
             os.close(directory)
         return descriptor
 
-    def _take_back(self, file: _File) -> None:
+    def _take_back(self, sender: str, file: _File) -> None:
         """What was written of lines that are refused must not be followed by others."""
         try:
             os.ftruncate(file.descriptor, file.size)
         except OSError:
-            self._leave()
+            self._leave(sender)
 
-    def _leave(self) -> None:
-        if self._file is not None:
-            os.close(self._file.descriptor)
-            self._file = None
+    def _leave(self, sender: str) -> None:
+        os.close(self._files.pop(sender).descriptor)
 
-    def _remove_old(self) -> None:
-        before_s = self._now_s() - KEEP_S
+    # -- Room ------------------------------------------------------------------------------------------------------------
+
+    def _make_room(self, sender: str, size_bytes: int) -> None:
+        if time.monotonic() - self._looked_s >= LOOK_S:
+            self._look()
+            if not self._has_room(sender, size_bytes):
+                self._remove()
+                self._look()
+        if not self._has_room(sender, size_bytes):
+            raise SpoolFull(
+                f"{self._bytes.get(sender, 0)} bytes of earlier events of this sender are kept and not all read yet"
+            )
+
+    def _has_room(self, sender: str, size_bytes: int) -> bool:
+        wanted = self._bytes.get(sender, 0) + size_bytes
+        return (
+            shares({**self._bytes, sender: wanted}, of_one=SENDER_BYTES, in_all=ALL_BYTES)[sender] >= wanted
+        )
+
+    def _look(self) -> None:
+        self._looked_s = time.monotonic()
+        self._bytes = {}
+        for path, stat in self._kept():
+            sender = part_of_sender(path.name)
+            self._bytes[sender] = self._bytes.get(sender, 0) + stat.st_size
+
+    def _kept(self) -> Iterator[tuple[Path, os.stat_result]]:
         for path in self._directory.glob(f"{PREFIX}*{SUFFIX}"):
-            with suppress(OSError):
-                if path.stat().st_mtime < before_s:
+            with suppress(FileNotFoundError):
+                yield path, path.stat()
+
+    def _remove(self, before_s: float | None = None) -> None:
+        """Removes what is read to its end, and was not written to since ``before_s`` if that is given."""
+        host = socket.gethostname()
+        found = {
+            file_key(host, stat): (path, stat.st_size)
+            for path, stat in self._kept()
+            if before_s is None or stat.st_mtime < before_s
+        }
+        read = self._read_to_end({key: size for key, (_, size) in found.items()}) if found else ()
+        for key in read:
+            path, size = found[key]
+            with suppress(OSError), path.open("rb") as file:  # being written to, or gone
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if os.fstat(file.fileno()).st_size == size:
                     path.unlink()

@@ -1,7 +1,8 @@
 """``POST /api/v1/lineage``: OpenLineage events, as its clients send them, kept on disk before they are answered.
 
-It answers 201 when an event will be read, 400 for what never will be, and 503 for what its sender should try again. The
-index is not asked: events are taken while it is away. Who sends must be allowed to write, or named in ``[web]``.
+It answers 201 when an event will be read, 400 for what never will be, and 503 for what its sender should try again; 429 as
+long as too much that the same user sent before is not read. Events are taken while the index is away. Who sends must be
+allowed to write, or named in ``[web]``.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from starlette.routing import Route
 from navlin.access.roles import Role
 from navlin.api.answers import Problem, error_answer
 from navlin.api.audit import audit
-from navlin.api.event_spool import EventSpool
+from navlin.api.event_spool import EventSpool, SpoolFull
 
 log = structlog.stdlib.get_logger(__name__)
 
@@ -63,7 +64,10 @@ async def _take(door: EventDoor | None, request: Request) -> Response:
     # A large body takes seconds, in which the event loop must answer others.
     lines = await run_in_threadpool(_events, await request.body(), encoding)
     try:
-        await run_in_threadpool(door.spool.append, lines)
+        await run_in_threadpool(door.spool.append, lines, user.name)
+    except SpoolFull as full:
+        log.warning("events refused", reason=str(full), user=user.name)
+        return error_answer(429, f"the event is not taken now: {full}", {"Retry-After": "60"})
     except OSError as error:
         log.error("event not kept", error=str(error), user=user.name)
         return error_answer(503, f"the event cannot be kept now: {error.strerror}", {"Retry-After": "5"})

@@ -11,8 +11,10 @@ from navlin.index import solr_query as q
 from navlin.index.fields import ELEMENTS, RELATIONS, RUNS
 from navlin.index.rejects import Rejected, reject_count, rejected
 from navlin.index.runs import Status, last_run
+from navlin.index.saved_values import loads, texts_by
 from navlin.index.solr import Solr
 from navlin.index.state import count_held
+from navlin.model.raw_names import raw, shown
 
 SHOWN_REJECTS: Final = 20
 SHOWN_POSITIONS: Final = 100
@@ -42,7 +44,10 @@ def source_overview(solr: Solr, source_id: str) -> SourceOverview:
         solr.count(RELATIONS, "*:*", "deleted:false", q.term("writer", source_id)),
         solr.count(RELATIONS, "unlinked:true", "deleted:false", q.term("writer", source_id)),
         positions["numFound"],
-        {document["key"]: orjson.loads(document["body"]) for document in positions["docs"]},
+        {
+            shown(raw(document["key"])): texts_by(shown, loads(document["body"]))
+            for document in positions["docs"]
+        },
         reject_count(solr, source_id),
         rejected(solr, SHOWN_REJECTS, source_id=source_id)[0],
     )

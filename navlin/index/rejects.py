@@ -14,6 +14,7 @@ from navlin.index.purged_runs import remember_rejects
 from navlin.index.solr import Solr
 from navlin.model.batches import in_batches
 from navlin.model.identity import identify
+from navlin.model.raw_names import shown
 from navlin.model.records import Reject
 from navlin.model.redaction import redact
 
@@ -96,10 +97,10 @@ def reject_documents(
             "sourceId": source_id,
             "runId": run,
             "started": solr_date(now_ms),
-            "place": cut(redact(reject.place), 2_000),
+            "place": cut(redact(shown(reject.place)), 2_000),
             "offset": reject.offset,
             "count": reject.count,
-            "reason": cut(redact(reject.reason), 2_000),
+            "reason": cut(redact(shown(reject.reason)), 2_000),
             "body": orjson.dumps({"sample": cut(redact(reject.sample), SAMPLE_CHARS)}).decode(),
         }
         for reject in rejects

@@ -19,9 +19,11 @@ from navlin.index import solr_query as q
 from navlin.index.fields import RUNS, date_ms, solr_date
 from navlin.index.leases import LeaseLost
 from navlin.index.run_counts import RunCounts
+from navlin.index.saved_values import dumps, loads
 from navlin.index.solr import Solr
 from navlin.model.batches import in_batches
 from navlin.model.identity import identify, run_id
+from navlin.model.raw_names import raw, shown, stored
 from navlin.model.records import Position
 from navlin.model.redaction import redact
 
@@ -131,10 +133,10 @@ def save_run(solr: Solr, record: RunRecord) -> RunRecord:
     Raises `RecordTaken` if what is indexed is not of the record's version.
     """
     body = {
-        "note": redact(record.note),
-        "error": redact(record.error),
+        "note": redact(shown(record.note)),
+        "error": redact(shown(record.error)),
         "counts": record.counts.counted(),
-        "failures": [redact(failure) for failure in record.failures],
+        "failures": [redact(shown(failure)) for failure in record.failures],
     }
     document: dict[str, Any] = {
         "identity": "run:" + record.run_id,
@@ -210,7 +212,7 @@ def load_positions(solr: Solr, source_id: str, fingerprint: str) -> SavedPositio
     for document in solr.cursor(RUNS, "*:*", "identity,key,fingerprint,body,_version_", filters=filters):
         versions[document["identity"]] = int(document["_version_"])
         if document["fingerprint"] == fingerprint:
-            values[document["key"]] = orjson.loads(document["body"])
+            values[raw(document["key"])] = loads(document["body"])
         else:
             outdated[document["identity"]] = document["fingerprint"]
     return SavedPositions(values, outdated, versions)
@@ -240,9 +242,9 @@ def save_positions(
             "identity": position_id(source_id, key),
             "kind": "position",
             "sourceId": source_id,
-            "key": key,
+            "key": stored(key),
             "fingerprint": fingerprint,
-            "body": orjson.dumps(value).decode(),
+            "body": dumps(value).decode(),
             **({"epoch_l": fence.epoch} if fence is not None else {}),
         }
         for key, value in changed.items()

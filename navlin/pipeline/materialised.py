@@ -15,6 +15,8 @@ from uuid import uuid4
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 
+from navlin.pipeline.session import has_ended
+
 
 def on_one_machine(spark: SparkSession) -> bool:
     """Whether the driver and all that computes are on this machine, and share its disk."""
@@ -25,12 +27,17 @@ def materialised(frame: DataFrame, until: ExitStack) -> DataFrame:
     """The rows of ``frame``, computed once: by their first use on one machine, else now. ``until`` frees them."""
     spark = frame.sparkSession
     if on_one_machine(spark):
-        until.callback(frame.unpersist)
+        until.callback(_free, frame)
         return frame.persist(StorageLevel.DISK_ONLY)
     folder = SharedFolder(spark)
     until.callback(folder.remove)
     frame.write.parquet(folder.url)
     return spark.read.schema(frame.schema).parquet(folder.url)
+
+
+def _free(frame: DataFrame) -> None:
+    if not has_ended(frame.sparkSession):  # with the session its scratch ends
+        frame.unpersist()
 
 
 class SharedFolder:

@@ -18,7 +18,9 @@ from navlin.index.envelope import Envelope
 from navlin.index.envelope_schema import ENVELOPE_SCHEMA
 from navlin.index.fields import odd_dates
 from navlin.index.listing import listing_envelopes, odd_dates_of
+from navlin.index.saved_values import dumps, loads
 from navlin.model.extractor import Extractor
+from navlin.model.raw_names import raw, shown, stored
 from navlin.model.records import Covered, Depth, Entity, Listing, Position, Record, Reject, Relation, Split
 from navlin.pipeline.failing import in_words
 
@@ -99,7 +101,7 @@ def summarize(rows: Iterable[Any]) -> ReadSummary:
             case "#count":
                 documents += row["as_of"]
             case "#position":
-                positions.append(Position(row["identity"], orjson.loads(row["document"])))
+                positions.append(Position(raw(row["identity"]), loads(row["document"])))
             case "#covered":
                 depth, except_paths, reported, matching, proved = orjson.loads(row["document"])
                 covers.append(
@@ -120,7 +122,7 @@ def summarize(rows: Iterable[Any]) -> ReadSummary:
             case "#split":
                 splits.append(pickle.loads(row["document"]))  # noqa: S301 (a task's own)
             case "#failure":
-                failures[row["identity"]] = bytes(row["document"]).decode()
+                failures[raw(row["identity"])] = bytes(row["document"]).decode()
     return ReadSummary(
         documents,
         tuple(positions),
@@ -199,7 +201,7 @@ def _read_split(extractor: Extractor, split: Split) -> Iterator[Envelope | pa.Re
                     own.append(_control_record(record))
     except Exception as error:  # a split that fails yields a failure: the others go on
         message = in_words(error).encode("utf-8", "replace")
-        yield _control(FAILURE, identity=split.name, document=message[:4_000])
+        yield _control(FAILURE, identity=stored(split.name), document=message[:4_000])
     else:
         yield from own
     for place, count in rejected.items():
@@ -220,14 +222,14 @@ def _read_split(extractor: Extractor, split: Split) -> Iterator[Envelope | pa.Re
 def _control_record(record: Record) -> Envelope:
     match record:
         case Position():
-            return _control(POSITION, identity=record.key, document=orjson.dumps(record.value))
+            return _control(POSITION, identity=stored(record.key), document=dumps(record.value))
         case Covered():
             about = [record.depth, list(record.except_paths), record.reported, record.matching, record.proved]
             return _control(
                 COVERED, tree_path=record.path, as_of=record.as_of_ms, document=orjson.dumps(about)
             )
         case Split():
-            return _control(SPLIT, identity=record.name, document=pickle.dumps(record))
+            return _control(SPLIT, identity=stored(record.name), document=pickle.dumps(record))
     raise TypeError(f"an extractor yielded {type(record).__name__}, which is no record")
 
 
@@ -236,7 +238,7 @@ def _reject_fields(reject: Reject) -> dict[str, Any]:
 
 
 def _clean(value: Any) -> Any:
-    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
+    return shown(value) if isinstance(value, str) else value
 
 
 def _control(

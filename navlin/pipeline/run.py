@@ -50,8 +50,9 @@ from navlin.model.source import Source
 from navlin.pipeline.clock_doubt import TOLERANCE_MS
 from navlin.pipeline.comparison import RECORDS_IN_TASK, HeldState, Sizes, choose
 from navlin.pipeline.covering import Coverage, coverage
+from navlin.pipeline.crashes import ReadingEnded, batches, suspected, turn
 from navlin.pipeline.failing import in_words
-from navlin.pipeline.fingerprint import fingerprint, is_of_other_reader
+from navlin.pipeline.fingerprint import fingerprint, is_of_other_reader, settings_hash
 from navlin.pipeline.flagging import FLAGGED_COLUMNS, FLAGGED_IN_TASK, Flagging, flag
 from navlin.pipeline.frames import in_ranges, missing_in, rows_of_splits
 from navlin.pipeline.guard import Guard
@@ -70,7 +71,7 @@ from navlin.pipeline.reconciling import (
     reconcile,
 )
 from navlin.pipeline.rereading import remove_invented
-from navlin.pipeline.session import use_pool
+from navlin.pipeline.session import has_ended, use_pool
 from navlin.pipeline.wall_clock import WallClock
 
 _COUNT_NAMES: Final = {
@@ -207,7 +208,7 @@ class _Run:
             self._write_source(stamp)
         with ExitStack() as stack:
             self.step("read")
-            rounds, summary = self._read(plan.splits, stack)
+            rounds, summary = self._read(plan.splits, before, record, stack)
             covers = coverage(
                 [*summary.covers, *(() if summary.failures else plan.covers)], summary.withdrawn
             )
@@ -287,18 +288,47 @@ class _Run:
 
     # -- read ------------------------------------------------------------------------------------------------------------
 
-    def _read(self, splits: Sequence[Split], stack: ExitStack) -> tuple[list[DataFrame], ReadSummary]:
+    def _read(
+        self, splits: Sequence[Split], before: SavedPositions, record: RunRecord, stack: ExitStack
+    ) -> tuple[list[DataFrame], ReadSummary]:
         """Reads the splits, and those that they yield, round by round. Each round's rows are materialised once."""
         rounds: list[DataFrame] = []
         summary = ReadSummary()
         while splits:
-            rows = rows_of_splits(self._spark(), self.extractor, splits, stack)
-            read = summarize(rows.where(F.col("core").startswith("#")).collect())
-            rounds.append(rows)
-            summary += read
-            splits = read.splits
+            further: list[Split] = []
+            for together in batches(splits, before.values):
+                with turn(together, before.values):
+                    spark = self._spark()
+                    try:
+                        rows = rows_of_splits(spark, self.extractor, together, stack)
+                        read = summarize(rows.where(F.col("core").startswith("#")).collect())
+                    except Exception as error:
+                        raise self._reading_ended(together, before, record, error) from error
+                rounds.append(rows)
+                summary += read
+                further += read.splits
+            splits = further
         self.counts = self.counts.plus(records=summary.documents, failed_splits=len(summary.failures))
         return rounds, summary
+
+    def _reading_ended(
+        self, splits: Sequence[Split], before: SavedPositions, record: RunRecord, error: Exception
+    ) -> ReadingEnded:
+        """Remembers splits whose reading ended a process: what they raise themselves ends nothing."""
+        message = in_words(error)
+        if self.lease is not None:
+            self.step("set aside")
+            positions, rejects = suspected(
+                splits, before.values, message, self.pipeline.clock(), settings_hash(self.extractor)
+            )
+            save_rejects(self.solr, self.source.name, self.source.id, record.run_id, self.started_ms, rejects)
+            fence = self._fence(before)
+            save_positions(self.solr, self.source.id, self.fingerprint, positions, before.values, fence=fence)
+            self.solr.commit(RUNS, soft=False)
+        more = f" and {len(splits) - 1} more" if len(splits) > 1 else ""
+        return ReadingEnded(
+            f"Spark, or a process of it, ended while {splits[0].name}{more} was read: {message}"
+        )
 
     # -- reconcile and write ---------------------------------------------------------------------------------------------
 
@@ -488,7 +518,7 @@ class _Run:
 
     def _untag(self) -> None:
         # The thread runs other sources later.
-        if self.session is not None:
+        if self.session is not None and not has_ended(self.session):
             self.session.sparkContext.removeJobTag(self.tag)
 
     def _fence(self, before: SavedPositions) -> Fence | None:

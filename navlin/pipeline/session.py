@@ -133,6 +133,18 @@ def _session(properties: Mapping[str, str]) -> SparkSession:
     return builder.getOrCreate()
 
 
+def has_ended(session: SparkSession) -> bool:
+    """Whether the JVM of a session, or its context, has ended."""
+    context = session.sparkContext
+    jvm = getattr(context._gateway, "proc", None)
+    if jvm is not None and jvm.poll() is not None:
+        return True
+    try:
+        return bool(context._jsc.sc().isStopped())
+    except Exception:  # py4j has several for a JVM that does not answer
+        return True
+
+
 def end_session(session: SparkSession, *, dead: bool = False, wait_s: float = END_S) -> None:
     """Ends Spark and its JVM; `start_session` may then start another. ``dead``: Spark or the JVM has ended by itself."""
     context = session.sparkContext

@@ -147,6 +147,8 @@ def _command(
         *(f"--add-opens={opened}=ALL-UNNAMED" for opened in OPENED),
         *PROPERTIES,
         *QUICK,
+        # What goes on after it has no memory is half of a Spark: navlin starts another.
+        "-XX:+ExitOnOutOfMemoryError",
         f"-Xmx{properties['spark.driver.memory']}",
         *options,
         "-cp",

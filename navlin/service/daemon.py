@@ -55,6 +55,9 @@ log = structlog.stdlib.get_logger(__name__)
 
 TICK_S: Final = 1.0
 WATCH_EVERY_TICKS: Final = 30
+SPARK_ENDS_WITHIN_S: Final = 3_600.0
+MOST_SPARK_ENDS: Final = 20
+"""How often Spark may end by itself within that time, and is started again: each split that ends it does so twice."""
 FINISH_S: Final = 10.0
 """How long runs may go on after a request to stop, to finish what they are writing."""
 ABANDON_S: Final = 5.0
@@ -84,7 +87,7 @@ class NoSpace(Exception):
 
 
 class SparkDied(Exception):
-    """Spark ended under the daemon. It has no way back but a new process."""
+    """Spark ended under the daemon again and again."""
 
 
 class Daemon:
@@ -119,6 +122,8 @@ class Daemon:
         self._inheriting: Inheriting | None = None
         self._exporting: Exporting | None = None
         self._stopping = False
+        self._spark_dead = False
+        self._spark_ends_s: list[float] = []
         self._address: SolrAddress
         self._sources: ConfiguredSources
         self._pipeline: Pipeline
@@ -138,7 +143,7 @@ class Daemon:
         """Serves until it is asked to stop.
 
         Raises `NoSolr`, `SolrError`, `NoSpark`, `NoJava` or `SharedIdentity` if it cannot start, `SparkDied` when Spark
-        ended.
+        ended too often.
         """
         try:
             if self._start():
@@ -275,8 +280,7 @@ class Daemon:
             self._reload()
 
     def _look_after(self, ticks: int) -> None:
-        if self._spark.dead:
-            raise SparkDied("Spark ended by itself; its last lines are on standard error")
+        self._look_at_spark()
         if not self._schedule.alive:
             raise RuntimeError("the scheduler's thread ended")
         self._look_at_disk()
@@ -296,6 +300,23 @@ class Daemon:
         self._web.look_after(self._configuration)
         self._save_heartbeat()
         self._systemd.notify(WATCHDOG="1", STATUS=self._status_line())
+
+    def _look_at_spark(self) -> None:
+        if not self._spark.dead:
+            self._spark_dead = False
+            return
+        if self._spark_dead:
+            return  # the next run starts another
+        self._spark_dead = True
+        now_s = self._clock.steady_s()
+        self._spark_ends_s = [each for each in self._spark_ends_s if now_s - each < SPARK_ENDS_WITHIN_S] + [
+            now_s
+        ]
+        if len(self._spark_ends_s) > MOST_SPARK_ENDS:
+            raise SparkDied(
+                f"Spark ended by itself {len(self._spark_ends_s)} times within an hour; its last lines are on standard error"
+            )
+        log.error("Spark ended by itself, the next run starts it again", times=len(self._spark_ends_s))
 
     def _reload(self) -> None:
         # Whoever asks for this has looked.

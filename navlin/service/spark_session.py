@@ -51,8 +51,10 @@ class LazySparkSession:
         return cls(configuration.spark, configuration.navlin.state_directory, files)
 
     def __call__(self) -> SparkSession:
-        """The session; the first call takes the seconds that Spark takes to start."""
+        """The session; the first call, and the first after its end, takes the seconds that Spark takes to start."""
         with self._lock:
+            if self._session is not None and not self._stopped and self.dead:
+                self._end()
             if self._session is None:
                 from navlin.pipeline.session import start_session
                 from navlin.pipeline.spark_jvm import archive_in
@@ -102,17 +104,10 @@ class LazySparkSession:
 
     @property
     def dead(self) -> bool:
-        """Whether there was a session and its JVM or its context has ended. A dead one does not come back."""
-        if self._session is None:
-            return False
-        context = self._session.sparkContext
-        jvm = getattr(context._gateway, "proc", None)
-        if jvm is not None and jvm.poll() is not None:
-            return True
-        try:
-            return bool(context._jsc.sc().isStopped())
-        except Exception:  # py4j has several for a JVM that does not answer
-            return True
+        """Whether there was a session and its JVM or its context has ended. The next call starts another."""
+        from navlin.pipeline.session import has_ended
+
+        return self._session is not None and has_ended(self._session)
 
     def cancel(self) -> None:
         """Ends what Spark is doing now, with an error in the threads that wait for it."""
@@ -123,10 +118,16 @@ class LazySparkSession:
         """Ends the session and its JVM, once it has started. Another session may then start in this process."""
         with self._lock:
             if self._session is not None and not self._stopped:
-                from navlin.pipeline.session import end_session
-
                 self._stopped = True
-                end_session(self._session, dead=self.dead)
+                self._end(keep=True)
+
+    def _end(self, *, keep: bool = False) -> None:
+        from navlin.pipeline.session import end_session
+
+        assert self._session is not None
+        end_session(self._session, dead=self.dead)
+        if not keep:
+            self._session = None
 
 
 class ArchiveProcess:

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
@@ -25,7 +26,8 @@ from navlin.api.openlineage import EventDoor
 from navlin.api.service import Index, Service
 from navlin.console import PAGES
 from navlin.console.frame import BrowserPages
-from navlin.index.solr import Solr, SolrAddress, SolrUnavailable
+from navlin.index.read_files import read_to_end
+from navlin.index.solr import Solr, SolrAddress, SolrError, SolrUnavailable
 from navlin.index.sources import known_sources
 from navlin.service.configuration import Configuration
 from navlin.service.heartbeat import read_heartbeat
@@ -40,6 +42,7 @@ from navlin.solr_server.embedded import running_solr
 log = structlog.stdlib.get_logger(__name__)
 
 CLOSE_S: Final = 10
+ASK_S: Final = 2.0
 TURN_S: Final = 0.001
 """For how long a thread of Python's has the processor while others wait: a search needs it for two milliseconds in all, in
 many turns, beside walks of the graph that need it for a hundred."""
@@ -87,16 +90,25 @@ def service_of(configuration: Configuration, environment: Mapping[str, str]) -> 
         web.public_origin,
         configuration.purge.before_days,
         web.hue_url,
-        _event_door(web),
+        _event_door(web, address),
     )
 
 
-def _event_door(web: WebSettings) -> EventDoor | None:
+def _event_door(web: WebSettings, address: Callable[[], SolrAddress]) -> EventDoor | None:
     if web.openlineage_directory is None:
         return None
     # The source that follows it fails as long as it is not there.
     web.openlineage_directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return EventDoor(EventSpool(web.openlineage_directory), frozenset(web.openlineage_users))
+
+    def read(sizes_bytes: Mapping[str, int]) -> set[str]:
+        try:
+            # Who sends waits for the answer.
+            with Solr(replace(address(), timeout_s=ASK_S, connect_timeout_s=ASK_S)) as solr:
+                return read_to_end(solr, sizes_bytes)
+        except SolrError:  # what is not known to be read is not removed
+            return set()
+
+    return EventDoor(EventSpool(web.openlineage_directory, read), frozenset(web.openlineage_users))
 
 
 def now_ms() -> int:

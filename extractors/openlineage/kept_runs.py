@@ -1,0 +1,136 @@
+"""Which runs are known on from one reading to the next, and what is remembered of those that are given up.
+
+Runs that have not ended go before those that have, later ones before earlier ones. Every sender has a share of their number
+and of their bytes, so that nobody who sends much has others forgotten. That a run was given up before its end is remembered
+by the hash of its id: its end then has an operation that is incomplete.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from base64 import urlsafe_b64encode
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final, NamedTuple
+
+from navlin.model.shares import shares
+
+RUNS: Final = "runs "
+"""Before the number of a position that holds what is known of some of the runs."""
+SHARDS: Final = 16
+GIVEN_UP: Final = "given up runs"
+"""The position that remembers which runs were given up before their end."""
+KEEP_ENDED_MS: Final = 3_600_000
+DAY_MS: Final = 86_400_000
+KEEP_OPEN_MS: Final = 30 * DAY_MS
+MAX_RUNS: Final = 10_000
+MAX_RUNS_OF_SENDER: Final = 5_000
+MAX_BYTES: Final = 24 << 20
+"""Of all runs that are kept. A heap of 1 GiB holds it in the several forms that it has within one reading."""
+MAX_BYTES_OF_SENDER: Final = 12 << 20
+MAX_REMEMBERED: Final = 2_000
+"""Runs of one sender that are remembered as given up; beyond, every run of its is in doubt that has no start."""
+MAX_SENDERS: Final = 100
+
+_TOO_MANY: Final = "its sender has had more open runs than navlin keeps"
+LOST: Final = f"what earlier events said of this run is not known any more: {_TOO_MANY}"
+MAYBE_LOST: Final = f"what earlier events said of this run may not be known any more: {_TOO_MANY}"
+
+
+class SavedRun(NamedTuple):
+    """A run as a position holds it: when it was last heard of, whether it has ended, what it is a part of, who sent it."""
+
+    run: str
+    seen_ms: int
+    ended: bool
+    above: list[str]
+    sender: str
+    text: str
+
+    def is_recent(self, now_ms: int) -> bool:
+        """Whether more may come of it."""
+        return now_ms - self.seen_ms <= (KEEP_ENDED_MS if self.ended else KEEP_OPEN_MS)
+
+
+def choose(runs: Iterable[SavedRun], now_ms: int) -> tuple[list[SavedRun], list[SavedRun]]:
+    """The runs that are known on, and those that are given up."""
+    of_senders: dict[str, list[SavedRun]] = {}
+    given_up: list[SavedRun] = []
+    # Of one that has ended, little is to be expected.
+    for each in sorted(runs, key=lambda each: (each.ended, -each.seen_ms, each.run)):
+        recent = each.is_recent(now_ms)
+        (of_senders.setdefault(each.sender, []) if recent else given_up).append(each)
+    counts = {sender: len(each) for sender, each in of_senders.items()}
+    sizes = {sender: sum(len(run.text) for run in each) for sender, each in of_senders.items()}
+    runs_of = shares(counts, of_one=MAX_RUNS_OF_SENDER, in_all=MAX_RUNS)
+    bytes_of = shares(sizes, of_one=MAX_BYTES_OF_SENDER, in_all=MAX_BYTES)
+    known: list[SavedRun] = []
+    for sender, of_sender in of_senders.items():
+        left_runs, left_bytes = runs_of[sender], bytes_of[sender]
+        for run in of_sender:
+            if left_runs and len(run.text) <= left_bytes:
+                left_runs, left_bytes = left_runs - 1, left_bytes - len(run.text)
+                known.append(run)
+            else:
+                given_up.append(run)
+    return known, given_up
+
+
+def in_shards(known: Iterable[SavedRun]) -> dict[str, Any]:
+    """Runs as positions hold them."""
+    shards: dict[str, list[list[Any]]] = {}
+    for each in sorted(known, key=lambda each: each.run):
+        shards.setdefault(f"{RUNS}{_digest(each.run)[0] % SHARDS:02d}", []).append(list(each))
+    return shards
+
+
+def of_shards(shards: Mapping[str, Any]) -> Iterator[SavedRun]:
+    """The inverse of `in_shards`."""
+    for key, shard in shards.items():
+        if key.startswith(RUNS):
+            for each in shard:
+                yield SavedRun(*each)
+
+
+class GivenUp:
+    """The runs that were given up before their end, by sender. ``saved`` is the position's value."""
+
+    def __init__(self, saved: Mapping[str, Any], now_ms: int) -> None:
+        self._today = now_ms // DAY_MS
+        oldest = self._today - KEEP_OPEN_MS // DAY_MS - 1
+        self._runs: dict[str, dict[str, int]] = {}
+        self._beyond: dict[str, int] = {}
+        """The last day on which more were given up of a sender's than are remembered one by one."""
+        for sender, (runs, beyond) in saved.items():
+            recent = {run: day for run, day in runs.items() if day >= oldest}
+            if recent or beyond >= oldest:
+                self._runs[sender], self._beyond[sender] = recent, beyond
+
+    def add(self, run: SavedRun) -> None:
+        """Remembers a run."""
+        of_sender = self._runs.setdefault(run.sender, {})
+        self._beyond.setdefault(run.sender, -1)
+        if len(of_sender) < MAX_REMEMBERED or _short(run.run) in of_sender:
+            of_sender[_short(run.run)] = self._today
+        else:
+            self._beyond[run.sender] = self._today
+        if len(self._runs) > MAX_SENDERS:
+            del self._runs[next(each for each in self._runs if each != run.sender)]
+
+    def doubt(self, run: str, sender: str, *, starts: bool) -> str:
+        """Why a run that is not known may be one of those, in words; "" if it is none. ``starts``: it is at its start."""
+        short = _short(run)
+        if any(short in each for each in self._runs.values()):
+            return LOST
+        return MAYBE_LOST if not starts and self._beyond.get(sender, -1) >= 0 else ""
+
+    def value(self) -> dict[str, Any] | None:
+        """The position's value; None if there is nothing to remember."""
+        return {sender: [runs, self._beyond[sender]] for sender, runs in self._runs.items()} or None
+
+
+def _digest(run: str) -> bytes:
+    return hashlib.md5(run.encode("utf-8", "replace"), usedforsecurity=False).digest()
+
+
+def _short(run: str) -> str:
+    return urlsafe_b64encode(_digest(run)[:9]).decode()

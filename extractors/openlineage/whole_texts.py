@@ -1,0 +1,38 @@
+"""The whole SQL text of a run, of which only the beginning is kept between two readings: the file of its event has it."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+from extractors.lineage.regular_files import open_regular
+from extractors.openlineage.event_files import parse, side_by_side
+from extractors.openlineage.events import NotAnEvent, events_in, mapping
+from extractors.openlineage.runs import Run, digest_of, sql_in
+
+CUT: Final = "the SQL text is cut: the file of the event that has it whole is there no more"
+
+
+def make_whole(run: Run) -> None:
+    """Gives a run its whole SQL text again. Where that cannot be read any more, the run says so."""
+    if not run.sql_is_cut:
+        return
+    with suppress(OSError, NotAnEvent, ValueError):
+        for value in _values(*run.sql_at):
+            facets = mapping(mapping(mapping(value).get("job")).get("facets"))
+            sql = sql_in(facets)
+            if digest_of(sql) == run.sql_digest:
+                run.sql = sql
+                return
+    run.missing(CUT)
+
+
+def _values(path: str, offset: int, size_bytes: int) -> list[Any]:
+    with open_regular(path, str(Path(path).parent)) as file:
+        file.seek(offset)
+        text = file.read(size_bytes) or b""
+    try:
+        return list(events_in(parse(text)))
+    except NotAnEvent:
+        return side_by_side(text)[0]

@@ -1,0 +1,22 @@
+"""Which files have been read, as the saved positions have it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import orjson
+
+from navlin.index import solr_query as q
+from navlin.index.fields import RUNS
+from navlin.index.solr import Solr
+
+
+def read_to_end(solr: Solr, sizes_bytes: Mapping[str, int]) -> set[str]:
+    """Those of some files, given by the keys of their positions, that all sources that follow them have read so far."""
+    read: set[str] = set()
+    behind: set[str] = set()
+    filters = ["kind:position", q.terms("key", sizes_bytes)]
+    for document in solr.cursor(RUNS, "*:*", "identity,key,body", filters=filters):
+        key, value = document["key"], orjson.loads(document["body"])
+        (read if value["offset"] >= sizes_bytes[key] else behind).add(key)
+    return read - behind

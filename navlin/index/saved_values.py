@@ -1,0 +1,40 @@
+"""Values of positions as JSON: the texts in them may be names that are no UTF-8."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import orjson
+
+from navlin.model.raw_names import raw, stored
+
+_NUL: Final = b"\\u0000"
+
+
+def dumps(value: Any) -> bytes:
+    """A value as JSON, with the texts in it in their stored form."""
+    try:
+        data = orjson.dumps(value)
+    except orjson.JSONEncodeError:
+        return orjson.dumps(texts_by(stored, value))
+    return orjson.dumps(texts_by(stored, value)) if _NUL in data else data
+
+
+def loads(data: str | bytes) -> Any:
+    """The inverse of `dumps`."""
+    value = orjson.loads(data)
+    odd = _NUL.decode() in data if isinstance(data, str) else _NUL in data
+    return texts_by(raw, value) if odd else value
+
+
+def texts_by(form: Callable[[str], str], value: Any) -> Any:
+    """A JSON value with another form of each text in it."""
+    match value:
+        case str():
+            return form(value)
+        case dict():
+            return {form(key): texts_by(form, each) for key, each in value.items()}
+        case list() | tuple():
+            return [texts_by(form, each) for each in value]
+    return value

@@ -1,0 +1,33 @@
+"""Names as a file system has them: bytes that may be no UTF-8, which Python holds as halves of surrogate pairs.
+
+Neither JSON nor Arrow takes such a half. `stored` is the form that navlin keeps, from which `raw` makes the name again, and
+`shown` the one for people. No name holds a NUL, so that nothing else looks like the stored form.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_ODD: Final = re.compile("[\0\ud800-\udfff]")
+_STORED: Final = re.compile("\0([0-9a-f]{4})")
+_HALF: Final = re.compile("[\ud800-\udfff]")
+
+
+def stored(name: str) -> str:
+    """The form in which a name is kept."""
+    return name if name.isascii() and "\0" not in name else _ODD.sub(lambda odd: f"\0{ord(odd[0]):04x}", name)
+
+
+def raw(kept: str) -> str:
+    """The inverse of `stored`."""
+    return _STORED.sub(lambda found: chr(int(found[1], 16)), kept)
+
+
+def shown(name: str) -> str:
+    """The name with an escape for each byte that is no character: ``\\xff``."""
+    return _HALF.sub(lambda half: _escape(ord(half[0])), name)
+
+
+def _escape(half: int) -> str:
+    return f"\\x{half - 0xDC00:02x}" if 0xDC80 <= half <= 0xDCFF else f"\\u{half:04x}"

@@ -1,0 +1,63 @@
+"""Splits whose reading ended a process instead of raising an error: for want of memory, as a rule.
+
+Nobody is left to say which split it was, so each that was being read is suspected: it is read alone from then on, one in the
+whole process. The one that ends it alone once more is set aside for a day, with a reject that names it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, Final
+
+from navlin.index.runs import HELD_BACK
+from navlin.model.records import Position, Reject, Split
+
+SET_ASIDE_MS: Final = 86_400_000
+SET_ASIDE: Final = "it is set aside for a day: reading it ended Spark, or a process of Spark's, twice"
+_ALONE: Final = threading.Lock()
+
+
+class ReadingEnded(Exception):
+    """What reads ended while it read; the text says what that was."""
+
+
+def batches(splits: Sequence[Split], before: Mapping[str, Any]) -> Iterator[tuple[Split, ...]]:
+    """What is to be read together: first all that nobody suspects, then one suspect after the other."""
+    suspects = [split for split in splits if _crashes(split.name, before)]
+    if others := tuple(split for split in splits if not _crashes(split.name, before)):
+        yield others
+    for split in suspects:
+        yield (split,)
+
+
+def turn(splits: Sequence[Split], before: Mapping[str, Any]) -> AbstractContextManager[Any]:
+    """Within it these may be read: a suspect waits for those of other sources."""
+    return _ALONE if any(_crashes(split.name, before) for split in splits) else nullcontext()
+
+
+def suspected(
+    splits: Sequence[Split], before: Mapping[str, Any], error: str, now_ms: int, settings: str
+) -> tuple[list[Position], list[Reject]]:
+    """What to remember of splits whose reading ended a process, and the reject of one that is set aside."""
+    positions: list[Position] = []
+    rejects: list[Reject] = []
+    for name in (split.name for split in splits):
+        crashes = _crashes(name, before) + 1
+        aside = crashes > 1 and len(splits) == 1
+        if aside:
+            rejects.append(Reject(name, SET_ASIDE))
+        value = {
+            "times": crashes,
+            "crashes": crashes,
+            "until_ms": now_ms + SET_ASIDE_MS if aside else now_ms,
+            "error": SET_ASIDE if aside else error,
+            "settings": settings,
+        }
+        positions.append(Position(HELD_BACK + name, value))
+    return positions, rejects
+
+
+def _crashes(name: str, before: Mapping[str, Any]) -> int:
+    return int(before.get(HELD_BACK + name, {}).get("crashes", 0))

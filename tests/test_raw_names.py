@@ -1,0 +1,115 @@
+"""Names that a file system has and that are no text: not UTF-8, with newlines and controls, as long as may be, or looking
+like something else. Every extractor that follows files reads them, knows them again, and lets go of them."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from navlin.index.fields import RUNS
+from navlin.index.runs import load_positions, save_positions
+from navlin.index.saved_values import dumps, loads
+from navlin.index.solr import Solr
+from navlin.model.extractor import Extractor
+from navlin.model.plan import Positions
+from navlin.model.raw_names import raw, shown, stored
+from navlin.model.records import Position
+from navlin.pipeline.reading import ReadSummary, read_splits, summarize
+from tests import test_extractor_contract as contract
+
+RAW = {
+    "not UTF-8": b"_\xff",
+    "a surrogate half": b"\xed\xa0\x80",
+    "a newline": b"a\nb",
+    "controls": b"\x01\x1b[31m\x7f",
+    "a pattern": b"[a]*?",
+    "an id": b"##0123456789abcdef0123456789abcdef##",
+    "255 bytes": b"x" * 255,
+    "a reverse": "\u202egol".encode(),
+}
+FOLLOWERS = [
+    contract.hive_events,
+    contract.impala_events,
+    contract.openlineage_events,
+    contract.spark_events,
+    contract.spark_lineage_events,
+]
+
+
+def renamed(file: Path, middle: bytes) -> bytes:
+    """The path of a file with something before the ending of its name, which is cut to what a name may have."""
+    ending = file.suffix if file.suffix[1:].isalpha() else ""
+    beginning = file.name.removesuffix(ending)
+    folder, stem, suffix = map(os.fsencode, (file.parent, beginning, ending))
+    return folder + b"/" + stem + middle[: 255 - len(stem) - len(suffix)] + suffix
+
+
+def read(extractor: Extractor, positions: dict[str, Any]) -> ReadSummary:
+    """All that a plan asks for, read as a task of Spark's does; ``positions`` are then as they are saved."""
+    plan = extractor.plan(Positions(dict(positions), contract.FILES_MS))
+    summary, splits = ReadSummary(), plan.splits
+    while splits:
+        pickled = pa.RecordBatch.from_pydict({"split": [pickle.dumps(each) for each in splits]})
+        rows = [row for batch in read_splits(extractor)([pickled]) for row in batch.to_pylist()]
+        found = summarize(row for row in rows if row["core"].startswith("#"))
+        summary, splits = summary + found, found.splits
+    for each in (*plan.positions, *summary.positions):
+        positions[each.key] = each.value
+    return summary
+
+
+@pytest.mark.parametrize("made", FOLLOWERS, ids=lambda each: each.__name__)
+def test_files_of_any_name_are_read_known_again_and_let_go(
+    tmp_path: Path, made: Callable[..., AbstractContextManager[contract.Case]]
+) -> None:
+    directory = tmp_path / "files"
+    directory.mkdir()
+    with made(None, directory) as case:
+        (file,) = directory.iterdir()
+        names = [renamed(file, middle) for middle in RAW.values()]
+        for number, each in enumerate(names):
+            # No two of them begin alike.
+            Path(os.fsdecode(each)).write_bytes(b"\n" * (number + 1) + file.read_bytes())
+        saved: dict[str, Any] = {}
+
+        first = read(case.extractor, saved)
+        assert (first.failures, first.documents > 0) == ({}, True)
+        known = json.dumps(saved)
+        assert [each for each in names if json.dumps(os.fsdecode(each))[1:-1] not in known] == []
+        assert any("_\\xff" in reject.place for reject in first.rejects), first.rejects
+        again = read(case.extractor, saved)
+        assert (again.failures, again.documents, again.rejects) == ({}, 0, ())
+        for each in names:
+            os.unlink(each)
+        assert read(case.extractor, saved).failures == {}
+
+
+def test_positions_of_any_key_are_saved_and_loaded(solr: Solr) -> None:
+    for name in RAW.values():
+        key = os.fsdecode(b"/logs/" + name)
+        save_positions(solr, "raw-names", "kind", [Position(key, {"path": key})], {})
+    solr.commit(RUNS, soft=True)
+    found = load_positions(solr, "raw-names", "kind").values
+    keys = [os.fsdecode(b"/logs/" + name) for name in RAW.values()]
+    assert found == {key: {"path": key} for key in keys}
+
+
+@pytest.mark.parametrize("name", [*RAW.values(), b"plain", "ü𐍈".encode(), b"\\xff", b"\\u0000"])
+def test_the_stored_form_is_a_text_from_which_the_name_is_made_again(name: bytes) -> None:
+    text = os.fsdecode(name)
+    stored(text).encode()
+    assert raw(stored(text)) == text
+    assert loads(dumps({"path": [text, {text: "a\0b\0dcff"}]})) == {"path": [text, {text: "a\0b\0dcff"}]}
+    shown(text).encode()
+
+
+def test_the_form_for_people_has_an_escape_for_each_byte_that_is_no_character() -> None:
+    assert shown(os.fsdecode(b"application_1_\xff.log")) == "application_1_\\xff.log"
