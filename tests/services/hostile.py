@@ -11,7 +11,8 @@ from contextlib import suppress
 from typing import Final, Self
 
 DRIP_S: Final = 0.05
-_HEAD: Final = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+CLOSING_S: Final = 2.0
+HEAD: Final = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 
 Pieces = Callable[[], Iterator[bytes]]
 
@@ -65,6 +66,11 @@ class HostilePeer:
                 self.sent += len(piece)
             if self._stays:
                 self._ended.wait()
+            # Closed with something unread, it would take back what it has sent.
+            connection.shutdown(socket.SHUT_WR)
+            connection.settimeout(CLOSING_S)
+            while connection.recv(1 << 16):
+                pass
 
 
 def silence() -> HostilePeer:
@@ -93,35 +99,35 @@ def cut(answer: bytes) -> HostilePeer:
 
 def http_drip() -> HostilePeer:
     """A body without an end, a byte at a time."""
-    return drip(_HEAD + b"\r\n ")
+    return drip(HEAD + b"\r\n ")
 
 
 def http_head_drip() -> HostilePeer:
     """A head without an end, a byte at a time."""
-    return drip(_HEAD + b"X: x")
+    return drip(HEAD + b"X: x")
 
 
 def http_endless() -> HostilePeer:
-    return endless(_HEAD + b'\r\n{"apps":{"app":[', b"{},")
+    return endless(HEAD + b'\r\n{"apps":{"app":[', b"{},")
 
 
 def http_endless_chunk_size() -> HostilePeer:
-    return endless(_HEAD + b"Transfer-Encoding: chunked\r\n\r\n", b"0")
+    return endless(HEAD + b"Transfer-Encoding: chunked\r\n\r\n", b"0")
 
 
 def http_bomb(unpacked: bytes = b"[],", megabytes: int = 1_024) -> HostilePeer:
     """A small answer that unpacks to some GiB."""
     packed = gzip.compress(unpacked * ((1 << 20) // len(unpacked)), 9) * megabytes
-    head = _HEAD + b"Content-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(packed)
+    head = HEAD + b"Content-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(packed)
     return cut(head + packed)
 
 
 def http_answer(body: bytes) -> HostilePeer:
-    return cut(_HEAD + b"Content-Length: %d\r\nConnection: close\r\n\r\n" % len(body) + body)
+    return cut(HEAD + b"Content-Length: %d\r\nConnection: close\r\n\r\n" % len(body) + body)
 
 
 def http_cut() -> HostilePeer:
-    return cut(_HEAD + b'Content-Length: 1000\r\n\r\n{"apps":')
+    return cut(HEAD + b'Content-Length: 1000\r\n\r\n{"apps":')
 
 
 def http_redirect(target: str) -> HostilePeer:
