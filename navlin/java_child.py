@@ -6,12 +6,18 @@ import os
 import select
 import subprocess
 import threading
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final
 
 ENDING_S: Final = 1.0
 """How long one that hung up has until its exit code is its own."""
+WHOLE: Final = 4
+"""An answer may take so many times as long in all as the silence that is waited for."""
+MOST_LINE_BYTES: Final = 64 << 20
+MOST_BYTES: Final = 1 << 29
+"""What a line, and the bytes of an answer, may have: more than any program of navlin sends."""
 _CHUNK_BYTES: Final = 1 << 20
 _LAST_WORDS_BYTES: Final = 2_000
 
@@ -23,11 +29,13 @@ class Ended(Exception):
 class JavaChild:
     """One process, and the line to it. Not for two threads. Raises OSError if it does not start.
 
-    ``silence_s`` is how long it may say nothing while an answer is awaited.
+    ``silence_s`` is how long it may say nothing while an answer is awaited; from `send` on, the whole of it may take `WHOLE`
+    times as long.
     """
 
     def __init__(self, command: Sequence[str], silence_s: float) -> None:
         self._silence_s = silence_s
+        self._begun_s = time.monotonic()
         self._process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
@@ -49,26 +57,35 @@ class JavaChild:
         return self._process.poll() is None
 
     def send(self, data: bytes) -> None:
-        """Raises `Ended`."""
+        """Sends a question. Raises `Ended`."""
         assert self._process.stdin is not None
+        self.go_on()
         try:
             self._process.stdin.write(data)
             self._process.stdin.flush()
         except BrokenPipeError:
             raise Ended(self.end(ENDING_S)) from None
 
+    def go_on(self) -> None:
+        """Begins the time of an answer, or of its next part."""
+        self._begun_s = time.monotonic()
+
     def line(self) -> bytes:
-        """The next line, without its end. Raises `Ended` or TimeoutError."""
+        """The next line, without its end. Raises `Ended` or TimeoutError; ValueError for one that has no end."""
         searched = 0
         while (end := self._received.find(b"\n", searched)) < 0:
             searched = len(self._received)
+            if searched > MOST_LINE_BYTES:
+                raise ValueError(f"a line of more than {MOST_LINE_BYTES >> 20} MiB")
             self._receive()
         line = bytes(self._received[:end])
         del self._received[: end + 1]
         return line
 
     def take(self, count: int) -> bytes:
-        """So many bytes. Raises `Ended` or TimeoutError."""
+        """So many bytes. Raises `Ended` or TimeoutError; ValueError for a number that no answer has."""
+        if not 0 <= count <= MOST_BYTES:
+            raise ValueError(f"{count} bytes")
         while len(self._received) < count:
             self._receive()
         data = bytes(self._received[:count])
@@ -94,7 +111,8 @@ class JavaChild:
         assert self._process.stdout is not None
         waiting = select.poll()
         waiting.register(self._process.stdout, select.POLLIN)
-        if not waiting.poll(self._silence_s * 1000):
+        left_s = self._begun_s + WHOLE * self._silence_s - time.monotonic()
+        if not waiting.poll(max(0.0, min(self._silence_s, left_s)) * 1000) or left_s <= 0:
             raise TimeoutError
         data = os.read(self._process.stdout.fileno(), _CHUNK_BYTES)
         if not data:

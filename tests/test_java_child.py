@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 
 import pytest
 
@@ -60,3 +61,33 @@ def test_one_that_is_silent_is_not_waited_for_without_end() -> None:
         silent.take(1)
     assert silent.end() == "ended with code -9 and wrote nothing"
     assert silent.end() == "ended with code -9 and wrote nothing", "once more is harmless"
+
+
+def test_an_answer_that_comes_a_byte_at_a_time_is_given_up() -> None:
+    dripping = child("while printf x; do sleep 0.05; done", silence_s=0.5)
+    begun_s = time.monotonic()
+
+    with pytest.raises(TimeoutError):
+        dripping.line()
+
+    assert 1.5 < time.monotonic() - begun_s < 10
+    dripping.end()
+
+
+def test_an_answer_without_an_end_is_given_up() -> None:
+    endless = child("exec cat /dev/zero")
+
+    with pytest.raises(ValueError, match="a line of more than 64 MiB"):
+        endless.line()
+
+    endless.end()
+
+
+@pytest.mark.parametrize("count", [-1, (512 << 20) + 1])
+def test_a_number_of_bytes_that_no_answer_has_is_not_waited_for(count: int) -> None:
+    announcing = child("exec cat")
+
+    with pytest.raises(ValueError, match=f"{count} bytes"):
+        announcing.take(count)
+
+    announcing.end()

@@ -355,12 +355,12 @@ def test_a_job_history_server_that_wants_kerberos_answers_to_a_keytab(
         login = kdc.login("navlin", keytab)
         history = RestAddress("JobHistoryServer", "history_urls", (server.url,), auth="kerberos", login=login)
         with answering(history) as service:
-            assert service.get(JOBS, {"limit": 1}) == {"jobs": ""}, "none: nothing ran here"
+            assert service.get(JOBS, "jobs", {"limit": 1}) == {"jobs": ""}, "none: nothing ran here"
         with answering(replace(history, auth="none")) as service, pytest.raises(RestError, match="401"):
-            service.get(JOBS)
+            service.get(JOBS, "jobs")
         absent = replace(history, login=replace(login, keytab="/absent"))
         with answering(absent) as service, pytest.raises(RestError, match="there is no keytab /absent"):
-            service.get(JOBS)
+            service.get(JOBS, "jobs")
 
 
 @pytest.mark.services

@@ -730,7 +730,9 @@ public final class HdfsClient {
         }
         URLConnectionFactory factory = URLConnectionFactory.newDefaultURLConnectionFactory(timeoutMs, timeoutMs, conf);
         String named = secure ? url : url + (url.contains("?") ? "&" : "?") + "user.name=" + user.getShortUserName();
-        return (HttpURLConnection) factory.openConnection(new URL(named), secure);
+        HttpURLConnection asked = (HttpURLConnection) factory.openConnection(new URL(named), secure);
+        asked.setInstanceFollowRedirects(false); // what another host says is not what this NameNode says
+        return asked;
     }
 
     private HttpURLConnection offer(String address) throws Exception {
@@ -762,6 +764,7 @@ public final class HdfsClient {
         String expected = chosen.getHeaderField("X-MD5-Digest");
         Path spooled = into.resolve("." + name + ".part");
         MessageDigest md5 = MessageDigest.getInstance("MD5");
+        long most = total >= 0 ? total : Files.getFileStore(into).getUsableSpace() / 2;
         long done = 0;
         try {
             try (InputStream body = chosen.getInputStream();
@@ -771,6 +774,9 @@ public final class HdfsClient {
                 for (int count = body.read(buffer); count >= 0; count = body.read(buffer)) {
                     file.write(buffer, 0, count);
                     done += count;
+                    if (done > most) {
+                        throw new NoImage(name + " has no end: after " + done + " bytes no more is taken");
+                    }
                     if (System.nanoTime() - reported > 250_000_000L) {
                         reported = System.nanoTime();
                         progress(out, done, total);

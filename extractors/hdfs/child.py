@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -13,9 +14,11 @@ import orjson
 
 from extractors.hdfs.errors import HdfsError, HdfsUnavailable, to_error
 from navlin.java import JavaProgram, NoJava, own_directory, pyspark_jars
-from navlin.java_child import Ended, JavaChild
+from navlin.java_child import WHOLE, Ended, JavaChild
 
 SOURCE: Final = Path(__file__).with_name("HdfsClient.java")
+SLOWEST_BYTES_S: Final = 16 << 10
+"""What is fetched with progress may take longer than an answer, as long as so much comes of it a second."""
 _JARS: Final = ("hadoop-client-api-*", "hadoop-client-runtime-*", "slf4j-api-*", "jackson-core-*")
 _OPTIONS: Final = (
     "-Xmx192m",
@@ -93,14 +96,26 @@ class Child:
         child = self._running()
         try:
             child.send(orjson.dumps(request) + b"\n")
-            answer = orjson.loads(child.line())
+            begun_s = time.monotonic()
+            answer = _object(child.line())
             while "progress" in answer:
-                progress(*answer["progress"])
-                answer = orjson.loads(child.line())
+                done, total = answer["progress"]
+                progress(done, total)
+                child.go_on()
+                if done < SLOWEST_BYTES_S * (time.monotonic() - begun_s - WHOLE * self._timeout_s):
+                    raise TimeoutError
+                answer = _object(child.line())
             data = child.take(answer.get("bytes", 0))
         except TimeoutError:
             self._end()
-            raise HdfsUnavailable(f"{self._where}: no answer within {self._timeout_s:.0f} s") from None
+            raise HdfsUnavailable(
+                f"{self._where}: no answer within {self._timeout_s:.0f} s, or no whole one within {WHOLE} times as long"
+            ) from None
+        except (ValueError, TypeError) as error:
+            self._end()
+            raise HdfsUnavailable(
+                f"{self._where}: Hadoop's client answers with something else ({error})"
+            ) from error
         except BaseException:
             # Interrupted half way: what is still under way would be taken for the next answer.
             self._end()
@@ -125,3 +140,10 @@ class Child:
         if self._child is not None:
             child, self._child = self._child, None
             child.end(wait_s)
+
+
+def _object(line: bytes) -> dict[str, Any]:
+    answer = orjson.loads(line)
+    if not isinstance(answer, dict):
+        raise TypeError("no object")
+    return answer

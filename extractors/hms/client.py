@@ -12,10 +12,10 @@ from urllib.parse import urlsplit
 from thrift.protocol.TBinaryProtocol import TBinaryProtocolAccelerated
 from thrift.protocol.TProtocol import TProtocolException
 from thrift.Thrift import TApplicationException
-from thrift.transport.TSocket import TSocket
 from thrift.transport.TTransport import TBufferedTransport, TFramedTransport, TTransportException
 
 from extractors.hms import idl
+from extractors.hms.bounded_socket import WHOLE, PlainSocket, TlsSocket
 from extractors.hms.events import DEFAULT_CATALOG
 from extractors.hms.thrift import Call, Refusal
 from extractors.hms.thrift_sasl import SaslTransport
@@ -32,7 +32,7 @@ DEFAULT_PORT = 9083
 _BUFFER_BYTES = 64 * 1024
 _ALL = -1
 _MOST_BYTES = 1 << 28
-_MOST_ITEMS = 1 << 25
+_MOST_ITEMS = 1 << 22
 """What a text and a list of an answer may have: Thrift makes room for as much as the answer promises."""
 _NOT_THRIFT = (TProtocolException, EOFError, ValueError, TypeError, OverflowError, MemoryError)
 """What Thrift's decoder raises of damaged bytes."""
@@ -93,7 +93,8 @@ class Connection:
         failures, hint = [], ""
         for uri in dict.fromkeys(each.rstrip("/") for each in self._address.uris):
             try:
-                self._protocol: Any = _protocol(uri, self._address)
+                self._socket = _socket(uri, self._address)
+                self._protocol: Any = _protocol(self._socket, uri, self._address)
             except KerberosFailed as error:
                 # It is there. What keeps one instance from believing us keeps the others.
                 raise MetastoreError(f"{uri}: {error}") from error
@@ -125,6 +126,7 @@ class Connection:
             call.send(self._protocol, *arguments)
 
         def answer() -> _T:
+            self._socket.begin(self._address.call_timeout_s)
             with self._explained(call.name):
                 return call.receive(self._protocol)
 
@@ -154,7 +156,8 @@ class Connection:
     def _lost(self, where: str, error: Exception) -> MetastoreError:
         if getattr(error, "type", None) == TTransportException.TIMED_OUT:
             return MetastoreTimedOut(
-                f"{where}: no answer within {self._address.call_timeout_s:g} s: is the metastore overloaded? "
+                f"{where}: no answer within {self._address.call_timeout_s:g} s, or no whole one within {WHOLE} times as"
+                " long: is the metastore overloaded? "
                 "`call_timeout_s` is how long navlin waits"
             )
         return MetastoreLost(
@@ -242,11 +245,15 @@ def connected(address: Address) -> Iterator[Connection]:
         connection.close()
 
 
-def _protocol(uri: str, address: Address) -> Any:
+def _socket(uri: str, address: Address) -> PlainSocket | TlsSocket:
     host, port = host_and_port(uri)
-    socket = tls_socket(host, port, address.ca_file) if address.tls else TSocket(host, port)
-    socket.setTimeout(address.connect_timeout_s * 1000)
-    transport = _wrapped(socket, host, address)
+    return tls_socket(host, port, address.ca_file) if address.tls else PlainSocket(host, port)
+
+
+def _protocol(socket: PlainSocket | TlsSocket, uri: str, address: Address) -> Any:
+    """The protocol over a socket, which is opened."""
+    socket.begin(address.connect_timeout_s)
+    transport = _wrapped(socket, host_and_port(uri)[0], address)
     transport.open()
     socket.setTimeout(address.call_timeout_s * 1000)
     return TBinaryProtocolAccelerated(

@@ -28,6 +28,7 @@ from typing import (
 )
 
 from thrift.protocol.TBase import TBase
+from thrift.protocol.TProtocol import TProtocolException
 from thrift.Thrift import TApplicationException, TException, TMessageType, TType
 
 I16 = Annotated[int | None, TType.I16]
@@ -116,7 +117,9 @@ class Call(Generic[_T]):
     def receive(self, protocol: Any) -> _T:
         """The answer. Raises what the service raises, a `TApplicationException` where it does not know the call, and
         Thrift's transport and protocol errors."""
-        _, kind, _ = protocol.readMessageBegin()
+        name, kind, _ = protocol.readMessageBegin()
+        if name != self.name:
+            raise TProtocolException(TProtocolException.INVALID_DATA, "it is to another call")
         if kind == TMessageType.EXCEPTION:
             unknown = TApplicationException()
             unknown.read(protocol)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import logging
 import ssl
-from typing import Any, Final
+from typing import Final
 
-from thrift.transport.TSSLSocket import TSSLSocket
+from extractors.hms.bounded_socket import TlsSocket
 
 # As of plain sockets: what is raised is logged as well.
 logging.getLogger("thrift.transport.TSSLSocket").addHandler(logging.NullHandler())
@@ -19,7 +19,7 @@ class NoAuthorities(OSError):
     """The file of authorities cannot be used."""
 
 
-def tls_socket(host: str, port: int, ca_file: str) -> Any:
+def tls_socket(host: str, port: int, ca_file: str) -> TlsSocket:
     """A socket that believes the authorities of a PEM file, or the system's, and no certificate of another name.
 
     Raises `NoAuthorities`.
@@ -30,7 +30,7 @@ def tls_socket(host: str, port: int, ca_file: str) -> Any:
         raise NoAuthorities(f"ca_file {ca_file} holds no certificate, as PEM") from error
     except OSError as error:
         raise NoAuthorities(f"ca_file {ca_file} cannot be read: {error.strerror}") from error
-    return TSSLSocket(host, port, ssl_context=context)
+    return TlsSocket(host, port, ssl_context=context)
 
 
 def tls_in_words(error: BaseException | None, host: str) -> str:

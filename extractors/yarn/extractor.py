@@ -112,16 +112,16 @@ class Yarn(Extractor):
     def check(self) -> Iterator[str]:
         """For ``navlin check``: which ResourceManager answers, and what it and the JobHistoryServer show."""
         with asking(self._resource_manager) as service:
-            listed = service.get("/ws/v1/cluster/apps", {"limit": 1})
-            info = service.get("/ws/v1/cluster/info").get("clusterInfo", {})
+            listed = service.entries("/ws/v1/cluster/apps", ("apps", "app"), {"limit": 1})
+            [info] = service.entries("/ws/v1/cluster/info", ("clusterInfo",)) or [{}]
             version, state = info.get("hadoopVersion", "unknown"), info.get("haState", "")
-            shown = "shows applications" if (listed or {}).get("apps") else "shows no application"
+            shown = "shows applications" if listed else "shows no application"
             yield f"{service.url} answers: Hadoop {version}{f', {state}' if state else ''}, {shown}"
         if not self.history_urls:
             yield "without `history_urls` nothing shows what MapReduce jobs read and wrote"
             return
         with asking(self._history) as service:
-            service.get(JOBS, {"limit": 1})
+            service.entries(JOBS, ("jobs", "job"), {"limit": 1})
             yield f"{service.url} answers: what MapReduce jobs read and wrote comes from there"
 
     @property

@@ -46,8 +46,9 @@ def read_jobs(history: RestService, applications: ApplicationRecords, split: See
 def _asked(history: RestService, seen: Seen) -> Any:
     """What is answered of a job's configuration; None or an error if it is there no more or cannot be had."""
     assert seen.job is not None
+    path = f"{JOBS}/{seen.job.id}/conf"
     try:
-        return history.get(f"{JOBS}/{seen.job.id}/conf")
+        properties = history.entries(path, ("conf", "property"))
     except NotThere:
         return None
     except RestUnavailable:
@@ -55,6 +56,9 @@ def _asked(history: RestService, seen: Seen) -> Any:
     except RestError as error:
         # One that others may not look at, or whose files are broken.
         return error
+    if not properties:
+        return RestError(f"{history.url}{path}: the answer has no property")
+    return {"conf": {"property": properties}}
 
 
 def _with(
@@ -72,7 +76,7 @@ def _with(
 def _answers(history: RestService) -> bool:
     """Whether the JobHistoryServer answers anything."""
     try:
-        history.get(JOBS, {"limit": 1})
+        history.get(JOBS, "jobs", {"limit": 1})
     except RestUnavailable:
         return False
     except RestError:

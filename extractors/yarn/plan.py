@@ -24,7 +24,7 @@ from extractors.yarn.applications import (
     to_job,
 )
 from extractors.yarn.rest import NotThere, RestError, RestService
-from extractors.yarn.windows import entries, in_windows
+from extractors.yarn.windows import in_windows
 from navlin.model.plan import Plan, Positions, SourceTime
 from navlin.model.records import Position, Split
 
@@ -150,7 +150,7 @@ class Planning:
         have no id; and in words, which of the open ones could not be asked for: they stay what they were."""
         fewer = {"deSelects": "resourceRequests"}
         without_end = {**fewer, "states": ",".join(UNFINISHED)}
-        listed = entries(service.get(APPLICATIONS, without_end), ("apps", "app"))
+        listed = service.entries(APPLICATIONS, ("apps", "app"), without_end)
         # Its clock may have gone back, to that of another instance.
         newest_ms = min(before.finished_ms, service.now_ms or before.finished_ms)
         begin_ms = max(0, newest_ms - self.overlap_ms)
@@ -172,7 +172,7 @@ class Planning:
 
     def _asked(self, service: RestService, application: Application) -> Application:
         try:
-            listed = entries(service.get(f"{APPLICATIONS}/{application.id}"), ("app",))
+            listed = service.entries(f"{APPLICATIONS}/{application.id}", ("app",))
         except NotThere:
             listed = []
         found, _ = _by_id(listed)

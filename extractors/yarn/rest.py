@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
@@ -14,6 +14,7 @@ from urllib.parse import urljoin, urlsplit
 import orjson
 import requests
 
+from navlin.bounded_http import bound
 from navlin.causes import innermost
 from navlin.kerberos.client import TICKET_CACHE, Login
 from navlin.kerberos.spnego import Spnego
@@ -22,6 +23,9 @@ from navlin.kerberos.words import KerberosFailed
 Parameters = Mapping[str, str | int]
 
 REDIRECTS: Final = 4
+MOST_BYTES: Final = 128 << 20
+MOST_VALUES: Final = 5_000_000
+"""A value of JSON takes some 70 bytes, however few it has in an answer."""
 _REFRESH: Final = re.compile(r"\s*\d+\s*;\s*url=(.+)", re.IGNORECASE | re.DOTALL)
 _NO_ACTIVE: Final = re.compile(r"no active RM|find any active RM|standby RM", re.IGNORECASE)
 _TEMPORARY: Final = frozenset({429, 502, 503, 504})
@@ -64,7 +68,7 @@ class RestService:
 
     def __init__(self, address: RestAddress) -> None:
         self._address = address
-        self._session = requests.Session()
+        self._session = bound(requests.Session(), MOST_BYTES)
         # Not from the environment: a proxy would be another's way, and .netrc another's password.
         self._session.trust_env = False
         self._session.verify = address.ca_file or True
@@ -83,8 +87,31 @@ class RestService:
         """The instance that answered last, or the first one that would be asked."""
         return self._answering or self._address.urls[0]
 
-    def get(self, path: str, parameters: Parameters | None = None) -> Any:
-        """The parsed answer to ``/ws/v1/…``. Raises a `RestError`."""
+    def entries(
+        self, path: str, way: Sequence[str], parameters: Parameters | None = None
+    ) -> list[Mapping[str, Any]]:
+        """The list in the answer to ``path``: ``{"apps": {"app": […]}}``. Raises a `RestError`, also for another shape."""
+        answer = self.get(path, way[0], parameters)
+        try:
+            return _entries(answer, way)
+        except TypeError:
+            raise self._misshapen(path, way) from None
+
+    def get(self, path: str, key: str, parameters: Parameters | None = None) -> dict[str, Any]:
+        """The parsed answer to ``/ws/v1/…``: an object that has ``key``, or nothing. Raises a `RestError`."""
+        answer = self._answer(path, parameters)
+        answer = {} if answer is None else answer
+        if not isinstance(answer, dict) or (answer and key not in answer):
+            raise self._misshapen(path, (key,))
+        return answer
+
+    def _misshapen(self, path: str, way: Sequence[str]) -> RestError:
+        return RestError(
+            f"{self.url}{path}: the answer does not have the shape of one (`{'.'.join(way)}` is missing, or is something"
+            f" else): is this the address of a {self._address.name}?"
+        )
+
+    def _answer(self, path: str, parameters: Parameters | None) -> Any:
         failures = []
         for url in dict.fromkeys(each.rstrip("/") for each in (self.url, *self._address.urls)):
             try:
@@ -109,12 +136,28 @@ class RestService:
                 self._answering = _instance(target, path) or base
                 self.now_ms = _date_ms(response)
                 return answer
+            self._require_ours(target, further)
             if urlsplit(further)[:2] == urlsplit(target)[:2] and "next.refresh.interval" in further.lower():
                 raise RestUnavailable(f"{target}: it is a standby, and knows of no active one")
             # The standby repeats path and parameters in where it points to; its older form does not.
             sent = {} if urlsplit(further).query else parameters
             target = further
         raise RestUnavailable(f"{target}: redirected more than {REDIRECTS} times")
+
+    def _require_ours(self, url: str, further: str) -> None:
+        """Raises `RestUnavailable` unless ``further`` is on a host of the setting, and by TLS if ``url`` is."""
+        hosts = {urlsplit(each).hostname for each in self._address.urls}
+        try:
+            host = urlsplit(further).hostname
+        except ValueError:
+            host = None
+        if host not in hosts:
+            raise RestUnavailable(
+                f"{url}: it points to {further[:200]}, whose host `{self._address.setting}` does not name: add it there if"
+                f" it is another {self._address.name}"
+            )
+        if urlsplit(url).scheme == "https" != urlsplit(further).scheme:
+            raise RestUnavailable(f"{url}: it points to {further[:200]}, which is without TLS")
 
     def _ask(self, url: str, parameters: Parameters) -> requests.Response:
         limits = (self._address.connect_timeout_s, self._address.read_timeout_s)
@@ -130,7 +173,8 @@ class RestService:
             raise RestUnavailable(
                 f"{url}: no answer within {self._address.read_timeout_s:g} s (`read_timeout_s`)"
             ) from error
-        except requests.exceptions.RequestException as error:
+        except (requests.exceptions.RequestException, ValueError) as error:
+            # requests looks at where an answer points to, and raises ValueError if that is no address.
             raise RestUnavailable(f"{url}: {innermost(error)}") from error
 
     def _parsed(self, response: requests.Response) -> Any:
@@ -141,8 +185,10 @@ class RestService:
             raise NotThere(f"{url}: HTTP 404: {_message(response)}")
         if status in _TEMPORARY:
             raise RestUnavailable(f"{url}: HTTP {status}: {_message(response)}")
-        if status >= 400:
+        if status != 200:
             raise RestError(f"{url}: HTTP {status}: {_message(response)} (its own log says more)")
+        if sum(map(response.content.count, (b",", b"[", b"{"))) > MOST_VALUES:
+            raise RestError(f"{url}: the answer has more than {MOST_VALUES:,} values, and is not read")
         try:
             return orjson.loads(response.content)
         except ValueError:
@@ -187,6 +233,26 @@ def wrong_url(url: str, example: str) -> str:
     return ""
 
 
+def _entries(answer: Any, way: Sequence[str]) -> list[Mapping[str, Any]]:
+    """The list in an answer. What is empty comes as null, as {}, as "", or not at all; a single entry may come without a
+    list around it. Raises TypeError for anything else."""
+    for name in way:
+        if answer in (None, "", {}):
+            return []
+        if not isinstance(answer, Mapping):
+            raise TypeError
+        answer = answer.get(name)
+    match answer:
+        case list():
+            # What is no entry is counted with those that have no id.
+            return [each if isinstance(each, Mapping) else {} for each in answer]
+        case Mapping():
+            return [answer] if answer else []
+        case None | "":
+            return []
+    raise TypeError
+
+
 def _whole(digits: str) -> int | float:
     """A whole number. Of more digits than Python takes for one, it is none that anybody counted to."""
     return int(digits) if len(digits) < 100 else float(digits)
@@ -195,10 +261,17 @@ def _whole(digits: str) -> int | float:
 def _further(response: requests.Response) -> str | None:
     """Where a standby points to: the active instance (HTTP 307), or in older releases by a header Refresh."""
     if response.is_redirect:
-        return str(urljoin(response.url, response.headers["Location"]))
+        return _joined(response.url, response.headers["Location"])
     if found := _REFRESH.match(response.headers.get("Refresh", "")):
-        return str(urljoin(response.url, found[1].strip().strip("'\"")))
+        return _joined(response.url, found[1].strip().strip("'\""))
     return None
+
+
+def _joined(url: str, further: str) -> str:
+    try:
+        return urljoin(url, further)
+    except ValueError:  # no address at all
+        return further
 
 
 def _instance(target: str, path: str) -> str:

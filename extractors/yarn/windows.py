@@ -26,7 +26,7 @@ def in_windows(
             **({} if until_ms is None else {"finishedTimeEnd": until_ms}),
         }
         whole = since_ms == until_ms
-        found = entries(service.get(path, asked if whole else {**asked, "limit": page}), way)
+        found = service.entries(path, way, asked if whole else {**asked, "limit": page})
         times_ms = sorted(
             time for each in found if isinstance(time := each.get(finish), int) and time >= since_ms
         )
@@ -34,22 +34,8 @@ def in_windows(
             yield from found
         elif not times_ms or times_ms[-1] == 0:
             # It hides the times: there is nothing to halve by.
-            yield from entries(service.get(path, asked), way)
+            yield from service.entries(path, way, asked)
         else:
             middle_ms = times_ms[len(times_ms) // 2]
             middle_ms = max(since_ms, middle_ms if until_ms is None else min(middle_ms, until_ms - 1))
             windows += [(middle_ms + 1, until_ms), (since_ms, middle_ms)]
-
-
-def entries(answer: Any, way: Sequence[str]) -> list[Mapping[str, Any]]:
-    """The list in an answer: ``{"apps": {"app": […]}}``. What is empty comes as null, as {}, or not at all; a single
-    entry may come without a list around it."""
-    for name in way:
-        answer = answer.get(name) if isinstance(answer, Mapping) else None
-    match answer:
-        case list():
-            # What is no entry is counted with those that have no id.
-            return [each if isinstance(each, Mapping) else {} for each in answer]
-        case Mapping():
-            return [answer] if answer else []
-    return []

@@ -58,6 +58,8 @@ JOBS: Final = ("extract", "link", "purge")
 POLL_S: Final = 0.5
 TIMEOUT_S: Final = 120
 PIECE_BYTES: Final = 1 << 16
+MOST_BYTES: Final = 256 << 20
+"""What an answer may have that is not taken piece by piece."""
 MARKED: Final = "Navlin-Mark"
 _END: Final = re.compile(rb"\x00end (\d{1,3})\n\Z")
 MARK_BYTES: Final = 9
@@ -84,11 +86,14 @@ class Server:
         """Asks. Ends the command with what the server says if it refuses."""
         import requests
 
+        from navlin.bounded_http import bound
+
         headers = {"Accept": accept, "Authorization": f"Bearer {self._token()}", **(headers or {})}
         url = self.url.rstrip("/") + ROOT + path
         try:
             # Not what .netrc has for that host: the token is who asks.
             with requests.Session() as session:
+                bound(session, None if how.get("stream") else MOST_BYTES)
                 session.auth = _as_it_is
                 answer = session.request(
                     method, url, headers=headers, timeout=TIMEOUT_S, allow_redirects=False, **how

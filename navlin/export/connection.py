@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 import requests
 from requests.auth import HTTPBasicAuth
 
+from navlin.bounded_http import bound
 from navlin.causes import innermost
 from navlin.export.answers import TOO_LARGE, Unavailable, is_page, not_confirmed, words_of
 from navlin.kerberos.client import Login
@@ -22,6 +23,8 @@ AGAIN_AFTER_S: Final = (1.0, 2.0, 5.0, 10.0, 30.0)
 """How long to wait before each time that is tried again."""
 LATER: Final = frozenset({408, 425, 429, 500, 502, 503, 504})
 """What a server answers that may take the same request later."""
+MOST_BYTES: Final = 16 << 20
+"""What an answer may have: it says what was taken."""
 
 
 class Failing(Unavailable):
@@ -64,6 +67,7 @@ class Connection:
 
     def __post_init__(self) -> None:
         address, session = self.address, self._session
+        bound(session, MOST_BYTES)
         # REQUESTS_CA_BUNDLE would override `verify`, ~/.netrc the password, HTTP_PROXY the way.
         session.trust_env = False
         session.verify = str(address.ca_file) if address.ca_file else True

@@ -9,15 +9,18 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 import requests
-from requests.adapters import HTTPAdapter
+from requests.adapters import BaseAdapter
 from requests.auth import HTTPBasicAuth
 
+from navlin.bounded_http import BoundedAdapter, bound
 from navlin.causes import innermost
 from navlin.kerberos.client import Login
 from navlin.kerberos.spnego import SERVICE, Spnego, wants_kerberos
 from navlin.kerberos.words import KerberosFailed, in_words
 
 POOLED_CONNECTIONS = 16
+MOST_BYTES: Final = 256 << 20
+"""How much one answer may have, but for those that are streamed."""
 
 
 class SolrError(Exception):
@@ -42,7 +45,8 @@ class SolrAddress:
 
     ``ca_file`` is a PEM file of authorities to believe instead of the system's; it is where the connection is opened, or
     under its own name in the working directory: there YARN puts it for executors.
-    ``timeout_s`` bounds the wait for a connection and between two bytes of an answer, not the whole of it. ``login`` is for
+    ``timeout_s`` bounds the silence between two bytes of an answer; how long the whole may take follows from it
+    (`navlin.bounded_http`). ``login`` is for
     a Solr that wants Kerberos; its keytab must be where the connection is opened.
     """
 
@@ -88,12 +92,22 @@ class SolrSession(requests.Session):
         elif address.user is not None:
             self.auth = HTTPBasicAuth(address.user, address.password or "")
         # Those of a Solr's own threads, and of whoever shares it: more would be opened and thrown away, with a warning.
-        adapter = HTTPAdapter(pool_connections=4, pool_maxsize=4 * POOLED_CONNECTIONS)
-        self.mount("http://", adapter)
-        self.mount("https://", adapter)
+        pools = {"pool_connections": 4, "pool_maxsize": 4 * POOLED_CONNECTIONS}
+        bound(self, MOST_BYTES, **pools)
+        self._streams = BoundedAdapter(None, **pools)
+
+    def get_adapter(self, url: str) -> BaseAdapter:
+        """The connections for a request: exports are streams, of any length."""
+        return self._streams if urlsplit(url).path.endswith("/export") else super().get_adapter(url)
+
+    def close(self) -> None:
+        """Closes all connections."""
+        self._streams.close()
+        super().close()
 
     def request(self, method: str | bytes, url: str | bytes, *args: Any, **kwargs: Any) -> requests.Response:
         """As `requests.Session.request`; ``url`` is whole. Errors: `SolrUnavailable`, `SolrError`."""
+        kwargs["allow_redirects"] = False
         kwargs["timeout"] = (self.address.connect_timeout_s, self.address.timeout_s)
         where = url.decode() if isinstance(url, bytes) else url
         try:
@@ -108,7 +122,7 @@ class SolrSession(requests.Session):
             raise SolrUnavailable(
                 urlsplit(where).netloc, core_of(where), None, f"cannot be reached: {innermost(error)}"
             ) from error
-        if response.status_code >= 400:
+        if response.status_code >= 300:
             kind = SolrUnavailable if response.status_code in (429, 502, 503, 504) else SolrError
             message = _refused(response, self.address) or _message(response)
             raise kind(urlsplit(where).netloc, core_of(where), response.status_code, message)

@@ -16,6 +16,8 @@ _HEAD: Final = b'"docs":['
 _WELL: Final = b'"status":0}'
 _BETWEEN: Final = b'},{"'
 _END: Final = b"]}}"
+LONGEST_BYTES: Final = 64 << 20
+"""What one document may have."""
 
 
 def documents_of_export(response: requests.Response, core: str) -> Iterator[dict[str, Any]]:
@@ -25,6 +27,8 @@ def documents_of_export(response: requests.Response, core: str) -> Iterator[dict
     try:
         for documents in _batches(response.iter_content(CHUNK_BYTES)):
             for document in documents:
+                if not isinstance(document, dict):
+                    raise SolrError(host, core, None, "export has something else among its documents")
                 if "EXCEPTION" in document:
                     raise SolrError(host, core, None, f"export failed: {document['EXCEPTION']}")
                 yield document
@@ -35,22 +39,37 @@ def documents_of_export(response: requests.Response, core: str) -> Iterator[dict
 
 
 def _batches(chunks: Iterator[bytes]) -> Iterator[list[dict[str, Any]]]:
-    buffer = b""
+    buffer = bytearray()
     for chunk in chunks:
-        buffer += chunk
-        if _HEAD in buffer:
+        searched = max(0, len(buffer) - len(_HEAD))
+        _add(buffer, chunk)
+        if buffer.find(_HEAD, searched) >= 0:
             break
     head, _, rest = buffer.partition(_HEAD)
     if _WELL not in head:  # an error: a small answer, whose keys come in any order
-        yield orjson.loads(buffer + b"".join(chunks))["response"]["docs"]
+        for chunk in chunks:
+            _add(buffer, chunk)
+        match orjson.loads(buffer):
+            case {"response": {"docs": list(documents)}}:
+                yield documents
+            case _:
+                raise orjson.JSONDecodeError("it has no documents", "", 0)
         return
-    buffer = rest
+    searched = 0
     for chunk in chunks:
+        _add(rest, chunk)
         # Documents are flat and a quote inside a value is escaped, so this can only stand between two of them.
-        cut = (buffer := buffer + chunk).rfind(_BETWEEN)
+        cut = rest.rfind(_BETWEEN, searched)
         if cut >= 0:
-            yield orjson.loads(b"[" + buffer[: cut + 1] + b"]")
-            buffer = buffer[cut + 2 :]
-    if not buffer.endswith(_END):
+            yield orjson.loads(b"[" + rest[: cut + 1] + b"]")
+            del rest[: cut + 2]
+        searched = max(0, len(rest) - len(_BETWEEN))
+    if not rest.endswith(_END):
         raise orjson.JSONDecodeError("the end is missing", "", 0)
-    yield orjson.loads(b"[" + buffer[: -len(_END)] + b"]")
+    yield orjson.loads(b"[" + rest[: -len(_END)] + b"]")
+
+
+def _add(buffer: bytearray, chunk: bytes) -> None:
+    if len(buffer) > LONGEST_BYTES:
+        raise orjson.JSONDecodeError(f"no document has more than {LONGEST_BYTES >> 20} MiB", "", 0)
+    buffer += chunk

@@ -356,13 +356,13 @@ class Solr:
 
     def _json(self, response: Any, core: str) -> dict[str, Any]:
         try:
-            answer: dict[str, Any] = orjson.loads(response.content)
-        except orjson.JSONDecodeError as error:
-            text = " ".join(response.text.split())[:200]
-            raise SolrError(
-                self.address.host, core, response.status_code, f"is no Solr, it answers: {text}"
-            ) from error
-        return answer
+            answer = orjson.loads(response.content)
+        except orjson.JSONDecodeError:
+            answer = None
+        if isinstance(answer, dict):
+            return answer
+        text = " ".join(response.text[:2000].split())[:200]
+        raise SolrError(self.address.host, core, response.status_code, f"is no Solr, it answers: {text}")
 
 
 _VERSIONS: Final = {"versions": "true"}

@@ -26,6 +26,8 @@ _OPTIONS: Final = (
     "-XX:TieredStopAtLevel=1",
     "-XX:-UsePerfData",
 )
+MOST_FIELDS: Final = 8
+"""An answer has three at most."""
 _NUMBER: Final = struct.Struct(">i")
 
 
@@ -127,7 +129,13 @@ class Kerberos:
         child = self._running()
         try:
             child.send(b"".join((_NUMBER.pack(len(request)), *map(_counted, request))))
-            return [child.take(_number(child)) for _ in range(_number(child))]
+            fields = _number(child)
+            if not 0 < fields <= MOST_FIELDS:
+                raise ValueError(f"{fields} fields")
+            return [child.take(_number(child)) for _ in range(fields)]
+        except ValueError as error:
+            self._end()
+            raise KerberosFailed(f"Java's Kerberos answers with something else ({error})") from error
         except TimeoutError:
             self._end()
             raise KerberosFailed(

@@ -1,0 +1,53 @@
+"""Sockets of Thrift whose answers end: each is bounded in time and in bytes as it comes."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, Final
+
+from thrift.transport.TSocket import TSocket
+from thrift.transport.TSSLSocket import TSSLSocket
+from thrift.transport.TTransport import TTransportException
+
+WHOLE: Final = 4
+"""An answer may be waited for so many times the timeout in all."""
+MOST_BYTES: Final = 1 << 28
+
+
+class _Bounded:
+    """One answer at a time: `begin` begins the next."""
+
+    handle: Any
+    _deadline_s = _silence_s = 0.0
+    _left_bytes = 0
+
+    def begin(self, silence_s: float) -> None:
+        """Bounds what is read from here on: ``silence_s`` between two bytes, and `WHOLE` times as long in all."""
+        self.setTimeout(silence_s * 1000)  # type: ignore[attr-defined]
+        self._silence_s, self._deadline_s = silence_s, time.monotonic() + WHOLE * silence_s
+        self._left_bytes = MOST_BYTES
+
+    def read(self, size: int) -> bytes:
+        """As TSocket's."""
+        left_s = self._deadline_s - time.monotonic()
+        if left_s <= 0:
+            raise TTransportException(TTransportException.TIMED_OUT, "the answer is not whole")
+        self.handle.settimeout(min(left_s, self._silence_s))
+        try:
+            data: bytes = super().read(size)  # type: ignore[misc]
+        finally:
+            if self.handle is not None:
+                self.handle.settimeout(self._silence_s)
+        self._left_bytes -= len(data)
+        if self._left_bytes < 0:
+            words = f"the answer has more than {MOST_BYTES >> 20} MiB"
+            raise TTransportException(TTransportException.SIZE_LIMIT, words)
+        return data
+
+
+class PlainSocket(_Bounded, TSocket):  # type: ignore[misc]  # thrift ships no annotations
+    """A bounded socket."""
+
+
+class TlsSocket(_Bounded, TSSLSocket):  # type: ignore[misc]
+    """A bounded socket that speaks TLS."""

@@ -1,0 +1,174 @@
+"""HTTP answers that end: each is bounded in time and in bytes as it comes, whatever the server does.
+
+A timeout of requests bounds the silence between two bytes. Here an answer, its head included, is waited for `WHOLE` times as
+long in all, and its bytes are counted before and after they are unpacked. Sessions get it by `bound`.
+"""
+
+from __future__ import annotations
+
+import io
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, Final
+
+import requests
+from requests.adapters import HTTPAdapter
+from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
+
+WHOLE: Final = 4
+"""An answer may be waited for so many times the timeout in all."""
+SLOWEST_BYTES_S: Final = 16 << 10
+"""A stream may be waited for longer, as long as so much comes of it a second."""
+_HEAD_BYTES: Final = 8 << 20
+_LINE_BYTES: Final = 1 << 16
+_BUFFER_BYTES: Final = 1 << 16
+
+
+class AnswerTooLong(requests.exceptions.RequestException):
+    """An answer has more bytes than any that is right."""
+
+
+class BoundedAdapter(HTTPAdapter):
+    """Connections whose answers end. None for ``most_bytes`` is for streams, which the caller takes piece by piece."""
+
+    def __init__(self, most_bytes: int | None, **pools: Any) -> None:
+        self._most_bytes = most_bytes
+        super().__init__(**pools)
+
+    def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
+        """Makes the pools, with connections that are bounded."""
+        super().init_poolmanager(*args, **kwargs)
+        pools: dict[str, Any] = {
+            "http": partial(_pool, HTTPConnectionPool, partial(_Plain, self._most_bytes)),
+            "https": partial(_pool, HTTPSConnectionPool, partial(_Tls, self._most_bytes)),
+        }
+        self.poolmanager.pool_classes_by_scheme = pools
+
+    def send(self, *args: Any, **kwargs: Any) -> requests.Response:
+        """As `HTTPAdapter.send`; reading more of the answer than is allowed raises `AnswerTooLong`."""
+        response = super().send(*args, **kwargs)
+        if self._most_bytes is not None:
+            raw: Any = response.raw
+            raw.stream = partial(_counted, raw, raw.stream, self._most_bytes)
+        return response
+
+
+def bound(session: requests.Session, most_bytes: int | None, **pools: Any) -> requests.Session:
+    """The session, whose answers end from here on. Every request needs a timeout."""
+    adapter = BoundedAdapter(most_bytes, **pools)
+    session.mount("http://", adapter)
+    session.mount("https://", adapter)
+    return session
+
+
+def _pool(kind: Callable[..., Any], connection: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    pool = kind(*args, **kwargs)
+    pool.ConnectionCls = connection
+    return pool
+
+
+def _counted(
+    raw: Any, stream: Callable[..., Iterator[bytes]], most: int, *args: Any, **kwargs: Any
+) -> Iterator[bytes]:
+    """The pieces of a body, unpacked."""
+    count = 0
+    for piece in stream(*args, **kwargs):
+        count += len(piece)
+        if count > most:
+            raw.close()
+            raise AnswerTooLong(_too_long(most))
+        yield piece
+
+
+def _too_long(most_bytes: int) -> str:
+    return f"its answer has more than {most_bytes >> 20} MiB, and is not read"
+
+
+class _Plain(HTTPConnection):
+    def __init__(self, most_bytes: int | None, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._most_bytes = most_bytes
+
+    def connect(self) -> None:
+        super().connect()
+        self.sock: Any = _Socket(self.sock, self._most_bytes)
+
+
+class _Tls(HTTPSConnection):
+    def __init__(self, most_bytes: int | None, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._most_bytes = most_bytes
+
+    def connect(self) -> None:
+        super().connect()
+        self.sock: Any = _Socket(self.sock, self._most_bytes)
+
+
+class _Socket:
+    """A socket that is read within bounds, one answer at a time."""
+
+    def __init__(self, socket: Any, most_bytes: int | None) -> None:
+        self._socket, self._most_bytes = socket, most_bytes
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._socket, name)
+
+    def makefile(self, *_: Any, **__: Any) -> io.BufferedReader:
+        """What the next answer is read from."""
+        return _Lines(_Answer(self._socket, self._most_bytes), _BUFFER_BYTES)
+
+
+class _Lines(io.BufferedReader):
+    def readline(self, size: int | None = -1, /) -> bytes:
+        # The size of a chunk is read as a line without a limit.
+        return super().readline(_LINE_BYTES if size is None or size < 0 else size)
+
+
+class _Answer(io.RawIOBase):
+    """The bytes of one answer, as they come."""
+
+    def __init__(self, socket: Any, most_bytes: int | None) -> None:
+        self._socket, self._most_bytes = socket, most_bytes
+        self._raw = socket.makefile("rb", buffering=0)
+        self._silence_s: float = socket.gettimeout()
+        self._waited_s = 0.0
+        self._received = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any, /) -> int | None:
+        left_s = self._left_s()
+        self._socket.settimeout(min(self._silence_s, left_s))
+        begun_s = time.monotonic()
+        count: int | None = 0
+        try:
+            count = self._raw.readinto(buffer)
+        except TimeoutError:
+            if left_s >= self._silence_s:
+                raise
+        self._waited_s += time.monotonic() - begun_s
+        self._left_s()
+        self._received += count or 0
+        if self._most_bytes is not None and self._received > self._most_bytes + _HEAD_BYTES:
+            raise OSError(_too_long(self._most_bytes))
+        return count
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()
+
+    def _left_s(self) -> float:
+        allowed_s = WHOLE * self._silence_s
+        if self._most_bytes is None:
+            allowed_s += self._received / SLOWEST_BYTES_S
+        if self._waited_s >= allowed_s:
+            raise OSError(self._too_slow())
+        return allowed_s - self._waited_s
+
+    def _too_slow(self) -> str:
+        if self._most_bytes is None:
+            return f"its answer comes with less than {SLOWEST_BYTES_S >> 10} KiB a second"
+        return f"its answer is not whole after {WHOLE * self._silence_s:g} s"

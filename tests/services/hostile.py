@@ -1,0 +1,139 @@
+"""A peer that means harm: it takes connections, and answers each as it was told, on and on."""
+
+from __future__ import annotations
+
+import gzip
+import itertools
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import Final, Self
+
+DRIP_S: Final = 0.05
+CLOSING_S: Final = 2.0
+HEAD: Final = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+
+Pieces = Callable[[], Iterator[bytes]]
+
+
+class HostilePeer:
+    """Sends ``pieces`` to whoever connects, after the first bytes that it is sent (at once if it ``speaks_first``), with a
+    pause before each if it ``drips``; then it closes, or says nothing more if it ``stays``. ``sent`` are the bytes that were
+    taken of it, ``asked`` what it was sent first, by connection."""
+
+    def __init__(
+        self,
+        pieces: Pieces,
+        *,
+        drips: bool = False,
+        stays: bool = False,
+        speaks_first: bool = False,
+        address: str = "127.0.0.1",
+    ) -> None:
+        self._pieces, self._drips, self._stays, self._speaks_first = pieces, drips, stays, speaks_first
+        self._listening = socket.create_server((address, 0))
+        self._ended = threading.Event()
+        self.port: int = self._listening.getsockname()[1]
+        self.where = f"{address}:{self.port}"
+        self.sent = 0
+        self.asked: list[bytes] = []
+
+    def __enter__(self) -> Self:
+        threading.Thread(target=self._accept, daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        with suppress(OSError):
+            self._listening.shutdown(socket.SHUT_RDWR)
+        self._listening.close()
+
+    def _accept(self) -> None:
+        with suppress(OSError):
+            while True:
+                connection, _ = self._listening.accept()
+                threading.Thread(target=self._answer, args=(connection,), daemon=True).start()
+
+    def _answer(self, connection: socket.socket) -> None:
+        with connection, suppress(OSError):
+            if not self._speaks_first:
+                self.asked.append(connection.recv(1 << 16))
+            for piece in self._pieces():
+                if self._ended.wait(DRIP_S if self._drips else 0):
+                    return
+                connection.sendall(piece)
+                self.sent += len(piece)
+            if self._stays:
+                self._ended.wait()
+            # Closed with something unread, it would take back what it has sent.
+            connection.shutdown(socket.SHUT_WR)
+            connection.settimeout(CLOSING_S)
+            while connection.recv(1 << 16):
+                pass
+
+
+def silence() -> HostilePeer:
+    return HostilePeer(lambda: iter(()), stays=True)
+
+
+def drip(answer: bytes, *, speaks_first: bool = False) -> HostilePeer:
+    """A byte at a time of an answer, and then its last one for ever."""
+    return HostilePeer(
+        lambda: (bytes((byte,)) for byte in itertools.chain(answer, itertools.repeat(answer[-1]))),
+        drips=True,
+        speaks_first=speaks_first,
+    )
+
+
+def endless(beginning: bytes, rest: bytes) -> HostilePeer:
+    """As much as is taken."""
+    many = rest * (1 + (1 << 16) // len(rest))
+    return HostilePeer(lambda: itertools.chain((beginning,), itertools.repeat(many)))
+
+
+def cut(answer: bytes) -> HostilePeer:
+    """The beginning of an answer, and the end of the connection."""
+    return HostilePeer(lambda: iter((answer,)))
+
+
+def http_drip() -> HostilePeer:
+    """A body without an end, a byte at a time."""
+    return drip(HEAD + b"\r\n ")
+
+
+def http_head_drip() -> HostilePeer:
+    """A head without an end, a byte at a time."""
+    return drip(HEAD + b"X: x")
+
+
+def http_endless() -> HostilePeer:
+    return endless(HEAD + b'\r\n{"apps":{"app":[', b"{},")
+
+
+def http_endless_chunk_size() -> HostilePeer:
+    return endless(HEAD + b"Transfer-Encoding: chunked\r\n\r\n", b"0")
+
+
+def http_bomb(unpacked: bytes = b"[],", megabytes: int = 1_024) -> HostilePeer:
+    """A small answer that unpacks to some GiB."""
+    packed = gzip.compress(unpacked * ((1 << 20) // len(unpacked)), 9) * megabytes
+    head = HEAD + b"Content-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(packed)
+    return cut(head + packed)
+
+
+def http_answer(body: bytes) -> HostilePeer:
+    return cut(HEAD + b"Content-Length: %d\r\nConnection: close\r\n\r\n" % len(body) + body)
+
+
+def http_cut() -> HostilePeer:
+    return cut(HEAD + b'Content-Length: 1000\r\n\r\n{"apps":')
+
+
+def http_redirect(target: str) -> HostilePeer:
+    return cut(b"HTTP/1.1 307 Elsewhere\r\nLocation: %s\r\nContent-Length: 0\r\n\r\n" % target.encode())
+
+
+def tls_drip() -> HostilePeer:
+    """The beginning of a record of TLS that is long, a byte at a time."""
+    return drip(b"\x16\x03\x03\x3f\xff\x02\x00\x3f\xf0\x00")
