@@ -1,6 +1,6 @@
 """Statements and reads of ``bench.every_node`` that need the jars of Delta, Iceberg or Hudi."""
 
-# ruff: noqa: E501 - statements as they are run
+# ruff: noqa: E501, S608 - statements as they are run
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
 """Each node that reads, writes or computes is shown on a plan of a real run and adds no doubt there, or the table says
 that none was run; and then its operation is flagged."""
 
+# ruff: noqa: E501 - plan nodes with all that they show
+
 from __future__ import annotations
 
 import json
@@ -19,6 +21,7 @@ RELATION = op("LogicalRelation", "Arguments: parquet, [id#1L, k#2], `spark_catal
 
 IN_DOUBT = {
     "CreateDeltaTableCommand": "of a clone, whose source prints as an object; CTAS runs it without an execution",
+    "BinBy": "no rule reads it yet: its operation is flagged",
     "DeleteHoodieTableCommand": "its columns are told by an execution below it: see the tests of Hudi",
     "MergeIntoHoodieTableCommand": "its plan names neither target nor source: executions below it do",
     "ProjectAggregationBuffer": "a stream's source and sink in memory and on the console have no name",
