@@ -98,7 +98,7 @@ def is_without_data(name: str) -> bool:
 
 
 def own_name(name: str) -> str:
-    """The row that a node belongs to which is not Spark's own; what follows its name belongs to one plan only. "" without."""
+    """The row of a node that is not Spark's own; what follows its name belongs to one plan only. "" if it has none."""
     bare = _DECORATION.sub("", name.strip(), count=1)
     return next(
         (
