@@ -65,6 +65,16 @@ _DELTA: Final = {
     # Of small tables: 50 tasks for each look at a table's log take longer than all else.
     "spark.databricks.delta.snapshotPartitions": "1",
 }
+_BOTH: Final = _DELTA | {
+    "spark.sql.extensions": f"{_DELTA['spark.sql.extensions']},"
+    "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
+    "spark.sql.catalog.local": "org.apache.iceberg.spark.SparkCatalog",
+    "spark.sql.catalog.local.type": "hadoop",
+    "spark.sql.catalog.local.warehouse": "{data}/local",
+    "spark.sql.catalog.crm": "org.apache.spark.sql.execution.datasources.v2.jdbc.JDBCTableCatalog",
+    "spark.sql.catalog.crm.url": "jdbc:derby:memory:crm;create=true",
+    "spark.sql.catalog.crm.driver": "org.apache.derby.jdbc.EmbeddedDriver",
+}
 _ICEBERG: Final = {
     "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
     "spark.sql.catalog.spark_catalog": "org.apache.iceberg.spark.SparkSessionCatalog",
@@ -98,6 +108,13 @@ _ON_READ: Final = Place(
     using="iceberg TBLPROPERTIES ('write.merge.mode' = 'merge-on-read', 'write.update.mode' = 'merge-on-read', "
     "'write.delete.mode' = 'merge-on-read')",
 )
+
+_MERGED: Final = (
+    TABLE,
+    Place("local.out.{name}", "local.out.{name}", suffix="_iceberg", using="iceberg"),
+)
+_CROSSED: Final = (*_MERGED, Place(suffix="_parquet", using="parquet"))
+"""Targets of each format, whatever the sources are."""
 
 _DELTA_DIRECTORIES: Final = (
     ("table_formats", (TABLE, _BY_PATH)),
@@ -149,6 +166,14 @@ PARTS: Final = {
             Environment("spark-4.1", _SPARK_4_1),
             "iceberg",
             _ICEBERG,
+        ),
+        Part(
+            "crossed",
+            "crossed",
+            (("crossed", _CROSSED), ("crossed_merges", _MERGED)),
+            Environment("spark-3.5", _SPARK_3_5),
+            "delta",
+            _BOTH,
         ),
     )
 }

@@ -1,11 +1,12 @@
 """Runs a statement or a program for each kind of plan node that a plain Spark can show, and keeps their event log.
 
-    python -m bench.every_node DIRECTORY [--formats JARS]
+    python -m bench.every_node DIRECTORY [--formats JARS | --real-time]
     python -m bench.every_node DIRECTORY --keep LOG
 
-The first runs, in any Python with PySpark; ``--formats``: those of Delta, Iceberg and Hudi, of which JARS has the jars, on
-Spark 3.5. The second keeps the log. It is made small: SQL executions that succeeded and streams, without metrics and tasks, the scratch directory called
-``/SCRATCH``. ``tests/plan_nodes`` holds such logs.
+The first runs, in any Python with PySpark; ``--formats``: statements of Delta, Iceberg and Hudi, as far as JARS has their
+jars; ``--real-time``: streams of Spark 4.1 and later. The second keeps the log. It is made small: SQL executions that
+succeeded and streams, without metrics and tasks, the scratch directory called ``/SCRATCH``. ``tests/plan_nodes`` holds such
+logs.
 """
 
 # ruff: noqa: E501 - statements as they are run
@@ -23,6 +24,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+from bench._format_nodes import present, run_formats, settings_of
+
 _MADE: Final = "create table {out} using parquet as"
 _FILLED: Final = "create table {out} (id int, k string) using parquet;; insert into {out}"
 STATEMENTS: Final = {
@@ -36,8 +39,9 @@ STATEMENTS: Final = {
     "window": "{made} select id, sum(v) over (partition by k order by at) s from src.a",
     "collect": "{made} select k, collect_list(v) l from src.a group by k",
     "session_window": "{made} select session_window(at, '5 minutes').start st, k, sum(v) s from src.a group by session_window(at, '5 minutes'), k",
-    "session_window_merged": "set spark.sql.sessionWindow.merge.sessions.in.local.partition=true;; {made} select session_window(at, '5 minutes').start st, k, sum(v) s from src.a group by session_window(at, '5 minutes'), k",
     "session_window_distinct": "{made} select session_window(at, '5 minutes').start st, k, count(distinct v) n from src.a group by session_window(at, '5 minutes'), k",
+    "session_window_both": "{made} select session_window(at, '5 minutes').start st, k, count(distinct v) n, sum(id) s from src.a group by session_window(at, '5 minutes'), k",
+    "session_window_merged": "set spark.sql.sessionWindow.merge.sessions.in.local.partition=true;; {made} select session_window(at, '5 minutes').start st, k, sum(v) s from src.a group by session_window(at, '5 minutes'), k",
     "lateral": "{made} select a.id, l.w from src.a a, lateral (select max(w) w from src.b where b.k = a.k) l",
     "intersect_all": "{made} select id, k from src.a intersect all select id, k from src.b",
     "except_all": "{made} select id, k from src.a except all select id, k from src.b",
@@ -47,6 +51,7 @@ STATEMENTS: Final = {
     "source_dir": "insert overwrite directory '{dir}/source_dir' using parquet select id, k from src.a",
     "hive_scan": "set spark.sql.hive.convertMetastoreOrc=false;; {made} select id, k from src.h where id > 1",
     "load_data": "create table {out} (id int) stored as textfile;; load data local inpath '{dir}/load.txt' into table {out}",
+    "bin_by": "set spark.sql.binByRelationOperator.enabled=true;; {made} select * from src.span bin by (range at to until bin width interval 5 minutes distribute uniform (v))",
     "hive_transform": "{made} select transform(id, k) using 'cat' as (a string, b string) from src.a",
     # Rows that SQL made, by VALUES or otherwise.
     "values_ctas": "{made} select * from values (1, 'a'), (2, 'b') t(id, name)",
@@ -64,6 +69,11 @@ STATEMENTS: Final = {
     "values_view_ctas": "create temporary view tv as select * from values (1, 'a') t(id, k);; {made} select * from tv",
     "values_view_insert": "{filled} select * from tv",
 }  # fmt: skip
+ALL_SPARKS: Final = {
+    "hive_ctas": STATEMENTS["hive_ctas"],
+    "grouping_sets": STATEMENTS["grouping_sets"],
+}
+"""What older releases carry out by other nodes."""
 AFTER_A_VIEW: Final = {
     "driver_view_ctas": "{made} select id, k from of_driver",
     "driver_view_insert": "{filled} select id, k from of_driver",
@@ -88,47 +98,20 @@ MODES: Final = {
     "hive": "select id, k from src.h",
     "recursive": "with recursive r(n) as (select min(id) from src.a union all select n + 1 from r where n < 3) select n from r",
 }
-DELTA: Final = {
-    "delta_changes": "{made} select id, k, _change_type from table_changes('src.d', 1)",
-    "delta_changes_by_path": "{made} select id, k from table_changes_by_path('{dir}/warehouse/src.db/d', 1)",
-    "delta_clone": "create table {out} shallow clone src.d",
-    "delta_history": "{made} select version from (describe history src.d)",
-    "delta_restore": "restore table src.d to version as of 1",
+IN_PLAIN_WORDS: Final = {
+    "fallback": "set spark.sql.TungstenAggregate.testFallbackStartsAt=2,3;; {made} select k, sum(v) s from src.a group by k;; reset spark.sql.TungstenAggregate.testFallbackStartsAt",
 }
-ICEBERG: Final = {
-    "iceberg_read": "{made} select id, k from local.src.i where v > 1",
-    "iceberg_insert": "create table local.{out} using iceberg as select id, k from src.a;; insert into local.{out} select id, k from local.src.i",
-    "iceberg_merge": "create table local.{out} using iceberg as select id, k from src.a;; merge into local.{out} t using local.src.i s on t.id = s.id when matched then update set k = s.k when not matched then insert (id, k) values (s.id, s.k)",
-    "iceberg_delete": "create table local.{out} using iceberg as select id, k from src.a;; delete from local.{out} where id in (select id from local.src.i)",
-    "iceberg_update": "create table local.{out} using iceberg as select id, k from src.a;; update local.{out} set k = 'z' where id = 1",
-}
-HUDI: Final = {
-    "hudi_changes": "{made} select id, k from hudi_table_changes('{dir}/hudi_mor', 'latest_state', 'earliest')",
-    "hudi_timeline": "{made} select action from hudi_query_timeline('{dir}/hudi_mor', 'true')",
-    "hudi_file_view": "{made} select file_id from hudi_filesystem_view('{dir}/hudi_mor')",
-    "hudi_metadata": "{made} select key from hudi_metadata('{dir}/hudi_mor')",
-}
+"""What formatted plans call by a common name."""
 _SETUP: Final = (
     "create database src", "create database out",
     "create table src.a(id int, k string, v int, at timestamp) using parquet",
     "create table src.b(id int, k string, w int) using parquet",
     "create table src.h(id int, k string) stored as orc",
+    "create table src.span(id int, at timestamp, until timestamp, v double) using parquet",
     "create table src.st(id int, m map<string,int>, l array<int>) using parquet",
     "insert into src.a values (1, 'x', 2, timestamp'2024-01-01 00:00:00'), (2, 'y', 3, timestamp'2024-01-01 00:10:00')",
     "insert into src.b values (1, 'x', 2)", "insert into src.h values (1, 'x')",
 )  # fmt: skip
-
-
-_CATALOGS: Final = {
-    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension,"
-    "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions,org.apache.spark.sql.hudi.HoodieSparkSessionExtension",
-    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-    "spark.sql.catalog.local": "org.apache.iceberg.spark.SparkCatalog",
-    "spark.sql.catalog.local.type": "hadoop",
-    "spark.databricks.delta.snapshotPartitions": "1",
-    "spark.serializer": "org.apache.spark.serializer.KryoSerializer",
-    "spark.kryo.registrator": "org.apache.spark.HoodieSparkKryoRegistrar",
-}
 
 
 def main() -> None:
@@ -137,6 +120,7 @@ def main() -> None:
     )
     arguments.add_argument("directory", type=Path)
     arguments.add_argument("--formats", type=Path, metavar="JARS")
+    arguments.add_argument("--real-time", action="store_true")
     arguments.add_argument("--keep", type=Path, metavar="LOG")
     given = arguments.parse_args()
     if given.keep:
@@ -145,7 +129,7 @@ def main() -> None:
     shutil.rmtree(given.directory, ignore_errors=True)
     (given.directory / "logs").mkdir(parents=True)
     os.environ["PYSPARK_PYTHON"] = sys.executable
-    _run(given.directory.resolve(), given.formats)
+    _run(given.directory.resolve(), given.formats, real_time=given.real_time)
 
 
 def _keep(given: argparse.Namespace) -> None:
@@ -177,19 +161,22 @@ def _session(directory: Path, jars: Path | None) -> Any:
         "spark.hadoop.hive.exec.scratchdir": str(directory / "hive"),
     }
     if jars is not None:
-        settings |= _CATALOGS | {
-            "spark.jars": ",".join(map(str, sorted(jars.glob("*.jar")))),
-            "spark.sql.catalog.local.warehouse": str(directory / "local"),
-        }
-    builder = SparkSession.builder.master("local[1]").appName("every node")
+        settings |= settings_of(jars, directory)
+    builder = SparkSession.builder.master("local[4]").appName("every node")
     for key, value in settings.items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
 
 
-def _run(directory: Path, jars: Path | None) -> None:
+def _run(directory: Path, jars: Path | None, *, real_time: bool) -> None:
     spark = _session(directory, jars)
     spark.sparkContext.setLogLevel("OFF")
+    if real_time:
+        spark.conf.set("spark.sql.ui.explainMode", "extended")
+        for run in _in_real_time(spark, directory).values():
+            run()
+        spark.stop()
+        return
     (directory / "load.txt").write_text("1\n")
     for statement in _SETUP:
         spark.sql(statement)
@@ -209,7 +196,9 @@ def _run(directory: Path, jars: Path | None) -> None:
             case(name, partial(_all, spark, sql))
 
     if jars is not None:
-        _formats(spark, directory, case, statements)
+        statements(ALL_SPARKS)
+        run_formats(spark, directory, present(jars), case, statements)
+        spark.stop()
         return
     statements(STATEMENTS)
     for name, frame in _frames(spark).items():
@@ -223,46 +212,7 @@ def _run(directory: Path, jars: Path | None) -> None:
         for name in ("batch_eval", "arrow_eval", "map_in_pandas", "group_pandas"):
             frame = _frames(spark)[name]
             case(f"{mode}_{name}", partial(_save, frame, f"{mode}_{name}"))
-    spark.stop()
-
-
-def _formats(spark: Any, directory: Path, case: Callable[..., None], statements: Callable[..., None]) -> None:
-    spark.sql(
-        "create table src.d (id int, k string, v int) using delta tblproperties ('delta.enableChangeDataFeed' = 'true')"
-    )
-    for statement in ("insert into src.d select id, k, v from src.a", "update src.d set v = 9 where id = 1"):
-        spark.sql(statement)
-    spark.sql("create table local.src.i using iceberg as select id, k, v from src.a")
-    a = spark.table("src.a").select("id", "k", "v")
-
-    def hudi(kind: str, rows: Any) -> None:
-        options = {"recordkey.field": "id", "precombine.field": "v", "table.type": kind}
-        writer = rows.write.format("hudi").option("hoodie.table.name", "t").mode("append")
-        for key, value in options.items():
-            writer = writer.option(f"hoodie.datasource.write.{key}", value)
-        writer.save(f"{directory}/hudi_{'mor' if kind.startswith('MERGE') else 'cow'}")
-
-    def read(name: str, kind: str, **options: str) -> None:
-        reader = spark.read.format("hudi")
-        for key, value in options.items():
-            reader = reader.option(f"hoodie.datasource.{key.replace('_', '.')}", value)
-        reader.load(f"{directory}/hudi_{kind}").select("id", "k").write.parquet(f"{directory}/{name}")
-
-    for kind in ("MERGE_ON_READ", "COPY_ON_WRITE"):
-        case(f"hudi_save_{kind}", partial(hudi, kind, a))
-        case(f"hudi_save_again_{kind}", partial(hudi, kind, a.selectExpr("id", "k", "v + 1 v")))
-    for kind in ("mor", "cow"):
-        past = {"query_type": "incremental", "read_begin_instanttime": "000"}
-        case(f"hudi_snapshot_{kind}", partial(read, f"hudi_snapshot_{kind}", kind))
-        case(f"hudi_incremental_{kind}", partial(read, f"hudi_incremental_{kind}", kind, **past))
-        case(
-            f"hudi_optimized_{kind}",
-            partial(read, f"hudi_optimized_{kind}", kind, query_type="read_optimized"),
-        )
-    statements(HUDI | DELTA | ICEBERG)
-    for mode in ("extended", "cost"):
-        spark.conf.set("spark.sql.ui.explainMode", mode)
-        statements({f"{mode}_{name}": text for name, text in ICEBERG.items()})
+        statements({f"{mode}_{name}": text for name, text in IN_PLAIN_WORDS.items()})
     spark.stop()
 
 
@@ -357,12 +307,44 @@ def _programs(spark: Any, directory: Path) -> dict[str, Callable[[], object]]:
     }
 
 
+def _in_real_time(spark: Any, directory: Path) -> dict[str, Callable[[], object]]:
+    """Streams of Spark 4.1 and later that hand on each row at once."""
+    from pyspark.sql import DataFrame
+
+    def stream(name: str, of: Callable[[Any], Any]) -> None:
+        for key, value in {
+            "minBatchDuration": "1s",
+            "allowlistCheck": "false",
+            "dangerouslyAllowCheckpointV1.enabled": "true",
+        }.items():
+            spark.conf.set(f"spark.sql.streaming.realTimeMode.{key}", value)
+        spark.conf.set("spark.sql.streaming.useStreamlineAggregator", "true")
+        java = spark._jvm.org.apache.spark.sql
+        source = java.execution.streaming.sources.LowLatencyMemoryStream.singlePartition(
+            spark._jsparkSession, java.Encoders.INT()
+        )
+        writer = of(DataFrame(source.toDF(), spark)).writeStream.format("console").outputMode("update")
+        writer = writer.option("checkpointLocation", f"{directory}/state_{name}")
+        query = writer.trigger(realTime="2 seconds").start()
+        time.sleep(6)
+        query.stop()
+
+    return {
+        "real_time": partial(stream, "real_time", lambda rows: rows.selectExpr("value + 1 as v")),
+        "real_time_aggregate": partial(
+            stream, "real_time_aggregate", lambda rows: rows.groupBy("value").count()
+        ),
+    }
+
+
 _KEPT: Final = ("SparkListenerLogStart", "SparkListenerApplicationStart", "SparkListenerApplicationEnd")
 
 
 def _small(log: Path) -> Iterator[dict[str, Any]]:
     events = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
-    failed = {each["executionId"] for each in events if each.get("errorMessage")}
+    # A batch in real time ends by being stopped.
+    errors = {each["executionId"]: each["errorMessage"] for each in events if each.get("errorMessage")}
+    failed = {number for number, error in errors.items() if "InterruptedException" not in error}
     for event in events:
         kind = event["Event"].rpartition(".")[2]
         if kind in _KEPT or "StreamingQueryListener" in event["Event"]:

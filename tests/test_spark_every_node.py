@@ -61,7 +61,8 @@ def test_a_write_of_which_the_end_is_not_understood_is_incomplete(each: PlanNode
     extracted = extracted_of(tmp_path, start(0, (plan, FORMATTED)), end(0))
     assert extracted.operations, "it is not seen at all"
     outputs = {output for _, _, output in extracted.flows} - {"-"}
-    assert outputs or Incomplete.UNKNOWN_OUTPUT in reasons(extracted)
+    named = f"navlin does not read the targets of {plain_name(each.name)}"
+    assert outputs or reasons(extracted) & {Incomplete.UNKNOWN_OUTPUT, named}
 
 
 @pytest.mark.parametrize("each", rows("writes"))
@@ -145,7 +146,71 @@ def test_a_scan_that_does_not_say_what_it_reads_is_incomplete(each: PlanNode, tm
     )
     extracted = extracted_of(tmp_path, start(0, (write, FORMATTED)), end(0))
     inputs = {each for each, _, _ in extracted.flows} - {"-"}
-    assert inputs or Incomplete.UNKNOWN_INPUT in reasons(extracted)
+    named = f"navlin does not read the sources of {plain_name(each.name).removesuffix('.')}"
+    assert inputs or reasons(extracted) & {Incomplete.UNKNOWN_INPUT, named}
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        (
+            "Execute UpdatePaimonTableCommand",
+            "navlin does not read the targets of UpdatePaimonTableCommand",
+        ),
+        ("Execute GpuLowShuffleMergeCommand", "navlin does not read the targets of LowShuffleMergeCommand"),
+        # It has no row, or a reader that finds nothing in these words.
+        ("Execute ShipToTheMoonCommand", "navlin did not find in the plan what is written"),
+        ("AppendData", "navlin did not find in the plan what is written"),
+        ("Execute UpdateCommand", "navlin did not find in the plan what is written"),
+    ],
+)
+def test_a_reason_names_the_command_whose_target_nothing_reads(
+    name: str, reason: str, tmp_path: Path
+) -> None:
+    plan = node(name, f"{name} com.vendor.Sink@1f", scan("d.a"))
+    extracted = extracted_of(tmp_path, start(0, (plan, FORMATTED)), end(0))
+    assert {each for each in reasons(extracted) if "written" in each or "targets" in each} == {reason}
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("CassandraDirectJoin", "navlin does not read the sources of CassandraDirectJoin"),
+        (
+            "Scan com.google.cloud.spark.bigquery.DirectRelation@1f",
+            "navlin does not read the sources of Scan com.google.cloud.spark.bigquery",
+        ),
+        ("Scan XmlRelation(a, b)", "navlin does not read the sources of Scan XmlRelation"),
+        ("BatchScan class@1f", "navlin did not find in the plan what is read"),
+        ("Scan com.vendor.Relation@1f", "navlin did not find in the plan what is read"),
+        ("Scan KafkaRelation(strategy=SubscribePattern[a])", "navlin did not find in the plan what is read"),
+    ],
+)
+def test_a_reason_names_the_scan_whose_source_nothing_reads(name: str, reason: str, tmp_path: Path) -> None:
+    write = node(
+        "Execute InsertIntoHadoopFsRelationCommand",
+        "Execute InsertIntoHadoopFsRelationCommand hdfs://nn/o, false, Parquet, [], Append, [id]",
+        node(name, name),
+    )
+    extracted = extracted_of(tmp_path, start(0, (write, FORMATTED)), end(0))
+    assert {each for each in reasons(extracted) if "is read" in each or "sources" in each} == {reason}
+
+
+def test_two_names_are_two_reasons_and_the_same_one_counts_once(tmp_path: Path) -> None:
+    scans = (node(f"Scan XmlRelation({number})", "Scan XmlRelation") for number in range(5))
+    other = (node("Scan HBaseRelation(Map())", "Scan HBaseRelation"), node("BatchScan x@1f", "BatchScan"))
+    write = node(
+        "Execute InsertIntoHadoopFsRelationCommand",
+        "Execute InsertIntoHadoopFsRelationCommand hdfs://nn/o, false, Parquet, [], Append, [id]",
+        *scans,
+        *other,
+    )
+    extracted = extracted_of(tmp_path, start(0, (write, FORMATTED)), end(0))
+    assert {each for each in reasons(extracted) if "is read" in each or "sources" in each} == {
+        "navlin does not read the sources of Scan XmlRelation",
+        "navlin does not read the sources of Scan HBaseRelation",
+        "navlin did not find in the plan what is read",
+    }
 
 
 @pytest.mark.parametrize(

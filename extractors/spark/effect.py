@@ -14,6 +14,7 @@ from extractors.spark.deletions import with_deletion
 from extractors.spark.incomplete import Incomplete
 from extractors.spark.outputs import outputs_of
 from extractors.spark.plan.jdbc import CATALOG_SCAN_CLASS
+from extractors.spark.plan.kinds import own_name
 from extractors.spark.plan.reads import End, Reads
 from extractors.spark.plan.writes import DELETE, SELECT, Write
 
@@ -46,6 +47,13 @@ class Effect:
     columns: tuple[OutputColumns, ...] = ()
     columns_complete: bool = True
     reasons: tuple[Incomplete, ...] = ()
+    unread: tuple[tuple[Incomplete, str], ...] = ()
+    """Plan nodes of which navlin reads no sources or no targets, each with the reason that it is; "" has no such name."""
+
+
+def unread_sources(unknown: Iterable[str]) -> tuple[tuple[Incomplete, str], ...]:
+    """For ``Effect.unread``, by what ``Effect.unknown`` has."""
+    return tuple(dict.fromkeys((Incomplete.UNKNOWN_INPUT, own_name(each)) for each in unknown))
 
 
 def effect_of(run: Run, *, failed: bool) -> Effect:
@@ -75,6 +83,10 @@ def effect_of(run: Run, *, failed: bool) -> Effect:
         columns=columns,
         columns_complete=not column_reasons,
         reasons=tuple(reasons),
+        unread=(
+            *unread_sources(inputs.unknown),
+            *((Incomplete.UNKNOWN_OUTPUT, write.command if write.unread else "") for write in hidden),
+        ),
     )
 
 

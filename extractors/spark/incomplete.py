@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from enum import StrEnum
+from typing import Final
 
 
 class Incomplete(StrEnum):
@@ -21,3 +23,18 @@ class Incomplete(StrEnum):
     TOO_MANY = "the statement has more columns, or sources of columns, than navlin follows"
     NO_COLUMNS = "navlin did not find in the plan which columns are written"
     UNKNOWN_COLUMN = "navlin did not find in the plan where a column comes from"
+
+
+_UNREAD: Final = {
+    Incomplete.UNKNOWN_INPUT: "navlin does not read the sources of {}",
+    Incomplete.UNKNOWN_OUTPUT: "navlin does not read the targets of {}",
+}
+
+
+def in_words(reasons: Iterable[Incomplete], unread: Iterable[tuple[Incomplete, str]]) -> Iterator[str]:
+    """Each reason as people read it. ``unread`` are plan nodes, by their names in the table, of which navlin reads no
+    sources or no targets: they take the place of the reason; "" is one that has no such name."""
+    names = [*unread]
+    for reason in reasons:
+        of_reason = dict.fromkeys(name for each, name in names if each is reason) or [""]
+        yield from (_UNREAD[reason].format(name) if name else reason.value for name in of_reason)

@@ -10,6 +10,7 @@ from typing import Any, Final
 from extractors.lineage.operations import Execution, Flow, Operation
 from extractors.spark.application import Application, Run
 from extractors.spark.effect import Effect, effect_of
+from extractors.spark.incomplete import in_words
 from extractors.spark.parts import MAX_NAMES, only_control, parts_of
 from extractors.spark.plan.reads import End, EndKind
 from extractors.spark.queries import Queries
@@ -183,7 +184,7 @@ def occurrence_records(occurrence: Occurrence, effect: Effect, names: Names) -> 
             "queryText": bounded(occurrence.query_text),
             **readable,
             "incomplete": True if effect.reasons else None,
-            "incompleteReasons": [reason.value for reason in effect.reasons],
+            "incompleteReasons": [*in_words(effect.reasons, effect.unread)],
             "unknownInputs": [bounded(what) for what in effect.unknown[:20]],
         },
         Execution(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from extractors.spark.effect import Effect, OutputColumns
+from extractors.spark.effect import Effect, OutputColumns, unread_sources
 from extractors.spark.incomplete import Incomplete
 from extractors.spark.lineage import RUNNING, UNKNOWN, Names, Occurrence, occurrence_records
 from extractors.spark.plan.reads import End
@@ -74,6 +74,7 @@ def _effect(stream: Stream, names: Names) -> Effect:
         columns=columns,
         columns_complete=columns_known,
         reasons=tuple(reason for known, reason in facts if not known),
+        unread=unread_sources(unknown),
     )
 
 

@@ -16,12 +16,25 @@ from extractors.spark.plan.kinds import PLAN_NODES, PlanNode
 
 LOGS = Path(__file__).parents[1] / "plan_nodes"
 TABLE_FORMATS = LOGS.with_name("table_formats")
+STATEMENTS = LOGS.with_name("spark_statements")
 NOT_RUN = "not run"
+WHY_NOT_RUN = {
+    "replaced in analysis": "analysis or the optimizer puts other nodes in its place before an execution starts",
+    "prints under another name": "the plan has it, and calls it as another row's node",
+    "run within another command": "that command calls it, and Spark makes no plan of it",
+    "of a stream before it runs": "each batch has others in its place, and a stream's own plan is in no event",
+    "of declarative pipelines": "they carry it out by themselves: no execution is of it",
+    "of a Spark that needs an older Java": "releases before 3.3",
+    "of a release that was not run": "a log could hold it: other releases of its project were run",
+    "no table format is released for that Spark": "and Spark itself has no tables that it could change",
+}
+"""Why no log shows a node of the projects that run here."""
 
 
 def log_of(name: str) -> bytes:
     """The lines of a kept log, all files of it."""
-    files = sorted((TABLE_FORMATS / name).glob("*.zst")) or [LOGS / f"{name}.zst"]
+    one = (folder / f"{name}.zst" for folder in (LOGS, STATEMENTS))
+    files = sorted((TABLE_FORMATS / name).glob("*.zst")) or [each for each in one if each.exists()]
     unpack = zstandard.ZstdDecompressor().decompress
     return b"".join(unpack(each.read_bytes(), max_output_size=1 << 30) for each in files)
 
@@ -35,16 +48,21 @@ def starts_of(name: str) -> tuple[dict[str, Any], ...]:
 
 PROJECTS = {
     "spark-4.3": ("Spark",),
+    "real-time-4.3": ("Spark",),
     "formats-3.5": ("Spark", "Delta", "Iceberg", "Hudi"),
     "delta-3.3": ("Spark", "Delta"),
     "delta-4": ("Spark", "Delta"),
     "iceberg-1.9": ("Spark", "Iceberg"),
     "iceberg-1.12": ("Spark", "Iceberg"),
+    "jdbc-spark-4.3": ("Spark",),
+    "jdbc-spark-3.5": ("Spark",),
+    "delta-4.4": ("Spark", "Delta"),
+    "hudi-1.0": ("Spark", "Hudi"),
 }
 """The kept logs, and the projects whose nodes their plans have. The first log that shows a node counts."""
 _SPARKS = {(node.name, node.kind) for node in PLAN_NODES if node.project == "Spark"}
 _LINE = re.compile(
-    r"^[ :+|*-]*?(?:\*(?:\(\d+\))? )?(?P<name>[A-Za-z][^\n]*?)(?: \(\d+\)(?:, \[[^\n]*)?)?$", re.MULTILINE
+    r"^[ :+|*~-]*?(?:\*(?:\(\d+\))? )?(?P<name>[A-Za-z][^\n]*?)(?: \(\d+\)(?:, \[[^\n]*)?)?$", re.MULTILINE
 )
 _ENDS = re.compile(r"[ (\[,@]|\Z")
 WORDS = 6
@@ -83,7 +101,7 @@ def executions_with(node: PlanNode, log: str) -> list[dict[str, Any]]:
 
 
 def shown_in(node: PlanNode) -> str:
-    """The kept log that shows a node in a plan that ran."""
+    """The kept log that shows a node in a plan that ran; "not run" for one that none shows."""
     return next((log for log in PROJECTS if executions_with(node, log)), NOT_RUN)
 
 
@@ -93,6 +111,10 @@ def _has(node: PlanNode, names: Names) -> bool:
     if node.kind == "command":
         both = names.tree | names.text
         return node.name in both or f"Execute {node.name}" in both
+    if node.name.endswith("."):  # of a package, or of a format
+        return any(each.startswith(node.name) for each in names.tree)
+    if node.project == "Hudi" and any(f"{node.name}{version}" in names.tree for version in ("V1", "V2")):
+        return True
     # Some names are of the printed text alone.
     return node.name in names.tree or ("text form" in node.note and node.name in names.text)
 

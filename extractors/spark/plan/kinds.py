@@ -70,6 +70,20 @@ WRITING: Final = _named("writes") - _named("maintains", "defines", "answers", "s
 """Operators and commands that write data."""
 PASSING: Final = _named("wraps", "rows") - _named("computes", "program", "reads", "values")
 """Operators that hand on their input's columns."""
+_OF_SPARK: Final = {plain_name(node.name) for node in PLAN_NODES if node.project == "Spark"}
+_READ_HERE: Final = ("Spark", "JDBC", "Kafka", "Kudu", "Hive ACID", "Delta")
+"""Projects whose relations say what they read, and navlin reads it there; Hudi's commands say nothing."""
+_OWN_NAMES: Final = sorted(
+    {
+        plain_name(node.name)
+        for node in PLAN_NODES
+        if node.carries in ("reads", "writes") and node.project not in _READ_HERE
+    }
+    - _OF_SPARK,
+    key=len,
+    reverse=True,
+)
+"""What formats, connectors and accelerators read and write by, longer names first."""
 _KNOWN: Final = _named(*CARRIES)
 _FIRST_WORDS: Final = frozenset(name.partition(" ")[0] for name in _KNOWN)
 _DECORATION: Final = re.compile(r"\* ?|Execute ")
@@ -80,6 +94,19 @@ def is_without_data(name: str) -> bool:
     bare = _DECORATION.sub("", name.strip(), count=1)
     return bare.partition(" ")[0] in _WITHOUT_DATA or any(
         bare.startswith(f"{each} ") or bare == each for each in _WITHOUT_DATA if " " in each
+    )
+
+
+def own_name(name: str) -> str:
+    """The row of a node that is not Spark's own; what follows its name belongs to one plan only. "" if it has none."""
+    bare = _DECORATION.sub("", name.strip(), count=1)
+    return next(
+        (
+            row.removesuffix(".")
+            for row in _OWN_NAMES
+            if bare.startswith(row) and (row.endswith(".") or not bare[len(row) :][:1].isalnum())
+        ),
+        "",
     )
 
 

@@ -127,6 +127,10 @@ _SCAN: Final = re.compile(
 _JDBC: Final = re.compile(r"JDBCRelation\((.*)\)(?: \[numPartitions=\d+\])?\s*$", re.DOTALL)
 _FIRST_ID: Final = re.compile(r"\[[^\[\]]*?#(\d{1,18})")
 _CHANGE_FEED: Final = re.compile(r"Snapshot\(path=([^,]+)/_delta_log,")
+_HUDI: Final = re.compile(
+    r"(?:MergeOnRead|HoodieBootstrap|BaseFileOnly)\w*\(.*?\bHoodieTableMetaClient\{basePath='([^']+)'",
+    re.DOTALL,
+)
 _KUDU: Final = re.compile(r"Kudu impala::(\S+)")
 _ACID: Final = re.compile(r"HiveAcidRelation\([^,]*,([\w.]+),")
 _KAFKA: Final = re.compile(r"KafkaRelation\(strategy=Subscribe\[([^\]]*)\]")
@@ -350,7 +354,9 @@ def _relation(printed: str, gathered: _Gathered) -> bool:
     """Relations of other systems, by what they print of themselves."""
     if match := _JDBC.match(printed):
         gathered.add(jdbc_end(match[1]))
-    elif printed.startswith("DeltaCDFRelation(") and (match := _CHANGE_FEED.search(printed)):
+    elif match := _HUDI.match(printed) or (
+        _CHANGE_FEED.search(printed) if printed.startswith("DeltaCDFRelation(") else None
+    ):
         table = dotted_table(printed.rpartition(" ")[2]) if not printed.endswith(")") else None
         gathered.add(table_end(table) if table and table.database else path_end(match[1]))
     elif match := _KUDU.match(printed) or _ACID.match(printed):

@@ -56,6 +56,8 @@ class Write:
 
     hides_reads: bool = False
     """Whether it reads what its plan does not show."""
+    unread: bool = False
+    """Whether the command is known and nothing here reads its target."""
 
     @property
     def changes_rows(self) -> bool:
@@ -248,7 +250,8 @@ def _data_write(bare: str, command: str, node: Node, arguments: str, text: PlanT
             # Another table's files become this one's; the position among the arguments shows which tables these are.
             return Write(command, procedure[1].upper())
         case _ if command in WRITING:
-            return Write(command, in_words(bare), _iceberg_end(arguments))
+            end = _iceberg_end(arguments)
+            return Write(command, in_words(bare), end, unread=end is None and bare != "CreateDeltaTable")
         case _:
             return None
 
