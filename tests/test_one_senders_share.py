@@ -85,8 +85,8 @@ def test_a_split_that_ends_spark_is_set_aside_after_the_second_time_and_the_othe
             *(sys.executable, "-c", PROGRAM),
             *(
                 address.url,
-                address.user,
-                address.password,
+                address.user or "",
+                address.password or "",
                 str(folder),
                 str(tmp_path / "state"),
                 cluster,

@@ -48,7 +48,7 @@ def renamed(file: Path, middle: bytes) -> bytes:
     """The path of a file with something before the ending of its name, which is cut to what a name may have."""
     ending = file.suffix if file.suffix[1:].isalpha() else ""
     beginning = file.name.removesuffix(ending)
-    folder, stem, suffix = map(os.fsencode, (file.parent, beginning, ending))
+    folder, stem, suffix = (os.fsencode(part) for part in (str(file.parent), beginning, ending))
     return folder + b"/" + stem + middle[: 255 - len(stem) - len(suffix)] + suffix
 
 

@@ -64,7 +64,7 @@ def test_one_that_fails_is_asked_once_whatever_slashes_its_address_ends_with() -
             pytest.raises(RestUnavailable),
             asking(RestAddress("X", "urls", (f"{one.url}/", one.url))) as service,
         ):
-            service.get("/ws/v1/cluster/info")
+            service.get("/ws/v1/cluster/info", "clusterInfo")
         assert len(one.asked) == 1
 
 
