@@ -118,13 +118,13 @@ class Call(Generic[_T]):
         """The answer. Raises what the service raises, a `TApplicationException` where it does not know the call, and
         Thrift's transport and protocol errors."""
         name, kind, _ = protocol.readMessageBegin()
-        if name != self.name:
-            raise TProtocolException(TProtocolException.INVALID_DATA, "it is to another call")
         if kind == TMessageType.EXCEPTION:
             unknown = TApplicationException()
             unknown.read(protocol)
             protocol.readMessageEnd()
             raise unknown
+        if name != self.name:
+            raise TProtocolException(TProtocolException.INVALID_DATA, "it is to another call")
         given = SimpleNamespace(success=None, **dict.fromkeys(self._throws))
         if protocol._fast_decode is not None:
             protocol._fast_decode(given, protocol, [SimpleNamespace, self._gives])
