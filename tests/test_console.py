@@ -20,7 +20,8 @@ from navlin.access.roles import Role
 from navlin.console import PAGES
 from navlin.console.page import POLICY
 from navlin.index.solr import Solr
-from navlin.model.keys import EntityType
+from navlin.model.keys import EntityType, column_key, path_key
+from navlin.model.source import HDFS, SPARK
 from navlin.query.show import show
 from tests.conftest import REPOSITORY
 from tests.support.http_browser import Browser
@@ -215,6 +216,18 @@ def test_relations_are_found_with_both_of_their_ends(world: World, viewer: Brows
     assert f"/navlin/details?entity={source.identity}" in found.links()
 
 
+def test_statements_of_one_job_are_told_apart_by_what_they_write(world: World, viewer: Browser) -> None:
+    job = f"nightly {world.name}"
+    for output in ("a", "b"):
+        world.operation(job, [], [world.table(output)], engine=SPARK)
+    world.index()
+    found = page(viewer, "/search", query=f'"{job}"', type="OPERATION")
+    assert {each["title"] for each in found.of("a", **{"class": "name"}) if "title" in each} == {
+        f"{job} → {world.name}.a",
+        f"{job} → {world.name}.b",
+    }
+
+
 def test_a_search_is_saved_with_what_narrows_it_found_again_and_removed(
     world: World, viewer: Browser
 ) -> None:
@@ -283,6 +296,43 @@ def test_the_contents_of_a_path_are_listed_whatever_characters_it_has(world: Wor
         f"/navlin/details?entity={file.identity}"
         in page(viewer, "/details", entity=directory.identity).links()
     )
+
+
+def test_an_empty_directory_says_so_and_one_that_was_only_named_does_not(
+    world: World, viewer: Browser
+) -> None:
+    empty = world.path("/empty")
+    named = world.granted(path_key(world.source(HDFS), "/named"))
+    world.index()
+    said = "Nothing that the index has lies here."
+    assert said in page(viewer, "/details", entity=empty.identity).text
+    assert said not in page(viewer, "/details", entity=named.identity).text
+
+
+def test_columns_that_were_never_captured_are_named_where_data_comes_from_and_goes_to(
+    world: World, viewer: Browser
+) -> None:
+    source, report = world.table("source", "country"), world.table("report", "remark")
+    ghost = world.named("ghost")
+    world.operation("create ghost", [source], [ghost], parts={"ghost.remark": ["source.country"]})
+    world.operation("insert report", [ghost], [report], parts={"report.remark": ["ghost.remark"]})
+    world.index()
+    never = f"{world.name}.ghost.remark never captured"
+
+    assert never in page(viewer, "/details", entity=report.identity).by_id["columns"]
+    column = page(viewer, "/details", entity=column_key(report, "remark").identity)
+    assert never in column.by_id["sources"]
+    assert "insert report" in column.by_id["sources"]
+    column = page(viewer, "/details", entity=column_key(source, "country").identity)
+    assert never in column.by_id["targets"]
+
+
+def test_relations_that_are_not_listed_are_counted(world: World, viewer: Browser) -> None:
+    many = world.path("/many")
+    for number in range(12):
+        world.operation(f"read {number} of many", [many], [])
+    world.index()
+    assert "and 2 more" in page(viewer, "/details", entity=many.identity).text
 
 
 def test_a_name_that_means_nothing_is_a_page_with_what_is_near(world: World, viewer: Browser) -> None:

@@ -67,7 +67,7 @@ def _order(column: StoredEntity) -> tuple[float, str]:
 
 def _origins(solr: Solr, entity: StoredEntity) -> tuple[dict[str, list[Node]], dict[str, list[str]]]:
     """By the id of a column what it is made from, and by what expressions."""
-    answer = lineage(solr, entity.id, Options(Direction.UPSTREAM, depth=1, columns=True))
+    answer = lineage(solr, entity.id, Options(Direction.UPSTREAM, depth=1, columns=True, unlinked=True))
     nodes = {node.id: node for node in answer.nodes}
     origins: dict[str, list[Node]] = defaultdict(list)
     expressions: dict[str, list[str]] = defaultdict(list)

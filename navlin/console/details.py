@@ -88,10 +88,15 @@ def _values(asked: Asked) -> Mapping[str, Any] | Onward:
             ("navlin's own", _rows(shown.fields.navlin)),
         ],
         "columns": columns,
-        "contents": [each for each in _contents(asked, shown) if each.total],
+        "contents": [each for each in _contents(asked, shown) if each.total or _looked_into(shown)],
         "history": history(asked.solr, identity, limit=EDITS_LISTED),
         "may_edit": asked.user.role >= Role.METADATA_ADMINISTRATOR,
     }
+
+
+def _looked_into(shown: Shown) -> bool:
+    """Whether it is a directory that was extracted, so that one without contents is told from one nobody looked into."""
+    return shown.entity.type == "DIRECTORY" and not shown.entity.granted
 
 
 def _rows(group: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -33,13 +33,17 @@ class Result:
         return "deleted" in self.states
 
 
-def results_of(answer: SearchAnswer, sources: Mapping[str, str]) -> Iterator[Result]:
-    """The results of one page; ``sources`` are the sources' names by id."""
+def results_of(
+    answer: SearchAnswer, sources: Mapping[str, str], statements: Mapping[str, str]
+) -> Iterator[Result]:
+    """The results of one page; ``sources`` are the sources' names by id, ``statements`` those of statements for people."""
     for document in answer.documents:
-        yield _relation(document) if answer.core == RELATIONS else _entity(document, sources)
+        yield _relation(document) if answer.core == RELATIONS else _entity(document, sources, statements)
 
 
-def _entity(document: Mapping[str, object], sources: Mapping[str, str]) -> Result:
+def _entity(
+    document: Mapping[str, object], sources: Mapping[str, str], statements: Mapping[str, str]
+) -> Result:
     entity = StoredEntity.of(document)
     words = entity.words
     tags = words.get("tags", ())
@@ -48,7 +52,7 @@ def _entity(document: Mapping[str, object], sources: Mapping[str, str]) -> Resul
     )
     return Result(
         entity.id,
-        entity.name,
+        statements.get(entity.id, entity.name),
         entity.type,
         entity.source_type,
         sources.get(entity.source_id, entity.source_id),

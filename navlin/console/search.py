@@ -12,7 +12,9 @@ from navlin.api.endpoint import Asked
 from navlin.console.page import Page
 from navlin.console.pages import address
 from navlin.console.results import Result, results_of
+from navlin.index.entity import StoredEntity
 from navlin.index.fields import RELATIONS
+from navlin.index.graph import Graph
 from navlin.index.solr_query import phrase
 from navlin.index.sources import known_sources
 from navlin.query.finding import find_for_people
@@ -20,6 +22,7 @@ from navlin.query.meant import FOLDED
 from navlin.query.saved import searches_of
 from navlin.query.scanner import QueryError
 from navlin.query.search import SearchAnswer
+from navlin.query.statement_names import STATEMENT, statement_names
 
 RESULTS_A_PAGE: Final = 25
 PAGES_LINKED: Final = 400
@@ -126,7 +129,7 @@ def _values(asked: Asked) -> Mapping[str, Any]:
         "error": None,
         "answer": answer,
         "relations": answer.core == RELATIONS,
-        "results": list[Result](results_of(answer, names)),
+        "results": list[Result](results_of(answer, names, _statements(asked, answer))),
         "first": answer.offset + 1,
         "last": answer.offset + len(answer.documents),
         "pages": pages,
@@ -139,6 +142,14 @@ def _values(asked: Asked) -> Mapping[str, Any]:
         ],
         "full": [answer.query, *wanted],
     }
+
+
+def _statements(asked: Asked, answer: SearchAnswer) -> dict[str, str]:
+    """The names for people of the statements and jobs on this page, by id."""
+    if answer.core == RELATIONS:
+        return {}
+    found = [each for each in map(StoredEntity.of, answer.documents) if each.type == STATEMENT]
+    return statement_names(Graph(asked.solr), {each.id: each.name for each in found})
 
 
 def _filters(given: Parameters) -> Iterator[str]:

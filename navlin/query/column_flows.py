@@ -33,8 +33,8 @@ class Flow:
 
 
 def column_flows(solr: Solr, column: str) -> Iterator[Flow]:
-    """What flows into the column with this id and out of it, and what only decides."""
-    answer = lineage(solr, column, Options(Direction.BOTH, depth=1, control_flow=True))
+    """What flows into the column with this id and out of it, what only decides, what was never captured."""
+    answer = lineage(solr, column, Options(Direction.BOTH, depth=1, control_flow=True, unlinked=True))
     nodes = {node.id: node for node in answer.nodes}
     expressions = expressions_by_edge(solr, answer.edges, nodes)
     drawn = {(edge.type, edge.source, edge.target): edge for edge in between_data(answer).edges}
