@@ -204,6 +204,14 @@ def test_a_name_that_is_no_query_is_a_name_and_what_is_neither_is_refused(world:
         names(world, "(fnd.nothing")
 
 
+@pytest.mark.parametrize("text", ["w" * 5_000, "w" * 1_000, "w" * 1_000 + "*", "word " + "w" * 40_000])
+def test_a_very_long_word_is_looked_for_like_any_other(world: World, text: str) -> None:
+    world.table("w" * 128)
+    world.index()
+    assert names(world, f"{text} OR fnd.revenue_daily")[0] == "TABLE revenue_daily"
+    assert names(world, text) == []
+
+
 def test_every_door_has_the_same_first_result_and_says_what_it_folded(world: World, web: Web) -> None:
     wanted = world.named("revenue").identity
     asked = web.asked("/search", query="fnd.revenue", filter=mine(world))

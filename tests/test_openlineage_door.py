@@ -29,6 +29,7 @@ from tests.support.openlineage import COMPLETE, RUNNING, START, WHOLE, Follower,
 from tests.support.web import PASSWORD, PATIENCE_S, Web, running_web
 
 ADDRESS = "/api/v1/lineage"
+BATCH = "/api/v1/lineage/batch"
 
 
 @pytest.fixture(scope="module")
@@ -55,10 +56,12 @@ def kept(events: Path) -> list[Any]:
     return [json.loads(line) for file in sorted(events.iterdir()) for line in file.read_text().splitlines()]
 
 
-def post(door: Web, body: bytes | Any, user: str = "editor", **headers: str) -> requests.Response:
+def post(
+    door: Web, body: bytes | Any, user: str = "editor", *, address: str = ADDRESS, **headers: str
+) -> requests.Response:
     data = body if isinstance(body, bytes) else json.dumps(body).encode()
     return door.send(
-        "POST", ADDRESS, user, data=data, headers={"Content-Type": "application/json", **headers}
+        "POST", address, user, data=data, headers={"Content-Type": "application/json", **headers}
     )
 
 
@@ -138,6 +141,46 @@ def test_what_never_will_be_read_is_refused_and_nothing_is_kept(
 ) -> None:
     before = kept(events)
     answer = post(door, body, **({"Content-Encoding": encoding} if encoding else {}))
+    assert (answer.status_code, words in answer.text) == (status, True), answer.text
+    assert kept(events) == before
+
+
+def test_of_a_batch_what_is_no_event_is_named_and_all_else_is_kept(door: Web, events: Path) -> None:
+    before = len(kept(events))
+    answer = post(door, [START, 7, COMPLETE, NAMELESS], address=BATCH)
+    reasons = [
+        {"index": 1, "reason": "the event is no JSON object", "retriable": False},
+        {
+            "index": 3,
+            "reason": "the event names no job, or no dataset: both need a namespace and a name",
+            "retriable": False,
+        },
+    ]
+    counts = {"received": 4, "successful": 2, "failed": 2, "retriable": 0, "non_retriable": 2}
+    assert answer.status_code == 200
+    assert answer.json() == {"status": "partial_success", "summary": counts, "failed_events": reasons}
+    assert kept(events)[before:] == [START, COMPLETE]
+
+    packed = gzip.compress(json.dumps([RUNNING]).encode())
+    answer = post(door, packed, address=BATCH, **{"Content-Encoding": "gzip"})
+    counts = {"received": 1, "successful": 1, "failed": 0, "retriable": 0, "non_retriable": 0}
+    assert answer.json() == {"status": "success", "summary": counts, "failed_events": []}
+    assert kept(events)[before + 2 :] == [RUNNING]
+
+
+@pytest.mark.parametrize(
+    ("body", "user", "status", "words"),
+    [
+        (json.dumps(START).encode(), "editor", 400, "the body is no array"),
+        (b"[{", "editor", 400, "the body is no JSON"),
+        (json.dumps([START]).encode(), "reader", 403, "openlineage_users"),
+    ],
+)
+def test_what_is_no_batch_is_refused_whole(
+    door: Web, events: Path, body: bytes, user: str, status: int, words: str
+) -> None:
+    before = kept(events)
+    answer = post(door, body, user, address=BATCH)
     assert (answer.status_code, words in answer.text) == (status, True), answer.text
     assert kept(events) == before
 

@@ -148,6 +148,15 @@ def test_a_table_dropped_and_created_again_keeps_its_id_and_shows_that_it_was_re
     assert len(estate.element("sales.orders")["recreated"]) == 1
 
 
+@pytest.mark.parametrize("created_ms", [1_700_000_000_000, 1_700_000_000_120])
+def test_a_table_that_is_altered_is_not_created_again(estate: SmallEstate, created_ms: int) -> None:
+    for owner in ("etl", "ann"):
+        estate.tables({"sales.orders": {"columns": ["id"], "created_ms": created_ms, "owner": owner}})
+        estate.pull()
+    orders = estate.element("sales.orders")
+    assert (orders["owner"], "recreated" in orders) == ("ann", False)
+
+
 @pytest.mark.services
 def test_a_location_that_changes_leaves_one_live_relation(estate: SmallEstate) -> None:
     for location in ("hdfs://ns/w/a", "hdfs://ns/w/b"):

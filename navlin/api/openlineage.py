@@ -1,8 +1,10 @@
-"""``POST /api/v1/lineage``: OpenLineage events, as its clients send them, kept on disk before they are answered.
+"""``POST /api/v1/lineage`` and ``/api/v1/lineage/batch``: OpenLineage events, as its clients send them, kept on disk before
+they are answered.
 
-It answers 201 when an event will be read, 400 for what never will be, and 503 for what its sender should try again; 429 as
-long as too much that the same user sent before is not read. Events are taken while the index is away. Who sends must be
-allowed to write, or named in ``[web]``.
+The first answers 201 when all of a body will be read, and 400 when a part of it never will be: then nothing is kept. The
+second takes an array, keeps each event that will be read, answers 200, and says by its position which one never will be. 503
+is for what the sender should try again, 429 for too much of the same user that is not read yet. The index is not asked:
+events are taken while it is away. Who sends must be allowed to write, or named in ``[web]``.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from __future__ import annotations
 import json
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
@@ -23,16 +25,19 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from navlin.access.roles import Role
-from navlin.api.answers import Problem, error_answer
+from navlin.api.answers import Problem, error_answer, json_answer
 from navlin.api.audit import audit
 from navlin.api.event_spool import EventSpool, SpoolFull
 
 log = structlog.stdlib.get_logger(__name__)
 
 ADDRESS: Final = "/api/v1/lineage"
+BATCH: Final = "/api/v1/lineage/batch"
 MOST_BYTES: Final = 64 << 20
 """Of a body that was compressed."""
 _NO_NUMBER: Final = re.compile(rb"\b(?:NaN|Infinity)\b")
+Taker = Callable[[bytes, str], tuple[list[bytes], Response]]
+"""What makes lines and an answer of a body and its encoding."""
 OFF: Final = "OpenLineage events are not taken here: openlineage_directory in [web] says where to keep them"
 
 
@@ -45,12 +50,15 @@ class EventDoor:
 
 
 def routes(door: EventDoor | None) -> list[Route]:
-    """The address; without a door it says how to have one."""
-    return [Route(ADDRESS, partial(_take, door), methods=["POST"])]
+    """Both addresses; without a door they say how to have one."""
+    takers = ((ADDRESS, _all_or_none), (BATCH, _each))
+    return [
+        Route(address, partial(_take, door, address, taker), methods=["POST"]) for address, taker in takers
+    ]
 
 
-async def _take(door: EventDoor | None, request: Request) -> Response:
-    request.state.address = ADDRESS
+async def _take(door: EventDoor | None, address: str, taker: Taker, request: Request) -> Response:
+    request.state.address = address
     user = request.state.user
     if door is None:
         raise Problem(404, OFF)
@@ -62,7 +70,7 @@ async def _take(door: EventDoor | None, request: Request) -> Response:
         )
     encoding = request.headers.get("content-encoding", "")
     # A large body takes seconds, in which the event loop must answer others.
-    lines = await run_in_threadpool(_events, await request.body(), encoding)
+    lines, answer = await run_in_threadpool(taker, await request.body(), encoding)
     try:
         await run_in_threadpool(door.spool.append, lines, user.name)
     except SpoolFull as full:
@@ -71,12 +79,37 @@ async def _take(door: EventDoor | None, request: Request) -> Response:
     except OSError as error:
         log.error("event not kept", error=str(error), user=user.name)
         return error_answer(503, f"the event cannot be kept now: {error.strerror}", {"Retry-After": "5"})
-    return Response(status_code=201)
+    return answer
 
 
-def _events(body: bytes, encoding: str) -> list[bytes]:
-    """The events of a body, each as a line. Raises `Problem`."""
-    return list(_lines(_plain(body, encoding)))
+def _all_or_none(body: bytes, encoding: str) -> tuple[list[bytes], Response]:
+    """The events of a body, each as a line, and the answer once they are kept. Raises `Problem`."""
+    return list(_lines(_plain(body, encoding))), Response(status_code=201)
+
+
+def _each(body: bytes, encoding: str) -> tuple[list[bytes], Response]:
+    """Those of an array that will be read, each as a line, and the answer once they are kept. Raises `Problem`."""
+    try:
+        events = _value(_plain(body, encoding))
+    except ValueError as error:
+        raise Problem(400, f"the body is no JSON: {error}") from None
+    if not isinstance(events, list):
+        raise Problem(400, f"the body is no array; {ADDRESS} takes a single event")
+    lines, failed = list[bytes](), list[dict[str, Any]]()
+    for index, event in enumerate(events):
+        try:
+            lines.append(_checked(event, "the event"))
+        except Problem as problem:
+            failed.append({"index": index, "reason": problem.message, "retriable": False})
+    counts = {
+        "received": len(events),
+        "successful": len(lines),
+        "failed": len(failed),
+        "retriable": 0,
+        "non_retriable": len(failed),
+    }
+    status = "partial_success" if failed else "success"
+    return lines, json_answer({"status": status, "summary": counts, "failed_events": failed})
 
 
 def _plain(body: bytes, encoding: str) -> bytes:
@@ -122,9 +155,14 @@ def _lines(body: bytes) -> Iterator[bytes]:
             raise Problem(400, f"the body is no JSON: {error}") from None
     events = found if isinstance(found, list) else [found]
     for number, event in enumerate(events):
-        if why := _why_not(event):
-            raise Problem(400, f"{f'event {number} of the body' if len(events) > 1 else 'the event'} {why}")
-        yield _line(event)
+        yield _checked(event, f"event {number} of the body" if len(events) > 1 else "the event")
+
+
+def _checked(event: Any, called: str) -> bytes:
+    """An event as a line. Raises `Problem` for what is none."""
+    if why := _why_not(event):
+        raise Problem(400, f"{called} {why}")
+    return _line(event)
 
 
 def _value(text: bytes) -> Any:

@@ -19,6 +19,7 @@ from navlin.index.fields import (
     ELEMENTS,
     RELATIONS,
     SOURCE_WORDS,
+    date_ms,
     is_user_field,
     kept_on_rewrite,
     solr_date,
@@ -252,14 +253,11 @@ def _merged(
         if "contentFiles" not in document and not before.get("deleted"):
             document.update({name: before[name] for name in CONTENT_FIELDS & before.keys()})
         document["_version_"] = before["_version_"]
-        if document["type"] in ("TABLE", "VIEW") and before.get("created") not in (
-            None,
-            document.get("created"),
-        ):
-            document["recreated"] = [
-                *before.get("recreated", []),
-                document.get("created", solr_date(stamp.now_ms)),
-            ]
+        created = document.get("created", solr_date(stamp.now_ms))
+        # Solr leaves out milliseconds that are 0: one moment has two spellings.
+        is_table = document["type"] in ("TABLE", "VIEW")
+        if is_table and date_ms(before.get("created") or created) != date_ms(created):
+            document["recreated"] = [*before.get("recreated", []), created]
     if envelope.renamed_from and words is None:
         for old in solr.get(ELEMENTS, [envelope.renamed_from]):
             own = _own_words(old).items()

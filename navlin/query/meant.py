@@ -36,7 +36,7 @@ from navlin.model.keys import split_location
 from navlin.query.names import columns_called, ids_of, is_path, parts_of, sources_of
 from navlin.query.scanner import QueryError
 from navlin.query.search import FEW_WORDS, PREFERRED_TYPES, core_for
-from navlin.query.syntax import Parsed, parse
+from navlin.query.syntax import MAX_PATTERN_CHARS, Parsed, parse
 
 FOLDED: Final[Mapping[str, tuple[str, str]]] = {
     "SUB_OPERATION": ("part of a statement", "parts of statements"),
@@ -194,7 +194,8 @@ def _wider(clauses: Iterable[Clause], several: bool) -> Iterator[Clause]:
 def _anywhere(word: Word, text: str, several: bool) -> Group:
     """Where a word may be, and what that counts; of ``several`` words it counts most how many there are."""
     plain, own = name_pieces.plain(text), FieldValue("originalName", Word((text,)))
-    simple = len(text) >= PREFIX_CHARS and _SIMPLE.fullmatch(text) is not None
+    # What nobody may type with a star is not asked with one: Solr refuses it.
+    simple = PREFIX_CHARS <= len(text) <= MAX_PATTERN_CHARS and _SIMPLE.fullmatch(text) is not None
     begins = Word((text, Wild.MANY))
     # From there on scripts follow that have no blanks between words: a comment has their characters, one by one.
     spaced = simple and max(text) < "\u0e00"
