@@ -11,7 +11,10 @@ import pytest
 from tests.support.spark_logs import command, end, extracted_of, read_once, start
 from tests.support.spark_statements import statements
 
-UNKNOWN = ["navlin does not read the sources of MergeIntoHoodieTableCommand", "navlin did not find in the plan what is written"]
+UNKNOWN = [
+    "navlin does not read the sources of MergeIntoHoodieTableCommand",
+    "navlin did not find in the plan what is written",
+]
 
 # fmt: off
 TRUTH = {
