@@ -12,7 +12,7 @@ import pytest
 from extractors.spark.plan.kinds import PLAN_NODES, PlanNode
 from extractors.spark.plan.reading import PlanReading, read_plan
 from tests.support.plan_node_logs import NOT_RUN, WHY_NOT_RUN, executions_with, shown_in
-from tests.support.spark_plans import commanded, flows, op
+from tests.support.spark_plans import commanded, flow, flows, op
 
 RUN_HERE = ("Spark", "Delta", "Iceberg", "Hudi")
 MOVING = ("reads", "writes", "computes")
@@ -21,7 +21,6 @@ RELATION = op("LogicalRelation", "Arguments: parquet, [id#1L, k#2], `spark_catal
 
 IN_DOUBT = {
     "CreateDeltaTableCommand": "of a clone, whose source prints as an object; CTAS runs it without an execution",
-    "BinBy": "no rule reads it yet: its operation is flagged",
     "DeleteHoodieTableCommand": "its columns are told by an execution below it: see the tests of Hudi",
     "MergeIntoHoodieTableCommand": "its plan names neither target nor source: executions below it do",
     "ProjectAggregationBuffer": "a stream's source and sink in memory and on the console have no name",
@@ -173,6 +172,22 @@ def test_a_node_yields_the_end_that_its_plan_prints(each: PlanNode) -> None:
         else:
             ends |= {write.end.readable for write in reading.writes if write.end}
     assert end in ends
+
+
+@pytest.mark.parametrize("kind", ["logical", "physical"])
+def test_values_that_are_binned_by_time_come_from_themselves_and_from_the_times(kind: str) -> None:
+    [each] = [each for each in PLAN_NODES if each.name == "BinBy" and each.kind == kind]
+    found = [
+        {written.output: flow(written) for written in one.flows}
+        for event in executions_with(each, each.shown)
+        for one in read_plan(event).columns
+        if one.flows
+    ]
+    times = "span.at, span.until |"
+    assert found == [
+        {"id": "span.id |", "at": "span.at |", "until": "span.until |", "v": "span.at, span.until, span.v |"}
+        | {"bin_start": times, "bin_end": times, "bin_distribute_ratio": times}
+    ]
 
 
 @pytest.mark.parametrize(

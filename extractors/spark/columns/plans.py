@@ -58,6 +58,7 @@ RULES: Final[Mapping[str, Callable[[Step], Relation]]] = {
     "Deduplicate": rows.distinct_by,
     "MergeRows": merge_rows,
     "AttachDistributedSequence": rows.with_sequence,
+    "BinBy": rows.bin_by,
     "View": sources.view,
     "Range": sources.made_up,
     "LocalTableScan": sources.local_rows,

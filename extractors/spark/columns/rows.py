@@ -379,6 +379,33 @@ def with_sequence(step: Step) -> Relation:
     return step.result(replace(over, columns=columns, flows=flows, names=names))
 
 
+def bin_by(step: Step) -> Relation:
+    """BIN BY of Spark 4.3: ``300000000, at#1: timestamp, until#2: timestamp, 0, [v#3], [v#4], [bin_start#5, bin_end#6,
+    ratio#7], UTC``, in a physical plan the number before the two times.
+
+    Each row becomes one for each bin that its time touches. The values that are shared out (the first list) come as new
+    columns (the second) by the part of the time that lies in the bin; the three last are made of the times alone.
+    """
+    over = step.input
+    times = step.reader().read(" ".join(text for text in step.arguments if not text.startswith("[")))
+    lists = [attributes(text) for text in step.arguments if text.startswith("[")]
+    if len(lists) != 3 or None in lists or len(times.ids) != 2:
+        return unknown(step)
+    shared, scaled, bins = ((each or ()) for each in lists)
+    if len(shared) != len(scaled) or over.columns is None:
+        return unknown(step)
+    of_times = Flow(times.data, times.control, Kind.TRANSFORMATION, times.doubt)
+    flows, names = dict(over.flows), dict(over.names)
+    for old, new in zip(shared, scaled, strict=True):
+        value = replace(over.flows.get(old.id, UNKNOWN), kind=Kind.TRANSFORMATION, expression="")
+        flows[new.id] = merged([value, of_times])
+    flows |= dict.fromkeys((each.id for each in bins), of_times)
+    names |= {each.id: each.name for each in (*scaled, *bins)}
+    replaced = dict(zip((each.id for each in shared), scaled, strict=True))
+    columns = (*(replaced.get(each.id, each) for each in over.columns), *bins)
+    return step.result(replace(over, columns=columns, flows=flows, names=names))
+
+
 def unknown(step: Step) -> Relation:
     """An operator that has no rule: columns pass by their ids, what it adds is not known."""
     doubt = BY_UNKNOWN_OPERATOR.doubt if step.wanted is None else Doubt.NONE
