@@ -1,0 +1,1 @@
+"""Attacks on a running `navlin serve`, written from SECURITY.md and README.md without the code. See tests/data/attacks."""

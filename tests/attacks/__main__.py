@@ -1,0 +1,45 @@
+# ruff: noqa: T201 (what was seen is printed, in long lines; there is no SQL here that a database gets)
+"""`python -m tests.attacks NUMBER...`: each attack against a navlin of its own; exit code 1 if a promise broke."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Callable
+
+from tests.attacks import age, cost, directories, forms, listeners, peers, poison, rotated, share
+from tests.attacks.house import Room
+
+MODULES = (cost, share, poison, forms, age, peers, directories, listeners, rotated)
+ATTACKS: dict[int, Callable[[Room], None]] = {
+    n: act for module in MODULES for n, act in module.ATTACKS.items()
+}
+
+
+def main(words: list[str]) -> int:
+    numbers = sorted(ATTACKS) if words == ["all"] else [int(word) for word in words]
+    if not numbers:
+        for number in sorted(ATTACKS):
+            print(f"{number:3} {(ATTACKS[number].__doc__ or '').splitlines()[0]}")
+        return 0
+    ends = {}
+    for number in numbers:
+        act, room = ATTACKS[number], Room(number)
+        print(f"{number} {act.__name__}: {(act.__doc__ or '').splitlines()[0]}", flush=True)
+        try:
+            act(room)
+        except Exception:  # the next attack runs all the same; this one is undecided, not held
+            traceback.print_exc()
+            room.not_run = "the attack itself failed"
+        broken = [what for held, what in room.seen if not held]
+        ends[number] = (
+            "BROKEN" if broken else f"NOT RUN: {room.not_run}" if room.not_run or not room.seen else "held"
+        )
+        print(f"{number} {ends[number]}", flush=True)
+    for number, end in ends.items():
+        print(f"{number:3} {end}")
+    return int(any(end != "held" for end in ends.values()))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

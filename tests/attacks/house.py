@@ -1,0 +1,530 @@
+# ruff: noqa: S608, T201 (what was seen is printed, in long lines; there is no SQL here that a database gets)
+"""A `navlin serve` of an attack's own: its configuration, its door, its processes, and what is measured meanwhile.
+
+Everything is started anew in a directory of its own, on loopback. A prepared state directory (cores and jars) is copied
+for each, so that a start takes seconds; `NAVLIN_ATTACKS_JARS` names the directory of Solr's jars (default `.jars/solr`).
+"""
+
+from __future__ import annotations
+
+import base64
+import http.client
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+PREPARED = Path(tempfile.gettempdir()) / f"navlin-attacks-{os.getuid()}"
+NAVLIN = [sys.executable, "-m", "navlin"]
+MIB = 1024 * 1024
+NOBODY_UID = 65534
+
+BARE = """
+import socket, sys
+s = socket.create_server(("127.0.0.1", int(sys.argv[1])), backlog=512)
+while True:
+    c, _ = s.accept()
+    try:
+        c.settimeout(5); c.recv(4096)
+        c.sendall(b"HTTP/1.1 200 OK\\r\\ncontent-length: 3\\r\\nconnection: close\\r\\n\\r\\nok\\n")
+    except OSError:
+        pass
+    c.close()
+"""
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return int(listener.getsockname()[1])
+
+
+@dataclass
+class Answer:
+    """What came back: `status` 0 if nothing did."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+    seconds: float
+
+    def json(self) -> Any:
+        return json.loads(self.body or b"null")
+
+
+@dataclass
+class Room:
+    """What one attack saw: a line each, held or broken."""
+
+    number: int
+    seen: list[tuple[bool, str]] = field(default_factory=list)
+    not_run: str = ""
+
+    def see(self, held: bool, what: str) -> None:
+        self.seen.append((held, what))
+        print(f"  {'held  ' if held else 'BROKEN'} {what}", flush=True)
+
+
+def impala_record(table: str, source: str = "shop.origin", text: str = "", **other: Any) -> dict[str, Any]:
+    now_s = int(time.time())
+    return {
+        "queryText": text or f"insert into {table} select a from {source}",
+        "queryId": f"{uuid.uuid4().hex[:16]}:{uuid.uuid4().hex[:16]}",
+        "hash": uuid.uuid4().hex,
+        "user": "ann",
+        "timestamp": now_s - 2,
+        "endTime": now_s - 1,
+        "edges": [{"sources": [1], "targets": [0], "edgeType": "PROJECTION"}],
+        "vertices": [
+            {"id": 0, "vertexType": "COLUMN", "vertexId": f"{table}.a"},
+            {"id": 1, "vertexType": "COLUMN", "vertexId": f"{source}.a"},
+        ],
+        **other,
+    }
+
+
+def event(
+    kind: str,
+    run: str,
+    job: str,
+    inputs: list[str] | None = None,
+    outputs: list[str] | None = None,
+    sql: str = "",
+    when_s: float | None = None,
+    **facets: Any,
+) -> dict[str, Any]:
+    """An OpenLineage run event; datasets are names in the namespace `pg://h:1`."""
+    at = time.gmtime(time.time() if when_s is None else when_s)
+    job_facets = {"sql": {"_producer": "p", "_schemaURL": "s", "query": sql}} if sql else {}
+    return {
+        "eventType": kind,
+        "eventTime": time.strftime("%Y-%m-%dT%H:%M:%S.000Z", at),
+        "run": {"runId": run, "facets": facets},
+        "job": {"namespace": "attacks", "name": job, "facets": job_facets},
+        "inputs": [{"namespace": "pg://h:1", "name": name} for name in inputs or []],
+        "outputs": [{"namespace": "pg://h:1", "name": name} for name in outputs or []],
+        "producer": "attacks",
+        "schemaURL": "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent",
+    }
+
+
+def spark_log(application: str, out: str, description: str = "insert", execution: int = 0) -> bytes:
+    """One SQL execution that reads file:/data/in and writes `out`."""
+    sql = "org.apache.spark.sql.execution.ui.SparkListenerSQLExecution"
+    now_ms = int(time.time() * 1000)
+    plan = (
+        "== Physical Plan ==\nExecute InsertIntoHadoopFsRelationCommand (2)\n+- Scan csv  (1)\n\n\n"
+        "(1) Scan csv \nOutput [1]: [a#1]\nBatched: false\nLocation: InMemoryFileIndex [file:/data/in]\n"
+        "ReadSchema: struct<a:string>\n\n(2) Execute InsertIntoHadoopFsRelationCommand\nInput [1]: [a#1]\n"
+        f"Arguments: {out}, false, CSV, [path={out}], Overwrite, [a]\n\n"
+    )
+    info = {"nodeName": "Scan csv ", "simpleString": "Scan", "children": [], "metadata": {}, "metrics": []}
+    start = {
+        "Event": sql + "Start",
+        "executionId": execution,
+        "description": description,
+        "details": "",
+        "physicalPlanDescription": plan,
+        "sparkPlanInfo": info,
+        "time": now_ms,
+    }
+    lines: list[dict[str, Any]] = [
+        {"Event": "SparkListenerLogStart", "Spark Version": "3.5.1"},
+        {
+            "Event": "SparkListenerApplicationStart",
+            "App Name": "a",
+            "App ID": application,
+            "Timestamp": now_ms,
+            "User": "u",
+        },
+        start,
+        {"Event": sql + "End", "executionId": execution, "time": now_ms + 1, "errorMessage": ""},
+        {"Event": "SparkListenerApplicationEnd", "Timestamp": now_ms + 2},
+    ]
+    return b"".join(json.dumps(line).encode() + b"\n" for line in lines)
+
+
+class House:
+    """One navlin with a small configuration: sources IMPALA-1, OL-1, SPARK-1, and what an attack adds."""
+
+    def __init__(self, room: Room, more: str = "", web: str = "", state: Path | None = None) -> None:
+        self.room = room
+        self.home = Path(tempfile.mkdtemp(prefix=f"attack-{room.number}-"))
+        self.state = state or self.home / "state"
+        self.impala, self.spark, self.events = (self.home / name for name in ("impala", "spark", "events"))
+        for directory in (self.impala, self.spark, self.events):
+            directory.mkdir()
+        self.port = free_port()
+        self.config = self.home / "navlin.toml"
+        self.config.write_text(
+            f'[navlin]\ncluster = "attacks"\nstate_directory = "{self.state}"\nleast_free = "64m"\n\n'
+            '[solr]\nmemory = "256m"\n\n[spark]\ndriver_memory = "700m"\n\n'
+            f'[web]\nport = {self.port}\nopenlineage_directory = "events"\n'
+            f'openlineage_users = ["agent", "airflow"]\n{web}\n\n[log]\nformat = "json"\n\n'
+            '[[source]]\nname = "IMPALA-1"\nextractor = "impala_events"\ndirectory = "impala"\n\n'
+            '[[source]]\nname = "OL-1"\nextractor = "openlineage_events"\ndirectory = "events"\n\n'
+            f'[[source]]\nname = "SPARK-1"\nextractor = "spark_events"\ndirectory = "spark"\n\n{more}\n'
+        )
+        self.scheme = "https" if "certificate_file" in web else "http"
+        self.people: dict[str, str] = {}
+        self.process: subprocess.Popen[bytes] | None = None
+        self.quiet_s = 0.0
+
+    # Starting and stopping
+
+    def start(self, limit_s: float = 300, **options: Any) -> None:
+        if not self.state.exists() or not any(self.state.iterdir()):
+            shutil.copytree(prepared(), self.state, copy_function=_link_jars, dirs_exist_ok=True)
+            self.state.chmod(0o700)
+        with (self.home / "serve.log").open("ab") as log:
+            command = [*NAVLIN, "--config", str(self.config), "serve"]
+            self.process = subprocess.Popen(
+                command, cwd=CHECKOUT, stderr=log, stdout=log, start_new_session=True, **options
+            )
+        until = time.monotonic() + limit_s
+        while self.ask("/readyz", user=None).status != 200:
+            if self.process.poll() is not None or time.monotonic() > until:
+                raise RuntimeError(f"navlin serve did not become ready: {self.log()[-2000:]}")
+            time.sleep(1)
+        self.people.setdefault("admin", (self.state / "administrator.password").read_text().strip())
+
+    def stop(self, how: signal.Signals = signal.SIGTERM) -> None:
+        process, self.process = self.process, None
+        if process is None:
+            return
+        os.kill(process.pid, signal.SIGCONT)
+        (os.killpg if how == signal.SIGKILL else os.kill)(process.pid, how)
+        try:
+            process.wait(120)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait(30)
+
+    def alive(self) -> bool:
+        return self.process is not None and self.process.poll() is None
+
+    def log(self) -> str:
+        path = self.home / "serve.log"
+        return path.read_text(errors="replace") if path.exists() else ""
+
+    def navlin(self, *words: str, text: str = "", limit_s: float = 300) -> subprocess.CompletedProcess[bytes]:
+        command = [*NAVLIN, "--config", str(self.config), *words]
+        return subprocess.run(
+            command, cwd=CHECKOUT, input=text.encode(), capture_output=True, timeout=limit_s, check=False
+        )
+
+    def person(self, name: str, role: str = "lineage-viewer") -> tuple[str, str]:
+        password = f"word-of-{name}-{uuid.uuid4().hex}"
+        file = self.home / f"{name}.password"
+        file.write_text(password)
+        made = self.navlin("user", "add", name, "--role", role, "--password-file", str(file))
+        if made.returncode:
+            raise RuntimeError(made.stderr.decode())
+        self.people[name] = password
+        return name, password
+
+    def token(self, name: str) -> str:
+        out = self.navlin("token", "add", name).stdout.decode()
+        found = re.search(r"navlin_\S+", out)
+        if not found:
+            raise RuntimeError(f"no token in {out!r}")
+        return found[0]
+
+    # The door
+
+    def ask(
+        self,
+        path: str,
+        data: bytes | Any | None = None,
+        user: str | None = "admin",
+        method: str | None = None,
+        limit_s: float = 60,
+        port: int | None = None,
+        source: str = "127.0.0.1",
+        headers: dict[str, str] | None = None,
+        **named: str,
+    ) -> Answer:
+        """One request on a connection of its own; `data` that is no bytes goes as JSON; `_` in headers is `-`."""
+        sent = {**(headers or {}), **{name.replace("_", "-"): value for name, value in named.items()}}
+        if user is not None and "Authorization" not in sent:
+            sent["Authorization"] = basic(user, self.people.get(user, "none"))
+        if data is not None and not isinstance(data, bytes):
+            data = json.dumps(data).encode()
+        if data is not None:
+            sent.setdefault("Content-Type", "application/json")
+        began = time.monotonic()
+        make: Any = http.client.HTTPConnection
+        more: dict[str, Any] = {}
+        if self.scheme == "https":
+            import ssl
+
+            make = http.client.HTTPSConnection
+            more["context"] = ssl._create_unverified_context()  # the certificate is the attack's own
+        connection = make("127.0.0.1", port or self.port, timeout=limit_s, source_address=(source, 0), **more)
+        try:
+            connection.request(method or ("GET" if data is None else "POST"), path, body=data, headers=sent)
+            answer = connection.getresponse()
+            names = {name.lower(): value for name, value in answer.getheaders()}
+            return Answer(answer.status, names, answer.read(), time.monotonic() - began)
+        except (OSError, http.client.HTTPException) as error:
+            return Answer(0, {}, repr(error).encode(), time.monotonic() - began)
+        finally:
+            connection.close()
+
+    def send(self, events: Any, user: str | None = "agent", **more: Any) -> Answer:
+        return self.ask("/api/v1/lineage", events, user=user, **more)
+
+    def say(self, *records: Any, file: str = "impala_lineage_log_1.0-1") -> None:
+        """Records (or bytes as they are) at the end of a log of Impala."""
+        lines = [r if isinstance(r, bytes) else json.dumps(r).encode() + b"\n" for r in records]
+        with (self.impala / file).open("ab") as log:
+            log.write(b"".join(lines))
+
+    def total(self, query: str) -> int:
+        from urllib.parse import quote
+
+        answer = self.ask("/api/navlin/v1/search?limit=1&query=" + quote(query))
+        return int(answer.json()["total"]) if answer.status == 200 else -1
+
+    def wait_total(self, query: str, wanted: int, within_s: float) -> tuple[int, float]:
+        """How many were found, and after how many seconds."""
+        began = time.monotonic()
+        while True:
+            found = self.total(query)
+            if found >= wanted or time.monotonic() - began > within_s:
+                return found, time.monotonic() - began
+            time.sleep(0.25)
+
+    def line_s(self, within_s: float = 90) -> float:
+        """A new line of Impala: after how many seconds it is found; `within_s` or more if it is not."""
+        name = f"line_{uuid.uuid4().hex[:12]}"
+        self.say(impala_record(f"shop.{name}"))
+        return self.wait_total(f'originalName:"{name}" AND type:TABLE', 1, within_s)[1]
+
+    def rejects(self, source: str = "") -> list[dict[str, Any]]:
+        answer = self.ask("/api/navlin/v1/rejects?limit=500" + (f"&source={source}" if source else ""))
+        return list(answer.json()["results"]) if answer.status == 200 else []
+
+    def source(self, name: str) -> dict[str, Any]:
+        answer = self.ask("/api/navlin/v1/status")
+        return (
+            next((s for s in answer.json()["sources"] if s["name"] == name), {})
+            if answer.status == 200
+            else {}
+        )
+
+    def lineage_of(self, query: str) -> bytes:
+        """The lineage of the first entity that `query` finds, as the API has it."""
+        from urllib.parse import quote
+
+        found = self.ask("/api/navlin/v1/search?limit=1&query=" + quote(query)).json()["results"]
+        if not found:
+            return b""
+        return self.ask("/api/navlin/v1/lineage?operations=true&entity=" + found[0]["identity"]).body
+
+    # Processes
+
+    def pids(self) -> dict[int, str]:
+        """serve and all that it started, with their command lines."""
+        parents, lines = {}, {}
+        for entry in os.listdir("/proc"):
+            if entry.isdigit():
+                try:
+                    stat = Path(f"/proc/{entry}/stat").read_text()
+                    lines[int(entry)] = (
+                        Path(f"/proc/{entry}/cmdline")
+                        .read_bytes()
+                        .replace(b"\0", b" ")
+                        .decode(errors="replace")
+                    )
+                    parents[int(entry)] = int(stat.rpartition(")")[2].split()[1])
+                except OSError:
+                    continue
+        own = {self.process.pid} if self.process else set()
+        grown = True
+        while grown:
+            more = {pid for pid, parent in parents.items() if parent in own} - own
+            own |= more
+            grown = bool(more)
+        return {pid: lines.get(pid, "") for pid in own}
+
+    def pid_of(self, word: str) -> int:
+        return next((pid for pid, line in sorted(self.pids().items()) if word in line), 0)
+
+    def web_pid(self) -> int:
+        return self.pid_of(" web ")
+
+    def closing(self) -> None:
+        """What must hold at the end of every attack."""
+        log = self.log()
+        bad = [word for word in ("MemoryError", "OutOfMemoryError") if word in log]
+        self.room.see(self.alive(), "serve is the process that it was")
+        self.room.see(not bad, f"no memory error in the log {bad}")
+        after_s = self.line_s()
+        limit_s = max(5.0, 2 * self.quiet_s)
+        self.room.see(
+            after_s <= limit_s,
+            f"afterwards a line of Impala is found in {after_s:.1f} s (limit {limit_s:.1f})",
+        )
+
+
+def basic(name: str, password: str) -> str:
+    return "Basic " + base64.b64encode(f"{name}:{password}".encode()).decode()
+
+
+def rss_mib(pid: int, what: str = "VmRSS") -> float:
+    try:
+        found = re.search(what + r":\s+(\d+)", Path(f"/proc/{pid}/status").read_text())
+    except OSError:
+        return 0.0
+    return int(found[1]) / 1024 if found else 0.0
+
+
+def _link_jars(source: str, target: str) -> str:
+    if source.endswith(".jar"):
+        os.link(source, target)
+        return target
+    return str(shutil.copy2(source, target))
+
+
+def prepared() -> Path:
+    """A state directory with empty cores, made once for all attacks."""
+    state = PREPARED / "state"
+    if (PREPARED / "made").exists():
+        return state
+    shutil.rmtree(PREPARED, ignore_errors=True)
+    (state / "jars").mkdir(parents=True, mode=0o700)
+    PREPARED.chmod(0o700)
+    jars = Path(os.environ.get("NAVLIN_ATTACKS_JARS", CHECKOUT / ".jars" / "solr"))
+    if jars.is_dir():
+        shutil.copytree(jars, state / "jars" / "solr")
+    config = PREPARED / "navlin.toml"
+    config.write_text(
+        f'[navlin]\ncluster = "attacks"\nstate_directory = "{state}"\n[solr]\nmemory = "256m"\n'
+    )
+    subprocess.run(
+        [*NAVLIN, "--config", str(config), "index", "create"], cwd=CHECKOUT, check=True, timeout=1200
+    )
+    (PREPARED / "made").touch()
+    return state
+
+
+@contextmanager
+def house(
+    room: Room, more: str = "", web: str = "", people: tuple[str, ...] = (), **start: Any
+) -> Iterator[House]:
+    """A navlin that serves, with these viewers; at the end it is stopped and its directory removed."""
+    own = House(room, more, web)
+    try:
+        own.start(**start)
+        for name in people:
+            own.person(name)
+        own.line_s()
+        own.quiet_s = own.line_s()
+        yield own
+    finally:
+        own.stop()
+        if not os.environ.get("NAVLIN_ATTACKS_KEEP"):
+            shutil.rmtree(own.home, ignore_errors=True)
+
+
+class Watch:
+    """While an attack runs: the three addresses beside a bare listener, the web process's memory, a line of Impala."""
+
+    def __init__(self, own: House, line: bool = True) -> None:
+        self.own, self.line = own, line
+        self.ended = threading.Event()
+        self.times: dict[str, list[float]] = {"bare": [], "/healthz": [], "/readyz": [], "/metrics": []}
+        self.failed: list[str] = []
+        self.most_mib = 0.0
+        self.found_s: float | None = None
+        self.bare_port = free_port()
+
+    def __enter__(self) -> Watch:
+        self.bare = subprocess.Popen([sys.executable, "-c", BARE, str(self.bare_port)])
+        time.sleep(0.5)
+        self.metrics = "Bearer " + self.own.token("admin")
+        self.web = self.own.web_pid()
+        self.threads = [
+            threading.Thread(target=run, daemon=True) for run in (self._ask, self._weigh, self._find)
+        ]
+        for thread in self.threads:
+            thread.start()
+        return self
+
+    def _ask(self) -> None:
+        while not self.ended.is_set():
+            for name, times in self.times.items():
+                path, port = ("/", self.bare_port) if name == "bare" else (name, self.own.port)
+                more = {"Authorization": self.metrics} if name == "/metrics" else {}
+                answer = self.own.ask(path, user=None, port=port, limit_s=30, headers=more)
+                times.append(answer.seconds)
+                if name != "bare" and answer.status != 200:
+                    self.failed.append(f"{name}: {answer.status}")
+            time.sleep(0.05)
+
+    def _weigh(self) -> None:
+        while not self.ended.wait(0.3):
+            self.most_mib = max(self.most_mib, rss_mib(self.web))
+
+    def _find(self) -> None:
+        if self.line and not self.ended.wait(2):
+            self.found_s = self.own.line_s()
+
+    def __exit__(self, *error: object) -> None:
+        self.threads[2].join(100)
+        self.ended.set()
+        for thread in self.threads[:2]:
+            thread.join(40)
+        self.bare.kill()
+        self.bare.wait()
+        if error[0] is not None:
+            return
+        p99 = {name: sorted(times)[int(len(times) * 0.99)] for name, times in self.times.items() if times}
+        for name in ("/healthz", "/readyz", "/metrics"):
+            beyond_ms = (p99.get(name, 30) - p99.get("bare", 0)) * 1000
+            what = f"meanwhile {name}: p99 {beyond_ms:.0f} ms more than a bare listener, of {len(self.times[name])}"
+            self.own.room.see(beyond_ms <= 100, what)
+        self.own.room.see(not self.failed, f"meanwhile these answered each time {self.failed[:3]}")
+        self.own.room.see(
+            self.most_mib < 300, f"meanwhile the web process had {self.most_mib:.0f} MiB at most"
+        )
+        if self.line:
+            limit_s = max(5.0, 2 * self.own.quiet_s)
+            found_s = 999.0 if self.found_s is None else self.found_s
+            self.own.room.see(
+                found_s <= limit_s,
+                f"meanwhile a line of Impala was found in {found_s:.1f} s (limit {limit_s:.1f})",
+            )
+
+
+def together(count: int, act: Any, limit_s: float = 180) -> list[Any]:
+    """`act(i)` in `count` threads; what each returned, or its error."""
+    out: list[Any] = [None] * count
+
+    def run(i: int) -> None:
+        try:
+            out[i] = act(i)
+        except Exception as error:  # an attack goes on whatever its peer does
+            out[i] = error
+
+    threads = [threading.Thread(target=run, args=(i,), daemon=True) for i in range(count)]
+    for thread in threads:
+        thread.start()
+    until = time.monotonic() + limit_s
+    for thread in threads:
+        thread.join(max(0.0, until - time.monotonic()))
+    return out
