@@ -124,7 +124,7 @@ def meant(solr: Solr, text: str, filters: Sequence[Parsed] = ()) -> Meant:
             raise error
         return Meant(parsed, parsed.query)
     every = Clause(Group(tuple(_wider(parsed.query.clauses, len(words) > 1))))
-    across = _across(solr, words[0].text) if len(words) == 1 else None
+    across = _across(solr, words[0].text or "") if len(words) == 1 else None
     clauses = (*([every] if not error else ()), *named, *([_score(across, _PART)] if across else ()))
     ranks = tuple(_ranks(words if len(words) <= FEW_WORDS else ()))
     folds = not any("type" in each.fields for each in (parsed, *filters))
