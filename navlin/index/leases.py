@@ -225,7 +225,8 @@ def lease(
     renewals: int = RENEWALS,
     on_lost: Callable[[], None] = lambda: None,
 ) -> Iterator[Lease]:
-    """Holds the lease ``name`` for this process (or ``holder``), and renews it in the background.
+    """Holds the lease ``name`` for this process (or ``holder``), and renews it in the background, ``renewals`` times in
+    ``length_s``.
 
     Raises `Leased` if another process has it and renews it, after at most one interval between two renewals; waits for
     ``length_s`` if the other does not. ``on_lost`` is called by the renewing thread. A Solr that does not answer when the
