@@ -55,7 +55,7 @@ def kill(server: EmbeddedSolr) -> None:
     """kill -9, until it is seen to be dead."""
     assert server.pid is not None
     os.kill(server.pid, signal.SIGKILL)
-    assert within(30, lambda: not server.alive)
+    assert within(120, lambda: not server.alive)
 
 
 def test_a_second_navlin_on_one_state_directory_learns_who_is_there(
@@ -95,7 +95,7 @@ def test_killing_navlin_leaves_no_java_behind(tmp_path: Path, solr_jars: Path) -
     navlin.kill()
     navlin.wait()
     navlin.stdout.close()
-    assert within(30, lambda: ended(java_pid))
+    assert within(120, lambda: ended(java_pid))
     assert running_solr(tmp_path) is None
 
 

@@ -73,6 +73,14 @@ def names(world: World, query: str, limit: int = 100, **more: Any) -> list[str]:
     return [f"{each['type']} {each['originalName']}" for each in found.documents]
 
 
+@pytest.mark.parametrize("query", ["nd.custo", "ND.customer_orders_20", '"nd.customer_or"', r"nd\.custo"])
+def test_a_part_of_a_table_with_its_database_may_begin_within_the_databases_name(
+    world: World, query: str
+) -> None:
+    assert names(world, query) == ["TABLE customer_orders_2024"]
+    assert names(world, "nd.orders_2024") == [], "the table's name begins so"
+
+
 @pytest.mark.parametrize(
     ("query", "first"),
     [

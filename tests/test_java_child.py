@@ -70,7 +70,8 @@ def test_an_answer_that_comes_a_byte_at_a_time_is_given_up() -> None:
     with pytest.raises(TimeoutError):
         dripping.line()
 
-    assert 1.5 < time.monotonic() - begun_s < 10
+    # It would go on for ever.
+    assert 1.5 < time.monotonic() - begun_s < 60
     dripping.end()
 
 

@@ -18,6 +18,7 @@ from navlin.api.metrics import gauges
 from navlin.api.own import ROOT
 from navlin.cli import COMMANDS
 from navlin.index.fields import RUNS
+from navlin.index.purges import DailyPurge, forget_daily, remember_daily
 from navlin.index.rejects import save_rejects
 from navlin.index.runs import RunRecord, Status, save_run
 from navlin.index.solr import Solr
@@ -96,6 +97,19 @@ def test_the_figures_are_those_of_the_status(sourced: Web) -> None:
     assert found["navlin_free_bytes", frozenset()] > 0
     by_reason = sum(value for (name, _), value in found.items() if name == "navlin_unlinked_relations")
     assert by_reason == sum(each["relations"] for each in status["unlinked"])
+
+
+def test_the_last_daily_purge_has_its_time_and_one_that_was_not_made_yet_has_none(
+    sourced: Web, solr: Solr
+) -> None:
+    name = "navlin_last_purge_timestamp_seconds", frozenset[tuple[str, str]]()
+    try:
+        remember_daily(solr, DailyPurge(1_700_000_000_000, made=False))
+        assert name not in scraped(sourced.url)
+        remember_daily(solr, DailyPurge(1_700_000_086_400))
+        assert scraped(sourced.url)[name] == 1_700_000_086.4
+    finally:
+        forget_daily(solr)
 
 
 def test_answers_are_counted_by_address_and_status(web: Web) -> None:

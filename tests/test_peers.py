@@ -56,8 +56,8 @@ class Peer:
 
 
 SILENCE_S: Final = 0.5
-BUSY_S: Final = 10.0
-"""What a machine may take to read, and unpack, as much as is read."""
+BUSY_S: Final = 60.0
+"""What a machine that is busy with other things may take to read, and unpack, as much as is read."""
 
 HTTP_SILENT: Final[dict[str, tuple[Made, str]]] = {
     "silence": (hostile.silence, r"no answer within 0.5 s|timed out"),

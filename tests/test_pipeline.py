@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Collection
 from dataclasses import replace
 from importlib import import_module
@@ -678,7 +677,7 @@ def test_a_clock_that_is_wrong_takes_no_lease_from_one_who_renews_it(
 def test_a_run_that_loses_its_lease_ends_before_its_next_step_and_saves_no_position(
     estate: SmallEstate,
 ) -> None:
-    estate.pipeline = replace(estate.pipeline, lease_s=1.5)
+    estate.pipeline = replace(estate.pipeline, lease_s=12)
     estate.tables({"sales.orders": ["id"]})
     steps = []
 
@@ -686,7 +685,7 @@ def test_a_run_that_loses_its_lease_ends_before_its_next_step_and_saves_no_posit
         steps.append(name)
         if name == "link":
             leave(estate.solr, estate.hive.id, ANOTHER, epoch=7)
-            time.sleep(0.75)
+            until_its_thread_has_ended(f"lease of {estate.hive.id}")
 
     run = estate.pull(step=step)
     assert run.status is Status.FAILED
@@ -699,12 +698,21 @@ def test_a_run_that_loses_its_lease_ends_before_its_next_step_and_saves_no_posit
     held = held_lease(estate.solr, estate.hive.id)
     assert held is not None
     assert (held.holder, held.epoch) == (ANOTHER, 7)
+    estate.pipeline = replace(estate.pipeline, lease_s=1.5)
     again = estate.pull()
     assert (again.status, again.epoch) == (Status.FINISHED, 8)
 
 
+def until_its_thread_has_ended(name: str) -> None:
+    """The thread that renews a lease ends as soon as it notices that the lease is lost."""
+    for each in threading.enumerate():
+        if each.name == name:
+            each.join(60)
+            assert not each.is_alive()
+
+
 def test_a_lost_lease_cancels_what_spark_is_doing(estate: SmallEstate, tmp_path: Path) -> None:
-    estate.pipeline = replace(estate.pipeline, lease_s=1.5)
+    estate.pipeline = replace(estate.pipeline, lease_s=12)
     never = tmp_path / "never"
     estate.tables({"sales.orders": ["id"], "sales.slow": ["id"]}, waiting={"sales.slow": str(never)})
     losing = threading.Timer(5, lambda: leave(estate.solr, estate.hive.id, ANOTHER))

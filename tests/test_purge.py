@@ -737,7 +737,7 @@ def test_a_solr_that_went_away_in_the_middle_leaves_no_lease_in_the_way(world: W
 
     with SolrProxy(world.solr.address, passes) as proxy, Solr(proxy.address) as behind:
         with pytest.raises(SolrUnavailable):
-            run_purge(behind, lease_s=1.5)
+            run_purge(behind, lease_s=12)
         held = held_lease(world.solr, "purge")
         assert held is not None
         assert held.holder == ME, "it could not be given back"

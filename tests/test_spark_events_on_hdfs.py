@@ -207,9 +207,9 @@ def test_a_real_application_is_followed_while_it_runs(
     real_spark.start(f"{hdfs.url}{directory}", settings)
     real_spark.write(f"{data}/one")
     # Spark writes its log behind the statement's back.
-    assert within(30, lambda: written() == {f"{data}/one"})
+    assert within(120, lambda: written() == {f"{data}/one"})
     real_spark.write(f"{data}/two")
-    assert within(30, lambda: written() == {f"{data}/one", f"{data}/two"})
+    assert within(120, lambda: written() == {f"{data}/one", f"{data}/two"})
     real_spark.stop()
     assert written() == {f"{data}/one", f"{data}/two"}
     assert {each.attributes["status"] for each in followed.extracted.executions} == {"SUCCEEDED"}

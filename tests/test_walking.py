@@ -10,8 +10,11 @@ import pytest
 
 from navlin.api.walking import PRESSURE, REST, Walking
 
-WALK_S = 1.5
-"""Long beside what a busy machine takes for anything else here."""
+REST_S = 1.5 / REST
+"""A walk of so many seconds makes a pause that is long enough to be seen."""
+HOUR_S = 3_600.0
+SOON_S = 120.0
+"""A pause of an hour would be longer, and one of nothing is shorter, however busy the machine is."""
 
 
 def pressed(file: Path, waited_s: float) -> None:
@@ -20,45 +23,63 @@ def pressed(file: Path, waited_s: float) -> None:
     file.write_text(f"some avg10=61.00 avg60=9.10 avg300=2.00 total={round(waited_s * 1e6)}\n{of_all}\n")
 
 
-def pause_after_a_walk(file: Path, waited_s: float, fails: bool = False) -> float:
-    """From the end of a walk, during which something waited so long, to the begin of the next one. Asserts that the answer
-    to the first came at once."""
-    walking = Walking(most=1, pressure=file)
-    ended_s: list[float] = []
+class Walks:
+    """Two walks, one after the other. By its own clock the first takes ``took_s``, and something waits for ``waited_s``."""
 
-    def walk() -> str:
-        time.sleep(WALK_S)
-        if waited_s:
-            pressed(file, 100 + waited_s)
-        ended_s.append(time.monotonic())
-        if fails:
-            raise ValueError("no such table")
-        return "the first"
+    def __init__(self, file: Path, took_s: float, waited_s: float, fails: bool = False) -> None:
+        self.events: list[str] = []
+        self._file, self._took_s, self._waited_s, self._fails = file, took_s, waited_s, fails
+        self._now_s = self._ended_s = 0.0
+        self._walking = Walking(most=1, pressure=file, clock=lambda: self._now_s)
 
-    async def both() -> float:
+    def pause_s(self) -> float:
+        """Returns the seconds from the end of the first walk to the begin of the second. It fails after `SOON_S`."""
+        return anyio.run(self._both)
+
+    async def _both(self) -> float:
+        with anyio.fail_after(SOON_S):
+            async with anyio.create_task_group() as asking:
+                asking.start_soon(self._first)
+                while not self.events:
+                    await anyio.sleep(0.01)
+                began_s = await self._walking.run(self._begin)
+        return began_s - self._ended_s
+
+    async def _first(self) -> None:
         try:
-            assert await walking.run(walk) == "the first"
-            assert not fails
+            assert await self._walking.run(self._walk) == "an answer"
         except ValueError:
-            assert fails
-        assert time.monotonic() - ended_s[0] < WALK_S * REST
-        return await walking.run(time.monotonic)
+            assert self._fails
+        self.events.append("answered")
 
-    return anyio.run(both) - ended_s[0]
+    def _walk(self) -> str:
+        self.events.append("walks")
+        self._now_s += self._took_s
+        if self._waited_s:
+            pressed(self._file, 100 + self._waited_s)
+        self._ended_s = time.monotonic()
+        if self._fails:
+            raise ValueError("no such table")
+        return "an answer"
+
+    def _begin(self) -> float:
+        self.events.append("walks again")
+        return time.monotonic()
 
 
 @pytest.mark.parametrize("fails", [False, True])
 def test_after_a_walk_for_which_others_waited_the_next_one_waits_as_long(tmp_path: Path, fails: bool) -> None:
     file = tmp_path / "cpu"
     pressed(file, 100)
-    pause_s = pause_after_a_walk(file, WALK_S, fails)
-    assert pause_s >= 0.9 * REST * WALK_S
+    walks = Walks(file, HOUR_S, REST_S, fails)
+    assert walks.pause_s() >= 0.9 * REST * REST_S
+    assert walks.events == ["walks", "answered", "walks again"], "the answer does not wait for the pause"
 
 
 def test_never_does_the_next_walk_wait_for_longer_than_that_took(tmp_path: Path) -> None:
     file = tmp_path / "cpu"
     pressed(file, 100)
-    assert pause_after_a_walk(file, 3_600) < 5 * WALK_S
+    assert Walks(file, REST_S, HOUR_S).pause_s() >= 0.9 * REST * REST_S
 
 
 @pytest.mark.parametrize("file", ["absent", "unchanged", "other"])
@@ -68,7 +89,7 @@ def test_a_walk_for_which_nobody_waited_is_followed_at_once(tmp_path: Path, file
         pressed(pressure, 100)
     elif file == "other":
         pressure.write_text("what a later kernel may write\n")
-    assert pause_after_a_walk(pressure, 0) < 0.8 * REST * WALK_S
+    assert Walks(pressure, HOUR_S, 0).pause_s() < SOON_S
 
 
 def test_the_kernel_of_this_machine_is_understood() -> None:

@@ -245,7 +245,7 @@ def test_while_the_history_is_away_the_others_are_reported_and_its_jobs_wait(
 ) -> None:
     resource_manager.apps = [app(1, **MAPREDUCE, finishedTime=NOW_MS - 120 * MINUTE_MS), app(2)]
     history = JobHistory()  # it does not listen yet
-    following = Following(resource_manager, history=history, read_timeout_s=0.2)
+    following = Following(resource_manager, history=history, read_timeout_s=2.0)
     plan = following.plan()
     *fine, failing = plan.splits
     reported = [each for split in fine for each in following.extractor.read(split)]

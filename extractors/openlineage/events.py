@@ -101,7 +101,8 @@ def to_event(value: Any, *, latest_ms: int) -> Event:
     if kind not in TYPES:
         problems.append(f"eventType {given!r:.40} is not known")
         kind = "OTHER"
-    if not run_id and given is not None:
+    # OTHER is no state of a run: producers send it with what they say of a job.
+    if not run_id and kind != "OTHER":
         problems.append(
             "it is of a run (it has an eventType) and names none: only what it says of its job counts"
         )

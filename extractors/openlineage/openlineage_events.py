@@ -8,7 +8,7 @@ that has not, for thirty days, as long as its sender's share holds it (`extracto
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -141,7 +141,7 @@ class _Reading:
                 else:
                     yield record
         for run in map(self._run, self._touched):
-            if run.ended or (run.streaming and run.type == "RUNNING"):
+            if run.ended or (run.type in ("START", "RUNNING") and not self._is_over(run.above)):
                 yield from self._written(run)
         for run in map(self._run, self._touched):
             if run.bound() and not run.ended:
@@ -279,15 +279,15 @@ class _Reading:
         """Runs of which nothing more is to be expected, because what they are a part of has ended."""
         over = {run for run in self._touched if self._runs[run].ended}
         for each in self._kept() if self._touched else ():
-            if each.ended or not (over.intersection(each.above) or self._came_late(each)):
+            late = each.run in self._touched and self._is_over(each.above)
+            if each.ended or not (over.intersection(each.above) or late):
                 continue
             if (run := self._known(each.run)) is not None:
                 yield from self._written(run, over=True)
 
-    def _came_late(self, run: SavedRun) -> bool:
-        """Whether it was read only now, and what it is a part of had ended before."""
-        above = (self._known(each) for each in run.above) if run.run in self._touched else ()
-        return any(each is not None and each.ended for each in above)
+    def _is_over(self, above: Iterable[str]) -> bool:
+        """Whether something has ended that a run is a part of: then nothing more comes of the run."""
+        return any(each is not None and each.ended for each in map(self._known, above))
 
     def _kept(self) -> Iterator[SavedRun]:
         """All runs that are known, those of this reading as they are now."""

@@ -54,7 +54,11 @@ class Writing:
         """All records of a run. ``over``: nothing more will come of it, though nothing said how it ended. ``above``: what is
         known of the runs that it is a part of, by their ids."""
         ends = Ends(self.names, run)
-        succeeded = run.type == "COMPLETE" or not run.id or (run.streaming and (run.ran or not run.ended))
+        # Of a run that goes on, it is known that it runs and what it named so far. A stream moves data all the time.
+        goes_on = bool(run.id) and not (run.ended or over or (run.streaming and run.ran))
+        succeeded = not goes_on and (
+            run.type == "COMPLETE" or not run.id or (run.streaming and (run.ran or not run.ended))
+        )
         named = bool(run.inputs or run.outputs)
         key = self.operation(run, ends)
         unknown = [*run.incomplete, *(unsaid(run) if succeeded else ())]
@@ -66,7 +70,8 @@ class Writing:
         named_ends = {"inputs": readable(ends.read), "outputs": readable(ends.written)}
         operation = Operation(
             key,
-            run.as_of_ms,
+            # What a run showed that has ended counts more.
+            _of_old(run) if goes_on else run.as_of_ms,
             {
                 "internalType": "openlineage_operation",
                 "engineType": run.engine,
@@ -78,7 +83,7 @@ class Writing:
                 "incomplete": True if reasons else None,
                 "incompleteReasons": reasons,
             },
-            self._execution(run, key, over=over, named_ends=named_ends) if run.id else None,
+            self._execution(run, key, over=over, goes_on=goes_on, named_ends=named_ends) if run.id else None,
             ages=not outputs,
         )
         if succeeded and named:
@@ -94,7 +99,8 @@ class Writing:
                 covers_until_ms=run.as_of_ms - (bool(run.id) and not run.started_ms and not self.anew),
             )
         yield from operation.records()
-        yield from self._withdrawn(run, key)
+        if not goes_on:
+            yield from self._withdrawn(run, key)
         if run.id:
             yield from self._parents(run, claimed_execution_key(self.names.source, run.id), above)
         if succeeded:
@@ -126,7 +132,9 @@ class Writing:
             yield Covered(path, run.as_of_ms, Depth.ALL, reported=True)
         run.operation = operation.tree_path
 
-    def _execution(self, run: Run, operation: Key, *, over: bool, named_ends: Attributes) -> Execution:
+    def _execution(
+        self, run: Run, operation: Key, *, over: bool, goes_on: bool, named_ends: Attributes
+    ) -> Execution:
         unended = "UNKNOWN" if over else "RUNNING"
         attributes: dict[str, Any] = {
             "internalType": "openlineage_execution",
@@ -146,15 +154,18 @@ class Writing:
         if application_id(run.application) is not None:
             run_as.append(application_key(self.names.estate.serving(YARN, self.yarn), run.application))
         as_of_ms = run.as_of_ms
-        if over and not run.started_ms and not run.streaming:
+        if goes_on:
+            # Its end counts more, though it were of the same moment.
+            as_of_ms -= 1
+        elif over and not run.started_ms and not run.ran:
             # All that is left of a run that was forgotten after its end: what was known of it counts more.
-            as_of_ms = EARLIEST_MS + run.first_ms // 1_000
+            as_of_ms = _of_old(run)
         return Execution(execution_key(operation, run.id), as_of_ms, attributes, run_as=run_as)
 
     def _parents(self, run: Run, execution: Key, known: Mapping[str, Run]) -> Iterator[Record]:
         """The runs that this one is a part of, as far as it knows them: whatever else is known of those counts more."""
         child = execution
-        known_ms = EARLIEST_MS + run.first_ms // 1_000
+        known_ms = _of_old(run)
         above = {each[0]: each for each in (run.parent, run.root) if each and each[0] != run.id}
         for run_id, namespace, name in above.values():
             parent_run = known.get(run_id)
@@ -230,3 +241,8 @@ class Writing:
         for column in ends.columns.values():
             if self.names.owns(column) and column.identity not in known_columns:
                 yield Entity(column, EARLIEST_MS + run.as_of_ms // 1_000, {})
+
+
+def _of_old(run: Run) -> int:
+    """A time for what is known of a run by the way: whatever else is known counts more."""
+    return EARLIEST_MS + run.first_ms // 1_000

@@ -185,6 +185,9 @@ def gauges(status: Mapping[str, Any]) -> Iterator[Metric]:
         yield metric
     text = "Whether somebody should look: the last daily purge was held, put off, or failed."
     yield _gauge("navlin_purge_failing", text, float(status["purge"] is not None))
+    if last_ms := status["last_purge_ms"]:
+        text = "When the last daily purge was due and made, whatever came of it."
+        yield _gauge("navlin_last_purge_timestamp_seconds", text, last_ms / 1000)
     space, daemon = status["space"], status["daemon"]
     yield _gauge("navlin_free_bytes", "Room on the disk of the state directory.", space["free_bytes"])
     yield _gauge(

@@ -29,23 +29,29 @@ _WAITED_US = re.compile(r"^some .*total=(\d+)", re.MULTILINE)
 class Walking:
     """The turns of one process. Its method is for one event loop."""
 
-    def __init__(self, most: int = WALKS_IN_ALL, pressure: Path = PRESSURE) -> None:
+    def __init__(
+        self,
+        most: int = WALKS_IN_ALL,
+        pressure: Path = PRESSURE,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         """``pressure`` is the kernel's file of how long tasks of the whole machine waited for a processor (pressure stall
-        information, PSI). Where there is none, as in RHEL unless its kernel is given ``psi=1``, nobody gives way."""
+        information, PSI). Where there is none, as in RHEL unless its kernel is given ``psi=1``, nobody gives way.
+        ``clock`` measures, in seconds, how long a walk takes."""
         self._turns, self._threads = CapacityLimiter(most), CapacityLimiter(most)
-        self._pressure = pressure
+        self._pressure, self._clock = pressure, clock
 
     async def run(self, work: Callable[[], T]) -> T:
         """Does the work in a thread when it is its turn, and returns what it returns. The answer does not wait for the rest
         after it."""
         turn = object()
         await self._turns.acquire_on_behalf_of(turn)
-        waited_s, begun_s = self._waited_s(), time.monotonic()
+        waited_s, begun_s = self._waited_s(), self._clock()
         try:
             return await to_thread.run_sync(work, limiter=self._threads)
         finally:
             waited_s = self._waited_s() - waited_s
-            rest_s = REST * min(max(waited_s, 0.0), time.monotonic() - begun_s)
+            rest_s = REST * min(max(waited_s, 0.0), self._clock() - begun_s)
             asyncio.get_running_loop().call_later(rest_s, self._turns.release_on_behalf_of, turn)
 
     def _waited_s(self) -> float:

@@ -127,13 +127,21 @@ class Lease:
     """A lease that this process holds. Its methods may be called from any thread."""
 
     def __init__(
-        self, solr: Solr, name: str, holder: Holder, held: HeldLease, *, length_s: float, asked_s: float
+        self,
+        solr: Solr,
+        name: str,
+        holder: Holder,
+        held: HeldLease,
+        *,
+        length_s: float,
+        renewals: int,
+        asked_s: float,
     ) -> None:
         self.name, self.epoch = name, held.epoch
         self.lost = ""
         """Why it is lost; "" while it is held."""
         self._solr, self._holder, self._version = solr, holder, held.version
-        self._length_s, self._renewed_s = length_s, asked_s
+        self._length_s, self._renewals, self._renewed_s = length_s, renewals, asked_s
         self._lock = threading.Lock()
 
     def check(self) -> None:
@@ -166,7 +174,7 @@ class Lease:
 
     def keep(self, over: threading.Event, on_lost: Callable[[], None]) -> None:
         """Renews the lease until ``over``, or until it is lost; then calls ``on_lost``."""
-        interval_s = self._length_s / RENEWALS
+        interval_s = self._length_s / self._renewals
         while not over.wait(interval_s):
             try:
                 self.renew()
@@ -214,9 +222,11 @@ def lease(
     holder: Holder | None = None,
     lives: Lives = may_live,
     length_s: float = LEASE_S,
+    renewals: int = RENEWALS,
     on_lost: Callable[[], None] = lambda: None,
 ) -> Iterator[Lease]:
-    """Holds the lease ``name`` for this process (or ``holder``), and renews it in the background.
+    """Holds the lease ``name`` for this process (or ``holder``), and renews it in the background, ``renewals`` times in
+    ``length_s``.
 
     Raises `Leased` if another process has it and renews it, after at most one interval between two renewals; waits for
     ``length_s`` if the other does not. ``on_lost`` is called by the renewing thread. A Solr that does not answer when the
@@ -228,7 +238,7 @@ def lease(
     me = holder or this_process()
     asked_s, taken = _take(solr, name, me, lives, length_s)
     with Solr(replace(solr.address, timeout_s=timeout_s, connect_timeout_s=timeout_s)) as own:
-        held = Lease(own, name, me, taken, length_s=length_s, asked_s=asked_s)
+        held = Lease(own, name, me, taken, length_s=length_s, renewals=renewals, asked_s=asked_s)
         over = threading.Event()
         keeping = threading.Thread(
             target=held.keep, args=(over, on_lost), name=f"lease of {name}", daemon=True

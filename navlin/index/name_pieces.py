@@ -48,6 +48,11 @@ def whole(name: str) -> FieldValue:
     return FieldValue(NAME_PIECES, Phrase(f"/_{name}_/"))
 
 
+def ending(name: str) -> FieldValue | None:
+    """Names that end in this; None if that cannot be asked: it is too short."""
+    return FieldValue(NAME_PIECES, Phrase(f"{name}_/")) if len(name) >= PIECE_CHARS - 1 else None
+
+
 def last(name: str) -> FieldValue:
     """Names that end in this, as a word."""
     return FieldValue(NAME_PIECES, Phrase(f"_{name}_/"))

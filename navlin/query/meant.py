@@ -14,7 +14,7 @@ from typing import Final, Literal
 
 from navlin.index import name_pieces
 from navlin.index.entity import PATH_TYPES
-from navlin.index.fields import RELATIONS
+from navlin.index.fields import ELEMENTS, RELATIONS
 from navlin.index.graph import Graph
 from navlin.index.query_fields import ANY_TEXT
 from navlin.index.query_tree import (
@@ -31,6 +31,7 @@ from navlin.index.query_tree import (
     Wild,
     Word,
 )
+from navlin.index.searching import SolrQuery, find
 from navlin.index.solr import Solr
 from navlin.model.keys import split_location
 from navlin.query.names import columns_called, ids_of, is_path, parts_of, sources_of
@@ -98,6 +99,8 @@ class Meant:
         return replace(self.matching, clauses=tuple(clauses))
 
 
+MOST_DATABASES: Final = 100
+"""Whose names end in what stands before a dot: more are not looked into."""
 MOST_WORDS: Final = 100
 """More words are looked for where they were in Navigator alone: each costs ten clauses."""
 
@@ -121,7 +124,8 @@ def meant(solr: Solr, text: str, filters: Sequence[Parsed] = ()) -> Meant:
             raise error
         return Meant(parsed, parsed.query)
     every = Clause(Group(tuple(_wider(parsed.query.clauses, len(words) > 1))))
-    clauses = (*([every] if not error else ()), *named)
+    across = _across(solr, words[0].text or "") if len(words) == 1 else None
+    clauses = (*([every] if not error else ()), *named, *([_score(across, _PART)] if across else ()))
     ranks = tuple(_ranks(words if len(words) <= FEW_WORDS else ()))
     folds = not any("type" in each.fields for each in (parsed, *filters))
     return Meant(
@@ -266,6 +270,22 @@ def _within(text: str) -> Node | None:
         return None
     places = dict.fromkeys("/" + "/".join(each) for each in (parents, [part.lower() for part in parents]))
     return _all(_any(FieldValue("parentPath", Phrase(place)) for place in places), start)
+
+
+def _across(solr: Solr, text: str) -> Node | None:
+    """Tables that begin so in databases whose name ends so, which is no whole name: ``op.reven`` of ``shop.revenue``."""
+    parts = parts_of(text)
+    if len(parts) != 2 or is_path(text):
+        return None
+    ending, begins = (name_pieces.plain(part) for part in parts)
+    databases = name_pieces.ending(ending)
+    if databases is None or len(begins) < name_pieces.PIECE_CHARS - 1:
+        return None
+    asked = Query((Clause(_of_types("DATABASE"), sign="+"), Clause(databases, sign="+")))
+    found = find(solr, ELEMENTS, SolrQuery(asked, fields="originalName"), MOST_DATABASES, 0)
+    places = [FieldValue("parentPath", Phrase(f"/{each['originalName']}")) for each in found.documents]
+    starts = FieldValue(name_pieces.NAME_PIECES, Phrase(f"/_{begins}"))
+    return _all(_any(places), starts) if places else None
 
 
 def _folding(named: Sequence[Clause]) -> Group:

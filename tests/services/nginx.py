@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from tests.services import debian
+
 PROGRAM: Final = Path("usr/sbin/nginx")
 START_S: Final = 60.0
 _CONFIGURATION: Final = """\
@@ -38,13 +40,10 @@ def unpack(home: Path) -> Path:
     """The program, which is put into ``home`` unless this machine has it. Raises `NoNginx`."""
     if found := shutil.which("nginx"):
         return Path(found)
-    if not shutil.which("apt-get") or not shutil.which("dpkg-deb"):
-        raise NoNginx(
-            "nginx is unpacked from Debian's package, and this machine has no apt-get or no dpkg-deb"
-        )
-    _run(["apt-get", "--quiet", "download", "nginx"], home)
-    for package in home.glob("nginx_*.deb"):
-        _run(["dpkg-deb", "--extract", str(package), str(home)], home)
+    try:
+        debian.unpack("nginx", home)
+    except debian.NoPackage as error:
+        raise NoNginx(str(error)) from error
     return home / PROGRAM
 
 
@@ -73,9 +72,3 @@ def running_nginx(program: Path, home: Path, locations: str) -> Iterator[str]:
 def _listens(port: int) -> bool:
     with socket.socket() as probe:
         return probe.connect_ex(("127.0.0.1", port)) == 0
-
-
-def _run(command: list[str], folder: Path) -> None:
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise NoNginx(f"{' '.join(command[:2])} failed: {done.stderr.strip()[-500:]}")

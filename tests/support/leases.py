@@ -20,8 +20,8 @@ ANOTHER = Holder("another-host", 4711, "1", machine="another", boot="another", n
 
 @contextmanager
 def held_by(solr: Solr, name: str, holder: Holder = ANOTHER) -> Iterator[Lease]:
-    """``holder`` holds the lease, and renews it three times a second."""
-    with lease(solr, name, holder=holder, lives=lambda _: False, length_s=4.0) as held:
+    """``holder`` holds the lease, and renews it three times a second. It loses it to nobody on a busy machine."""
+    with lease(solr, name, holder=holder, lives=lambda _: False, length_s=120, renewals=360) as held:
         yield held
 
 

@@ -23,6 +23,8 @@ from navlin.index.solr import SolrAddress
 
 PASSWORD = "correct horse battery"
 PATIENCE_S = 60.0
+STARTS_S = 240.0
+"""For a start that takes seconds on a quiet machine."""
 CONFIGURATION = """\
 [navlin]
 cluster = "estate"
@@ -126,7 +128,7 @@ def _read(process: subprocess.Popen[str], log: list[dict[str, Any]]) -> None:
 
 
 def _until_ready(web: Web) -> str:
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + STARTS_S
     while time.monotonic() < deadline and web.process.poll() is None:
         for line in list(web.log):
             if line["event"] == "web ready":

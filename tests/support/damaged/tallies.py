@@ -22,7 +22,7 @@ from navlin.model.source import HIVE, Estate, Source, source_id
 from navlin.pipeline.reading import ReadSummary, read_splits, summarize
 from tests.support import damage
 
-LONGEST_S: Final = 20.0
+LONGEST_S: Final = 120.0
 """What reading one split may take, of some hundred records at most, on a machine that others use as well."""
 FILES_A_PLAN: Final = 100
 LARGEST_BYTES: Final = 40_000
