@@ -46,7 +46,9 @@ class CompiledJava(BuildHookInterface[Any]):
                 compile_program(root / source, jars, compiled, find_java(Path(home) if home else None))
                 build_data["force_include"][str(compiled)] = str(Path(source).with_suffix(".jar"))
         except (NoJava, FileNotFoundError) as error:
-            sys.exit(f"navlin is not built: {error}. Its wheel is made in a checkout, with a JDK, by `make wheel`")
+            sys.exit(
+                f"navlin is not built: {error}. Its wheel is made in a checkout, with a JDK, by `make wheel`"
+            )
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
         """Removes what was compiled, once it is in the wheel."""
@@ -59,5 +61,7 @@ def _jars(root: Path, jar_set: str) -> list[Path]:
         return []
     jars = sorted((root / ".jars" / jar_set).glob("*.jar"))
     if not jars:
-        raise FileNotFoundError(f"the jars that its Java is compiled against are not in {root / '.jars' / jar_set}")
+        raise FileNotFoundError(
+            f"the jars that its Java is compiled against are not in {root / '.jars' / jar_set}"
+        )
     return jars

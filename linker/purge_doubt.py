@@ -11,11 +11,13 @@ from navlin.index.filters import EntityFilter
 from navlin.index.graph import Graph
 
 LEAST: Final = 1_000
-"""So few candidates are never doubted."""
+"""So few candidates are never doubted for their share. A clock is doubted whatever their number."""
 SHARE: Final = 0.5
 """Of executions, of operations, and of files and directories: more than that would be half of the history at once."""
 QUIET_MS: Final = 14 * 86_400_000
-"""If nothing was executed for so long, the clock may rather be wrong."""
+"""If no source has told of anything newer, the clock may rather be wrong."""
+AHEAD_MS: Final = 86_400_000
+"""A time that lies further ahead is a mistake of its source, and proves nothing of this machine's clock."""
 _ALL: Final = {
     "directories": EntityFilter(types=("DIRECTORY",)),
     "files": EntityFilter(types=("FILE",)),
@@ -57,9 +59,10 @@ def purge_doubt(
         every = graph.count_entities(_ALL[rule.name])
         if aged > LEAST and aged > SHARE * every:
             reasons.append(f"{aged:,} of {every:,} {rule.name} are older than that")
-    newest_ms = graph.newest_execution_ms()
-    executions = graph.count_entities(_ALL["executions"])
-    if executions > LEAST and newest_ms and now_ms - newest_ms > QUIET_MS:
+    newest_ms = graph.newest_told_ms(now_ms + AHEAD_MS)
+    if newest_ms and now_ms - newest_ms > QUIET_MS:
         days = (now_ms - newest_ms) // 86_400_000
-        reasons.append(f"nothing was executed in the last {days} days: is this machine's clock right?")
+        reasons.append(
+            f"nothing was executed or modified in the last {days} days: is this machine's clock right?"
+        )
     return Doubt(() if candidates <= accepted else tuple(reasons), candidates, before_ms)

@@ -865,6 +865,66 @@ sql('SELECT a FROM t WHERE \'«hunter2»\' = password')
 -- WHERE password IN ('«hunter2»')⏎SELECT 1 /* OR '«hunter2»' = password */
 SELECT * FROM t WHERE apı_password ın ('a') OR password IN ('«hunter2»')
 """,
+    "hashed, selected into a column, and within entities": r"""
+SELECT md5('«hunter2»')
+SELECT MD5 ( '«hunter2»' ) AS h FROM t
+SELECT sha1(concat('«hunter2»', salt)) FROM t
+SELECT upper(to_hex(sha256(to_utf8('«hunter2»'))))
+SELECT sha2('«hunter2»', 256) = u.hash FROM u
+SELECT sha('«hunter2»'), sha224('«moonblue»'), sha384('«silver7»'), sha512("«amber77»")
+SELECT HASHBYTES('SHA2_256', N'«hunter2»')
+SELECT standard_hash('«hunter2»', 'SHA256') FROM dual
+SELECT encode(digest('«hunter2»', 'sha256'), 'hex')
+SELECT sha512_256('«hunter2»'), md5_hex('«moonblue»'), sha1_binary('«silver7»'), sha2_hex('«amber77»', 512)
+SELECT xxhash64(md5('«hunter2»'))
+hashlib.md5(b'«hunter2»').hexdigest()
+hashlib.sha256("«hunter2»".encode()).hexdigest()
+hashlib.pbkdf2_hmac('sha256', b'«hunter2»', salt, 100000)
+bcrypt.hashpw(b'«hunter2»', bcrypt.gensalt())
+F.sha2(F.lit('«hunter2»'), 256)
+DigestUtils.sha256Hex("«hunter2»")
+SELECT dbms_crypto.hash(utl_raw.cast_to_raw('«hunter2»'), 2) FROM dual
+SELECT blake3('«hunter2»'), sha3('«moonblue»', 256), ripemd160('«silver7»')
+INSERT INTO u (password) SELECT '«hunter2»'
+INSERT INTO TABLE db.u (id, `password`) SELECT 1, '«hunter2»' FROM dual
+INSERT INTO u (id, name, api_key) SELECT DISTINCT 1, concat('a', 'b'), '«hunter2»' FROM t WHERE x = 'y'
+INSERT INTO u (id, secret, name) (SELECT 1, '«hunter2»', 'bob')
+INSERT INTO u (id, password) SELECT 1, 'x' || '«hunter2»' UNION ALL SELECT 2, '«moonblue»'
+INSERT INTO u (password, id) SELECT CAST('«hunter2»' AS STRING), 1
+INSERT INTO u (password, id) SELECT ALL trim('«hunter2»') p, 1 UNION SELECT '«moonblue»', 2
+INSERT OVERWRITE TABLE u PARTITION (ds='2026-01-01') (id, passwd) SELECT 1, '«hunter2»'
+INSERT INTO u (id, password) WITH x AS (SELECT 1 AS a) SELECT a, '«hunter2»' FROM x
+INSERT INTO u (id, password) TABLE (VALUES (1, '«hunter2»'))
+REPLACE INTO u (id, password) VALUES (1, '«hunter2»')
+UPSERT INTO u (id, password) VALUES (1, '«hunter2»')
+MERGE INTO u USING s ON u.id = s.id WHEN NOT MATCHED THEN INSERT (id, password) VALUES (s.id, '«hunter2»')
+WITH x AS (SELECT 1) INSERT INTO u (id, password) SELECT 1, '«hunter2»' FROM x
+FROM t INSERT INTO u (id, password) SELECT 1, '«hunter2»' INSERT INTO v (id, token) SELECT 2, '«moonblue»'
+INSERT INTO u (id, password)⏎-- everybody's⏎SELECT 1, /* first */ '«hunter2»'
+CREATE TABLE u (id, password) AS SELECT 1, '«hunter2»'
+CREATE VIEW v (id, password) AS SELECT 1, '«hunter2»' FROM t
+<add value="«hunter2»" key="password"/>
+<add value='«hunter2»' key='db.password' />
+<add id="1" value="«hunter2»" lock="no" key="apiKey"></add>
+<entry value="«hunter2»" name="trustStorePassword" final="true"/>
+<property content="«hunter2»" id="client_secret"/>
+<param default="«hunter2»" type="string" property="password"/>
+<item text="«hunter2»" var="DB_PASSWORD"/>
+<add value="«hunter2»"⏎     key="password"⏎/>
+{"xml": "<add value=\\"«hunter2»\\" key=\\"password\\"/>"}
+&lt;add value=&quot;«hunter2»&quot; key=&quot;password&quot;/&gt;
+{&quot;password&quot;: &quot;«hunter2»&quot;}
+{&quot;user&quot;:&quot;bob&quot;,&quot;password&quot;:&quot;«hunter2»&quot;}
+<arg value="{&quot;token&quot;:&quot;«hunter2»&quot;}"/>
+{&#34;password&#34;: &#34;«hunter2»&#34;}
+{&#x22;client_secret&#x22;: &#x22;«hunter2»&#x22;}
+{&amp;quot;password&amp;quot;: &amp;quot;«hunter2»&amp;quot;}
+password = &apos;«hunter2»&apos;
+WHERE password = &#39;«hunter2»&#39;
+{\u0022password\u0022: \u0022«hunter2»\u0022}
+IDENTIFIED BY &quot;«hunter2»&quot;
+password&#61;«hunter2»
+""",
 }
 
 STAYS: Final = {

@@ -5,6 +5,7 @@ Every case goes through whole runs of the pipeline, on directories with Impala's
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import json
 import os
@@ -350,6 +351,40 @@ def test_a_hole_that_truncation_left_before_a_line_is_passed_over_and_counted(
     assert impala.read() == {"s.a", "s.b", "s.c"}
     ((reason, _),) = impala.rejects()
     assert reason.startswith(f"{size} NUL bytes passed over")
+
+
+def emptied(impala: Impala) -> None:
+    os.truncate(impala.log, 0)
+
+
+def test_what_was_written_before_a_log_was_copied_compressed_and_emptied_is_read(impala: Impala) -> None:
+    impala.writes("a")
+    impala.run()
+    impala.writes("b")
+    Path(f"{impala.log}.1.gz").write_bytes(gzip.compress(impala.log.read_bytes()))
+    emptied(impala)
+    impala.writes("c")
+    impala.run()
+    assert impala.read() == {"s.a", "s.b", "s.c"}
+    assert impala.rejects() == []
+    assert impala.run().status is Status.IDLE
+
+
+@pytest.mark.parametrize("seen_empty", [False, True], ids=["grown again", "seen empty"])
+def test_a_copy_that_is_not_read_is_named_as_what_may_be_lost(impala: Impala, *, seen_empty: bool) -> None:
+    impala.writes("a")
+    impala.run()
+    impala.writes("b")
+    archive = Path(f"{impala.log}.1.bz2")
+    archive.write_bytes(bz2.compress(impala.log.read_bytes()))
+    emptied(impala)
+    if seen_empty:
+        impala.run()
+    impala.writes("c")
+    impala.run()
+    assert impala.read() == {"s.a", "s.c"}
+    ((reason, _),) = impala.rejects()
+    assert f"was emptied and compressed to what is not read, perhaps {archive}" in reason
 
 
 # -- no regular file ----------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import os
 import pickle
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ from hypothesis.stateful import (
 
 from extractors.lineage import file_split, followed_files, planned_files
 from extractors.lineage.file_split import FileSplit
-from extractors.lineage.followed_files import Line, follow
+from extractors.lineage.followed_files import Line, follow, sought
 from extractors.lineage.held_files import HeldFiles
 from extractors.lineage.listed_files import NothingToFollow
 from extractors.lineage.moved_files import FileWentAway
@@ -79,7 +79,13 @@ class Reader:
         chain = [split]
         for part in chain:
             sent = pickle.loads(pickle.dumps(part))  # noqa: S301 (what Spark does with it)
-            for item in read_split(sent, self.max_line_bytes, self.max_lines):
+            try:
+                items = read_split(sent, self.max_line_bytes, self.max_lines)
+            except FileWentAway:
+                if not sent.of_copy:
+                    raise
+                items = [sought(sent)]
+            for item in items:
                 match item:
                     case Line(whole=True):
                         yield item.text
@@ -91,7 +97,8 @@ class Reader:
                         found.append(item)
                     case FileSplit() if len(chain) < rounds:
                         chain.append(item)
-        self._save(found[-1])
+        for position in {each.key: each for each in found}.values():
+            self._save(position)
 
     def _save(self, position: Position) -> None:
         if position.value is None:
@@ -110,6 +117,76 @@ def read_split(
 def append(path: Path, data: bytes) -> None:
     with path.open("ab") as file:
         file.write(data)
+
+
+# -- another content in the same file ----------------------------------------------------------------------------------
+
+
+def in_gzip(log: Path) -> None:
+    log.with_name("log.1.gz").write_bytes(gzip.compress(log.read_bytes()))
+
+
+def as_it_is(log: Path) -> None:
+    shutil.copyfile(log, log.with_name("log.1"))
+
+
+@pytest.mark.parametrize("copy", [in_gzip, as_it_is])
+@pytest.mark.parametrize("seen_empty", [False, True], ids=["grown again", "seen empty"])
+def test_the_rest_of_a_file_that_was_copied_and_emptied_is_read_from_the_copy(
+    tmp_path: Path, copy: Callable[[Path], None], *, seen_empty: bool
+) -> None:
+    log, reader = tmp_path / "log", Reader(tmp_path, pattern="log")
+    log.write_bytes(b"one\n" * 5_000)
+    reader.read()
+    append(log, b"two\nthree")
+    copy(log)
+    os.truncate(log, 0)
+    lines = reader.read() if seen_empty else []
+    append(log, b"four\n" * 6_000)
+
+    lines += reader.read()
+
+    assert sorted(lines) == [b"four"] * 6_000 + [b"two"]
+    assert reader.rejects == []
+    assert reader.read() == []
+
+
+def test_a_copy_is_read_on_in_steps_and_after_a_step_that_failed(tmp_path: Path) -> None:
+    log, reader = tmp_path / "log", Reader(tmp_path, pattern="log")
+    log.write_bytes(b"one\n")
+    reader.read()
+    append(log, b"".join(b"%d\n" % number for number in range(100)))
+    as_it_is(log)
+    log.write_bytes(b"new\n")
+    reader.max_lines = 10
+
+    first = reader.read(rounds=2)
+
+    assert first == [b"new", *(b"%d" % number for number in range(10))]
+    assert reader.read() == [b"%d" % number for number in range(10, 100)]
+    assert reader.read() == []
+
+
+def test_a_file_that_was_rewritten_with_its_old_size_and_time_is_read_anew(tmp_path: Path) -> None:
+    log, reader = tmp_path / "log", Reader(tmp_path)
+    log.write_bytes(b"one\ntwo\n")
+    before = log.stat()
+    assert reader.read() == [b"one", b"two"]
+
+    log.write_bytes(b"ten\nsix\n")
+    os.utime(log, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+    assert reader.read() == [b"ten", b"six"]
+    assert reader.plan().splits == ()
+
+
+def test_a_file_whose_rights_alone_were_changed_is_not_read_anew(tmp_path: Path) -> None:
+    log, reader = tmp_path / "log", Reader(tmp_path)
+    log.write_bytes(b"one\ntwo\n")
+    reader.read()
+    log.chmod(0o640)
+    assert reader.read() == []
+    assert reader.plan().splits == ()
 
 
 # -- named cases ------------------------------------------------------------------------------------------------------
@@ -539,8 +616,8 @@ def test_the_extractors_own_state_comes_back_with_the_position_and_goes_when_the
             before = file.extra
             list(file.lines())
             for record in file.done(extra):
-                assert isinstance(record, Position)
-                reader.saved[record.key] = record.value
+                if isinstance(record, Position):
+                    reader.saved[record.key] = record.value
         return before
 
     log.write_bytes(b"one\n")

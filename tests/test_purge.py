@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -23,7 +24,7 @@ from navlin.index.holder import Holder
 from navlin.index.leases import held_lease
 from navlin.index.purges import forget_purged_before, open_purge, purged_before_ms
 from navlin.index.solr import Added, Solr, SolrUnavailable
-from navlin.model.keys import EntityType, Key, RelationType
+from navlin.model.keys import EntityType, Key, RelationType, path_key
 from navlin.model.records import Entity, Relation
 from tests.support.indexed_estate import DAY_MS, NOW_MS, World
 from tests.support.leases import held_by
@@ -604,7 +605,7 @@ def test_cut_off_at_any_write_and_continued_it_ends_the_same(world: World) -> No
         world.commit()
         was_done = bool(world.solr.get(RUNS, [f"purge:{BEFORE_MS + DAY_MS}"])) and not open_purge(world.solr)
         report = run_purge(
-            world.solr, batch=6, holder=SOMEBODY, lives=lambda _: False, clock=lambda: 2 * BEFORE_MS
+            world.solr, batch=6, holder=SOMEBODY, lives=lambda _: False, clock=lambda: BEFORE_MS + 2 * DAY_MS
         )
         assert report.status == "finished", f"cut off at write {writes}"
         assert snapshot(world) == whole, f"cut off at write {writes}"
@@ -917,18 +918,42 @@ def test_a_held_purge_is_known_by_its_exit_code(
     assert "--accept 21" in held.stdout
 
 
-def test_a_purge_is_held_if_nothing_was_executed_lately_for_the_clock_may_be_ahead(
-    world: World, monkeypatch: pytest.MonkeyPatch
+def test_a_purge_by_a_clock_ahead_is_held_however_small_the_index_is(world: World, tmp_path: Path) -> None:
+    old_executions(world, 3)
+    before = world.versions()
+    file = configuration(world.solr, tmp_path)
+
+    held = run(file, "purge", "--before", "2001-09-10")
+
+    assert held.exit_code == Exit.HELD, held.output
+    assert "nothing was executed or modified in the last" in held.stdout
+    assert world.versions() == before
+    [command] = re.findall(r"navlin (purge --before \S+ --accept \d+)", " ".join(held.stdout.split()))
+    accepted = run(file, *command.split())
+    assert (accepted.exit_code, "executions: removed 3" in accepted.stdout) == (Exit.OK, True), (
+        accepted.stdout
+    )
+
+
+@pytest.mark.parametrize("told", ["started", "modified"])
+def test_a_clock_is_believed_if_a_source_told_of_something_new_and_not_if_of_the_far_future(
+    world: World, told: str
 ) -> None:
-    monkeypatch.setattr(purge_doubt, "LEAST", 10)
-    old_executions(world, 20, ended_ms=BEFORE_MS + DAY_MS)
-    in_30_days = BEFORE_MS + 31 * DAY_MS
+    old_executions(world, 3)
+    in_30_days = BEFORE_MS + 30 * DAY_MS
 
-    held = run_purge(world.solr, clock=lambda: in_30_days)
+    def tell(name: str, when_ms: int) -> None:
+        if told == "started":
+            world.put(world.impala, run_of(world, world.operation("new"), name, started=when_ms))
+        else:
+            file = path_key(world.hdfs, f"/{name}", EntityType.FILE)
+            world.put(world.hdfs, world.entity(file, {"lastModified": when_ms}))
 
-    assert held.status == "held"
-    assert "nothing was executed in the last 30 days" in held.note
-    assert run_purge(world.solr, clock=lambda: BEFORE_MS + 2 * DAY_MS).status == "finished"
+    tell("a mistake", in_30_days + 5 * 365 * DAY_MS)
+    assert run_purge(world.solr, clock=lambda: in_30_days).status == "held"
+
+    tell("new", in_30_days - DAY_MS)
+    assert run_purge(world.solr, clock=lambda: in_30_days).status == "finished"
 
 
 def test_executions_and_operations_that_a_person_described_or_tagged_stay(world: World) -> None:

@@ -16,6 +16,7 @@ import zstandard
 
 from extractors.lineage.listed_files import NothingToFollow
 from extractors.spark.codecs import Damaged, codec_of, pieces
+from extractors.spark.places import LocalPlace
 from extractors.spark.spark_events import SPLIT_BYTES
 from navlin.model.records import Position
 from tests.services.spark_jobs import CODECS
@@ -380,17 +381,15 @@ def test_an_open_execution_is_kept_as_a_place_and_not_as_its_plan(tmp_path: Path
     assert len(str(value)) < 1_000
 
 
-def test_a_poll_in_which_nothing_happened_opens_nothing(spark_logs: Path, tmp_path: Path) -> None:
+def test_a_poll_in_which_nothing_happened_opens_nothing(
+    spark_logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for number, path in enumerate(sorted((spark_logs / "codecs").glob("*/*"))):
         shutil.copy2(path, tmp_path / f"app-{number}")
     shutil.copytree(next((spark_logs / "default").iterdir()), tmp_path / "eventlog_v2_app-9")
     follower = Follower(tmp_path)
     assert len(follower.poll().executions) > 10
-    for path in tmp_path.rglob("*"):
-        if path.is_file():
-            stat = path.stat()
-            path.write_bytes(b"\0" * stat.st_size)
-            os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    monkeypatch.delattr(LocalPlace, "open")
     assert follower.plan() == ()
 
 
@@ -655,3 +654,33 @@ def test_a_block_that_no_writer_makes_is_damage_and_nothing_worse(
     path.write_bytes(data)
     with path.open("rb") as raw, pytest.raises(Damaged):
         list(pieces(raw, codec, 0, len(data)))
+
+
+# -- Another log in the same file --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("pack", [bytes, zstd], ids=["plain", "zstd"])
+@pytest.mark.parametrize("longer", [False, True], ids=["the same size and time", "longer"])
+def test_a_log_that_was_overwritten_by_one_that_begins_alike_is_read_anew(
+    tmp_path: Path, pack: Callable[[bytes], bytes], *, longer: bool
+) -> None:
+    noise = lines({"Event": "SparkListenerBlockManagerAdded", "x": random.Random(1).randbytes(40_000).hex()})
+    log = tmp_path / "app-1"
+
+    def content(table: str, times: int) -> bytes:
+        done = lines(start(0, insert("/w/b", scan("db.a"), table=table)), end(0))
+        return pack(BEGINNING + noise) + pack(done * times)
+
+    log.write_bytes(content("db.b", 1))
+    before = log.stat()
+    follower = Follower(tmp_path)
+    follower.poll()
+    log.write_bytes(content("db.c", 2 if longer else 1))
+    if not longer:
+        assert log.stat().st_size == before.st_size
+        os.utime(log, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+    extracted = follower.poll()
+
+    assert {output for _, _, output in extracted.flows} == {"db.b", "db.c"}
+    assert follower.plan() == ()

@@ -7,7 +7,7 @@ first bytes and of those before the position (in its value).
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, BinaryIO, Final
 
 from navlin.model.records import Split
@@ -15,6 +15,8 @@ from navlin.model.records import Split
 HEAD_BYTES: Final = 16 << 10
 """How much of a file's beginning distinguishes it from others: engines write the query's text first, so that files may
 well share their first few hundred bytes."""
+COPIED: Final = "@"
+"""What a key has before the mark of a content that is in the file no more."""
 MARK_BYTES: Final = 4 << 10
 """How much before a position must still be what it was."""
 
@@ -27,6 +29,8 @@ class FileSplit(Split):
     ``skipping``: the offset stands within a line that is too long. ``final``: no newline is to be expected any more.
     ``extra`` is the extractor's own state at ``offset``, as JSON values. ``planned_ms`` is when it was planned.
     ``held`` is where a descriptor opens that is held of it, in case that it is not in its directory any more.
+    ``ctime_ns`` is when it was changed in any way, by the kernel's clock, which nobody can set back; ``seen`` and
+    ``seen_ns`` are the size and time that it had when it was planned last.
     """
 
     key: str
@@ -44,6 +48,9 @@ class FileSplit(Split):
     extra: Any = None
     planned_ms: int = 0
     held: str = ""
+    ctime_ns: int = 0
+    seen: int = 0
+    seen_ns: int = 0
 
     @property
     def name(self) -> str:
@@ -60,8 +67,26 @@ class FileSplit(Split):
         return max(self.written_ms, self.planned_ms)
 
     @property
+    def of_copy(self) -> bool:
+        """Whether it is the rest of a file that was emptied, to be read from what it was copied to before."""
+        return self.inode < 0
+
+    @property
     def local(self) -> bool:
         return True
+
+    def copied(self) -> FileSplit:
+        """What was not read of a file of which another content has taken the place."""
+        return replace(
+            self,
+            key=f"{self.key}{COPIED}{self.mark[:16]}",
+            device=-1,
+            inode=-1,
+            end=max(self.seen, self.offset),
+            mtime_ns=self.seen_ns,
+            held="",
+            ctime_ns=0,
+        )
 
 
 def goes_on_in(raw: BinaryIO, split: FileSplit) -> bool:

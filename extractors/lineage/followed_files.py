@@ -10,6 +10,9 @@ A file that is not in its directory any more is read to its end all the same: un
 that is held of it (`extractors.lineage.held_files`), or in a ``.gz`` there that begins as the file did. What was seen of it
 and cannot be read any more is lost: `extractors.lineage.moved_files.FileWentAway` counts the bytes.
 
+A file that has another content now was perhaps copied before: what is not read of the content before is sought in the copy
+there that begins as the file did, compressed or not, as `FileSplit.copied`.
+
 NULs where a line should begin are passed over and counted in a `Reject`: a file that was truncated under a writer that
 goes on where it was has a hole there, and so has one whose host went down before all blocks were written.
 
@@ -66,6 +69,7 @@ class FollowedFile:
         self, raw: BinaryIO, path: str, split: FileSplit, max_line_bytes: int, *, archive: bool = False
     ) -> None:
         goes_on = goes_on_in(raw, split)
+        self._replaced = split.copied() if split.head and not goes_on else None
         self.raw = raw
         self.path = path
         self.end = split.end
@@ -224,8 +228,10 @@ class FollowedFile:
         # What an archive begins with is known: by that it was found.
         head, head_bytes = (split.head, split.head_bytes) if self._archive else head_of(self.raw, self.end)
         mark = self._mark()
+        # A copy may have another name when it is sought again.
+        path = split.path if split.of_copy else self.path
         value: dict[str, Any] = {
-            "path": self.path,
+            "path": path,
             "head": head,
             "head_bytes": head_bytes,
             "offset": self.offset,
@@ -239,15 +245,20 @@ class FollowedFile:
             value["skipping"] = True
         if self._at_end and split.final:
             value["settled"] = True
-        if self._archive:
+        if split.ctime_ns:
+            value["ctime_ns"] = split.ctime_ns
+        if self._at_end and (self._archive or split.of_copy):
             value["sought"] = True
         if extra is not None:
             value["extra"] = extra
+        if (copied := self._replaced) is not None:
+            yield unread(copied)
+            yield copied
         yield Position(split.key, value)
         if not self._at_end:
             yield replace(
                 split,
-                path=self.path,
+                path=path,
                 offset=self.offset,
                 head=head,
                 head_bytes=head_bytes,
@@ -270,21 +281,30 @@ def follow(split: FileSplit, *, max_line_bytes: int = MAX_LINE_BYTES) -> Iterato
     archive = False
     if raw is None:
         raw, path = open_archive(split)
-        split, archive = replace(split, end=split.offset + ARCHIVED_BYTES, final=True), True
+        archive = isinstance(raw, gzip.GzipFile)
+        # The other half of a line at the end of a plain copy is in the file that was emptied.
+        end = split.offset + ARCHIVED_BYTES if archive else os.fstat(raw.fileno()).st_size
+        split = replace(split, end=end, final=archive)
     with raw:
         yield FollowedFile(raw, path, split, max_line_bytes, archive=archive)
 
 
 def sought(split: FileSplit) -> Position:
     """The position of a file that went away: where it is not looked for any more, unless it comes back."""
-    value = {
+    return Position(split.key, {**_value(split), "size": split.end, "sought": True})
+
+
+def unread(split: FileSplit) -> Position:
+    """The position of a file that has a rest, until that is read."""
+    return Position(split.key, {**_value(split), "size": -1, "seen": split.end, "extra": split.extra})
+
+
+def _value(split: FileSplit) -> dict[str, Any]:
+    return {
         "path": split.path,
         "head": split.head,
         "head_bytes": split.head_bytes,
         "offset": split.offset,
         "mark": split.mark,
-        "size": split.end,
         "mtime_ns": split.mtime_ns,
-        "sought": True,
     }
-    return Position(split.key, value)

@@ -1,4 +1,4 @@
-"""Opening a file that only grows under whatever name it has now, be it a descriptor that is held or a ``.gz``."""
+"""Opening a file that only grows under whatever name it has now, be it a descriptor that is held, a copy or a ``.gz``."""
 
 from __future__ import annotations
 
@@ -60,40 +60,49 @@ def _open_if(split: FileSplit, path: str) -> BinaryIO | None:
 
 
 def open_archive(split: FileSplit) -> tuple[BinaryIO, str]:
-    """The compressed file that begins as this file did and is no older. Raises `FileWentAway`."""
+    """The copy that begins as this file did and is no older: compressed, or of a file that was emptied as it is.
+
+    Raises `FileWentAway`.
+    """
     directory = Path(split.path).parent
-    found: list[tuple[int, str]] = []
+    found: list[tuple[bool, int, str]] = []
     unread: list[str] = []
     begins = _ROTATED.sub("", Path(split.path).name)
     with os.scandir(directory) as entries:
         for entry in entries:
             with suppress(OSError):
-                if (
-                    not entry.name.endswith(COMPRESSED)
-                    or entry.stat().st_mtime < split.mtime_ns // 1_000_000_000
-                ):
+                is_compressed, of_it = entry.name.endswith(COMPRESSED), entry.name.startswith(begins)
+                if not is_compressed and not (split.of_copy and of_it and entry.path != split.path):
                     continue
-                if entry.name.endswith(".gz"):
-                    found.append((entry.stat().st_mtime_ns, entry.path))
-                elif entry.name.startswith(begins):
+                if entry.stat().st_mtime < split.mtime_ns // 1_000_000_000:
+                    continue
+                if not is_compressed or entry.name.endswith(".gz"):
+                    # While a copy is being compressed, it is there beside half of its archive.
+                    found.append((is_compressed, entry.stat().st_mtime_ns, entry.path))
+                elif of_it:
                     unread.append(entry.path)
-    for _, path in sorted(found) if split.head else ():
+    for is_compressed, _, path in sorted(found) if split.head else ():
         with suppress(OSError, EOFError, zlib.error):
-            with open_regular(path, str(directory)) as file:
-                raw = cast(BinaryIO, gzip.GzipFile(f"/proc/self/fd/{file.fileno()}"))
+            raw = open_regular(path, str(directory))
+            if is_compressed:
+                with raw as file:
+                    raw = cast(BinaryIO, gzip.GzipFile(f"/proc/self/fd/{file.fileno()}"))
             if goes_on_in(raw, split):
                 return raw, path
             raw.close()
     lost_bytes = split.end - split.offset
+    how = "emptied" if split.of_copy else "rotated"
     if unread and not lost_bytes:
         archive = min(unread)
         raise FileWentAway(
-            f"{split.path} was rotated and compressed to what is not read, perhaps {archive}: what was written to it "
+            f"{split.path} was {how} and compressed to what is not read, perhaps {archive}: what was written to it "
             f"from byte {split.offset} on is not read",
             archive=archive,
         )
+    if not split.of_copy:
+        how = f"rotated out of {directory} or removed"
     raise FileWentAway(
-        f"{split.path} was rotated out of {directory} or removed before it was read to its end: {lost_bytes} bytes "
-        f"that it held, from byte {split.offset} to {split.end}, are not read",
+        f"{split.path} was {how} before it was read to its end: {lost_bytes} bytes that it held, "
+        f"from byte {split.offset} to {split.end}, are not read",
         lost_bytes,
     )

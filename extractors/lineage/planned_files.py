@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from extractors.lineage.file_split import FileSplit, goes_on_in
+from extractors.lineage.file_split import COPIED, FileSplit, goes_on_in
 from extractors.lineage.held_files import HELD, HeldFiles
 from extractors.lineage.listed_files import list_files
 from extractors.lineage.regular_files import open_regular
@@ -50,6 +50,9 @@ def plan_files(
         known = saved.get(key)
         if stat.st_size == 0 and known is not None and known.get("size") != 0:
             emptied.append(Position(key, _empty(path, stat)))
+            if known["head"] and not positions.complete:
+                copied = _missing(key, known, positions.now_ms).copied()
+                splits[copied.key] = copied
         split = _split_of(key, path, stat, None if positions.complete else known, positions.now_ms)
         if split is not None:
             splits[key] = split
@@ -59,7 +62,9 @@ def plan_files(
     seen = set(listed.followed)
     for each in held.missing(follower, seen):
         known = saved.get(each.key)
-        split = _split_of(each.key, each.path, each.stat, known, positions.now_ms)
+        # That it lost its name has changed its ctime.
+        as_known = known and {**known, "ctime_ns": each.stat.st_ctime_ns}
+        split = _split_of(each.key, each.path, each.stat, as_known, positions.now_ms)
         if split is not None:
             splits[each.key] = replace(split, held=each.opens)
         elif not _has_rest(known) and positions.now_ms - _written_ms(each.stat) >= ROTATED_MS:
@@ -104,13 +109,14 @@ def _is_the_same(split: FileSplit) -> bool:
 def _split_of(
     key: str, path: str, stat: os.stat_result, known: Mapping[str, Any] | None, now_ms: int
 ) -> FileSplit | None:
-    size, mtime_ns = stat.st_size, stat.st_mtime_ns
+    size, mtime_ns, ctime_ns = stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns
     if size == 0:
         return None
     final = now_ms - mtime_ns // 1_000_000 >= QUIET_MS
     if known is None:
-        return FileSplit(key, path, stat.st_dev, stat.st_ino, size, mtime_ns, final=final, planned_ms=now_ms)
-    if known["size"] == size and known["mtime_ns"] == mtime_ns:
+        split = FileSplit(key, path, stat.st_dev, stat.st_ino, size, mtime_ns, ctime_ns=ctime_ns)
+        return replace(split, final=final, planned_ms=now_ms)
+    if (known["size"], known["mtime_ns"]) == (size, mtime_ns) and known.get("ctime_ns", ctime_ns) == ctime_ns:
         waiting = known["offset"] < size and not known.get("settled")
         if not (waiting and final):
             return None
@@ -129,7 +135,15 @@ def _split_of(
         final=final,
         extra=known.get("extra"),
         planned_ms=now_ms,
+        ctime_ns=ctime_ns,
+        seen=_seen(known),
+        seen_ns=known["mtime_ns"],
     )
+
+
+def _seen(known: Mapping[str, Any]) -> int:
+    """How many bytes of a file were there when it was read last."""
+    return max(known["size"], known.get("seen", 0), known["offset"])
 
 
 def _written_ms(stat: os.stat_result) -> int:
@@ -153,14 +167,13 @@ def _may_be_archived(value: Mapping[str, Any], archived_ns: int) -> bool:
 
 
 def _missing(key: str, value: Mapping[str, Any], now_ms: int) -> FileSplit:
-    device, inode = key.split(":")[-2:]
-    end = max(value["size"], value.get("seen", 0), value["offset"])
+    device, inode = (-1, -1) if COPIED in key.rpartition(":")[2] else key.split(":")[-2:]
     return FileSplit(
         key,
         value["path"],
         int(device),
         int(inode),
-        end,
+        _seen(value),
         value["mtime_ns"],
         offset=value["offset"],
         head=value["head"],
@@ -169,6 +182,8 @@ def _missing(key: str, value: Mapping[str, Any], now_ms: int) -> FileSplit:
         skipping=bool(value.get("skipping")),
         extra=value.get("extra"),
         planned_ms=now_ms,
+        seen=_seen(value),
+        seen_ns=value["mtime_ns"],
     )
 
 

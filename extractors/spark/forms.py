@@ -42,6 +42,7 @@ class Part:
 class Log:
     """One application attempt's log. ``name`` is its path without ``.inprogress``; ``mtime_ns`` the latest change's.
 
+    ``ctime_ns`` is when anything of a log of one file was changed, where its file system knows that.
     ``finished``: its writer has closed it, as its name shows. ``held``: it is open to its writer at this moment, as only
     HDFS knows; False means nothing. ``parts`` is None for a directory that was not listed
     because the caller knew it already. ``missing`` are numbers of a rolling log's parts that are not there, from and to.
@@ -53,6 +54,7 @@ class Log:
     parts: tuple[Part, ...] | None
     held: bool = False
     missing: tuple[tuple[int, int], ...] = ()
+    ctime_ns: int = 0
 
     @property
     def size(self) -> int:
@@ -103,7 +105,7 @@ def find_logs(place: Place, directory: str, known: Callable[[str, int], bool]) -
             name = _plain_name(entry.path)
             part = Part(_plain_name(entry.name), entry.path, entry.size)
             finished = not entry.name.endswith(IN_PROGRESS)
-            log = Log(name, entry.mtime_ns, finished, (part,), held=entry.held)
+            log = Log(name, entry.mtime_ns, finished, (part,), held=entry.held, ctime_ns=entry.ctime_ns)
             if name not in files or finished:
                 files[name] = log
     yield from files.values()

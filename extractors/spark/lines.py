@@ -26,6 +26,8 @@ from extractors.spark.places import Place
 
 HEAD_BYTES: Final = 16 << 10
 """How much of a part's beginning distinguishes it from another one of the same name."""
+TAIL_BYTES: Final = 4 << 10
+"""How much of what was there at the last read must still be what it was."""
 
 
 MAX_CPU_S: Final = 60.0
@@ -305,6 +307,13 @@ def head_of(place: Place, part: Part, count: int) -> str:
     """The hash of the part's first ``count`` bytes; of fewer, and so another, if it has not so many."""
     with open_part(place, part) as raw:
         return hashlib.blake2b(raw.read(count), digest_size=16).hexdigest()
+
+
+def tail_of(place: Place, part: Part, end: int) -> str:
+    """The hash of the part's last bytes before ``end``; of fewer, and so another, if it has not so many."""
+    with open_part(place, part) as raw:
+        raw.seek(max(0, end - TAIL_BYTES))
+        return hashlib.blake2b(raw.read(min(end, TAIL_BYTES)), digest_size=16).hexdigest()
 
 
 def enters_anywhere(codec: str) -> bool:

@@ -17,7 +17,8 @@ BUFFER_BYTES: Final = 256 << 10
 
 class Entry(NamedTuple):
     """A file or directory in a directory. ``path`` opens it; ``held``: somebody is writing it, as the file system
-    knows for certain: such a file is not stale, whatever its time."""
+    knows for certain: such a file is not stale, whatever its time; ``ctime_ns``: when anything of it was changed, by a
+    clock that its writer cannot set back, 0 where there is none."""
 
     name: str
     path: str
@@ -25,6 +26,7 @@ class Entry(NamedTuple):
     size: int
     mtime_ns: int
     held: bool = False
+    ctime_ns: int = 0
 
 
 class Place(Protocol):
@@ -58,7 +60,8 @@ class LocalPlace:
                 if entry.is_symlink() and leads_out(entry.path, self.root):
                     continue
                 if (is_directory := S_ISDIR(stat.st_mode)) or S_ISREG(stat.st_mode):
-                    found.append(Entry(entry.name, entry.path, is_directory, stat.st_size, stat.st_mtime_ns))
+                    times = {"mtime_ns": stat.st_mtime_ns, "ctime_ns": stat.st_ctime_ns}
+                    found.append(Entry(entry.name, entry.path, is_directory, stat.st_size, **times))
         found.sort()
         return found
 

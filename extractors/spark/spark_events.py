@@ -40,6 +40,7 @@ from extractors.spark.lines import (
     enters_anywhere,
     head_of,
     lines_at,
+    tail_of,
 )
 from extractors.spark.places import SCHEME, HdfsPlace, LocalPlace, Place, split_url
 from extractors.spark.queries import Queries
@@ -86,6 +87,9 @@ class LogSplit(Split):
     skipping: bool = False
     head: str = ""
     head_bytes: int = 0
+    tail: str = ""
+    tail_end: int = 0
+    ctime_ns: int = 0
     out_bytes: int = 0
     state: Mapping[str, Any] | None = None
     missing: tuple[tuple[int, int], ...] = ()
@@ -252,9 +256,11 @@ class SparkEvents(Extractor):
         stale = not log.held and now_ms - log.mtime_ns // 1_000_000 >= self.stale_after_s * 1000
         over = log.finished or stale
         split = LogSplit(log.name, log.parts, log.mtime_ns, log.finished, over, now_ms, missing=log.missing)
+        split = replace(split, ctime_ns=log.ctime_ns)
         if known is None:
             return split
-        if known["size"] == log.size and known["mtime_ns"] == log.mtime_ns:
+        is_unchanged = (known["size"], known["mtime_ns"]) == (log.size, log.mtime_ns)
+        if is_unchanged and known.get("ctime_ns", log.ctime_ns) == log.ctime_ns:
             finished = known.get("settled") or not (over and (known.get("open") or known.get("rest")))
             if finished and known["finished"] == log.finished:
                 return None
@@ -269,6 +275,8 @@ class SparkEvents(Extractor):
             skipping=bool(known.get("skipping")),
             head=known["head"],
             head_bytes=known["head_bytes"],
+            tail=known.get("tail", ""),
+            tail_end=known.get("tail_end", 0),
             out_bytes=known.get("out_bytes", 0),
             state=known["state"],
             sizes=known.get("sizes"),
@@ -517,6 +525,9 @@ class _LogReading:
         part = next(part for part in split.parts if part.name == lines.mark.part)
         head_bytes = 0 if split.archive else min(HEAD_BYTES, part.size)
         head = head_of(self._place, part, head_bytes)
+        # In an archive the parts of one log are read together, and it is read anew whenever it has changed.
+        tail_end = 0 if split.archive else part.size
+        tail = tail_of(self._place, part, tail_end) if tail_end else ""
         state = self._state.saved()
         if streams := self._streams.saved():
             state["streams"] = streams
@@ -524,9 +535,12 @@ class _LogReading:
             "mark": list(lines.mark),
             "head": head,
             "head_bytes": head_bytes,
+            "tail": tail,
+            "tail_end": tail_end,
             # A log that is not read to its end must not look as if nothing were left.
             "size": sum(part.size for part in split.parts) if at_end else -1,
             "mtime_ns": split.mtime_ns,
+            "ctime_ns": split.ctime_ns,
             "finished": split.finished,
             "state": state,
         }
@@ -559,6 +573,8 @@ class _LogReading:
                 skipping=lines.skipping,
                 head=head,
                 head_bytes=head_bytes,
+                tail=tail,
+                tail_end=tail_end,
                 out_bytes=lines.out_bytes,
                 state=state,
             )
@@ -582,9 +598,12 @@ def _closed_note(closed: Sequence[Closed]) -> str:
 
 
 def _is_the_same(place: Place, split: LogSplit) -> bool:
-    """Whether the part that was being read is still there, begins as it did, and has not become shorter."""
+    """Whether the part that was being read is still there, begins as it did, has not become shorter, and has what it ended
+    with at the last read at that place still."""
     mark = split.mark
     part = next((part for part in split.parts if mark is not None and part.name == mark.part), None)
-    if part is None or mark is None or part.size < max(mark.restart, split.head_bytes):
+    if part is None or mark is None or part.size < max(mark.restart, split.head_bytes, split.tail_end):
+        return False
+    if split.tail and tail_of(place, part, split.tail_end) != split.tail:
         return False
     return head_of(place, part, split.head_bytes) == split.head

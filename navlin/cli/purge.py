@@ -51,8 +51,8 @@ def command(
     continued by the next, with its own date.
 
     A purge is held, and says why, if it would look at more than half of the executions, operations, files or directories,
-    or if nothing was executed lately, so that the clock may be wrong; --accept lets exactly that one through. Of 1,000 or
-    fewer none is held.
+    and more than 1,000 of them; or if nothing was executed or modified lately, so that the clock may be wrong. --accept lets
+    exactly that one through.
 
     A record of a time that was purged is not written again. If that was a mistake, --forget-threshold lowers that time to
     nothing; what was removed comes back only if its source still has it.

@@ -14,8 +14,8 @@ from navlin.index import entity as entity_fields
 from navlin.index import relation as relation_fields
 from navlin.index import solr_query as q
 from navlin.index.entity import StoredEntity
-from navlin.index.fields import ELEMENTS, RELATIONS, date_ms
-from navlin.index.filters import EntityFilter, RelationFilter
+from navlin.index.fields import ELEMENTS, RELATIONS, date_ms, solr_date
+from navlin.index.filters import NOT_OF_USERS, EntityFilter, RelationFilter
 from navlin.index.inheritance import CARRYING, note_due
 from navlin.index.neighbours import Neighbours, Wanted, first_by_id, in_parts, neighbours, parts_of
 from navlin.index.presented import with_end_names
@@ -85,16 +85,17 @@ class Graph:
         """How many entities match."""
         return self.solr.count(ELEMENTS, q.EVERYTHING, *where.filters())
 
-    def newest_execution_ms(self) -> int:
-        """When the newest execution started, epoch ms; 0 if there is none of which that is known."""
-        newest = {
-            "q": "type:OPERATION_EXECUTION",
-            "fq": q.present("started"),
-            "sort": "started desc",
-            "rows": 1,
-        }
-        found = self._documents(ELEMENTS, {**newest, "fl": "started"})
-        return max((date_ms(document["started"]) for document in found), default=0)
+    def newest_told_ms(self, until_ms: int) -> int:
+        """The newest time up to ``until_ms`` that a source told of what it runs or keeps, in epoch ms; 0 if none did.
+
+        No clock of ours has a part in it.
+        """
+        newest = 0
+        for name in ("started", "ended", "lastModified"):
+            told = {"q": q.in_range(name, "*", solr_date(until_ms)), "fq": NOT_OF_USERS, "rows": 1}
+            found = self._documents(ELEMENTS, {**told, "sort": f"{name} desc", "fl": name})
+            newest = max([newest, *(date_ms(document[name]) for document in found)])
+        return newest
 
     def entities_by_source(self, where: EntityFilter) -> dict[str, int]:
         """How many entities match, by the id of their source."""

@@ -21,7 +21,10 @@ from navlin.model.redaction import (
     command_lines,
     comparisons,
     documents,
+    entities,
+    inserted,
     statements,
+    tags,
     tokens,
     urls,
 )
@@ -52,12 +55,19 @@ CLASSES: tuple[Class, ...] = (
     (urls.SIGNS, urls.without_passwords),
     (tokens.SIGNS, tokens.without_tokens),
     (command_lines.SIGNS, command_lines.without_arguments),
+    (tags.SIGNS, tags.without_values),
     (documents.SIGNS, documents.without_values),
     (assignments.SIGNS, assignments.without_values),
     (statements.SIGNS, statements.without_keys),
+    (inserted.SIGNS, inserted.without_inserted),
     (comparisons.SIGNS, comparisons.without_compared),
+    (entities.SIGNS, lambda text: entities.without_escaped(text, _without_plain)),
 )
 """In this order: a password of an address may contain the name of a secret."""
+
+
+def _without_plain(text: str) -> str:
+    return redact_by(text, CLASSES[:-1])
 
 
 @lru_cache(maxsize=1)

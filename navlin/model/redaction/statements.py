@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-from navlin.model.redaction.names import NAME
 from navlin.model.redaction.signs import SPACE, loosened
 from navlin.model.redaction.values import (
     GAP,
@@ -34,12 +33,15 @@ _REPLACED = re.compile(rf"{GAP}++replace{GAP}++", re.IGNORECASE)
 
 _CRYPTIC = re.compile(
     r"\b(?:(?:try_)?(?:aes|des|des3|sym)_?(?:en|de)crypt|h?mac(?:_?(?:md5|sha\d{0,3}))?|pgp_\w{1,20}(?:en|de)crypt(?:_bytea)?"
-    r"|(?:en|de)crypt(?:_iv|_raw)?|crypt|(?:en|de)cryptby\w{1,20}|(?:old_)?password|hmac_\w{1,20})\s*+\(",
+    r"|(?:en|de)crypt(?:_iv|_raw)?|crypt|(?:en|de)cryptby\w{1,20}|(?:old_)?password|hmac_\w{1,20}"
+    r"|(?P<hashes>md5(?:_?(?:hex|binary|digest|number\w{0,10}))?|sha[-_]?\d{0,3}(?:_\d{3})?(?:_?(?:hex|binary))?|hashbytes"
+    r"|standard_hash|digest|dbms_crypto\.\w{1,20}|blake\w{1,4}|ripemd\d{0,3}|keccak\d{0,3}|whirlpool"
+    r"|hashpw|checkpw|pbkdf2\w{0,10}|[bs]crypt|argon2\w{0,10}|generate_password_hash))\s*+\(",
     re.IGNORECASE,
 )
 _PART_OF_CALL = re.compile(r"'(?:[^'\\]|\\.|'')*+'?|\"(?:[^\"\\]|\\.)*+\"?|[()]|[^'\"()]++", re.DOTALL)
 _METHOD = re.compile(
-    r"(?:aes(?:[-_]\d{3})?(?:[-_]\w{3})?|3?des|bf|xdes|md5|sha-?\d{0,3}|[gce]bc|gcm|ecb|pkcs\w*|none|default|hex|base64|utf-?\d{1,2}|\W?|.*-(?:algo|mode)=.*)",
+    r"(?:aes(?:[-_]\d{3})?(?:[-_]\w{3})?|3?des|bf|xdes|md5|sha[-_]?\d{0,3}(?:_\d{3})?|[gce]bc|gcm|ecb|pkcs\w*|none|default|hex|base64|utf-?\d{1,2}|\W?|.*-(?:algo|mode)=.*)",
     re.IGNORECASE,
 )
 _MAX_CALL = 4000
@@ -59,20 +61,12 @@ _BEELINE = re.compile(
     r"(!connect\s+[^\s'\"]{1,500}\s+(?:[\w.@$-]{1,100}|\"[^\"\n]{0,100}\")\s+)(\"[^\"\n]{1,200}\"|[^\s'\"]{1,200})",
     re.IGNORECASE,
 )
-_INSERTED = re.compile(
-    r"\binsert\b[^()']{0,400}+(?:\([^()]{0,500}+\)\s*+)?\((?P<columns>[^()]{1,4000}+)\)\s*+values\s*+(?=\()",
-    re.IGNORECASE,
-)
-_OF_SECRET = re.compile(rf"{NAME}\Z", re.IGNORECASE | re.VERBOSE)
-_PART_OF_ROW = re.compile(r"'(?:[^'\\]|\\.|'')*+'?|\"(?:[^\"\\]|\\.)*+\"?|[(),;]|[^'\"(),;]++", re.DOTALL)
-
 _COMMENT_OR_SPACE = rf"(?:{SPACE}|/\*|--)"
 SIGNS = (
     rf"(?i:identified{_COMMENT_OR_SPACE})",
     rf"(?i:password{SPACE}+for{_COMMENT_OR_SPACE})",
     rf"(?i:password{SPACE}*(?:/\*|--|=))",
     rf"(?i:pragma{_COMMENT_OR_SPACE})",
-    rf"(?i:\){SPACE}*values{SPACE}*\()",
     *(f"(?i:{loosened(pattern.pattern)})" for pattern in (_CRYPTIC, _LOGIN, _REMOTE, _BEELINE)),
 )
 
@@ -81,7 +75,6 @@ def without_keys(text: str) -> str:
     """The statement without passwords of its users and keys of its functions."""
     text = _without_passwords(text)
     text = _without_cryptic_arguments(text)
-    text = _without_inserted(text)
     text = _LOGIN.sub(rf"\g<1>{MASK}", text)
     text = _BEELINE.sub(rf"\g<1>{MASK}", text)
     return _REMOTE.sub(rf"\g<1>{MASK}", text)
@@ -110,30 +103,6 @@ def _value_at(text: str, at: int, *, bare: bool) -> tuple[str, int] | None:
     return None if not word or is_call or is_no_value(word) else (MASK, end_of_bare(text, at, at + len(word)))
 
 
-def _without_inserted(text: str) -> str:
-    """The text without the literals that an INSERT gives to columns of secrets."""
-    pieces: list[str] = []
-    copied = at = 0
-    while (insert := _INSERTED.search(text, at)) is not None:
-        at = insert.end()
-        columns = [column.strip('`"[] \t\r\n') for column in insert["columns"].split(",")]
-        secret = {
-            n for n, column in enumerate(columns) if (of := _OF_SECRET.search(column)) and not of["weak"]
-        }
-        depth = column = 0
-        while secret and (part := _PART_OF_ROW.match(text, at)) is not None:
-            word = part[0]
-            if depth == 0 and word != "(" and word.strip() and word != ",":
-                break
-            depth += (word == "(") - (word == ")")
-            column = 0 if depth == 0 else column + (word == "," and depth == 1)
-            if column in secret and word[0] in "'\"" and (value := masked_at(text, at)) is not None:
-                pieces += (text[copied:at], value[0])
-                copied = value[1]
-            at = part.end()
-    return "".join((*pieces, text[copied:]))
-
-
 def _without_cryptic_arguments(text: str) -> str:
     pieces: list[str] = []
     copied = at = 0
@@ -146,7 +115,7 @@ def _without_cryptic_arguments(text: str) -> str:
             inner = word[1:-1]
             if (
                 word[0] in "'\""
-                and len(word) > 2
+                and len(inner) > bool(call["hashes"])
                 and not _METHOD.fullmatch(inner)
                 and not is_reference(inner)
             ):
