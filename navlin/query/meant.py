@@ -68,9 +68,8 @@ _PART: Final = 200
 _COMMENT: Final = 160
 _WORD: Final = 150
 _BEGINNING: Final = 100
-_TYPES: Final = ((tuple(sorted(PATH_TYPES)), 80), (PREFERRED_TYPES, 60), (("FIELD",), 40), ((), 0))
-"""A path goes before a column or a table only where these have the word in a comment alone: of its name it has no more.
-No types are all others."""
+_TYPES: Final = ((tuple(sorted(PATH_TYPES)), 80), (PREFERRED_TYPES, 60), (("FIELD",), 40))
+"""A path goes before a column or a table only where these have the word in a comment alone: of its name it has no more."""
 
 _SIMPLE: Final = re.compile(r"\w+")
 _COMMENTS: Final = ("originalDescription", "description")
@@ -287,7 +286,8 @@ def _within(text: str) -> Node | None:
 
 def _folding(named: Sequence[Clause]) -> Group:
     # What was asked for by its name is shown, whatever it is.
-    parts = Clause(_remembered(*FOLDED), sign="+")
+    # Few beside the files of a large index: of these types Solr has a list soon.
+    parts = Clause(Remembered(_of_types(*FOLDED).clauses), sign="+")
     return Group((parts, *(replace(each, boost=None, sign="-") for each in named)))
 
 
@@ -298,11 +298,10 @@ def _ranks(words: Sequence[Word | Phrase]) -> Iterator[Clause]:
     """What counts besides, of what matches; it finds nothing by itself."""
     if not words:
         return
-    # Each entity is in one of these alone: every clause that most entities fit costs as much again.
+    # One clause for all types of a rank: each is looked at for everything that matches.
     for kinds, score in _TYPES:
-        yield _score(_kept(kinds, deleted=False), score + _LIVE)
-        if score:
-            yield _score(_kept(kinds, deleted=True), score)
+        yield _score(_of_types(*kinds), score)
+    yield _score(FieldValue("deleted", Word(("false",))), _LIVE)
     texts = list(dict.fromkeys(each.text for each in words if each.text))
     for spelled in dict.fromkeys((texts[0], texts[0].lower())) if len(texts) == 1 else ():
         begins = FunctionRange("originalName", spelled, spelled + _AFTER_ALL)
@@ -337,18 +336,6 @@ def _score(node: Node, score: int) -> Clause:
 def _of_types(*types: str) -> Group:
     # Not {!terms}: that makes a list of all of the index that is of these types.
     return _any(FieldValue("type", Word((each,))) for each in types)
-
-
-def _remembered(*types: str) -> Remembered:
-    return Remembered(_of_types(*types).clauses)
-
-
-def _kept(types: Sequence[str], *, deleted: bool) -> Remembered:
-    """What is of these types (of none that has a rank, if there are none), and deleted or not."""
-    state = Clause(FieldValue("deleted", Word((str(deleted).lower(),))), sign="+")
-    if types:
-        return Remembered((state, Clause(_of_types(*types), sign="+")))
-    return Remembered((state, Clause(_of_types(*(kind for kinds, _ in _TYPES for kind in kinds)), sign="-")))
 
 
 def _any(nodes: Iterable[Node | Clause | None]) -> Group:

@@ -7,7 +7,7 @@ A part of a statement, and an execution, have no names for people: they bear tha
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -75,8 +75,9 @@ def names_of_statements(
 ) -> dict[str, tuple[str, str]]:
     """For each statement, and each part and execution of one, the statement's id and name. ``ends`` are their types by id,
     ``known`` the own names of statements as far as they were read."""
-    parts = graph.entities_of(each for each, kind in ends.items() if kind in (PART, EXECUTION))
+    parts = graph.entities_of(each for each, kind in ends.items() if kind == PART)
     holders = {each: part.parent_id for each, part in parts.items() if part.parent_id}
+    holders |= _run_of(graph, [each for each, kind in ends.items() if kind == EXECUTION])
     holders.update((each, each) for each, kind in ends.items() if kind == STATEMENT)
     own = dict(known or {})
     missing = graph.entities_of(each for each in holders.values() if each not in own)
@@ -85,6 +86,18 @@ def names_of_statements(
         graph, {each: own[each] for each in dict.fromkeys(holders.values()) if each in own}
     )
     return {each: (holder, names[holder]) for each, holder in holders.items() if holder in names}
+
+
+def _run_of(graph: Graph, executions: Sequence[str]) -> dict[str, str]:
+    """The statement of each execution that is of exactly one."""
+    if not executions:
+        return {}
+    [runs] = graph.neighbours([Wanted(executions, 2, (RelationType.INSTANCE_OF.value,), WRITES_READ)])
+    of = {
+        each: {one.ep1.id for one in relations if one.ep1.type == STATEMENT}
+        for each, relations in runs.relations.items()
+    }
+    return {each: min(statements) for each, statements in of.items() if len(statements) == 1}
 
 
 def with_statement_names(graph: Graph, lineage: Lineage) -> Lineage:
