@@ -39,6 +39,7 @@ FIGURES: Final = (
     Figure("Atlas", "checkout --services", "", "a real Atlas (290 MB more"),
     Figure("a new line, indexed and linked", "latency", "", "linked within five seconds, mostly within one"),
     Figure("suggestions as one types, over a million entities", "suggestions"),
+    Figure("searches for people over a million entities, beside Navigator's", "search_cost"),
     Figure("a million entities as CSV and JSON lines over HTTP", "whole_result"),
     Figure("an export's memory", "exporting", "", "some 130 MB of memory at most"),
     Figure("a million relations in each form", "exporting", "", "make 140 to 340 MB in any of the forms"),

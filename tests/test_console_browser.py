@@ -11,14 +11,14 @@ import pytest
 from navlin.console import PAGES
 from tests.support.chromium import Chromium
 from tests.support.console_estate import ConsoleEstate
-from tests.support.visits import DESK, TELEPHONE, addresses, shown, wrong
+from tests.support.visits import DESK, TABLET, TELEPHONE, addresses, shown, wrong
 from tests.support.web import PASSWORD
 
 pytestmark = pytest.mark.services
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("size", [DESK, TELEPHONE], ids=["desk", "telephone"])
+@pytest.mark.parametrize("size", [DESK, TABLET, TELEPHONE], ids=["desk", "tablet", "telephone"])
 @pytest.mark.parametrize(
     "path", sorted({each.path for each in PAGES if each.method == "GET"} | {"/login", "/nowhere"})
 )
@@ -34,6 +34,35 @@ def test_no_state_of_a_page_has_a_barrier(
         window.run("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
         found += wrong(window, f"{path}?{query}")
     assert found == []
+
+
+def test_on_a_tablet_the_menu_is_one_line(console: ConsoleEstate, window: Chromium) -> None:
+    window.size(*TABLET)
+    window.open("/runs")
+    tops = window.run("return [...document.querySelectorAll('.bar nav a')].map((each) => each.offsetTop)")
+    assert len(tops) > 8
+    assert len(set(tops)) == 1
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_evidence_has_the_readers_scheme_whole_words_and_times_for_people(
+    scheme: str, console: ConsoleEstate, window: Chromium
+) -> None:
+    window.size(390, 740)
+    window.prefer(prefers_color_scheme=scheme)
+    window.open(f"/evidence?entity={console.report.identity}")
+    ground = window.run("return getComputedStyle(document.body).backgroundColor")
+    assert (sum(map(int, re.findall(r"\d+", ground))) < 200) is (scheme == "dark"), ground
+    text = window.find("main").text
+    assert not re.search(r"\d\dT\d\d:\d\d", text), text
+    # A heading or a cell of one short word is as high as one line.
+    broken = window.run(
+        "return [...document.querySelectorAll('th, td')].filter((each) => /^\\w{1,12}$/.test(each.textContent.trim())"
+        " && each.getClientRects().length && new Set([...(() => { const all = document.createRange();"
+        " all.selectNodeContents(each); return all.getClientRects(); })()].map((one) => one.top)).size > 1)"
+        ".map((each) => each.textContent)"
+    )
+    assert broken == []
 
 
 # -- By keyboard ---------------------------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from navlin.model.keys import (
 )
 from navlin.query.finding import find_for_people
 from navlin.query.scanner import QueryError
+from navlin.query.value_counts import count_values
 from navlin.query.whole_result import whole_result
 from navlin.solr_server.embedded import EmbeddedSolr
 from tests.support.http_browser import Browser
@@ -167,6 +168,27 @@ def test_parts_of_statements_runs_and_partitions_are_counted_and_a_filter_away(w
     assert (parts.total, parts.folded) == (40, {})
 
 
+@pytest.mark.parametrize("query", ["*", "-deleted:true", "lastModified:[* TO *] OR *:*"])
+def test_without_a_word_parts_and_runs_are_folded_too(world: World, query: str) -> None:
+    found = find_for_people(world.solr, query, filters=[mine(world)], limit=0)
+    every = find_for_people(world.solr, query, filters=[mine(world), "-type:NONE"], limit=0)
+    assert found.folded == {"SUB_OPERATION": 40, "OPERATION_EXECUTION": 2, "PARTITION": 1}
+    assert (found.total + 43, every.folded) == (every.total, {})
+    _, lines = whole_result(world.solr, query, [mine(world)])
+    assert sum(1 for _ in lines) == every.total, "nothing in a whole result says what is folded"
+
+
+@pytest.mark.parametrize(
+    "query", ["revenue", "fnd.revenue", "*", "part39", "owner:nobody", "-deleted:true", "stomer orders 20"]
+)
+def test_counts_are_of_what_a_search_finds(world: World, query: str) -> None:
+    found = find_for_people(world.solr, query, filters=[mine(world)], limit=0)
+    counted = count_values(world.solr, query, ["sourceType"], filters=[mine(world)])
+    assert (counted.counted.total, counted.folded) == (found.total, found.folded)
+    by_type = count_values(world.solr, query, ["type"], filters=[mine(world)])
+    assert (by_type.counted.total, by_type.folded) == (found.total + sum(found.folded.values()), {})
+
+
 def test_where_nothing_else_matches_parts_are_shown(world: World) -> None:
     found = find_for_people(world.solr, "part39", filters=[mine(world)])
     assert [each["originalName"] for each in found.documents] == ["fnd.revenue.part39"]
@@ -236,10 +258,16 @@ def test_every_door_has_the_same_first_result_and_says_what_it_folded(world: Wor
     said = CliRunner().invoke(main, ["--config", str(web.file), *narrowed])
     assert "and 40 parts of statements: --filter type:SUB_OPERATION\n" in said.output
     assert "and 1 partition: --filter type:PARTITION\n" in said.output
+    said = CliRunner().invoke(main, ["--config", str(web.file), "count", *narrowed[1:], "--by", "owner"])
+    assert "and 40 parts of statements: --filter type:SUB_OPERATION\n" in said.output
     source = world.sources["IMPALA"].id
     answer = browser.send("GET", "/search", headers=HTML, params={"query": "revenue", "sourceId": source})
     assert ">40 parts of statements</a></p>" in answer.text
     assert "type=SUB_OPERATION" in answer.text.partition('id="folded"')[2].partition("</p>")[0]
+    for without_words in ({}, {"sourceId": source}):
+        text = browser.send("GET", "/search", headers=HTML, params=without_words).text
+        assert "parts of statements</a>" in text.partition('id="folded"')[2].partition("</p>")[0]
+        assert 'data-type="SUB_OPERATION"' not in text
 
 
 def test_navigators_api_finds_what_its_clients_expect(world: World, web: Web) -> None:

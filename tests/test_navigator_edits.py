@@ -203,6 +203,15 @@ def test_only_an_editor_writes_and_only_with_a_password_or_token(web: Web, order
     assert web.send("PUT", f"{V}/entities/nothing", "editor", json={"name": "x"}).status_code == 404
 
 
+def test_a_put_without_a_body_is_400_and_changes_nothing(web: Web, world: World, orders: str) -> None:
+    before = world.versions()
+    for path in (orders, f"{V}/entities/bulk"):
+        for nothing in ({}, {"data": b""}, {"data": b"", "headers": {"Content-Type": "application/json"}}):
+            answer = web.send("PUT", path, "editor", **nothing)
+            assert (answer.status_code, "the body is missing" in answer.text) == (400, True), answer.text
+    assert world.versions() == before
+
+
 def test_several_entities_are_put_at_once_all_or_none(web: Web, world: World) -> None:
     ids = [world.table(f"shop.{name}").identity for name in ("orders", "raw")]
     found = put(web, f"{V}/entities/bulk", [{"identity": each, "tags": ["bulk"]} for each in ids])

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import pytest
 
+from navlin.index.graph import Graph
+from navlin.index.solr import Solr
+from navlin.model.keys import execution_key, operation_key
 from navlin.model.plurals import agreeing, counted
 from navlin.query.answer import Direction, Edge, Hop, Lineage, Node
 from navlin.query.data_flows import STATEMENTS, between_data
-from navlin.query.statement_names import statement_name
+from navlin.query.show import show
+from navlin.query.statement_names import names_of_statements, statement_name
 from navlin.render.field_words import field_words, relation_words, type_words
+from tests.support.query_estate import SPARK, World
 
 
 @pytest.mark.parametrize(
@@ -129,3 +134,38 @@ def test_statements_are_passed_through_as_well_where_only_data_is_wanted() -> No
     assert drawn("a", nodes, edges, *STATEMENTS) == [("db.a.x", "db.b.x", "DATA_FLOW", ["load → db.b"])]
     assert len(drawn("a", nodes, edges)) == 2
     assert len(drawn("o", nodes, edges, *STATEMENTS)) == 2, "where one starts at it, it is shown"
+
+
+# -- As the index has them -----------------------------------------------------------------------------------------------
+
+
+def test_statements_that_read_and_that_create_are_told_apart_and_an_execution_is_named_by_its_statement(
+    solr: Solr,
+) -> None:
+    world = World(solr, "statement-names", database="stn")
+    orders, revenue = world.table("orders"), world.table("revenue")
+    job = "stn job"
+    writes = world.operation("w", [orders], [revenue], engine=SPARK, originalName=job)
+    reads = world.operation("r", [orders], engine=SPARK, originalName=job)
+    creates = world.operation(
+        "c", engine=SPARK, originalName=job, operationType="CREATETABLE", outputs=["stn.fresh"]
+    )
+    nothing = world.operation("n", engine=SPARK, originalName=job)
+    run = world.execution(writes, "stn-run-1")
+    alone = world.entity(execution_key(operation_key(world.source(SPARK), "gone", ()), "stn-run-2"))
+    # Its statement is not in the index.
+    world.relations = {each: one for each, one in world.relations.items() if alone.identity not in str(one)}
+    world.index()
+    kinds = dict.fromkeys((each.identity for each in (writes, reads, creates, nothing)), "OPERATION")
+    kinds |= dict.fromkeys((run.identity, alone.identity), "OPERATION_EXECUTION")
+    named = {each: name for each, (_, name) in names_of_statements(Graph(solr), kinds).items()}
+    assert named == {
+        writes.identity: "stn job → stn.revenue",
+        reads.identity: "stn job ← stn.orders",
+        creates.identity: "stn job: create table stn.fresh",
+        nothing.identity: "stn job",
+        run.identity: "stn job → stn.revenue",
+    }
+    assert show(solr, run.identity).title == "stn job → stn.revenue"
+    listed = show(solr, revenue.identity).executions
+    assert [listed.title(each) for each in listed.listed] == ["stn job → stn.revenue"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from extractors.spark.application import Execution, Run
 from extractors.spark.carried import carried_columns, changed_columns
@@ -13,6 +13,7 @@ from extractors.spark.columns.written import ColumnFlow, WrittenColumns
 from extractors.spark.deletions import with_deletion
 from extractors.spark.incomplete import Incomplete
 from extractors.spark.outputs import outputs_of
+from extractors.spark.plan.conditions import Conditions
 from extractors.spark.plan.jdbc import CATALOG_SCAN_CLASS
 from extractors.spark.plan.kinds import own_name
 from extractors.spark.plan.reads import End, Reads
@@ -49,6 +50,7 @@ class Effect:
     reasons: tuple[Incomplete, ...] = ()
     unread: tuple[tuple[Incomplete, str], ...] = ()
     """Plan nodes of which navlin reads no sources or no targets, each with the reason that it is; "" has no such name."""
+    conditions: Conditions = field(default_factory=Conditions)
 
 
 def unread_sources(unknown: Iterable[str]) -> tuple[tuple[Incomplete, str], ...]:
@@ -87,6 +89,7 @@ def effect_of(run: Run, *, failed: bool) -> Effect:
             *unread_sources(inputs.unknown),
             *((Incomplete.UNKNOWN_OUTPUT, write.command if write.unread else "") for write in hidden),
         ),
+        conditions=Conditions.together(each.started.plan.conditions for each in members if each.started),
     )
 
 

@@ -12,6 +12,7 @@ from extractors.spark.application import Application, Run
 from extractors.spark.effect import Effect, effect_of
 from extractors.spark.incomplete import in_words
 from extractors.spark.parts import MAX_NAMES, only_control, parts_of
+from extractors.spark.plan.conditions import Conditions
 from extractors.spark.plan.reads import End, EndKind
 from extractors.spark.queries import Queries
 from extractors.spark.times import EARLIEST_MS
@@ -38,6 +39,7 @@ JDBC: Final = "JDBC"
 KAFKA: Final = "KAFKA"
 SUCCEEDED, FAILED, UNKNOWN, RUNNING = "SUCCEEDED", "FAILED", "UNKNOWN", "RUNNING"
 MAX_MESSAGE_BYTES: Final = 4 << 10
+MAX_CONDITION_BYTES: Final = 2 << 10
 _CALL_SITE: Final = re.compile(r"\S+ at \S.*:\d+\s*$", re.DOTALL)
 _NO_DESCRIPTION: Final = re.compile(r"\S+ at \S+$|\s*$|\s*id = [0-9a-f-]{36}\s", re.DOTALL)
 
@@ -91,6 +93,21 @@ class Names:
         if application_id(self.application.id) is None:
             return None
         return application_key(self.estate.serving(YARN, self.yarn), self.application.id)
+
+
+def _of_plan(conditions: Conditions) -> Attributes:
+    texts: dict[str, tuple[str, ...]] = {
+        "filters": conditions.filters,
+        "joins": conditions.joins,
+        "groupedBy": conditions.groups,
+        "formatsRead": conditions.reads,
+        "formatsWritten": conditions.writes,
+    }
+    return {
+        name: [bounded(each, MAX_CONDITION_BYTES) for each in listed]
+        for name, listed in texts.items()
+        if listed
+    }
 
 
 def _flat_key(kind: EntityType, source: Source, name: str) -> Key:
@@ -186,6 +203,7 @@ def occurrence_records(occurrence: Occurrence, effect: Effect, names: Names) -> 
             "incomplete": True if effect.reasons else None,
             "incompleteReasons": [*in_words(effect.reasons, effect.unread)],
             "unknownInputs": [bounded(what) for what in effect.unknown[:20]],
+            **_of_plan(effect.conditions),
         },
         Execution(
             execution_key(key, occurrence.run),

@@ -15,7 +15,7 @@ from navlin.console.columns import Column, columns_of
 from navlin.console.edit import typed_properties, typed_tags
 from navlin.console.hue import hue_address
 from navlin.console.page import Page
-from navlin.index.entity import StoredEntity
+from navlin.index.entity import CONDITIONS, StoredEntity
 from navlin.index.fields import EPOCH_MS_FIELDS, USER_PROPERTY, solr_date
 from navlin.index.graph import Graph
 from navlin.index.solr_query import phrase
@@ -24,12 +24,13 @@ from navlin.query.edits import history
 from navlin.query.search import search
 from navlin.query.show import Shown, show
 from navlin.query.statement_names import PART
+from navlin.render.field_words import field_words
 from navlin.render.sql import laid_out
 
 EDITS_LISTED: Final = 20
 CONTENTS_LISTED: Final = 50
 VALUE_CHARS: Final = 2_000
-_TEXTS: Final = frozenset({"queryText", "queryTextFull", "tp_expression"})
+_TEXTS: Final = frozenset({"queryText", "queryTextFull", "tp_expression", *CONDITIONS})
 _WITH_COLUMNS: Final = frozenset({"TABLE", "VIEW", "DATASET", "FILE", "DIRECTORY"})
 
 
@@ -68,6 +69,7 @@ def _values(asked: Asked) -> Mapping[str, Any] | Onward:
         "hue": hue_address(asked.service.hue_url, shown.entity),
         "changes": changes(Graph(asked.solr), shown.entity),
         "expression": shown.entity.expression,
+        "of_plan": list(_of_plan(shown.entity)),
         "people": people,
         "tags": _several(people.get("tags", ())),
         "properties": {
@@ -92,6 +94,14 @@ def _values(asked: Asked) -> Mapping[str, Any] | Onward:
         "history": history(asked.solr, identity, limit=EDITS_LISTED),
         "may_edit": asked.user.role >= Role.METADATA_ADMINISTRATOR,
     }
+
+
+def _of_plan(entity: StoredEntity) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """What a plan, or a table's classes, say of rows and files, each with its title."""
+    if entity.file_format:
+        yield "File format", (entity.file_format,)
+    for name, texts in entity.conditions.items():
+        yield field_words(name).capitalize(), texts
 
 
 def _looked_into(shown: Shown) -> bool:

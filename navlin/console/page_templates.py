@@ -18,7 +18,7 @@ from navlin.query.answer import Edge, Node
 from navlin.render.counts import count_lines
 from navlin.render.field_words import field_words, relation_words, type_words
 from navlin.render.status import span
-from navlin.render.text import in_page
+from navlin.render.text import date_text, in_page
 
 NAME_CHARS: Final = 80
 """Of a longer name the middle is not shown; it is whole on its own page, and where one points at it."""
@@ -44,7 +44,7 @@ def page_templates() -> Environment:
         "entity": lambda name: urlencode({"entity": name}),
         "quoted": lambda text: quote(str(text), safe=""),
         "date": lambda at_ms: solr_date(int(at_ms)),
-        "utc": lambda date: f"{date[:10]} {date[11:19]} UTC",
+        "utc": date_text,
         "span": span,
         "size": decimal,
         "count_lines": count_lines,

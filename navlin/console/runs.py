@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from navlin.api.endpoint import Asked
 from navlin.console.page import Page
 from navlin.console.pages import listed
-from navlin.index.runs import RECORDED, Status
+from navlin.index.runs import RECORDED, RUNS_KEPT, Status
 from navlin.query.runs import runs
 
 
@@ -30,7 +30,7 @@ def _values(asked: Asked) -> Mapping[str, Any]:
             asked.solr, source=given.source, status=given.status, limit=limit, offset=offset
         ),
     )
-    return {**found, "statuses": RECORDED}
+    return {**found, "statuses": RECORDED, "kept": RUNS_KEPT}
 
 
 PAGE = Page("/runs", "Runs", Parameters, _values, menu="Runs")

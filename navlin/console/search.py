@@ -22,7 +22,7 @@ from navlin.query.meant import FOLDED
 from navlin.query.saved import searches_of
 from navlin.query.scanner import QueryError
 from navlin.query.search import SearchAnswer
-from navlin.query.statement_names import STATEMENT, statement_names
+from navlin.query.statement_names import NAMED_BY_STATEMENT, STATEMENT, names_of_statements
 
 RESULTS_A_PAGE: Final = 25
 PAGES_LINKED: Final = 400
@@ -145,11 +145,13 @@ def _values(asked: Asked) -> Mapping[str, Any]:
 
 
 def _statements(asked: Asked, answer: SearchAnswer) -> dict[str, str]:
-    """The names for people of the statements and jobs on this page, by id."""
+    """The names for people of the statements and jobs on this page, and of their parts and executions, by id."""
     if answer.core == RELATIONS:
         return {}
-    found = [each for each in map(StoredEntity.of, answer.documents) if each.type == STATEMENT]
-    return statement_names(Graph(asked.solr), {each.id: each.name for each in found})
+    found = [each for each in map(StoredEntity.of, answer.documents) if each.type in NAMED_BY_STATEMENT]
+    own = {each.id: each.name for each in found if each.type == STATEMENT}
+    named = names_of_statements(Graph(asked.solr), {each.id: each.type for each in found}, own)
+    return {each: name for each, (_, name) in named.items()}
 
 
 def _filters(given: Parameters) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
@@ -30,6 +31,13 @@ NO_DIGEST: Final = -1
 REPORTED: Final = "openlineage_execution"
 """The internal type of executions that are reported beside what an engine records itself."""
 
+CONDITIONS: Final = ("tp_filters", "tp_joins", "tp_groupedBy", "tp_formatsRead", "tp_formatsWritten")
+"""What a job's plan says of its rows and files."""
+_FORMAT: Final = re.compile(
+    r"(parquet|orc(?=\.)|avro|json|csv|kudu|hbase|jdbc|iceberg|rcfile|sequencefile|text(?=input))",
+    re.IGNORECASE,
+)
+
 # -- Which fields are asked for ------------------------------------------------------------------------------------------
 
 _CORE: Final = (
@@ -48,9 +56,12 @@ EXECUTION_LISTED: Final = "identity,originalName,started,ended,principal,status,
 EXECUTED: Final = f"{_CORE},started,ended,jobId,internalType,operationType,asOf"
 LAST_RUN: Final = f"{_CORE},lastExecuted,lastPrincipal,purgedExecutions"
 OWNED: Final = f"{LAST_RUN},owner"
-STATEMENT: Final = f"{LAST_RUN},queryText,queryTextFull,incomplete,incompleteReasons,unparsedReason"
+STATEMENT: Final = (
+    f"{LAST_RUN},{','.join(CONDITIONS)},queryText,queryTextFull,incomplete,incompleteReasons,unparsedReason"
+)
 TABLE_AGE: Final = f"{_CORE},owner,created,firstSeen,recreated,tableType"
 WORDS: Final = f"{_CORE},firstSeen,{_USER}"
+CHANGING: Final = f"{_CORE},operationType,outputs"
 LAST_EXECUTION: Final = "identity,started,principal"
 VIEW: Final = f"{_CORE},queryText,queryTextFull,params,unparsedReason"
 PART: Final = f"{_CORE},tp_expression"
@@ -239,6 +250,31 @@ class StoredEntity:
     def operation_type(self) -> str:
         """What kind of statement or job it is, in its engine's words."""
         return str(self.document.get("operationType", ""))
+
+    @property
+    def file_format(self) -> str:
+        """The format of a table's files: its provider's name for Spark, else what its classes in Hive are called; "" if none
+        of them tells, and for all but tables."""
+        if self.type != "TABLE":
+            return ""
+        provider = self.parameters.get("spark.sql.sources.provider") or self.document.get("fileFormat")
+        if provider:
+            return str(provider).lower()
+        classes = f"{self.document.get('serDeLibName', '')} {self.document.get('inputFormat', '')}"
+        found = _FORMAT.search(classes)
+        return found[1].lower() if found else ""
+
+    @property
+    def conditions(self) -> Mapping[str, tuple[str, ...]]:
+        """What chooses, joins and groups the rows of a job, and the formats of the files that it reads and writes, as its
+        engine's plan has them: the index's name of the field → texts."""
+        named = {name: self.document.get(name, ()) for name in CONDITIONS}
+        return {name: tuple(map(str, texts)) for name, texts in named.items() if texts}
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """The names of what a statement writes, creates or changes, in its engine's words."""
+        return tuple(map(str, self.document.get("outputs", ())))
 
     @property
     def reported(self) -> bool:

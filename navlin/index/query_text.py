@@ -25,6 +25,7 @@ from navlin.index.query_tree import (
     Phrase,
     Query,
     Range,
+    Remembered,
     Value,
     Wild,
     Word,
@@ -92,6 +93,8 @@ def _node(node: Node, field_clause: FieldClause, parser_clause: str) -> str:
             return field_clause(node.field, node.value)
         case Group():
             return f"({_clauses(node.clauses, field_clause, parser_clause)})"
+        case Remembered():
+            return f"filter({_clauses(node.clauses, field_clause, parser_clause)})"
         case ExactTerms():
             values = ",".join(node.values)
             if field_clause is _as_stored:

@@ -115,7 +115,15 @@ class Group:
     clauses: tuple[Clause, ...]
 
 
-Node = Everything | FieldValue | ExactTerms | FunctionRange | Group
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """``filter(…)``: what a few of navlin's own words match, which Solr remembers until the index changes. It costs next to
+    nothing for each document then, where a clause would be looked up for all that match."""
+
+    clauses: tuple[Clause, ...]
+
+
+Node = Everything | FieldValue | ExactTerms | FunctionRange | Group | Remembered
 
 
 @dataclass(frozen=True, slots=True)

@@ -296,6 +296,7 @@ def _why_unlinked(graph: Graph, ids: Collection[str]) -> dict[str, str]:
     reasons: dict[str, str] = {}
     for each in ids:
         for relation in graph.unlinked_relations(each, 1)[0]:
-            since = f", since {relation.unlinked_since}" if relation.unlinked_since else ""
+            at = relation.unlinked_since
+            since = f", since {at[:10]} {at[11:19]} UTC" if at else ""
             reasons[each] = f"{relation.unlinked_reason or 'not looked for yet'}{since}"
     return reasons

@@ -67,10 +67,14 @@ def find_for_people(
 def every_page_for_people(
     solr: Solr, query: str, filters: Sequence[str]
 ) -> tuple[str, Iterator[list[Document]]]:
-    """The core, and all that `find_for_people` finds, by identity, page by page. Raises `QueryError`."""
+    """The core, and all that `find_for_people` finds, by identity, page by page; without a word or a name to look for, all
+    that matches, since nothing in the pages says what is folded. Raises `QueryError`."""
     read = [parse(text) for text in filters]
     understood = meant(solr, query, read)
-    if understood.folding is not None and not find_for_people(solr, query, limit=0, filters=filters).folded:
+    if understood.folding is not None and (
+        not (understood.ranks or understood.error)
+        or not find_for_people(solr, query, limit=0, filters=filters).folded
+    ):
         understood = replace(understood, folding=None)
     core = core_for(understood.parsed)
     question = SolrQuery(understood.asked(), [each.query for each in read])

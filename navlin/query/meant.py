@@ -16,7 +16,7 @@ from navlin.index import name_pieces
 from navlin.index.entity import PATH_TYPES
 from navlin.index.fields import ELEMENTS, RELATIONS
 from navlin.index.graph import Graph
-from navlin.index.query_fields import ANY_TEXT
+from navlin.index.query_fields import ANY_TEXT, WORD_FIELDS
 from navlin.index.query_tree import (
     Boost,
     Clause,
@@ -28,6 +28,7 @@ from navlin.index.query_tree import (
     Node,
     Phrase,
     Query,
+    Remembered,
     Wild,
     Word,
 )
@@ -46,6 +47,8 @@ FOLDED: Final[Mapping[str, tuple[str, str]]] = {
 }
 """What is not shown among results unless it is asked for, for it belongs to a statement or a table: what people call one,
 and several."""
+_NAMING_FOLDED: Final = frozenset({"type", "identity", "internalType", "metaClassName"})
+"""Fields of a query that say which kinds or which entities are meant: then nothing is folded."""
 PREFIX_CHARS: Final = 3
 """Fewer letters begin a word of most paths."""
 
@@ -66,11 +69,7 @@ _PART: Final = 200
 _COMMENT: Final = 160
 _WORD: Final = 150
 _BEGINNING: Final = 100
-_TYPES: Final = {
-    **dict.fromkeys(sorted(PATH_TYPES), 80),
-    **dict.fromkeys(PREFERRED_TYPES, 60),
-    "FIELD": 40,
-}
+_TYPES: Final = ((tuple(sorted(PATH_TYPES)), 80), (PREFERRED_TYPES, 60), (("FIELD",), 40))
 """A path goes before a column or a table only where these have the word in a comment alone: of its name it has no more."""
 
 _SIMPLE: Final = re.compile(r"\w+")
@@ -106,8 +105,8 @@ MOST_WORDS: Final = 100
 
 
 def meant(solr: Solr, text: str, filters: Sequence[Parsed] = ()) -> Meant:
-    """What a person means by ``text``, beside these filters. Raises `QueryError` for a query that is wrong, unless it may be
-    a name."""
+    """What a person means by ``text``, beside these filters. Nothing is folded if a type or an id is asked for. Raises
+    `QueryError` for a query that is wrong, unless it may be a name."""
     error = None
     try:
         parsed = parse(text)
@@ -119,18 +118,17 @@ def meant(solr: Solr, text: str, filters: Sequence[Parsed] = ()) -> Meant:
         return Meant(parsed, parsed.query)
     words = list(_words(parsed.query.clauses))
     named = list(_named(solr, text, words)) if error or _may_be_name(parsed, words) else []
+    folds = all(_NAMING_FOLDED.isdisjoint(each.fields) for each in (parsed, *filters))
+    folding = _folding(named) if folds else None
     if not named and not 0 < len(words) <= MOST_WORDS:
         if error:
             raise error
-        return Meant(parsed, parsed.query)
+        return Meant(parsed, replace(parsed.query, clauses=_with_all_else(parsed.query.clauses)), (), folding)
     every = Clause(Group(tuple(_wider(parsed.query.clauses, len(words) > 1))))
     across = _across(solr, words[0].text or "") if len(words) == 1 else None
     clauses = (*([every] if not error else ()), *named, *([_score(across, _PART)] if across else ()))
     ranks = tuple(_ranks(words if len(words) <= FEW_WORDS else ()))
-    folds = not any("type" in each.fields for each in (parsed, *filters))
-    return Meant(
-        parsed, replace(parsed.query, clauses=clauses), ranks, _folding(named) if folds else None, error
-    )
+    return Meant(parsed, replace(parsed.query, clauses=clauses), ranks, folding, error)
 
 
 # -- Names -----------------------------------------------------------------------------------------------------------------
@@ -146,11 +144,15 @@ def _may_be_name(parsed: Parsed, words: Sequence[Word | Phrase]) -> bool:
 def _named(solr: Solr, text: str, words: Sequence[Word | Phrase]) -> Iterator[Clause]:
     """Clauses for what is called so, by its id or its place."""
     names = [text, *(each for each in [words[0].text] if each and len(words) == 1)] if words else [text]
-    sources = sources_of(solr)
-    for name in dict.fromkeys(each for spelled in names for each in (spelled, spelled.strip())):
-        ids = ids_of(sources, name)
-        if "." in name and not Graph(solr).present(ids):
-            ids += [each.id for each in columns_called(Graph(solr), name)]
+    sources, graph = sources_of(solr), Graph(solr)
+    ids_by_name = {
+        name: ids_of(sources, name) for spelled in names for name in (spelled, spelled.strip()) if name
+    }
+    dotted = [each for name, ids in ids_by_name.items() if "." in name for each in ids]
+    there = graph.entities_of(dotted) if dotted else {}
+    for name, ids in ids_by_name.items():
+        if "." in name and there.keys().isdisjoint(ids):
+            ids += [each.id for each in columns_called(graph, name)]
         if ids := [each for each in ids if "," not in each and each == each.strip()]:
             yield _score(ExactTerms("terms", "identity", tuple(ids)), _CALLED)
         if is_path(name):
@@ -177,10 +179,13 @@ def _words(clauses: Iterable[Clause]) -> Iterator[Word | Phrase]:
                 yield phrase
 
 
-def _wider(clauses: Iterable[Clause], several: bool) -> Iterator[Clause]:
-    only_excluding = True
-    for each in clauses:
-        only_excluding &= each.sign == "-"
+def _with_all_else(clauses: tuple[Clause, ...]) -> tuple[Clause, ...]:
+    """The clauses; if they only exclude, all that there is before them: within a group Solr adds nothing itself."""
+    return clauses if any(each.sign != "-" for each in clauses) else (Clause(Everything()), *clauses)
+
+
+def _wider(clauses: tuple[Clause, ...], several: bool) -> Iterator[Clause]:
+    for each in _with_all_else(clauses):
         node = each.node
         if each.sign != "-":
             match node:
@@ -191,8 +196,6 @@ def _wider(clauses: Iterable[Clause], several: bool) -> Iterator[Clause]:
                 case FieldValue(field="", value=Phrase(distance="") as phrase) if phrase.text:
                     node = _exactly(phrase)
         yield replace(each, node=node)
-    if only_excluding:
-        yield Clause(Everything())
 
 
 def _anywhere(word: Word, text: str, several: bool) -> Group:
@@ -206,12 +209,10 @@ def _anywhere(word: Word, text: str, several: bool) -> Group:
     said = [FieldValue(name, begins if spaced else Phrase(text)) for name in _COMMENTS]
     said.append(FieldValue("tags", Word((text,))))
     found = [
-        _score(FieldValue("", word), 1),
+        _score(_any(_elsewhere(word, begins if simple else None)), 1),
         _score(own, _WORD),
         _score(_any(said), _COMMENT + _IN_COMMENT * several),
     ]
-    if simple:
-        found.append(_score(FieldValue(ANY_TEXT, begins), 1))
     # A word that is too short to be a part of a name may be a word of it: ``revenue by country``.
     if part := name_pieces.part(plain) or (name_pieces.word(plain) if plain and several else None):
         found.append(_score(part, _PART + _IN_NAME * several))
@@ -224,6 +225,21 @@ def _anywhere(word: Word, text: str, several: bool) -> Group:
     if within := _within(text):
         found.append(_score(within, _WITHIN))
     return Group(tuple(found) if several else (*found, *_own_name(text)))
+
+
+def _elsewhere(word: Word, begins: Word | None) -> Iterator[Node]:
+    """The places that have no clause of their own."""
+    text = word.text or ""
+    # What is one part of a word begins with itself.
+    one_part = text.isascii() and text.isalnum() and text in (text.lower(), text.upper())
+    if begins is None or not one_part:
+        yield FieldValue(ANY_TEXT, Phrase(text))
+    if begins is not None:
+        yield FieldValue(ANY_TEXT, begins)
+    for name in WORD_FIELDS:
+        if name not in ("originalName", "tags"):
+            yield FieldValue(name, word)
+    yield FieldValue("type", word)
 
 
 def _own_name(text: str) -> Iterator[Clause]:
@@ -290,7 +306,8 @@ def _across(solr: Solr, text: str) -> Node | None:
 
 def _folding(named: Sequence[Clause]) -> Group:
     # What was asked for by its name is shown, whatever it is.
-    parts = Clause(_of_types(*FOLDED), sign="+")
+    # Few beside the files of a large index: of these types Solr has a list soon.
+    parts = Clause(Remembered(_of_types(*FOLDED).clauses), sign="+")
     return Group((parts, *(replace(each, boost=None, sign="-") for each in named)))
 
 
@@ -301,8 +318,9 @@ def _ranks(words: Sequence[Word | Phrase]) -> Iterator[Clause]:
     """What counts besides, of what matches; it finds nothing by itself."""
     if not words:
         return
-    for kind, score in _TYPES.items():
-        yield _score(_of_types(kind), score)
+    # One clause for all types of a rank: each is looked at for everything that matches.
+    for kinds, score in _TYPES:
+        yield _score(_of_types(*kinds), score)
     yield _score(FieldValue("deleted", Word(("false",))), _LIVE)
     texts = list(dict.fromkeys(each.text for each in words if each.text))
     for spelled in dict.fromkeys((texts[0], texts[0].lower())) if len(texts) == 1 else ():
@@ -335,7 +353,7 @@ def _score(node: Node, score: int) -> Clause:
     return Clause(node, boost=Boost(str(score), constant=True))
 
 
-def _of_types(*types: str) -> Node:
+def _of_types(*types: str) -> Group:
     # Not {!terms}: that makes a list of all of the index that is of these types.
     return _any(FieldValue("type", Word((each,))) for each in types)
 

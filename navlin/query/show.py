@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from navlin.index.entity import EXECUTION_LISTED, LAST_RUN, WHOLE, StoredEntity
@@ -15,9 +15,8 @@ from navlin.index.relation import Side, StoredRelation
 from navlin.index.solr import Solr
 from navlin.model.keys import RelationType
 from navlin.query.column_flows import Flow, column_flows
-from navlin.query.data_flows import STATEMENTS
 from navlin.query.inherited import Inherited, inherited_by
-from navlin.query.statement_names import PART, names_of_statements
+from navlin.query.statement_names import NAMED_BY_STATEMENT, PART, STATEMENT, names_of_statements
 
 LISTED: Final = 10
 """How many relations of one kind, and how many executions, are listed beside their number."""
@@ -108,15 +107,22 @@ class Executions:
     last: str
     last_principal: str
     listed: tuple[Mapping[str, Any], ...]
+    statements: Mapping[str, str] = field(default_factory=dict)
+    """Of each listed run its statement: by id, and in `Shown` by its name for people."""
+
+    def title(self, run: Mapping[str, Any]) -> str:
+        """The name for people of a listed run: its statement's."""
+        own = str(run.get("originalName", run["identity"]))
+        return self.statements.get(run["identity"], own)
 
     def to_json(self) -> dict[str, Any]:
-        """count, operations, last, lastPrincipal, listed (documents of executions)."""
+        """count, operations, last, lastPrincipal, listed (documents of executions, each with label, the name for people)."""
         return {
             "count": self.count,
             "operations": self.operations,
             "last": self.last or None,
             "lastPrincipal": self.last_principal or None,
-            "listed": [dict(execution) for execution in self.listed],
+            "listed": [{**execution, "label": self.title(execution)} for execution in self.listed],
         }
 
 
@@ -180,20 +186,28 @@ def show(solr: Solr, entity: str) -> Shown:
     unlinked, count = graph.unlinked_relations(entity, LISTED)
     waiting = [(each.type, _related(each, 2 if entity == each.ep1.id else 1)) for each in unlinked]
     groups = tuple(_relations(graph, entity))
+    executions = _executions(graph, shown)
     ends = {each.id: each.type for each in (*_listed(groups), *(each for _, each in waiting))}
-    statements = {each: kind for each, kind in {**ends, entity: shown.type}.items() if kind in STATEMENTS}
+    ends |= dict.fromkeys(executions.statements.values(), STATEMENT)
+    statements = {
+        each: kind for each, kind in {**ends, entity: shown.type}.items() if kind in NAMED_BY_STATEMENT
+    }
     names = {each: name for each, (_, name) in names_of_statements(graph, statements).items()}
     return Shown(
         shown,
         names.get(entity, shown.name),
         group_fields(shown.as_presented),
         tuple(replace(group, listed=_titled(group.listed, names)) for group in groups),
-        _executions(graph, shown),
+        replace(executions, statements=_named(executions.statements, names)),
         count,
         tuple((kind, _titled([each], names)[0]) for kind, each in waiting),
         inherited_by(solr, shown),
         tuple(column_flows(solr, entity)) if shown.type == "FIELD" else (),
     )
+
+
+def _named(statements: Mapping[str, str], names: Mapping[str, str]) -> dict[str, str]:
+    return {run: names[of] for run, of in statements.items() if of in names}
 
 
 def _listed(groups: Iterable[RelationGroup]) -> Iterable[Related]:
@@ -280,4 +294,5 @@ def _executions(graph: Graph, entity: StoredEntity) -> Executions:
         solr_date(last_ms) if last_ms else "",
         principal,
         tuple(execution.as_indexed for execution in listed),
+        {run.ep2.id: run.ep1.id for run in runs if run.ep2.id in found},
     )

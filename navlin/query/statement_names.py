@@ -1,15 +1,17 @@
 """The name of a statement or job for people: its own, and what it writes, so that five statements of one job are told apart.
+One that moves no data is named by what it creates or changes, one that only reads by what it reads.
 
-A part of a statement has no name for people: it bears that of its statement.
+A part of a statement, and an execution, have no names for people: they bear that of their statement.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
+from navlin.index.entity import CHANGING
 from navlin.index.graph import Graph
 from navlin.index.neighbours import Wanted
 from navlin.model.keys import RelationType
@@ -19,11 +21,14 @@ OWN_CHARS: Final = 80
 WRITES_NAMED: Final = 3
 WRITES_READ: Final = 100
 """How many outputs of one statement are counted."""
+_CHANGE: Final = re.compile(r"(CREATE|ALTER|DROP|TRUNCATE)_?([A-Z]\w*)\Z(?<!AS_SELECT)")
 PART: Final = "SUB_OPERATION"
 STATEMENT: Final = "OPERATION"
+EXECUTION: Final = "OPERATION_EXECUTION"
+NAMED_BY_STATEMENT: Final = frozenset({PART, STATEMENT, EXECUTION})
 
 
-def statement_name(own: str, writes: Iterable[str], *, cut: bool = False) -> str:
+def statement_name(own: str, writes: Iterable[str], *, cut: bool = False, between: str = " → ") -> str:
     """``nightly revenue → shop.revenue``: a statement's own name, the first outputs, and how many more there are; ``cut`` if
     it has others than these. A text that names them itself is enough."""
     short = own if len(own) <= OWN_CHARS else f"{own[: OWN_CHARS - 1]}…"
@@ -32,30 +37,47 @@ def statement_name(own: str, writes: Iterable[str], *, cut: bool = False) -> str
         return short
     others = len(outputs) - WRITES_NAMED
     more = f" and {'more than ' if cut else ''}{others} more" if others > 0 else ""
-    return f"{short} → {', '.join(outputs[:WRITES_NAMED])}{more}"
+    return f"{short}{between}{', '.join(outputs[:WRITES_NAMED])}{more}"
 
 
 def statement_names(graph: Graph, own: Mapping[str, str]) -> dict[str, str]:
     """The names of statements by their ids; ``own`` are their own names."""
     if not own:
         return {}
-    wanted = Wanted(list(own), 1, (RelationType.DATA_FLOW.value,), WRITES_READ)
-    [written] = graph.neighbours([wanted])
-    return {
-        each: statement_name(
-            name, (one.ep2.name for one in written.relations.get(each, ())), cut=each in written.cut
-        )
-        for each, name in own.items()
+    flows = (RelationType.DATA_FLOW.value,)
+    [written] = graph.neighbours([Wanted(list(own), 1, flows, WRITES_READ)])
+    names = {
+        each: statement_name(own[each], (one.ep2.name for one in relations), cut=each in written.cut)
+        for each, relations in written.relations.items()
+        if relations
     }
+    # The other end of what moves no data is no relation: the statement itself says what it creates, alters or drops.
+    changing = graph.entities_of((each for each in own if each not in names), CHANGING)
+    for each, entity in changing.items():
+        if entity.outputs:
+            names[each] = statement_name(own[each], entity.outputs, between=_change(entity.operation_type))
+    if reading := [each for each in own if each not in names]:
+        [read] = graph.neighbours([Wanted(reading, 2, flows, WRITES_READ)])
+        for each in reading:
+            ends = (one.ep1.name for one in read.relations.get(each, ()))
+            names[each] = statement_name(own[each], ends, cut=each in read.cut, between=" ← ")
+    return names
+
+
+def _change(operation_type: str) -> str:
+    """What stands between the name of a statement and those of what it changes: ``: create table `` for CREATETABLE."""
+    kind = _CHANGE.match(operation_type.upper())
+    return f": {kind[1]} {kind[2].strip('_').replace('_', ' ')}".lower() + " " if kind else " → "
 
 
 def names_of_statements(
     graph: Graph, ends: Mapping[str, str], known: Mapping[str, str] | None = None
 ) -> dict[str, tuple[str, str]]:
-    """For each statement, and each part of one, the statement's id and name. ``ends`` are their types by id, ``known`` the
-    own names of statements as far as they were read."""
+    """For each statement, and each part and execution of one, the statement's id and name. ``ends`` are their types by id,
+    ``known`` the own names of statements as far as they were read."""
     parts = graph.entities_of(each for each, kind in ends.items() if kind == PART)
     holders = {each: part.parent_id for each, part in parts.items() if part.parent_id}
+    holders |= _run_of(graph, [each for each, kind in ends.items() if kind == EXECUTION])
     holders.update((each, each) for each, kind in ends.items() if kind == STATEMENT)
     own = dict(known or {})
     missing = graph.entities_of(each for each in holders.values() if each not in own)
@@ -64,6 +86,18 @@ def names_of_statements(
         graph, {each: own[each] for each in dict.fromkeys(holders.values()) if each in own}
     )
     return {each: (holder, names[holder]) for each, holder in holders.items() if holder in names}
+
+
+def _run_of(graph: Graph, executions: Sequence[str]) -> dict[str, str]:
+    """The statement of each execution that is of exactly one."""
+    if not executions:
+        return {}
+    [runs] = graph.neighbours([Wanted(executions, 2, (RelationType.INSTANCE_OF.value,), WRITES_READ)])
+    of = {
+        each: {one.ep1.id for one in relations if one.ep1.type == STATEMENT}
+        for each, relations in runs.relations.items()
+    }
+    return {each: min(statements) for each, statements in of.items() if len(statements) == 1}
 
 
 def with_statement_names(graph: Graph, lineage: Lineage) -> Lineage:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from navlin.index.counting import MOST_BUCKETS, UNITS, Counted, Counts, Level, TooManyRanges, count
 from navlin.index.fields import INTS, LONGS
 from navlin.index.query_text import printed
+from navlin.index.query_tree import Query
 from navlin.index.searching import MOST_S
 from navlin.index.solr import Solr
+from navlin.query.meant import FOLDED, meant
 from navlin.query.scanner import QueryError
-from navlin.query.search import core_for, countable, counted_field, explained, parsed_query
+from navlin.query.search import core_for, countable, counted_field, explained
 from navlin.query.syntax import parse
 
 MOST_LEVELS: Final = 3
@@ -32,6 +34,8 @@ class ValueCounts:
     fields: tuple[str, ...]
     values: int
     counted: Counted
+    folded: Mapping[str, int] = field(default_factory=dict)
+    """type → how many of what matched are not counted, as in `navlin.query.search.SearchAnswer`."""
 
     @property
     def cut(self) -> bool:
@@ -41,7 +45,8 @@ class ValueCounts:
     def to_json(self) -> dict[str, Any]:
         """core, query, by, total, values, exact (false: on several shards, a value may be missing that belongs among those
         shown), truncated, counts (value, null for none; count, counts), more (how many values are left out; null if nobody
-        knows)."""
+        knows), folded (as of a search: by type, how many parts of statements, executions and partitions are not counted;
+        they are if the query, a filter or ``by`` names the type)."""
         return {
             "core": self.core,
             "query": self.query,
@@ -51,6 +56,7 @@ class ValueCounts:
             "exact": self.counted.exact,
             "truncated": self.cut,
             **_json(self.counted.counts),
+            "folded": dict(self.folded),
         }
 
     @property
@@ -72,9 +78,9 @@ def count_values(
     values: int = VALUES,
     most_s: float = MOST_S,
 ) -> ValueCounts:
-    """Counts what matches ``query`` and every filter ``by`` up to three fields: ``FIELD``, ``FIELD:year``, ``:month`` or
-    ``:day`` of a date, or ``FIELD:WIDTH`` of a number; each may be several, parted by commas. Of each field at most
-    ``values`` values are shown within one of the field before. Raises `QueryError`."""
+    """Counts what `navlin.query.finding.find_for_people` finds, ``by`` up to three fields: ``FIELD``, ``FIELD:year``,
+    ``:month`` or ``:day`` of a date, or ``FIELD:WIDTH`` of a number; each may be several, parted by commas. Of each field at
+    most ``values`` values are shown within one of the field before. Raises `QueryError`."""
     names = tuple(each.strip() for text in by for each in text.split(","))
     if not 1 <= len(names) <= MOST_LEVELS:
         raise QueryError(f"count by one to {MOST_LEVELS} fields")
@@ -82,16 +88,28 @@ def count_values(
         most = min(MOST_VALUES, int(MOST_BUCKETS ** (1 / len(names))) - 1)
         raise QueryError(f"by {len(names)} fields, from 1 to {most:,} values of each are shown")
     levels = [_level(solr, name) for name in names]
-    parsed = parsed_query(query)
-    core = core_for(parsed)
-    with explained(parsed, most_s):
-        try:
-            found = count(
-                solr, core, parsed.query, [parse(each).query for each in filters], levels, values, most_s
-            )
-        except TooManyRanges as error:
-            raise QueryError(str(error)) from error
-    return ValueCounts(core, printed(parsed.query), names, values, found)
+    read = [parse(each) for each in filters]
+    understood = meant(solr, query, read)
+    if "type" in (level.field for level in levels):
+        understood = replace(understood, folding=None)
+    core = core_for(understood.parsed)
+
+    def counts(asked: Query, levels: Sequence[Level], values: int) -> Counted:
+        with explained(understood.parsed, most_s):
+            try:
+                return count(solr, core, asked, [each.query for each in read], levels, values, most_s)
+            except TooManyRanges as error:
+                raise QueryError(str(error)) from error
+
+    found, folded = counts(understood.asked(), levels, values), {}
+    if understood.folding is not None:
+        types = counts(understood.asked(folded=True), [Level("type")], len(FOLDED)).counts.counts
+        folded = {str(each.value): each.count for each in types}
+        if folded and not found.total:
+            found, folded = counts(replace(understood, folding=None).asked(), levels, values), {}
+    if understood.error and not found.total:
+        raise understood.error
+    return ValueCounts(core, printed(understood.parsed.query), names, values, found, folded)
 
 
 def _level(solr: Solr, text: str) -> Level:

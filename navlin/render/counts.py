@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 _WORDS: Final[Mapping[str, str]] = {
-    "records": "records read",
+    "records": "entities and relations read",
     "seen": "unchanged, reported anew",
     "late": "older than what the index holds",
     "withdrawn": "written as deleted already",

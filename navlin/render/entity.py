@@ -113,9 +113,9 @@ def _executions(executions: Executions) -> Iterable[RenderableType]:
     last = f", last {executions.last}" if executions.last else ""
     by = f" by {clean(executions.last_principal)}" if executions.last_principal else ""
     yield Text(f"Executions: {executions.count}{last}{by}", style="bold")
-    table = plain_table("Started", "Run", "By", "Status")
+    table = plain_table("Started", "Run", "By", "Status", "Of")
     for each in executions.listed:
         name = Text(clean(str(each.get("originalName", each["identity"]))), overflow="fold")
         row = (str(each.get("started", "")), name, clean(str(each.get("principal", ""))))
-        table.add_row(*row, clean(str(each.get("status", ""))))
+        table.add_row(*row, clean(str(each.get("status", ""))), clean(executions.title(each)))
     yield table

@@ -13,7 +13,7 @@ from rich.text import Text
 from navlin.model.plurals import counted
 from navlin.query.evidence import Evidence
 from navlin.render.field_words import field_words, type_words
-from navlin.render.text import clean, in_page, name_text, plain_table
+from navlin.render.text import clean, date_text, in_page, name_text, plain_table
 
 DOUBTS_LISTED: Final = 20
 _PAGE: Final = Path(__file__).with_name("evidence.html")
@@ -28,6 +28,7 @@ def evidence_html(evidence: Evidence, base: str | None = None) -> str:
     pages.filters["words"] = field_words
     pages.filters["type_words"] = type_words
     pages.filters["plural"] = counted
+    pages.filters["utc"] = date_text
     flows = evidence.flows
     return pages.from_string(_PAGE.read_text("utf-8")).render(
         {
@@ -44,7 +45,8 @@ def evidence_html(evidence: Evidence, base: str | None = None) -> str:
 def _known(evidence: Evidence) -> set[str]:
     """The ids of what has a page: all but what was only ever named."""
     nodes = {node.id for node in evidence.upstream.nodes if not node.placeholder}
-    return nodes | {evidence.entity.id} | {each.entity.id for each in evidence.statements}
+    executions = {run.id for each in evidence.statements for run in each.listed}
+    return nodes | executions | {evidence.entity.id} | {each.entity.id for each in evidence.statements}
 
 
 def evidence_view(evidence: Evidence) -> RenderableType:

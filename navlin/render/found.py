@@ -30,11 +30,12 @@ def search_view(answer: SearchAnswer) -> RenderableType:
     if answer.truncated:
         counted += f"; --offset {last} goes on"
     facets = [_facet_line(name, counts) for name, counts in answer.facets.items()]
-    return Group(table, Text(counted), *_folded_lines(answer), *facets)
+    return Group(table, Text(counted), *folded_lines(answer.folded), *facets)
 
 
-def _folded_lines(answer: SearchAnswer) -> Iterator[Text]:
-    for kind, count in answer.folded.items():
+def folded_lines(folded: Mapping[str, int]) -> Iterator[Text]:
+    """A line for each type of what matched and is not among the results, with the filter that shows it."""
+    for kind, count in folded.items():
         yield Text(f"and {count} {FOLDED[kind][count != 1]}: --filter type:{kind}")
 
 

@@ -75,6 +75,11 @@ def plain_table(*headings: str, right: Collection[str] = ()) -> PlainTable:
     return PlainTable(headings, right)
 
 
+def date_text(date: str) -> str:
+    """A date of the index, ISO 8601 in UTC, as people read it."""
+    return f"{date[:10]} {date[11:19]} UTC"
+
+
 def moment(at_ms: int) -> str:
     """A time as people read it, in UTC, to the second."""
     return f"{datetime.fromtimestamp(at_ms / 1000, UTC):%Y-%m-%d %H:%M:%S}Z"

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from navlin.index.counting import Counts
 from navlin.query.value_counts import ValueCounts
+from navlin.render.found import folded_lines
 from navlin.render.text import clean
 
 NO_VALUE = "(none)"
@@ -26,7 +27,7 @@ def value_counts_view(answer: ValueCounts) -> RenderableType:
     table.add_column("count", justify="right")
     for cells in _rows(answer.counted.counts, (), len(answer.fields)):
         table.add_row(*(Text(clean(cell), overflow="fold") for cell in cells))
-    notes = [Text(f"{answer.counted.total:,} in all")]
+    notes = [Text(f"{answer.counted.total:,} in all"), *folded_lines(answer.folded)]
     if answer.cut:
         notes.append(Text(f"at most {answer.values:,} values of a field are shown; --values shows more"))
     if not answer.counted.exact:

@@ -12,6 +12,7 @@ from tests.support.chromium import HOME, Chromium
 from tests.support.console_estate import EVIL, ConsoleEstate
 
 DESK = (1400, 900)
+TABLET = (1024, 768)
 TELEPHONE = (360, 740)
 RUN = """
 const done = arguments[arguments.length - 1];

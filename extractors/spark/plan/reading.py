@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from extractors.spark.columns.written import WrittenColumns, result_columns, written_columns
 from extractors.spark.incomplete import Incomplete
+from extractors.spark.plan.conditions import Conditions
 from extractors.spark.plan.jdbc import on_one_line
 from extractors.spark.plan.kinds import unknown_operators
 from extractors.spark.plan.local_rows import (
@@ -52,6 +53,7 @@ class PlanReading:
     """Whether it makes a temporary view of rows that a program's driver held."""
     has_own_rows: bool = False
     """Whether it shows that what it reads holds no rows of such a view."""
+    conditions: Conditions = field(default_factory=Conditions)
 
 
 NOTHING: Final = Reads(())
@@ -122,6 +124,7 @@ def read_plan(start: Mapping[str, Any], *, shared_rows: bool = False) -> PlanRea
         defines,
         any(makes_view_of_driver_rows(write, text) for write in writes),
         own,
+        Conditions() if _is_bookkeeping(nodes) else Conditions.of(nodes),
     )
 
 

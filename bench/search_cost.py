@@ -1,0 +1,308 @@
+"""What a search for people costs, beside Navigator's search over the same index, which was the only one before it.
+
+    python -m bench search_cost [--entities 1000000] [--rounds 5]
+
+Asked are the questions of the judged set, as the command line asks them and as the console's page does, with its counts.
+They lie among tables, columns, paths and statements whose names and comments are made of the same words. Both searches ask
+each question in turns, and every round finds Solr's caches empty, as after a commit. "CPU" is what Solr and this process
+spend on a question, which other work on the machine changes less than it does the time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+from rich.console import Console
+from rich.table import Table
+
+from bench._machine import load_of_machine
+from bench.lineage_walk import TICKS_A_SECOND, percentile
+from navlin.console.search import COUNTED, RESULTS_A_PAGE
+from navlin.index.cores import CORES
+from navlin.index.documents import entity_envelope
+from navlin.index.fields import ELEMENTS
+from navlin.index.solr import Solr
+from navlin.model.batches import in_batches
+from navlin.model.keys import (
+    EntityType,
+    Key,
+    column_key,
+    execution_key,
+    operation_key,
+    partition_key,
+    path_key,
+    sub_operation_key,
+    table_key,
+)
+from navlin.model.records import Entity
+from navlin.model.source import HDFS, HIVE, IMPALA, Source, source_id
+from navlin.query.finding import find_for_people
+from navlin.query.scanner import QueryError
+from navlin.query.search import search
+from navlin.shipped import CONF
+from navlin.solr_server.embedded import EmbeddedSolr, SolrSettings
+from tests.support.judged_estate import FOLDER, JudgedEstate
+
+REPOSITORY: Final = Path(__file__).parents[1]
+AT_MS: Final = 1_800_000_000_000
+BATCH: Final = 2_000
+COLUMNS: Final = 16
+OF_A_TABLE: Final = 52
+"""Entities that are made for each table: itself, its columns, partitions, paths, and statements with parts and runs."""
+WORDS: Final = (
+    "customer orders order revenue region regions sales target targets invoice payment account address email city country"
+    " category price amount unit currency posting date day month year status ledger cost centre nightly hourly readings"
+    " sensor page views clicks landing curated events session visitor churn risk scores rates reference shop web crm gl"
+    " contacts warehouse archive daily total net discounts data protection securities code name key id value type step"
+    " placed ECB"
+).split()
+STATEMENT: Final = "INSERT INTO {} SELECT {} FROM {} -- {}"
+_METASTORE: Final = Source(source_id("bench", "hms"), HIVE, "hms", "bench")
+_ENGINE: Final = Source(source_id("bench", "impala"), IMPALA, "impala", "bench")
+_FILES: Final = Source(source_id("bench", "hdfs"), HDFS, "hdfs", "bench", ("hdfs://bench",))
+
+Asking = Callable[[str], object]
+
+
+# -- The index -----------------------------------------------------------------------------------------------------------
+
+
+def fill(solr: Solr, entities: int) -> None:
+    """The judged estate, and about so many entities around it."""
+    JudgedEstate(solr, "judged")
+    rng = random.Random(7)
+    made = (each for number in range(entities // OF_A_TABLE) for each in _around_a_table(rng, number))
+
+    def add(batch: Sequence[tuple[str, bytes]]) -> None:
+        added = solr.add_json(ELEMENTS, batch)
+        assert not added.refused, added.refused[0]
+
+    with ThreadPoolExecutor(2) as threads:
+        for several in in_batches(in_batches(map(_document, made), BATCH), 8):
+            list(threads.map(add, several))
+    solr.commit(ELEMENTS, soft=False)
+
+
+def _name(rng: random.Random) -> str:
+    return "_".join(rng.choices(WORDS, k=rng.choice((1, 2, 2, 3))))
+
+
+def _comment(rng: random.Random) -> str:
+    return " ".join(["the", *rng.choices(WORDS, k=rng.randint(3, 9))])
+
+
+def _around_a_table(rng: random.Random, number: int) -> Iterator[Entity]:
+    """A table with what belongs to it."""
+
+    def made(key: Key, **attributes: Any) -> Entity:
+        return Entity(key, AT_MS, attributes)
+
+    database = f"{WORDS[number % len(WORDS)]}_{number % 200}"
+    table = table_key(_METASTORE, database, f"{_name(rng)}_{number}")
+    owner = f"etl_{number % 30}"
+    yield made(table, owner=owner, originalDescription=_comment(rng), partitionColNames=["ds"])
+    columns = [column_key(table, name) for name in dict.fromkeys(_name(rng) for _ in range(COLUMNS))]
+    for column in columns:
+        said = {"originalDescription": _comment(rng)} if rng.random() < 0.3 else {}
+        yield made(column, dataType="string", **said)
+    for day in range(3):
+        yield made(partition_key(table, f"ds=2026-01-{day + 1:02}"))
+    place = f"/warehouse/{database}.db/{table.name}"
+    for day in range(3):
+        yield made(path_key(_FILES, f"{place}/ds=2026-01-{day + 1:02}", EntityType.DIRECTORY), owner=owner)
+        for part in range(4):
+            path = f"{place}/ds=2026-01-{day + 1:02}/part-{part:05}"
+            yield made(path_key(_FILES, path, EntityType.FILE), owner=owner, size=number)
+    for _ in range(2):
+        read = f"{rng.choice(WORDS)}.{_name(rng)}"
+        chosen = ", ".join(column.name for column in columns[:6])
+        text = STATEMENT.format(f"{database}.{table.name}", chosen, read, _comment(rng))
+        operation = operation_key(_ENGINE, text, (str(number),))
+        yield made(operation, queryText=text, principal=owner)
+        for column in columns[:4]:
+            yield made(sub_operation_key(operation, column.name))
+        for run in range(3):
+            yield made(execution_key(operation, str(run)), principal=owner, started=AT_MS - run, ended=AT_MS)
+
+
+def _document(entity: Entity) -> tuple[str, bytes]:
+    envelope = entity_envelope(entity)
+    stamps = {"asOf": AT_MS, "deleted": False, "extractorRunId": "bench##1", "digest": envelope.digest}
+    return envelope.identity, _json({**envelope.fields(), **stamps, "identity": envelope.identity})
+
+
+def _json(document: dict[str, Any]) -> bytes:
+    return json.dumps(document, ensure_ascii=False).encode()
+
+
+# -- Asking --------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Cost:
+    """What questions cost, in the order in which they were asked."""
+
+    taken_s: list[float] = field(default_factory=list)
+    cpu_s: list[float] = field(default_factory=list)
+    requests: list[int] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Meter:
+    """Measures questions. ``requests`` is how many were sent to Solr."""
+
+    solr_pid: int
+    requests: int = 0
+
+    def measure(self, ask: Asking, question: str, cost: Cost) -> None:
+        """Ask once and note what it cost."""
+        sent, cpu_s, began_s = self.requests, self._cpu_s(), time.perf_counter()
+        ask(question)
+        cost.taken_s.append(time.perf_counter() - began_s)
+        cost.cpu_s.append(self._cpu_s() - cpu_s)
+        cost.requests.append(self.requests - sent)
+
+    def _cpu_s(self) -> float:
+        fields = Path(f"/proc/{self.solr_pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / TICKS_A_SECOND + time.process_time()
+
+
+def ways(solr: Solr) -> dict[str, dict[str, Asking]]:
+    """How a question is asked → by which search."""
+    counted = [f"{{!ex={name}}}{name}" for name in COUNTED]
+    return {
+        how: {
+            "before": partial(search, solr, limit=RESULTS_A_PAGE, facets=facets),
+            "for people": partial(find_for_people, solr, limit=RESULTS_A_PAGE, facets=facets),
+        }
+        for how, facets in (("command line", ()), ("page, with counts", counted))
+    }
+
+
+def measure(
+    solr: Solr, meter: Meter, questions: Sequence[str], rounds: int
+) -> dict[str, dict[str, list[Cost]]]:
+    """For each way and search the costs of each round."""
+    rng = random.Random(11)
+    asked = ways(solr)
+    costs = {how: {name: list[Cost]() for name in searches} for how, searches in asked.items()}
+    for number in range(rounds + 1):
+        for how, searches in asked.items():
+            _empty_caches(solr)
+            for ask in searches.values():
+                ask("warehouse total")
+            of_round = {name: Cost() for name in searches}
+            for question in rng.sample(questions, len(questions)):
+                for name in sorted(searches, reverse=bool(number % 2)):
+                    meter.measure(searches[name], question, of_round[name])
+            if number:
+                for name, cost in of_round.items():
+                    costs[how][name].append(cost)
+    return costs
+
+
+def _empty_caches(solr: Solr) -> None:
+    """Writes a document: the next commit begins with empty caches."""
+    key = table_key(_METASTORE, "bench", "touched")
+    solr.add_json(ELEMENTS, [_document(Entity(key, AT_MS))])
+    solr.commit(ELEMENTS, soft=False)
+
+
+def taken_questions() -> list[str]:
+    """Those of the judged set that both searches can read."""
+    return [
+        each["question"]
+        for file in ("search.json", "search_unseen.json")
+        for each in json.loads((FOLDER / file).read_text(encoding="utf-8"))
+    ]
+
+
+def readable(solr: Solr, questions: Sequence[str]) -> list[str]:
+    """Without those that Navigator's search refuses."""
+    found = []
+    for question in questions:
+        try:
+            search(solr, question, limit=1)
+        except QueryError:
+            continue
+        found.append(question)
+    return found
+
+
+def shown(costs: dict[str, dict[str, list[Cost]]], title: str) -> Table:
+    table = Table(
+        "asked as", "search", "p50 ms", "p95 ms", "CPU ms", "requests", "p95 to before", title=title
+    )
+    for how, searches in costs.items():
+        p95s = {
+            name: [percentile(each.taken_s, 0.95) for each in rounds] for name, rounds in searches.items()
+        }
+        for name, rounds in searches.items():
+            ratios = sorted(now / then for now, then in zip(p95s[name], p95s["before"], strict=True))
+            every = [taken for each in rounds for taken in each.taken_s]
+            count = sum(len(each.requests) for each in rounds)
+            table.add_row(
+                how,
+                name,
+                f"{statistics.median(every) * 1000:.1f}",
+                f"{statistics.median(p95s[name]) * 1000:.1f}",
+                f"{sum(sum(each.cpu_s) for each in rounds) / count * 1000:.1f}",
+                f"{sum(sum(each.requests) for each in rounds) / count:.1f}",
+                f"{statistics.median(ratios):.2f} ({ratios[0]:.2f} to {ratios[-1]:.2f})",
+            )
+    return table
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    arguments.add_argument("--entities", type=int, default=1_000_000)
+    arguments.add_argument("--rounds", type=int, default=5)
+    given = arguments.parse_args()
+    jars = REPOSITORY / ".jars" / "solr"
+    with (
+        tempfile.TemporaryDirectory() as state,
+        EmbeddedSolr(
+            Path(state),
+            jars,
+            CONF / "solr",
+            settings=SolrSettings(memory="2g"),
+            cores=CORES,
+            cache=jars.parent / "solr-launcher",
+        ) as server,
+        Solr(server.address) as solr,
+    ):
+        fill(solr, given.entities)
+        assert server.pid is not None
+        meter = Meter(server.pid)
+        count_requests(solr, meter)
+        questions = readable(solr, taken_questions())
+        costs = measure(solr, meter, questions, given.rounds)
+        title = f"{len(questions)} questions, {solr.count(ELEMENTS):,} entities, load {load_of_machine()}"
+        Console().print(shown(costs, title))
+
+
+def count_requests(solr: Solr, meter: Meter) -> None:
+    """Lets the meter see every request that this Solr is sent."""
+
+    def sent(response: Any, *_: Any, **__: Any) -> Any:
+        meter.requests += 1
+        return response
+
+    solr.session.hooks["response"].append(sent)
+
+
+if __name__ == "__main__":
+    main()

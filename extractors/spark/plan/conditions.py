@@ -1,0 +1,145 @@
+"""What chooses, joins and groups a plan's rows, and in which formats its files are: for people, who read no plan.
+
+Taken from the tree's own lines, which Spark cuts where lists are long, without expression ids and without the checks for
+null that Spark adds. Literals are as they are printed, without quotation marks.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, fields
+from typing import Final, Self
+
+from extractors.spark.plan.tree import Node
+
+MOST: Final = 50
+"""Of each kind, for one run."""
+MAX_TEXT: Final = 20_000
+_ID: Final = re.compile(r"#\d+L?\b")
+_NOT_NULL: Final = re.compile(r"isnotnull\([\w.#`]+\) AND | AND isnotnull\([\w.#`]+\)")
+_ONLY_NOT_NULL: Final = re.compile(r"\(*isnotnull\([\w.#`]+\)\)*")
+_JOIN: Final = re.compile(r"(\w*Join|CartesianProduct)\b")
+_KEYS: Final = re.compile(r"\[(?P<left>[^\[\]]*)\], \[(?P<right>[^\[\]]*)\], (?P<kind>\w+)")
+_KIND: Final = re.compile(r"\b(Inner|Cross|LeftOuter|RightOuter|FullOuter|LeftSemi|LeftAnti|ExistenceJoin)\b")
+_CONDITION: Final = re.compile(r"(?:^|, )(\(.*\))(?:, (?:true|false))*$", re.DOTALL)
+_GROUPS: Final = re.compile(r"keys?=\[(.*?)\], functions=", re.DOTALL)
+_SCAN: Final = re.compile(r"(?:File|Batch)?Scan (?!ExistingRDD|OneRowRelation|JDBC|hive )([A-Za-z]\w*) ")
+_WRITTEN: Final = re.compile(
+    r"(?:Execute )?InsertIntoHadoopFsRelationCommand .*?, (?:true|false), (?:\[[^\[\]]*\], )?(?:\d+ buckets, .*?, )?"
+    r"(\w+), \[",
+    re.DOTALL,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """Each kind as texts, in the plan's order from the top. ``groups`` are the keys of an aggregate, commas between them;
+    ``reads`` and ``writes`` are formats of files."""
+
+    filters: tuple[str, ...] = ()
+    joins: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
+    reads: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, nodes: Iterable[Node]) -> Self:
+        """Those of one plan."""
+        listed = tuple(nodes)
+        return cls(*(_first(found(listed)) for found in (_filters, _joins, _groups, _reads, _writes)))
+
+    @classmethod
+    def together(cls, several: Iterable[Conditions]) -> Self:
+        """Those of all the plans of one run."""
+        every = tuple(several)
+        return cls(
+            *(_first(text for each in every for text in getattr(each, kind.name)) for kind in fields(cls))
+        )
+
+
+def _first(texts: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(filter(None, texts)))[:MOST]
+
+
+def _filters(nodes: Iterable[Node]) -> Iterator[str]:
+    for node in nodes:
+        if node.name.startswith("Filter"):
+            yield _plain(node.text[:MAX_TEXT].partition(" ")[2])
+        elif "Scan" in node.name:
+            # What chooses partitions stands in no filter above the scan.
+            for each in _elements(node.metadata.get("PartitionFilters", "")[:MAX_TEXT]):
+                yield _plain(each)
+
+
+def _joins(nodes: Iterable[Node]) -> Iterator[str]:
+    for node in nodes:
+        if _JOIN.match(node.name):
+            yield _join(node.text[:MAX_TEXT])
+
+
+def _join(text: str) -> str:
+    arguments = text.partition(" ")[2]
+    keys, condition, kind = _KEYS.match(arguments), _CONDITION.search(arguments), _KIND.search(arguments)
+    pairs = zip(_elements(keys["left"]), _elements(keys["right"]), strict=False) if keys else ()
+    said = [f"{left} = {right}" for left, right in pairs]
+    if condition:
+        said.append(condition[1])
+    return f"{_plain(' AND '.join(said)) or 'all rows'} ({kind[1] if kind else 'Inner'})"
+
+
+def _groups(nodes: Iterable[Node]) -> Iterator[str]:
+    within = False
+    for node in nodes:
+        if node.wraps:
+            continue
+        aggregate = "Aggregate" in node.name
+        # The lower steps of an aggregate repeat its keys.
+        if aggregate and not within and (keys := _GROUPS.search(node.text[:MAX_TEXT])):
+            yield _plain(keys[1])
+        within = aggregate
+
+
+def _reads(nodes: Iterable[Node]) -> Iterator[str]:
+    for node in nodes:
+        if scan := _SCAN.match(node.name + " "):
+            yield scan[1].lower()
+
+
+def _writes(nodes: Iterable[Node]) -> Iterator[str]:
+    for node in nodes:
+        if written := _WRITTEN.match(node.text[:MAX_TEXT]):
+            yield written[1].lower()
+
+
+def _plain(text: str) -> str:
+    """Without ids and checks for null; "" for nothing but such checks."""
+    bare = _NOT_NULL.sub("", text.strip())
+    if _ONLY_NOT_NULL.fullmatch(bare):
+        return ""
+    bare = _ID.sub("", bare)
+    while bare.startswith("(") and bare.endswith(")") and _closes_last(bare):
+        bare = bare[1:-1]
+    return bare
+
+
+def _closes_last(text: str) -> bool:
+    """Whether the first parenthesis is closed by the last character."""
+    depth = 0
+    for place, char in enumerate(text):
+        depth += (char == "(") - (char == ")")
+        if depth <= 0:
+            return place == len(text) - 1
+    return False
+
+
+def _elements(text: str) -> Iterator[str]:
+    """The elements of ``[a#1, f(b#2, c#3)]``, with its brackets or without."""
+    depth, start = 0, 0
+    text = text.removeprefix("[").removesuffix("]")
+    for place, char in enumerate(text):
+        depth += (char in "([") - (char in ")]")
+        if char == "," and not depth:
+            yield text[start:place].strip()
+            start = place + 1
+    yield text[start:].strip()

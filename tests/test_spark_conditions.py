@@ -1,0 +1,137 @@
+"""What chooses, joins and groups the rows of a Spark job, and the formats of its files, from the plan to the page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from extractors.spark.plan.conditions import Conditions
+from extractors.spark.plan.tree import walk
+from navlin.index.solr import Solr
+from navlin.query.evidence import evidence
+from navlin.render.evidence import evidence_html
+from tests.support.http_browser import Browser
+from tests.support.query_estate import SPARK, World
+from tests.support.spark_logs import end, extracted_of, node, start
+from tests.support.web import Web
+
+INSERT = (
+    "Execute InsertIntoHadoopFsRelationCommand hdfs://nn/warehouse/shop.db/revenue, false, [day#9], Parquet,"
+    " [path=hdfs://nn/warehouse/shop.db/revenue], Overwrite, `spark_catalog`.`shop`.`revenue`, [region, total, day]"
+)
+
+
+def scan(name: str, text: str, **metadata: str) -> dict[str, Any]:
+    return {**node(name, text), "metadata": metadata}
+
+
+def plan() -> dict[str, Any]:
+    """A partition of orders, joined with customers and summed by region, as Spark 4 prints it."""
+    orders = scan(
+        "Scan parquet spark_catalog.shop.orders",
+        "FileScan parquet spark_catalog.shop.orders[customer#1L,amount#2,ds#3] Batched: true",
+        PartitionFilters="[isnotnull(ds#3), (ds#3 = 2026-01-01)]",
+    )
+    customers = scan(
+        "Scan orc spark_catalog.shop.customers", "FileScan orc spark_catalog.shop.customers[id#7L]"
+    )
+    chosen = node(
+        "Filter", "Filter ((isnotnull(amount#2) AND (amount#2 > 10.00)) AND isnotnull(customer#1L))", orders
+    )
+    joined = node(
+        "BroadcastHashJoin",
+        "BroadcastHashJoin [customer#1L], [id#7L], LeftOuter, BuildRight, (amount#2 < limit#8), false",
+        chosen,
+        node(
+            "BroadcastExchange",
+            "BroadcastExchange HashedRelationBroadcastMode(List(input[0])), [plan_id=1]",
+            customers,
+        ),
+    )
+    lower = node(
+        "HashAggregate",
+        "HashAggregate(keys=[region#6, year(d#4)#5], functions=[partial_sum(amount#2)])",
+        joined,
+    )
+    exchange = node("Exchange", "Exchange hashpartitioning(region#6, 200)", lower)
+    upper = node(
+        "HashAggregate", "HashAggregate(keys=[region#6, year(d#4)#5], functions=[sum(amount#2)])", exchange
+    )
+    return node("Execute InsertIntoHadoopFsRelationCommand", INSERT, upper)
+
+
+def test_a_plans_conditions_are_told_without_ids_checks_for_null_and_steps() -> None:
+    found = Conditions.of(walk(plan()))
+    assert found == Conditions(
+        filters=("amount > 10.00", "ds = 2026-01-01"),
+        joins=("customer = id AND (amount < limit) (LeftOuter)",),
+        groups=("region, year(d)",),
+        reads=("parquet", "orc"),
+        writes=("parquet",),
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("SortMergeJoin", "SortMergeJoin [a#1, b#2], [c#3, d#4], Inner", "a = c AND b = d (Inner)"),
+        ("CartesianProduct", "CartesianProduct", "all rows (Inner)"),
+        ("CartesianProduct", "CartesianProduct (a#1 < b#2)", "a < b (Inner)"),
+        ("BroadcastNestedLoopJoin", "BroadcastNestedLoopJoin BuildRight, Cross", "all rows (Cross)"),
+        (
+            "BroadcastNestedLoopJoin",
+            "BroadcastNestedLoopJoin BuildLeft, Inner, (a#1 < b#2)",
+            "a < b (Inner)",
+        ),
+    ],
+)
+def test_a_join_is_told_by_its_keys_its_condition_and_its_kind(name: str, text: str, expected: str) -> None:
+    (join,) = Conditions.of(walk(node(name, text))).joins
+    assert join == expected
+
+
+def test_filters_that_only_check_for_null_are_none_and_an_unclosed_one_is_told_as_it_is() -> None:
+    texts = ["Filter isnotnull(a#1)", "Filter (a#1 = x)) AND (b#2 = (y", "Filter "]
+    assert [Conditions.of(walk(node("Filter", each))).filters for each in texts] == [
+        (),
+        ("(a = x)) AND (b = (y",),
+        (),
+    ]
+
+
+def test_an_operation_bears_the_conditions_of_its_plan(tmp_path: Path) -> None:
+    extracted = extracted_of(tmp_path, start(0, plan()), end(0))
+    [operation] = extracted.operations
+    assert operation.attributes["filters"] == ["amount > 10.00", "ds = 2026-01-01"]
+    assert operation.attributes["groupedBy"] == ["region, year(d)"]
+    assert operation.attributes["formatsWritten"] == ["parquet"]
+
+
+def test_a_jobs_page_and_its_evidence_show_its_conditions_and_a_tables_page_its_format(
+    solr: Solr, web: Web
+) -> None:
+    world = World(solr, "conditions", database="cnd")
+    provider = '{"spark.sql.sources.provider": "PARQUET"}'
+    revenue = world.table("revenue", params=provider)
+    orders = world.table("orders", serDeLibName="org.apache.hadoop.hive.ql.io.orc.OrcSerde")
+    job = world.operation(
+        "nightly", [orders], [revenue], engine=SPARK, filters=["amount > 10"], joins=["a = b (Inner)"]
+    )
+    world.index()
+    browser = Browser(web)
+    browser.log_in("viewer")
+
+    def shown(identity: str) -> str:
+        page = browser.send(
+            "GET", "/details", headers={"Accept": "text/html"}, params={"entity": identity}
+        ).text
+        return page.partition('id="plan"')[2].partition("</section>")[0]
+
+    assert "<dt>Filters</dt><dd><code" in shown(job.identity)
+    assert "amount &gt; 10</code>" in shown(job.identity)
+    assert "a = b (Inner)</code>" in shown(job.identity)
+    assert ">parquet</code>" in shown(revenue.identity)
+    assert ">orc</code>" in shown(orders.identity)
+    assert "<p>Filters: amount &gt; 10</p>" in evidence_html(evidence(solr, revenue.identity, 0))
