@@ -15,6 +15,8 @@ from navlin.render.evidence import evidence_html
 from tests.support.http_browser import Browser
 from tests.support.query_estate import SPARK, World
 from tests.support.spark_logs import end, extracted_of, node, start
+from tests.support.spark_plans import inserting, op, written
+from tests.support.spark_plans import scan as scan_of_table
 from tests.support.web import Web
 
 INSERT = (
@@ -135,3 +137,34 @@ def test_a_jobs_page_and_its_evidence_show_its_conditions_and_a_tables_page_its_
     assert ">parquet</code>" in shown(revenue.identity)
     assert ">orc</code>" in shown(orders.identity)
     assert "<p>Filters: amount &gt; 10</p>" in evidence_html(evidence(solr, revenue.identity, 0))
+
+
+@pytest.mark.parametrize(
+    ("printed", "told"),
+    [
+        ("(password#3 = planted)", "******** (password)"),
+        ("((user#1 = ann) AND (md5(cast(pwd#2 as binary)) = planted))", "******** (user, pwd)"),
+        ("api_token#4 IN (planted,planted too)", "******** (api_token)"),
+        ("StartsWith(secret#5, planted)", "******** (secret)"),
+        ("(planted = passwd#6)", "******** (passwd)"),
+        ("(password#3 = password#8)", "password = password"),
+        ("(passenger#9 = ann)", "passenger = ann"),
+    ],
+)
+def test_a_literal_beside_a_column_of_a_secret_is_not_told(printed: str, told: str) -> None:
+    [found] = Conditions.of(walk(node("Filter", f"Filter {printed}"))).filters
+    assert found == told
+
+
+def test_no_expression_of_a_column_tells_a_secret() -> None:
+    given = "id#1, password#2"
+    listed = (
+        "id#1, CASE WHEN (password#2 = planted) THEN 1 ELSE 0 END AS hit#3, planted AS api_key#4, concat(planted, id#1)"
+        " AS token#5"
+    )
+    below = scan_of_table("d.users", given)
+    query = op("Project", f"Output [4]: [{listed}]\nInput [2]: [{given}]", below)
+    told = {
+        each.output: each.expression for each in written(inserting(query, "id, hit, api_key, token")).flows
+    }
+    assert told == {"id": "id", "hit": "******** (password)", "api_key": "********", "token": "********"}

@@ -24,6 +24,7 @@ from extractors.spark.columns.flow import (
 )
 from extractors.spark.columns.lists import Attribute, attribute, cuts, split
 from extractors.spark.columns.relations import Relation
+from extractors.spark.plan.secrets import without_secrets
 
 MAX_EXPRESSION: Final = 4096
 MAX_NAME: Final = 400
@@ -317,8 +318,8 @@ def flow_of(expression: str, reader: Reader) -> tuple[Flow, Found]:
 
 
 def readable(expression: str) -> str:
-    """An expression without what differs between two runs of one job."""
-    text = expression[:MAX_EXPRESSION]
+    """An expression without what differs between two runs of one job, and without secrets."""
+    text = without_secrets(expression[:MAX_EXPRESSION])
     return _IDS.sub("", _SUBQUERY.sub("(subquery)", text))
 
 

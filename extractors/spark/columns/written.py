@@ -15,6 +15,7 @@ from extractors.spark.columns.plans import Plans
 from extractors.spark.columns.relations import Relation
 from extractors.spark.incomplete import Incomplete
 from extractors.spark.plan.jdbc import written_table
+from extractors.spark.plan.secrets import of_column
 from extractors.spark.plan.text import Operator, PlanText
 from extractors.spark.plan.tree import Node
 from extractors.spark.plan.writes import Write
@@ -246,7 +247,7 @@ def _columns_written(flows: dict[str, Flow], relation: Relation, sources: Source
                 data,
                 control,
                 flow.kind,
-                flow.expression,
+                of_column(name, flow.expression),
                 inferred=bool(doubt & Doubt.INFERRED),
                 opaque=bool(doubt & Doubt.OPAQUE),
                 incomplete=bool(doubt & Doubt.INCOMPLETE),

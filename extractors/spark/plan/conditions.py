@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
 from typing import Final, Self
 
+from extractors.spark.plan.secrets import without_secrets
 from extractors.spark.plan.tree import Node
 
 MOST: Final = 50
@@ -113,11 +114,11 @@ def _writes(nodes: Iterable[Node]) -> Iterator[str]:
 
 
 def _plain(text: str) -> str:
-    """Without ids and checks for null; "" for nothing but such checks."""
+    """Without ids, secrets and checks for null; "" for nothing but such checks."""
     bare = _NOT_NULL.sub("", text.strip())
     if _ONLY_NOT_NULL.fullmatch(bare):
         return ""
-    bare = _ID.sub("", bare)
+    bare = _ID.sub("", without_secrets(bare))
     while bare.startswith("(") and bare.endswith(")") and _closes_last(bare):
         bare = bare[1:-1]
     return bare
