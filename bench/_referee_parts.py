@@ -56,6 +56,8 @@ class Part:
         return tuple(dict.fromkeys(place.source for _, places in self.directories for place in places))
 
 
+_SPARK_3_3: Final = ("pyspark==3.3.4", "py4j==0.10.9.5")
+_SPARK_3_4: Final = ("pyspark==3.4.4", "py4j==0.10.9.7")
 _SPARK_3_5: Final = ("pyspark==3.5.9", "py4j==0.10.9.9")
 _SPARK_4_1: Final = ("pyspark==4.1.4", "py4j==0.10.9.9")
 
@@ -126,7 +128,6 @@ _ICEBERG_DIRECTORIES: Final = (
     ("row_level", (_LOCAL, _IN_SESSION, _ON_READ)),
     ("iceberg", (_LOCAL,)),
 )
-
 OWN: Final = Part("own", "referee", ((".", (TABLE,)),))
 TPCDS: Final = Part("tpcds", "referee")
 
@@ -164,6 +165,22 @@ PARTS: Final = {
             "iceberg-1.12",
             _ICEBERG_DIRECTORIES,
             Environment("spark-4.1", _SPARK_4_1),
+            "iceberg",
+            _ICEBERG,
+        ),
+        Part(
+            "iceberg-1.4",
+            "iceberg-1.4",
+            _ICEBERG_DIRECTORIES,
+            Environment("spark-3.3", _SPARK_3_3),
+            "iceberg",
+            _ICEBERG,
+        ),
+        Part(
+            "iceberg-1.5",
+            "iceberg-1.5",
+            _ICEBERG_DIRECTORIES,
+            Environment("spark-3.4", _SPARK_3_4),
             "iceberg",
             _ICEBERG,
         ),

@@ -100,6 +100,8 @@ ENDS = {
     ("Hudi", "Scan MergeOnReadSnapshotRelation", "physical"): ("hudi_legacy_mor", "file:/SCRATCH/hudi_mor", "file:/SCRATCH/hudi_mor"),
     ("Hudi", "UpdateHoodieTableCommand", "command"): ("h_update", "Scan parquet spark_catalog.out.h", "out.h"),
     ("Iceberg", "ReplaceData", "logical"): ("iceberg_merge", "IcebergWrite(table=local.out.iceberg_merge", "local.out.iceberg_merge"),
+    ("Iceberg", "ReplaceData", "physical"): ("merge", "IcebergWrite(table=local.out.merge,", "local.out.merge"),
+    ("Iceberg", "WriteDelta", "physical"): ("merge_on_read", "local.out.merge_on_read (branch=null)", "local.out.merge_on_read"),
     ("Iceberg", "WriteDelta", "logical"): ("iceberg_merge_on_read", "local.out.iceberg_merge_on_read", "local.out.iceberg_merge_on_read"),
     ("Spark", "AppendData", "command"): ("iceberg_insert", "IcebergWrite(table=local.out.iceberg_insert", "local.out.iceberg_insert"),
     ("Spark", "AppendData", "logical"): ("iceberg_insert", "IcebergWrite(table=local.out.iceberg_insert", "local.out.iceberg_insert"),

@@ -58,6 +58,7 @@ PROJECTS = {
     "jdbc-spark-3.5": ("Spark",),
     "delta-4.4": ("Spark", "Delta"),
     "hudi-1.0": ("Spark", "Hudi"),
+    "iceberg-1.4": ("Iceberg",),
 }
 """The kept logs, and the projects whose nodes their plans have. The first log that shows a node counts."""
 _SPARKS = {(node.name, node.kind) for node in PLAN_NODES if node.project == "Spark"}
@@ -94,7 +95,8 @@ def names_in(log: str) -> tuple[Names, ...]:
 def executions_with(node: PlanNode, log: str) -> list[dict[str, Any]]:
     """The executions of a kept log whose plans have a node."""
     if node.project not in PROJECTS[log] or (
-        node.project != "Spark" and (node.name, node.kind) in _SPARKS  # Spark's own took its place
+        # Where a log is of Spark too, Spark's own took its place.
+        node.project != "Spark" and "Spark" in PROJECTS[log] and (node.name, node.kind) in _SPARKS
     ):
         return []
     return [event for event, names in zip(starts_of(log), names_in(log), strict=True) if _has(node, names)]

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from extractors.spark.columns.changes import kept_as_it_is
 from extractors.spark.columns.expressions import flow_of
-from extractors.spark.columns.flow import CUT_OFF, Flow, merged
+from extractors.spark.columns.flow import CONSTANT, CUT_OFF, Flow, merged
 from extractors.spark.columns.lists import Attribute, attributes, cuts, elements, split
 from extractors.spark.columns.relations import Relation, made
 from extractors.spark.columns.steps import Step
 
 
 def merge_rows(step: Step) -> Relation:
-    """Iceberg's MergeRows: ``[keep(Update, cond, n, exprs…), …]``, each with one expression for each column of the table."""
+    """Spark's MergeRows: ``[keep(Update, cond, n, exprs…), …]``, each with one expression for each column of the table.
+
+    Before Spark 3.5 the node is Iceberg's, and has lists in their place: see `_merged_lists`.
+    """
     over = step.input
     wanted = step.wanted or _outputs(step)
     if wanted is None:
         return made(None, {}, {}, over)
+    if any(text.startswith("[[") for text in step.arguments):
+        return _merged_lists(step, wanted)
     names = {column.id: column.name for column in wanted}
     reader = step.reader()
     found: dict[int, list[Flow]] = {column.id: [] for column in wanted}
@@ -45,6 +52,46 @@ def merge_rows(step: Step) -> Relation:
         return step.result(made(None, {}, {}, over))
     flows = {number: merged(each) for number, each in found.items()}
     return Relation(wanted, flows, names, rows, doubt)
+
+
+def _merged_lists(step: Step, wanted: tuple[Attribute, ...]) -> Relation:
+    """Iceberg's own MergeRows: ``source, target, [cond, …], [[row], …], [cond], [[row]], [row], true, true, [columns]``.
+
+    Behind a list of conditions stands one with the row that each makes, for rows that match, then for those that do not;
+    a list of expressions behind these is the row of the table that no clause takes. Of a merge on read each row begins with
+    what is done: 1 deletes, and gives no values.
+    """
+    over, reader = step.input, step.reader()
+    rows, doubt = over.rows, over.doubt
+    found: dict[int, list[Flow]] = {column.id: [] for column in wanted}
+    lists = [text for text in step.arguments if text.startswith("[")][:-1]
+    for text, following in zip(lists, [*lists[1:], ""], strict=True):
+        if not text.startswith("[[") and following.startswith("[["):
+            condition = reader.read(text)
+            rows, doubt = rows | condition.all, doubt | condition.doubt
+            continue
+        for row in _rows_in(text):
+            expressions = elements(row)
+            if wanted[0].name == "__row_operation" and expressions.texts[:1] == ("1",):
+                continue
+            known = expressions.whole and len(expressions.texts) == len(wanted)
+            for at, column in enumerate(wanted):
+                flow = flow_of(expressions.texts[at], reader)[0] if known else step.unknown
+                found[column.id].append(kept_as_it_is(column.name, flow))
+    flows = {number: merged(each) if each else CONSTANT for number, each in found.items()}
+    return Relation(wanted, flows, {column.id: column.name for column in wanted}, rows, doubt)
+
+
+def _rows_in(text: str) -> Iterator[str]:
+    """The lists of a list of lists, however deep, that hold expressions; one that is empty deletes."""
+    if not text.startswith("[["):
+        yield from [text] if text != "[]" else []
+        return
+    inner = elements(text)
+    if not inner.whole:
+        yield "[... 1 more fields]"
+    for each in inner.texts:
+        yield from _rows_in(each)
 
 
 def _outputs(step: Step) -> tuple[Attribute, ...] | None:

@@ -100,6 +100,7 @@ _STATEMENT: Final = re.compile(
     r"(?:^|, )(\(*\s*(?:select|with|from|values|table)\b.*)$", re.IGNORECASE | re.DOTALL
 )
 _ICEBERG: Final = re.compile(r"\bIcebergWrite\(table=([^,)]+)")
+_SCANNED: Final = re.compile(r"^(\S+) (?:\(branch=[^()\n]*\) )?\[filters=", re.MULTILINE)
 _CATALOG: Final = re.compile(r"\w[\w.$]*(?:Catalog\w*(?:\(\w+\))?|@[0-9a-f]+|Proxy@[0-9a-f]+)$")
 MERGE: Final = "MERGE"
 UPDATE: Final = "UPDATE"
@@ -300,11 +301,17 @@ def _above_joins(operator: Operator | None) -> Iterator[str]:
 
 
 def _read_for_change(text: PlanText) -> End | None:
-    """The table of which a merge-on-read operation reads rows to change them: its scan has their file and position."""
+    """The table of which a merge-on-read operation reads rows to change them: its scan has their file and position.
+
+    Before Spark 3.4 the scan's name is alone, and its table's stands in the block: ``local.db.t (branch=null) [filters=``.
+    """
     ends = set()
     for each in text.operators:
-        table = dotted_table(each.name.removeprefix("BatchScan").strip())
-        if each.name.startswith("BatchScan ") and table and "_file#" in each.block and "_pos#" in each.block:
+        if not (each.name.startswith("BatchScan") and "_file#" in each.block and "_pos#" in each.block):
+            continue
+        named = _SCANNED.search(each.block)
+        table = dotted_table(each.name.removeprefix("BatchScan").strip() or (named[1] if named else ""))
+        if table:
             ends.add(table_end(table))
     return ends.pop() if len(ends) == 1 else None
 
