@@ -99,7 +99,7 @@ def test_the_end_of_a_run_takes_the_place_of_its_running_and_withdraws_nothing_o
 def test_a_run_that_goes_on_changes_nothing_of_what_an_earlier_one_showed_of_its_job(
     follower: Follower,
 ) -> None:
-    text = {"job_facets": sql("INSERT INTO b.b SELECT * FROM a.a")}
+    text: Json = {"job_facets": sql("INSERT INTO b.b SELECT * FROM a.a")}
     before = follower.read(
         event("COMPLETE", 1, "before", inputs=[table("a.a")], outputs=[table("b.b")], **text)
     )

@@ -674,6 +674,24 @@ def test_a_clock_that_is_wrong_takes_no_lease_from_one_who_renews_it(
     assert estate.documents(ELEMENTS) == []
 
 
+def test_an_execution_of_which_more_becomes_known_is_of_the_operation_that_it_has_then(
+    estate: SmallEstate,
+) -> None:
+    def instances() -> list[tuple[str, str]]:
+        rows = [each for each in estate.documents(RELATIONS) if each["type"] == "INSTANCE_OF"]
+        operations = [estate.of_id(each["endpoint1Ids"][0])["queryText"] for each in rows]
+        return sorted(zip(operations, (each["endpoint2Ids"][0] for each in rows), strict=True))
+
+    estate.happen("a job that runs", [], [], at_ms=T1, id="run")
+    estate.happen("another", [], [], at_ms=T1, id="other run")
+    estate.follow()
+    [(text, run), (_, other)] = instances()
+    assert text == "a job that runs"
+    estate.happen("insert", ["sales.orders"], ["sales.report"], at_ms=T2, id="run")
+    estate.follow()
+    assert instances() == [("another", other), ("insert", run)]
+
+
 def test_a_run_that_loses_its_lease_ends_before_its_next_step_and_saves_no_position(
     estate: SmallEstate,
 ) -> None:

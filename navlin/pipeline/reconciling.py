@@ -22,6 +22,7 @@ from navlin.index.documents import Document
 from navlin.index.envelope import Envelope
 from navlin.index.fields import ELEMENTS, RELATIONS
 from navlin.index.moved import Moved
+from navlin.index.moved_executions import follow_operations
 from navlin.index.solr import Solr, SolrAddress
 from navlin.index.stamp import Stamp
 from navlin.index.state import Held, claimed, held_in_range, look_up
@@ -207,6 +208,8 @@ def _reconcile_core(
             counted = [outcome for _, outcome in records]
         else:
             marks = _marks(solr, task, core, records)
+            changed = (each for each, outcome in records if outcome is Outcome.CHANGED)
+            follow_operations(solr, changed, task.stamp)
             for envelope, outcome, reason in write(solr, core, records, task.stamp, moved, marks):
                 counted.append(outcome)
                 if outcome is Outcome.REFUSED:

@@ -1,0 +1,35 @@
+"""Executions that are of another operation than before, as more is known of what they run or write."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from navlin.index.envelope import Envelope
+from navlin.index.filters import RelationFilter
+from navlin.index.graph import Graph
+from navlin.index.relation import ENDS
+from navlin.index.solr import Solr
+from navlin.index.stamp import Stamp
+from navlin.index.writing import write_implied
+from navlin.model.keys import EntityType, RelationType
+
+_INSTANCES: Final = RelationFilter((RelationType.INSTANCE_OF,), rule="")
+
+
+def follow_operations(solr: Solr, changed: Iterable[Envelope], stamp: Stamp) -> None:
+    """Puts each execution that changed below the operation that it has now, and takes it from the one that it had. Call it
+    before the executions are written: if it is cut off, the next run does the rest."""
+    by_id = {each.identity: each for each in changed if each.type == EntityType.OPERATION_EXECUTION}
+    if not by_id:
+        return
+    graph = Graph(solr)
+    right, stale = set[str](), dict[str, int]()
+    for each in graph.relations(_INSTANCES, of=sorted(by_id), sides=(2,), fields=ENDS):
+        if each.ep1.id == by_id[each.ep2.id].parent_id:
+            right.add(each.ep2.id)
+        else:
+            stale[each.id] = each.version
+    write_implied(solr, (each for identity, each in by_id.items() if identity not in right), stamp)
+    if stale:
+        graph.remove_relations(stale, stamp)
