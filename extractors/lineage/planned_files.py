@@ -143,7 +143,7 @@ def _split_of(
 
 def _seen(known: Mapping[str, Any]) -> int:
     """How many bytes of a file were there when it was read last."""
-    return max(known["size"], known.get("seen", 0), known["offset"])
+    return max(int(known["size"]), int(known.get("seen", 0)), int(known["offset"]))
 
 
 def _written_ms(stat: os.stat_result) -> int:
