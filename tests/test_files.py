@@ -10,6 +10,7 @@ import pickle
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from extractors.lineage import file_split, followed_files, planned_files
+from extractors.lineage import file_split, followed_files, listed_files, planned_files, remembered_files
 from extractors.lineage.file_split import FileSplit
 from extractors.lineage.followed_files import Line, follow, sought
 from extractors.lineage.held_files import HeldFiles
@@ -117,6 +118,82 @@ def read_split(
 def append(path: Path, data: bytes) -> None:
     with path.open("ab") as file:
         file.write(data)
+
+
+# -- very many files ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Reader]:
+    """A directory with 200 old files, of which a poll may look at ten, and at twenty more in turn."""
+    monkeypatch.setattr(remembered_files, "MOST_LOOKED_AT", 10)
+    monkeypatch.setattr(listed_files, "MOST_LOOKED_AT", 10)
+    monkeypatch.setattr(remembered_files, "IN_TURN", 20)
+    directory, reader = tmp_path / "many", Reader(tmp_path / "many")
+    directory.mkdir()
+    for number in range(200):
+        file = directory / f"{number:03d}"
+        file.write_bytes(b"one\n")
+        os.utime(file, (NOW_MS / 1000 + number,) * 2)
+    os.utime(directory, (NOW_MS / 1000,) * 2)
+    assert len(reader.read()) == 200
+    assert reader.read() == []
+    return directory, reader
+
+
+def written(file: Path, data: bytes) -> None:
+    """Appended, long ago."""
+    before = file.stat().st_mtime_ns
+    append(file, data)
+    os.utime(file, ns=(before + 1_000_000,) * 2)
+
+
+def test_a_poll_of_many_idle_files_looks_at_few_of_them(
+    many: tuple[Path, Reader], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, reader = many
+    looks: list[str] = []
+    stat = os.stat
+
+    def counted(path: Any, *more: Any, **options: Any) -> os.stat_result:
+        looks.append(str(path))
+        return stat(path, *more, **options)
+
+    monkeypatch.setattr(os, "stat", counted)
+    monkeypatch.delattr(os, "scandir")
+    assert reader.plan().splits == ()
+    assert 30 <= len(looks) < 40
+
+
+def test_of_many_files_the_newest_are_read_at_once_and_old_ones_in_their_turn(
+    many: tuple[Path, Reader],
+) -> None:
+    directory, reader = many
+    written(directory / "199", b"new\n")
+    assert reader.read() == [b"new"]
+    written(directory / "003", b"old\n")
+    read = [reader.read() for _ in range(12)]
+    assert [*chain(*read)] == [b"old"]
+    written(directory / "003", b"again\n")
+    assert [b"again"] in [reader.read() for _ in range(12)]
+
+
+def test_of_many_files_one_that_comes_or_goes_is_seen_at_once(many: tuple[Path, Reader]) -> None:
+    directory, reader = many
+    (directory / "new").write_bytes(b"new\n")
+    assert reader.read() == [b"new"]
+    (directory / "new").rename(directory / "newer")
+    append(directory / "newer", b"more\n")
+    assert reader.read() == [b"more"]
+
+
+def test_of_many_files_one_whose_position_was_not_saved_is_planned_again(many: tuple[Path, Reader]) -> None:
+    directory, reader = many
+    written(directory / "199", b"new\n")
+    assert len(reader.plan().splits) == 1
+    assert len(reader.plan().splits) == 1
+    reader.saved.clear()
+    assert len(reader.plan().splits) == 200
 
 
 # -- another content in the same file ----------------------------------------------------------------------------------

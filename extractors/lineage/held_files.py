@@ -17,10 +17,12 @@ import time
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from heapq import nlargest
 from threading import Lock
 from typing import BinaryIO, Final, NamedTuple
 
 from extractors.lineage.regular_files import open_regular
+from extractors.lineage.remembered_files import RememberedFiles
 
 MOST_OF_A_SOURCE: Final = 64
 """Those that were written to last. A source that has more does not write to all of them at once."""
@@ -47,6 +49,7 @@ class _Of:
     planned_s: float = 0.0
     wanted: int = 0
     files: dict[str, tuple[str, BinaryIO]] = field(default_factory=dict)
+    memory: RememberedFiles = field(default_factory=RememberedFiles)
 
     def close(self) -> None:
         for _, file in self.files.values():
@@ -77,7 +80,7 @@ class HeldFiles:
             most = self._most()
             self._share(most)
             room = max(1, most - len(held.files.keys() - paths.keys()))
-            newest = sorted(paths, key=lambda key: paths[key][1].st_mtime_ns, reverse=True)[:room]
+            newest = nlargest(room, paths, key=lambda key: paths[key][1].st_mtime_ns)
             for key in [key for key in held.files if key in paths and key not in newest]:
                 held.files.pop(key)[1].close()
             for key in newest:
@@ -88,6 +91,11 @@ class HeldFiles:
                     with suppress(OSError):  # gone, or not for navlin: reading says so
                         held.files[key] = path, _open(path, stat)
             return {key: _opens(file) for key, (_, file) in held.files.items()}
+
+    def memory(self, source: Hashable) -> RememberedFiles:
+        """What is remembered of a source's directories."""
+        with self._lock:
+            return self._sources.setdefault(source, _Of(self._clock())).memory
 
     def _most(self) -> int:
         """How many each source may hold: what those with few files leave is for the others."""

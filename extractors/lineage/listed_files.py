@@ -8,11 +8,17 @@ import os
 import re
 from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from stat import S_ISREG
 
 from extractors.lineage.moved_files import COMPRESSED
 from extractors.lineage.regular_files import leads_out
+from extractors.lineage.remembered_files import (
+    MOST_LOOKED_AT,
+    RememberedDirectory,
+    RememberedFiles,
+    identity_of,
+)
 from navlin.model.spooled import file_key
 
 
@@ -37,6 +43,8 @@ class ListedFiles:
     compressed: int = 0
     links: list[str] = field(default_factory=list)
     """Those that lead out of their directory."""
+    looked_at: set[str] = field(default_factory=set)
+    """The keys of those that were looked at now; of the others it is remembered how they were."""
 
     def add(self, entry: os.DirEntry[str], directory: str, matches: bool) -> None:
         """A compressed file, or one whose name matches."""
@@ -55,7 +63,9 @@ class ListedFiles:
         elif entry.is_symlink() and leads_out(entry.path, directory):
             self.links.append(entry.path)
         else:
-            self.followed.setdefault(self._key(stat), (entry.path, stat))
+            key = self.key_of(stat)
+            self.looked_at.add(key)
+            self.followed.setdefault(key, (entry.path, stat))
 
     def renamed(self) -> Iterator[tuple[str, str, os.stat_result]]:
         """Key, path and ``stat`` of the regular files whose names do not match any more."""
@@ -63,7 +73,7 @@ class ListedFiles:
             with suppress(OSError):  # gone since it was listed
                 stat = entry.stat(follow_symlinks=False)
                 if S_ISREG(stat.st_mode):
-                    yield self._key(stat), entry.path, stat
+                    yield self.key_of(stat), entry.path, stat
 
     def note(self) -> str:
         """What was not read, and why; empty if all was."""
@@ -76,21 +86,61 @@ class ListedFiles:
             )
         return "; ".join(notes)
 
-    def _key(self, stat: os.stat_result) -> str:
+    def key_of(self, stat: os.stat_result) -> str:
+        """The key of a file."""
         return file_key(self.host, stat)
+
+    def remembered(self, directory: str, known: RememberedDirectory) -> bool:
+        """Takes a directory as it is remembered, with a look at what is due; False if it is to be listed."""
+        looked_at = known.look(self.key_of)
+        if looked_at is None:
+            return False
+        self.looked_at |= looked_at
+        self.followed = {**known.files, **self.followed} if self.followed else dict(known.files)
+        if known.archived_ns is not None:
+            self.archived_ns[directory] = known.archived_ns
+        self.compressed += known.compressed
+        self.links += known.links
+        return True
+
+    def to_remember(
+        self, directory: str, identity: tuple[int, int, int], before: ListedFiles
+    ) -> RememberedDirectory | None:
+        """What this listing has of a directory beyond what it had ``before``, if that is much and all of it is regular."""
+        files = {key: each for key, each in self.followed.items() if key not in before.followed}
+        if len(files) <= MOST_LOOKED_AT or self.problems or self.other_names:
+            return None
+        return RememberedDirectory(
+            identity,
+            files,
+            self.archived_ns.get(directory),
+            self.compressed - before.compressed,
+            self.links[len(before.links) :],
+        )
 
 
 def list_files(
-    directories: tuple[str, ...], patterns: tuple[str, ...], host: str, inodes: Collection[str]
+    directories: tuple[str, ...],
+    patterns: tuple[str, ...],
+    host: str,
+    inodes: Callable[[], Collection[str]],
+    memory: RememberedFiles,
 ) -> ListedFiles:
-    """One ``stat`` a file, and none is opened.
+    """One ``stat`` a file, of a directory in ``memory`` only of those that are due, and none is opened.
 
-    ``directories`` may be globs, ``patterns`` are those of file names; ``inodes`` are the numbers of those that were
-    followed before. Raises `NothingToFollow` if no directory can be listed.
+    ``directories`` may be globs, ``patterns`` are those of file names; ``inodes`` gives the numbers of those that
+    were followed before. Raises `NothingToFollow` if no directory can be listed.
     """
     matches = _matcher(patterns)
     listed = ListedFiles(host)
     for directory in expand(directories):
+        identity, known = identity_of(directory), memory.directories.pop(directory, None)
+        if known is not None and known.identity == identity and listed.remembered(directory, known):
+            listed.directories.add(directory)
+            memory.directories[directory] = known
+            continue
+        before = replace(listed, followed=dict(listed.followed), links=list(listed.links))
+        of_before = inodes()
         try:
             with os.scandir(directory) as entries:
                 every = list(entries)
@@ -101,8 +151,10 @@ def list_files(
         for entry in every:
             if matches(entry.name) or entry.name.endswith(COMPRESSED):
                 listed.add(entry, directory, matches(entry.name))
-            elif str(entry.inode()) in inodes:
+            elif str(entry.inode()) in of_before:
                 listed.other_names.append(entry)
+        if identity is not None and (found := listed.to_remember(directory, identity, before)) is not None:
+            memory.directories[directory] = found
     if listed.problems and not listed.directories:
         raise NothingToFollow("cannot list " + "; ".join(listed.problems))
     return listed

@@ -7,7 +7,7 @@ one that has a name there now that does not match.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -41,12 +41,24 @@ def plan_files(
     named in the note and nothing is forgotten there; `NothingToFollow` is raised if that holds for all of them.
     """
     saved = positions.values
-    inodes = {key.rpartition(":")[2] for key in saved if key.startswith(f"{host}:")}
-    listed = list_files(directories, patterns, host, inodes)
+    follower = (directories, patterns)
+    memory = held.memory(follower)
+    listed = list_files(
+        *(directories, patterns, host),
+        lambda: {key.rpartition(":")[2] for key in saved if key.startswith(f"{host}:")},
+        memory,
+    )
+    look_at: Collection[str] = listed.followed
+    if not positions.complete and len(saved) >= memory.positions:
+        # One that was planned before and is not saved as it is now is planned again.
+        look_at = [*listed.looked_at, *(memory.planned - listed.looked_at)]
     splits: dict[str, FileSplit] = {}
     changed: dict[str, Position] = {}
     emptied: list[Position] = []
-    for key, (path, stat) in listed.followed.items():
+    for key in look_at:
+        if key not in listed.followed:
+            continue
+        path, stat = listed.followed[key]
         known = saved.get(key)
         if stat.st_size == 0 and known is not None and known.get("size") != 0:
             emptied.append(Position(key, _empty(path, stat)))
@@ -56,7 +68,7 @@ def plan_files(
         split = _split_of(key, path, stat, None if positions.complete else known, positions.now_ms)
         if split is not None:
             splits[key] = split
-    follower = (directories, patterns)
+    memory.planned, memory.positions = {*splits}, len(saved)
     opens = held.hold(follower, listed.followed)
     splits = {key: replace(split, held=opens.get(key, "")) for key, split in splits.items()}
     seen = set(listed.followed)
@@ -143,7 +155,7 @@ def _split_of(
 
 def _seen(known: Mapping[str, Any]) -> int:
     """How many bytes of a file were there when it was read last."""
-    return max(known["size"], known.get("seen", 0), known["offset"])
+    return max(int(known["size"]), int(known.get("seen", 0)), int(known["offset"]))
 
 
 def _written_ms(stat: os.stat_result) -> int:

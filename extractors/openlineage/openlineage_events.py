@@ -256,6 +256,9 @@ class _Reading:
     def _written(self, run: Run, *, over: bool = False) -> Iterator[Record]:
         make_whole(run)
         above = {each: known for each in run.above if (known := self._known(each)) is not None}
+        for each in above.values():
+            if each.sql_hidden:  # its operation is known by it
+                make_whole(each)
         yield from self._writing.of_run(run, over=over, above=above)
         # Of many runs, the whole texts would take more than all else.
         run.cut_sql()

@@ -19,6 +19,7 @@ from extractors.openlineage.columns import MORE, Column, columns_of
 from extractors.openlineage.events import Dataset, Event, mapping, objects, text
 from navlin.model.identity import SEPARATOR
 from navlin.model.redaction import bounded, redact
+from navlin.model.redaction.literals import masks_literals, said_in_state
 
 ENDS: Final = ("COMPLETE", "FAIL", "ABORT")
 MAX_DATASETS: Final = 2_000
@@ -162,6 +163,8 @@ class Run:
     """The hash of a text that is longer than what is kept of it."""
     sql_at: list[Any] = field(default_factory=list)
     """Where the event begins that has such a text whole: path, offset and size in bytes."""
+    sql_hidden: str = ""
+    """The hash of a text of which nothing is kept, because no literal may be."""
     sender: str = ""
     engine: str = ""
     streaming: bool = False
@@ -202,7 +205,7 @@ class Run:
     @property
     def sql_is_cut(self) -> bool:
         """Whether only the beginning of the SQL text is at hand."""
-        return bool(self.sql_digest) and self.sql == _beginning(self.sql)
+        return bool(self.sql_hidden) or (bool(self.sql_digest) and self.sql == _beginning(self.sql))
 
     def cut_sql(self) -> None:
         """Leaves of a long SQL text what is kept between two readings."""
@@ -264,7 +267,8 @@ class Run:
         sql = sql_in(facets)
         if sql and event.time_ms >= self.sql_ms:
             self.sql, self.sql_ms, self.sql_digest = sql, event.time_ms, digest_of(sql)
-            self.sql_at = list(at) if self.sql_digest else []
+            self.sql_at = list(at) if self.sql_digest or masks_literals() else []
+            self.sql_hidden = ""
         job = mapping(facets.get("jobType"))
         self.streaming = self.streaming or text(job.get("processingType")).upper() == "STREAMING"
         engine = mapping(event.run_facets.get("processing_engine"))
@@ -330,6 +334,9 @@ class Run:
         value = asdict(self)
         if self.sql_digest:
             value["sql"] = _beginning(self.sql)
+        if masks_literals() and self.sql:
+            value |= {"sql": "", "sql_hidden": self.sql_digest or hash_of(self.sql)}
+        value["error"] = said_in_state(self.error)
         for side in ("inputs", "outputs"):
             value[side] = [[*name, known] for name, known in value[side].items()]
         return base64.b85encode(zlib.compress(orjson.dumps(value), 6)).decode()
@@ -356,8 +363,12 @@ def sql_in(job_facets: Mapping[str, Any]) -> str:
 
 def digest_of(sql: str) -> str:
     """The hash of a text that is longer than what is kept of it; "" for any other."""
-    data = sql.encode("utf-8", "replace")
-    return hashlib.blake2b(data, digest_size=16).hexdigest() if len(data) > SQL_BYTES else ""
+    return hash_of(sql) if len(sql.encode("utf-8", "replace")) > SQL_BYTES else ""
+
+
+def hash_of(sql: str) -> str:
+    """The hash of a text."""
+    return hashlib.blake2b(sql.encode("utf-8", "replace"), digest_size=16).hexdigest()
 
 
 def _beginning(sql: str) -> str:

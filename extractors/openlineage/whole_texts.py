@@ -9,7 +9,7 @@ from typing import Any, Final
 from extractors.lineage.regular_files import open_regular
 from extractors.openlineage.event_files import parse, side_by_side
 from extractors.openlineage.events import NotAnEvent, events_in, mapping
-from extractors.openlineage.runs import Run, digest_of, sql_in
+from extractors.openlineage.runs import Run, hash_of, sql_in
 
 CUT: Final = "the SQL text is cut: the file of the event that has it whole is there no more"
 
@@ -22,8 +22,8 @@ def make_whole(run: Run) -> None:
         for value in _values(*run.sql_at):
             facets = mapping(mapping(mapping(value).get("job")).get("facets"))
             sql = sql_in(facets)
-            if digest_of(sql) == run.sql_digest:
-                run.sql = sql
+            if hash_of(sql) == (run.sql_hidden or run.sql_digest):
+                run.sql, run.sql_hidden = sql, ""
                 return
     run.missing(CUT)
 

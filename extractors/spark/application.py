@@ -19,7 +19,7 @@ from extractors.spark.lines import Line, Mark
 from extractors.spark.plan.names import SESSION_CATALOG
 from extractors.spark.plan.reading import PlanReading, read_plan
 from extractors.spark.times import EARLIEST_MS, instant, no_time
-from navlin.model.redaction import redact
+from navlin.model.redaction.literals import said_in_state
 from navlin.model.source import metastores_named
 
 MAX_OPEN: Final = 5_000
@@ -209,7 +209,7 @@ class ApplicationState:
                     *each.mark,
                     each.root,
                     each.ended_ms,
-                    redact(each.error)[:500],
+                    said_in_state(each.error)[:500],
                     each.failed,
                     each.group,
                     each.of_batch,

@@ -60,8 +60,16 @@ class LocalPlace:
                 if entry.is_symlink() and leads_out(entry.path, self.root):
                     continue
                 if (is_directory := S_ISDIR(stat.st_mode)) or S_ISREG(stat.st_mode):
-                    times = {"mtime_ns": stat.st_mtime_ns, "ctime_ns": stat.st_ctime_ns}
-                    found.append(Entry(entry.name, entry.path, is_directory, stat.st_size, **times))
+                    found.append(
+                        Entry(
+                            entry.name,
+                            entry.path,
+                            is_directory,
+                            stat.st_size,
+                            stat.st_mtime_ns,
+                            ctime_ns=stat.st_ctime_ns,
+                        )
+                    )
         found.sort()
         return found
 

@@ -15,6 +15,7 @@ from extractors.spark.plan.reads import End, EndKind
 from extractors.spark.stream_columns import Batch, Flows, bounded, doubt_of, joined, matched_to_sources
 from extractors.spark.stream_ends import StreamSource
 from navlin.model.redaction import redact
+from navlin.model.redaction.literals import said_in_state
 
 MAX_ENDS: Final = 200
 _Value = TypeVar("_Value")
@@ -106,7 +107,7 @@ def stream_to_json(stream: Stream) -> dict[str, Any]:
         "inputs": [_end_to_json(end) for end in stream.inputs],
         "outputs": [_end_to_json(end) for end in stream.outputs],
         "stored": [[_end_to_json(end), path] for end, path in stream.stored],
-        "unknown": list(stream.unknown),
+        "unknown": [*dict.fromkeys(map(said_in_state, stream.unknown))],
         "columns": [
             [end and _end_to_json(end), _flows_to_json(flows)] for end, flows in stream.columns.items()
         ],
@@ -166,7 +167,7 @@ def _flows_to_json(flows: Iterable[ColumnFlow]) -> dict[str, Any]:
             columns(each.data),
             columns(each.control),
             each.kind.value,
-            redact(each.expression),
+            said_in_state(each.expression),
             doubt_of(each),
         ]
         for each in flows

@@ -61,12 +61,14 @@ class Estate:
     source that is configured later takes that id over, so nothing that was claimed changes its identity.
     ``spool`` is a directory where an extractor may keep between plan and read what is too large to carry; "" is the
     system's own for temporary files.
+    ``masks_literals``: no text leaves an extractor with a literal in it (`navlin.model.redaction.literals`).
     """
 
     cluster: str
     sources: tuple[Source, ...] = ()
     adopted: Mapping[str, str] = field(default_factory=dict)
     spool: str = ""
+    masks_literals: bool = False
 
     def serving(self, source_type: str, authority: str = DEFAULT_AUTHORITY) -> Source:
         """The source that answers for an authority; one that is not configured if none does.

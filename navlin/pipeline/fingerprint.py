@@ -42,4 +42,6 @@ def _hash(extractor: Extractor, *, all_settings: bool) -> str:
         for each in fields(dataclass_instance)
         if each.name not in GIVEN and (all_settings or not each.metadata.get(KEEPS_POSITIONS))
     }
+    if extractor.estate.masks_literals:
+        settings["literals"] = "all"
     return hashlib.blake2b(orjson.dumps(settings, option=orjson.OPT_SORT_KEYS), digest_size=8).hexdigest()

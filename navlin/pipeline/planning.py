@@ -14,6 +14,7 @@ from navlin.index.solr import Solr
 from navlin.model.extractor import PUSH, Extractor, Registration
 from navlin.model.plan import Plan, Positions
 from navlin.model.records import Position
+from navlin.model.redaction.literals import masking
 from navlin.pipeline.clock_doubt import TOLERANCE_MS, ClockInDoubt, clock_doubt, span_in_words
 from navlin.pipeline.fingerprint import fingerprint, settings_hash, why_read_again
 from navlin.pipeline.reading import ReadSummary
@@ -41,7 +42,8 @@ class Planner:
             key: value for key, value in before.values.items() if not key.startswith((HELD_BACK, MISSING))
         }
         went_back = self._clock_went_back()
-        plan = self.extractor.plan(Positions(values, self.clock(), complete or bool(went_back)))
+        with masking(self.extractor.estate.masks_literals):
+            plan = self.extractor.plan(Positions(values, self.clock(), complete or bool(went_back)))
         self._believe_clock(plan)
         if went_back:
             return before, _noted(plan, went_back)

@@ -22,7 +22,9 @@ from navlin.index.saved_values import dumps, loads
 from navlin.model.extractor import Extractor
 from navlin.model.raw_names import raw, shown, stored
 from navlin.model.records import Covered, Depth, Entity, Listing, Position, Record, Reject, Relation, Split
+from navlin.model.redaction.literals import masking, without_quoted
 from navlin.pipeline.failing import in_words
+from navlin.pipeline.masking_literals import without_literals_in
 
 ROWS_IN_BATCH: Final = 2_000
 BYTES_IN_BATCH: Final = 8 << 20
@@ -168,8 +170,9 @@ def _read_split(extractor: Extractor, split: Split) -> Iterator[Envelope | pa.Re
     granted: set[str] = set()
     documents = 0
     dates: list[Reject] = []
+    masked = extractor.estate.masks_literals
     try:
-        for record in extractor.read(split):
+        for record in _read(extractor, split):
             match record:
                 case Entity():
                     documents += 1
@@ -200,7 +203,8 @@ def _read_split(extractor: Extractor, split: Split) -> Iterator[Envelope | pa.Re
                 case _:
                     own.append(_control_record(record))
     except Exception as error:  # a split that fails yields a failure: the others go on
-        message = in_words(error).encode("utf-8", "replace")
+        words = without_quoted(in_words(error)) if masked else in_words(error)
+        message = words.encode("utf-8", "replace")
         yield _control(FAILURE, identity=stored(split.name), document=message[:4_000])
     else:
         yield from own
@@ -217,6 +221,16 @@ def _read_split(extractor: Extractor, split: Split) -> Iterator[Envelope | pa.Re
     for path in withdrawn:  # of every reject, whether kept or only counted
         yield _control(WITHDRAWN, tree_path=path)
     yield _control(COUNT, as_of=documents)
+
+
+def _read(extractor: Extractor, split: Split) -> Iterator[Record]:
+    """What reading a split yields, without the literals of its texts if the estate wants that."""
+    if not extractor.estate.masks_literals:
+        yield from extractor.read(split)
+        return
+    with masking(True):
+        for record in extractor.read(split):
+            yield without_literals_in(record)
 
 
 def _control_record(record: Record) -> Envelope:

@@ -187,6 +187,13 @@ class PurgeSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class RedactionSettings:
+    """Which literals of texts are blanked: those that something marks as secrets, or all."""
+
+    literals: Literal["marked", "all"] = "marked"
+
+
+@dataclass(frozen=True, slots=True)
 class LogSettings:
     """How the log looks."""
 
@@ -228,6 +235,7 @@ class Configuration:
     log: LogSettings
     sources: tuple[SourceSettings, ...]
     exports: tuple[ExportSettings, ...] = ()
+    redaction: RedactionSettings = RedactionSettings()
 
 
 SECTIONS: Final[Mapping[str, type[Any]]] = {
@@ -238,6 +246,7 @@ SECTIONS: Final[Mapping[str, type[Any]]] = {
     "web": WebSettings,
     "ldap": LdapSettings,
     "log": LogSettings,
+    "redaction": RedactionSettings,
 }
 
 

@@ -106,7 +106,8 @@ def load(configuration: Configuration, known: Sequence[KnownSource]) -> Configur
         for settings in configuration.sources
     )
     spool = str(configuration.navlin.state_directory / "spool")
-    estate = Estate(cluster, sources, _adopted(sources, cluster, here), spool)
+    masks = configuration.redaction.literals == "all"
+    estate = Estate(cluster, sources, _adopted(sources, cluster, here), spool, masks_literals=masks)
     return ConfiguredSources(
         estate,
         tuple(

@@ -1,0 +1,84 @@
+"""What a process remembers of directories with very many files, so that a poll costs what has changed, not what is there.
+
+As long as a directory's own time is what it was, no name in it has come or gone. Files that were written to lately are
+looked at in each poll, the others in turn: one of those that goes on is seen when its turn comes, and after each round the
+directory is listed anew. Small directories are listed and looked at whole each time.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from heapq import nlargest
+from typing import Final
+
+MOST_LOOKED_AT: Final = 1_000
+"""So many files, the newest, are looked at in each poll."""
+IN_TURN: Final = 2_000
+"""So many of the others."""
+LATELY_NS: Final = 3_600_000_000_000
+SETTLED_NS: Final = 2_000_000_000
+"""A file system may note times by two seconds: a directory that changed later may change again with the same time."""
+
+Files = dict[str, tuple[str, os.stat_result]]
+
+
+@dataclass(slots=True)
+class RememberedDirectory:
+    """The files of a directory as they were looked at last, by key."""
+
+    identity: tuple[int, int, int]
+    files: Files
+    archived_ns: int | None = None
+    compressed: int = 0
+    links: list[str] = field(default_factory=list)
+    newest: list[str] = field(default_factory=list)
+    others: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        since_ns = time.time_ns() - LATELY_NS
+        lately = [key for key, (_, stat) in self.files.items() if stat.st_mtime_ns >= since_ns]
+        newest = nlargest(MOST_LOOKED_AT, self.files, key=lambda key: self.files[key][1].st_mtime_ns)
+        self.newest = list(dict.fromkeys((*newest, *lately)))
+        left = set(self.newest)
+        self.others = [key for key in self.files if key not in left]
+
+    def look(self, key_of: Callable[[os.stat_result], str]) -> set[str] | None:
+        """Looks at those that are due and returns their keys; None if the directory must be listed anew."""
+        if not self.others:
+            return None
+        turn, self.others = self.others[:IN_TURN], self.others[IN_TURN:]
+        for key in (*self.newest, *turn):
+            path, before = self.files[key]
+            try:
+                stat = os.stat(path)
+            except OSError:
+                return None
+            if key_of(stat) != key:
+                return None
+            self.files[key] = path, stat
+            if stat.st_mtime_ns != before.st_mtime_ns and key in turn:
+                self.newest.append(key)
+        return {*self.newest, *turn}
+
+
+@dataclass(slots=True)
+class RememberedFiles:
+    """The large directories of one source, and the files that were planned when it was planned last."""
+
+    directories: dict[str, RememberedDirectory] = field(default_factory=dict)
+    planned: set[str] = field(default_factory=set)
+    positions: int = 0
+    """How many were saved then: if there are fewer, every file is looked at."""
+
+
+def identity_of(directory: str) -> tuple[int, int, int] | None:
+    """What of a directory changes with the names in it; None if that cannot be told, or it has only just changed."""
+    try:
+        stat = os.stat(directory)
+    except OSError:
+        return None
+    settled = time.time_ns() - stat.st_mtime_ns > SETTLED_NS
+    return (stat.st_dev, stat.st_ino, stat.st_mtime_ns) if settled else None

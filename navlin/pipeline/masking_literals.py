@@ -1,0 +1,90 @@
+"""Records without the literals of their texts, on their way out of an extractor (``[redaction] literals = "all"``).
+
+What identifies a thing stays: keys keep their identities and paths, and only lose the literals of the names that people see.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from navlin.model.keys import EntityType, Key
+from navlin.model.records import Entity, Record, Reject, Relation
+from navlin.model.redaction.literals import length_of, name_without_literals, without_literals, without_quoted
+from navlin.model.source import HIVE, IMPALA, SPARK
+
+_NAMED_BY_TEXTS: Final = frozenset(
+    (EntityType.OPERATION, EntityType.SUB_OPERATION, EntityType.OPERATION_EXECUTION)
+)
+_ESCAPES: Final = frozenset((HIVE, IMPALA, SPARK))
+"""Systems in whose statements a backslash escapes a quote."""
+_STATEMENTS: Final = frozenset(("queryText",))
+_NO_TOKENS: Final = frozenset(("errorMessage", "diagnostics", "unknownInputs"))
+"""What engines say in words of their own, and expressions of which Spark leaves the quotes out."""
+_SENTENCES: Final = frozenset(("incompleteReasons",))
+_STAY: Final = frozenset(
+    "internalType engineType operationType principal owner status jobId executionId attempt queryHash fileSystemPath"
+    " inputs outputs wfIds edgeType transformation jobNamespace sparkVersion queue hiveQueryId hiveSessionId".split()
+)
+"""Names, ids and places."""
+_OF_TABLES: Final = frozenset(("queryText", "params", "serdeProps", "viewOriginalText", "viewExpandedText"))
+"""What a table or view has of statements; what else it has are names, and words of people."""
+
+
+def without_literals_in(record: Record) -> Record:
+    """The record as it may leave an extractor. Listings have paths alone."""
+    match record:
+        case Entity():
+            return replace(
+                record,
+                key=_key(record.key),
+                attributes=_attributes(record.key, record.attributes),
+                volatile=_attributes(record.key, record.volatile),
+            )
+        case Relation():
+            ep1, ep2 = _key(record.ep1), _key(record.ep2)
+            operation = ep1 if ep1.type in _NAMED_BY_TEXTS else ep2
+            return replace(record, ep1=ep1, ep2=ep2, attributes=_attributes(operation, record.attributes))
+        case Reject():
+            return replace(record, reason=without_quoted(record.reason), sample=length_of(record.sample))
+        case _:
+            return record
+
+
+def _key(key: Key) -> Key:
+    parent = _key(key.parent) if key.parent is not None else None
+    name = key.name
+    if key.type in _NAMED_BY_TEXTS:
+        name = name_without_literals(name, escapes=key.source.type in _ESCAPES)
+    same = name == key.name and parent is key.parent
+    return key if same else replace(key, name=name, parent=parent)
+
+
+def _attributes(key: Key, attributes: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {name: _value(key, name, value) for name, value in attributes.items()}
+
+
+def _value(key: Key, name: str, value: Any) -> Any:
+    if isinstance(value, str):
+        return _text(key, name, value)
+    if isinstance(value, Mapping):
+        return {inner: _value(key, name, each) for inner, each in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_value(key, name, each) for each in value]
+    return value
+
+
+def _text(key: Key, name: str, text: str) -> str:
+    escapes = key.source.type in _ESCAPES
+    if key.type not in _NAMED_BY_TEXTS:
+        return without_literals(text, escapes=escapes) if name in _OF_TABLES else text
+    if name in _STAY:
+        return text
+    if name in _NO_TOKENS or (name == "expression" and key.source.type == SPARK):
+        return length_of(text)
+    if name in _SENTENCES:
+        return without_quoted(text)
+    if name in _STATEMENTS or name == "expression":
+        return without_literals(text, escapes=escapes)
+    return name_without_literals(text, escapes=escapes)
