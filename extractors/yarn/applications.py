@@ -163,11 +163,7 @@ def _first_type(payload: Mapping[str, Any]) -> str:
 
 
 def _text(value: Any) -> str:
-    """Without half surrogate pairs, which JSON can escape and a position cannot hold."""
-    text = "" if value is None else str(value)
-    return (
-        text if text.isascii() else text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    )
+    return "" if value is None else str(value)
 
 
 def _word(payload: Mapping[str, Any], name: str) -> str:

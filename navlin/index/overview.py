@@ -11,10 +11,10 @@ from navlin.index import solr_query as q
 from navlin.index.fields import ELEMENTS, RELATIONS, RUNS
 from navlin.index.rejects import Rejected, reject_count, rejected
 from navlin.index.runs import HELD_BACK, Status, last_run
-from navlin.index.saved_values import loads, texts_by
+from navlin.index.saved_values import loads
 from navlin.index.solr import Solr
 from navlin.index.state import count_held
-from navlin.model.raw_names import raw, shown
+from navlin.model.raw_names import raw, shown, texts_by
 
 SHOWN_REJECTS: Final = 20
 SHOWN_POSITIONS: Final = 100
