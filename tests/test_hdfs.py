@@ -120,6 +120,34 @@ def test_the_image_and_the_namenode_say_the_same_of_everything_and_the_image_wha
     assert by_image[f"{top}/open"]["underConstruction"] is True
 
 
+@pytest.mark.services
+def test_names_that_look_like_something_else_are_followed_by_events_as_an_image_has_them(
+    follower: Follower, hdfs: Hadoop, hdfs_writer: Writer, top: str
+) -> None:
+    hdfs.save_namespace()
+    follower.run()
+    texts = [
+        *("[a]*?", "{a,b}", "##0123456789abcdef##", "x" * 255, "\u202egol", "\x01\x1b[31m\x7f"),
+        *("🦔", "application_1_\ufffd", "\\xff", "%2F", "a\nb"),
+    ]
+    for text in texts:
+        hdfs_writer.create(f"{top}/{text}/{text}", b"1")
+    created = {f"{top}/{text}" for text in texts} | {f"{top}/{text}/{text}" for text in texts}
+    by_events = follower.run()
+    assert (set(by_events.rows) & created, by_events.rejects) == (created, [])
+
+    hdfs.save_namespace()
+    assert set(follower.run(complete=True).rows) >= created
+    for text in texts:
+        hdfs_writer.rename(f"{top}/{text}/{text}", f"{top}/{text}/y")
+    renamed = follower.run()
+    assert [text for text in texts if not renamed.is_gone(f"{top}/{text}/{text}")] == []
+    for text in texts:
+        hdfs_writer.delete(f"{top}/{text}")
+    gone = follower.run()
+    assert [text for text in texts if not gone.is_gone(f"{top}/{text}")] == []
+
+
 def test_a_round_in_which_nothing_happened_reads_nothing(follower: Follower) -> None:
     follower.run()
     follower.run()

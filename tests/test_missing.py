@@ -29,6 +29,12 @@ def test_the_topmost_of_what_is_missing_stands_for_what_is_below() -> None:
     assert found.entities == len(paths)
 
 
+def test_the_paths_of_what_is_missing_are_bounded_in_length_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("navlin.pipeline.missing.MOST_CHARS", 10_000)
+    found = topmost(f"/a/{number:03d}{'x' * 200}" for number in range(100))
+    assert (found.places, found.too_many, found.entities) == ({"/a": 100}, True, 100)
+
+
 def test_of_too_many_places_what_contains_them_is_shown_and_every_entity_counts(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -38,13 +38,20 @@ def open_planned(split: FileSplit) -> tuple[BinaryIO | None, str]:
     raw = _open_if(split, split.path)
     if raw is not None:
         return raw, split.path
-    with os.scandir(Path(split.path).parent) as entries:
-        renamed = [entry.path for entry in entries if entry.inode() == split.inode]
-    for path in renamed:
+    for path in [each.path for each in _beside(split) if each.inode() == split.inode]:
         raw = _open_if(split, path)
         if raw is not None:
             return raw, path
     return _open_if(split, split.held) if split.held else None, split.path
+
+
+def _beside(split: FileSplit) -> list[os.DirEntry[str]]:
+    """What stands in the file's directory; nothing if the directory was removed with the file."""
+    try:
+        with os.scandir(Path(split.path).parent) as entries:
+            return list(entries)
+    except FileNotFoundError:
+        return []
 
 
 def _open_if(split: FileSplit, path: str) -> BinaryIO | None:
@@ -68,19 +75,18 @@ def open_archive(split: FileSplit) -> tuple[BinaryIO, str]:
     found: list[tuple[bool, int, str]] = []
     unread: list[str] = []
     begins = _ROTATED.sub("", Path(split.path).name)
-    with os.scandir(directory) as entries:
-        for entry in entries:
-            with suppress(OSError):
-                is_compressed, of_it = entry.name.endswith(COMPRESSED), entry.name.startswith(begins)
-                if not is_compressed and not (split.of_copy and of_it and entry.path != split.path):
-                    continue
-                if entry.stat().st_mtime < split.mtime_ns // 1_000_000_000:
-                    continue
-                if not is_compressed or entry.name.endswith(".gz"):
-                    # While a copy is being compressed, it is there beside half of its archive.
-                    found.append((is_compressed, entry.stat().st_mtime_ns, entry.path))
-                elif of_it:
-                    unread.append(entry.path)
+    for entry in _beside(split):
+        with suppress(OSError):
+            is_compressed, of_it = entry.name.endswith(COMPRESSED), entry.name.startswith(begins)
+            if not is_compressed and not (split.of_copy and of_it and entry.path != split.path):
+                continue
+            if entry.stat().st_mtime < split.mtime_ns // 1_000_000_000:
+                continue
+            if not is_compressed or entry.name.endswith(".gz"):
+                # While a copy is being compressed, it is there beside half of its archive.
+                found.append((is_compressed, entry.stat().st_mtime_ns, entry.path))
+            elif of_it:
+                unread.append(entry.path)
     for is_compressed, _, path in sorted(found) if split.head else ():
         with suppress(OSError, EOFError, zlib.error):
             raw = open_regular(path, str(directory))

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from extractors.lineage.file_split import COPIED, FileSplit, goes_on_in
 from extractors.lineage.held_files import HELD, HeldFiles
-from extractors.lineage.listed_files import list_files
+from extractors.lineage.listed_files import expand, list_files
 from extractors.lineage.regular_files import open_regular
 from navlin.model.plan import Plan, Positions
 from navlin.model.records import Position
@@ -22,6 +22,8 @@ from navlin.model.records import Position
 QUIET_MS: Final = 3_600_000
 """A file that has not changed for so long is not expected to grow: the rest after its last newline is handed out."""
 FORGET_MS: Final = 7 * 86_400_000
+GIVEN_UP_AFTER: Final = 32
+"""After so many failures in a row, a day after the first one, a file that was moved away is not held any more."""
 ROTATED_MS: Final = 60_000
 """How long a file that was moved away is held after it was written to last: its writer may still have it open."""
 
@@ -38,7 +40,8 @@ def plan_files(
 
     ``directories`` may be globs, ``patterns`` are those of file names. Files that end as compressed ones do are left
     out, and counted in the note; so are links that lead out of their directory. A directory that cannot be listed is
-    named in the note and nothing is forgotten there; `NothingToFollow` is raised if that holds for all of them.
+    named in the note and nothing is forgotten there, unless a glob found it before and it was removed with its files;
+    `NothingToFollow` is raised if that holds for all of them.
     """
     saved = positions.values
     follower = (directories, patterns)
@@ -77,11 +80,20 @@ def plan_files(
         # That it lost its name has changed its ctime.
         as_known = known and {**known, "ctime_ns": each.stat.st_ctime_ns}
         split = _split_of(each.key, each.path, each.stat, as_known, positions.now_ms)
-        if split is not None:
-            splits[each.key] = replace(split, held=each.opens)
-        elif not _has_rest(known) and positions.now_ms - _written_ms(each.stat) >= ROTATED_MS:
+        given_up = positions.failed.get(each.path, 0) >= GIVEN_UP_AFTER
+        sought = bool(known and known.get("sought"))
+        # What was said to be lost stays lost, unless it was written to since.
+        lost = (
+            known
+            and sought
+            and (known["size"], known["mtime_ns"]) == (each.stat.st_size, each.stat.st_mtime_ns)
+        )
+        if split is not None and not lost:
+            # Without its descriptor, reading it says what is lost.
+            splits[each.key] = replace(split, held="" if given_up else each.opens)
+        elif lost or (not _has_rest(known) and positions.now_ms - _written_ms(each.stat) >= ROTATED_MS):
             held.release(follower, each.key)
-            if known is not None and not known.get("sought"):
+            if known is not None and not sought:
                 # Read to its end: whatever it was compressed to holds no more.
                 changed[each.key] = Position(each.key, {**known, "sought": True})
             continue
@@ -92,19 +104,29 @@ def plan_files(
             renamed[key] = _split_of(key, path, stat, saved[key], positions.now_ms)
     # Only those with something new are opened; an inode that was used again is not the file that was followed.
     splits |= {key: split for key, split in renamed.items() if split is not None and _is_the_same(split)}
+    listable = listed.directories | _removed(saved, listed.directories, directories, f"{host}:")
     for key, value in saved.items():
         if key in seen or key in renamed or key in changed or not key.startswith(f"{host}:"):
             continue
         directory = str(Path(value["path"]).parent)
-        if directory in listed.directories and _may_be_archived(value, listed.archived_ns.get(directory, 0)):
+        if directory in listable and _may_be_archived(value, listed.archived_ns.get(directory, 0)):
             splits[key] = _missing(key, value, positions.now_ms)
     ordered = sorted(splits.values(), key=lambda split: (split.mtime_ns, split.path))
     # Those that are gone for long come last: they are forgotten, whatever else is known of them.
-    gone = _forgotten(
-        saved, seen | splits.keys(), listed.directories, f"{host}:", positions.now_ms - FORGET_MS
-    )
+    gone = _forgotten(saved, seen | splits.keys(), listable, f"{host}:", positions.now_ms - FORGET_MS)
     changed |= {position.key: position for position in gone}
     return Plan(tuple(ordered), (*emptied, *changed.values()), note=listed.note())
+
+
+def _removed(saved: Mapping[str, Any], listed: set[str], directories: tuple[str, ...], host: str) -> set[str]:
+    """Directories of files that were followed which a glob found before and which are not there any more."""
+    parents = {str(Path(value["path"]).parent) for key, value in saved.items() if key.startswith(host)}
+    unlisted = parents - listed
+    return (
+        {each for each in unlisted - set(expand(directories)) if not os.path.lexists(each)}
+        if unlisted
+        else set()
+    )
 
 
 def _is_the_same(split: FileSplit) -> bool:

@@ -6,6 +6,7 @@ What is kept between two reads is small: of an open execution the place of the l
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final
@@ -19,12 +20,18 @@ from extractors.spark.lines import Line, Mark
 from extractors.spark.plan.names import SESSION_CATALOG
 from extractors.spark.plan.reading import PlanReading, read_plan
 from extractors.spark.times import EARLIEST_MS, instant, no_time
+from navlin.model.identity import identify
+from navlin.model.redaction import bounded
 from navlin.model.redaction.literals import said_in_state
 from navlin.model.source import metastores_named
 
 MAX_OPEN: Final = 5_000
 """Open executions, and running jobs, that are kept. No driver runs so many at once; a damaged log may seem to."""
 MAX_REMEMBERED: Final = 200
+"""Commands that have ended, and statements that no open execution is of, which are remembered."""
+MAX_NAME_CHARS: Final = 8_000
+MAX_WORD_CHARS: Final = 1_000
+"""Of an id, a user, a version; a longer name of a job's group is known by its hash."""
 CATALOG: Final = "spark.sql.catalog."
 MAX_CATALOGS: Final = 50
 MAX_CHANGED: Final = 100
@@ -126,11 +133,13 @@ class Statement:
 
 @dataclass(slots=True)
 class Run:
-    """All executions of one root, the root first, which count as one. ``over``: ended by its application's end only."""
+    """All executions of one root, the root first, which count as one. ``over``: ended by its application's end only.
+    ``given_up``: it was open when more was open than is kept."""
 
     application: Application
     members: list[Execution]
     over: bool = False
+    given_up: bool = False
     statement: Statement | None = None
     statement_mark: Mark | None = None
 
@@ -204,22 +213,7 @@ class ApplicationState:
         """The state as JSON values. Runs handed out are not in it any more."""
         value: dict[str, Any] = {
             "app": asdict(self.application),
-            "open": {
-                str(each.id): [
-                    *each.mark,
-                    each.root,
-                    each.ended_ms,
-                    said_in_state(each.error)[:500],
-                    each.failed,
-                    each.group,
-                    each.of_batch,
-                    each.within,
-                    each.ended,
-                    each.shared_rows,
-                    each.changed,
-                ]
-                for each in self._open.values()
-            },
+            "open": {str(each.id): _execution_to_json(each) for each in self._open.values()},
         }
         if self._catalogs.created or self._catalogs.seen:
             value["catalogs"] = asdict(self._catalogs)
@@ -261,6 +255,22 @@ class ApplicationState:
         for root in sorted(roots):
             yield self._run(root, over=True)
 
+    def bound(self, most_bytes: int) -> Iterator[Run]:
+        """Gives up what has been open longest until the state has no more bytes, as JSON, than it may."""
+        excess_bytes = len(json.dumps(self.saved())) - most_bytes
+        while excess_bytes > 0 and self._open:
+            run = self._give_up(f"its log keeps more than {most_bytes} bytes")
+            excess_bytes -= len(json.dumps([_execution_to_json(each) for each in run.members]))
+            yield run
+
+    def _give_up(self, why: str) -> Run:
+        """The run that has been open longest, which is not followed on."""
+        root = next(iter(self._open.values())).root
+        run = replace(self._run(root, over=True), given_up=True)
+        self._forget(root)
+        self.rejected.append(f"execution {root} is not followed on: {why}")
+        return run
+
     @property
     def open(self) -> bool:
         return bool(self._open)
@@ -276,7 +286,7 @@ class ApplicationState:
         app = self.application
         match kind:
             case events.LOG_START:
-                self.application = replace(app, version=text(event.get("Spark Version")) or app.version)
+                self.application = replace(app, version=_word(event, "Spark Version") or app.version)
             case events.ENVIRONMENT:
                 spark = mapping(event.get("Spark Properties"))
                 hadoop = mapping(event.get("Hadoop Properties"))
@@ -289,11 +299,9 @@ class ApplicationState:
                     jdbc_catalogs=jdbc_catalogs(spark, CATALOG, REDACTED) or app.jdbc_catalogs,
                 )
             case events.APPLICATION_START:
-                named = text(event.get("App ID"))
+                named = _word(event, "App ID")
                 # The oldest ones do not name themselves.
-                app_id, attempt = (
-                    (named, text(event.get("App Attempt ID"))) if named else (app.id, app.attempt)
-                )
+                app_id, attempt = (named, _word(event, "App Attempt ID")) if named else (app.id, app.attempt)
                 if app.begun and (app_id, attempt) != (app.id, app.attempt):
                     # Two attempts in one file: what the first left open will not end any more.
                     yield from list(self.over())
@@ -307,8 +315,8 @@ class ApplicationState:
                     app,
                     id=app_id,
                     attempt=attempt,
-                    name=text(event.get("App Name")),
-                    user=text(event.get("User")),
+                    name=bounded(text(event.get("App Name")), MAX_NAME_CHARS),
+                    user=_word(event, "User"),
                     begun=True,
                     over=False,
                     started_ms=self._time(event, "Timestamp", "the application starts at"),
@@ -336,7 +344,7 @@ class ApplicationState:
             number,
             root,
             mark,
-            group=text(event.get("jobGroupId")),
+            group=_group(event.get("jobGroupId")),
             of_batch=started.batch is not None,
             within=max(
                 (each.id for each in self._open.values() if each.root == root and not each.ended), default=-1
@@ -351,7 +359,7 @@ class ApplicationState:
             self._forget(number)
         self._open[number] = execution
         while len(self._open) > MAX_OPEN:
-            del self._open[next(iter(self._open))]
+            yield self._give_up(f"more than {MAX_OPEN} are open")
 
     def _execution_end(self, event: Mapping[str, Any]) -> Iterator[Run]:
         number = integer(event.get("executionId"))
@@ -375,8 +383,10 @@ class ApplicationState:
             return
         if len(self._jobs) < MAX_OPEN:
             self._jobs[job.job] = job.execution
+        else:
+            self.rejected.append(f"job {job.job} is not followed: more than {MAX_OPEN} are running")
         if job.group:
-            self._open[job.execution].group = job.group
+            self._open[job.execution].group = _group(job.group)
 
     def _job_end(self, line: bytes) -> None:
         if not self._jobs:
@@ -387,20 +397,28 @@ class ApplicationState:
             execution.failed = True
 
     def _statement(self, event: Mapping[str, Any], mark: Mark) -> None:
-        group = text(event.get("groupId"))
+        group = _group(event.get("groupId"))
         if group:
             self._marks[group] = mark
             self._statements[group] = to_statement(event)
-        while len(self._marks) > MAX_REMEMBERED:
-            oldest = next(iter(self._marks))
-            del self._marks[oldest]
-            self._statements.pop(oldest, None)
+        if len(self._marks) > MAX_REMEMBERED:
+            carried_out = {each.group for each in self._open.values()}
+            others = [each for each in self._marks if each not in carried_out]
+            for oldest in others[: max(0, len(others) - MAX_REMEMBERED)]:
+                del self._marks[oldest]
+                self._statements.pop(oldest, None)
 
     def _catalog_change(self, event: Mapping[str, Any]) -> None:
         name = f"{text(event.get('database'))}.{text(event.get('name'))}"[:1000]
         for each in self._open.values():
-            if len(each.changed) < MAX_CHANGED and name not in each.changed:
+            if name in each.changed:
+                continue
+            if len(each.changed) < MAX_CHANGED:
                 each.changed.append(name)
+            else:
+                self.rejected.append(
+                    f"execution {each.id} creates or alters more than {MAX_CHANGED} tables: {name} is left out"
+                )
 
     def _time(self, event: Mapping[str, Any], name: str, what: str) -> int:
         at_ms = instant(event.get(name))
@@ -457,6 +475,10 @@ def to_statement(event: Mapping[str, Any]) -> Statement:
     return Statement(text(event.get("statement")), text(event.get("userName")))
 
 
+def _word(event: Mapping[str, Any], name: str) -> str:
+    return text(event.get(name))[:MAX_WORD_CHARS]
+
+
 def _metastores(spark: Mapping[str, Any], hadoop: Mapping[str, Any]) -> tuple[str, ...]:
     return metastores_named(_setting("hive.metastore.uris", spark, hadoop))
 
@@ -465,7 +487,7 @@ def _catalogs(spark: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     found = (
         (name.removeprefix(CATALOG), text(value).strip()[:200])
         for name, value in spark.items()
-        if name.startswith(CATALOG) and "." not in name.removeprefix(CATALOG)
+        if name.startswith(CATALOG) and "." not in name.removeprefix(CATALOG) and len(name) <= MAX_WORD_CHARS
     )
     return tuple(sorted(found))[:MAX_CATALOGS]
 
@@ -499,6 +521,28 @@ def _application(saved: Mapping[str, Any]) -> Application:
     return Application(
         **{**saved, **pairs, **names, "jdbc_catalogs": restored(saved.get("jdbc_catalogs", ()))}
     )
+
+
+def _execution_to_json(execution: Execution) -> list[Any]:
+    return [
+        *execution.mark,
+        execution.root,
+        execution.ended_ms,
+        said_in_state(execution.error)[:500],
+        execution.failed,
+        execution.group,
+        execution.of_batch,
+        execution.within,
+        execution.ended,
+        execution.shared_rows,
+        execution.changed,
+    ]
+
+
+def _group(value: object) -> str:
+    """What stands for the name of a job's group."""
+    group = text(value)
+    return group if len(group) <= MAX_WORD_CHARS else identify(group)
 
 
 def _execution(number: int, saved: Any) -> Execution:

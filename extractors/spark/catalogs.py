@@ -15,7 +15,8 @@ from extractors.spark.plan.reads import End, EndKind
 from extractors.spark.plan.writes import Write
 
 MAX_TABLES: Final = 500
-"""Tables that are remembered of each catalogue."""
+"""Tables that are remembered as created, and as seen. Of those beyond, the catalogue stays in doubt."""
+MAX_NAME_CHARS: Final = 1_000
 
 
 @dataclass(slots=True)
@@ -34,15 +35,17 @@ class Catalogs:
         ends = list(read)
         for write in writes:
             if "@" in write.catalog and (name := write.end.readable if write.end else write.subject):
-                tables = self.created.setdefault(write.catalog, [])
                 # A table of that name in another catalogue would be taken for this one.
                 known = any(each.endswith(f".{name}") for each in self.seen)
-                if name not in tables and not known and len(tables) < MAX_TABLES:
-                    tables.append(name)
+                room = sum(map(len, self.created.values())) < MAX_TABLES
+                if room and not known and len(write.catalog) + len(name) <= MAX_NAME_CHARS:
+                    tables = self.created.setdefault(write.catalog, [])
+                    tables += [name] if name not in tables else []
             elif write.moves_data and write.end:
                 self._written(write.end, configured)
                 ends.append(write.end)
         whole = {end.readable for end in ends if end.kind is EndKind.TABLE and "." in end.database}
+        whole = {each for each in whole if len(each) <= MAX_NAME_CHARS}
         self.seen += sorted(whole - set(self.seen))[: MAX_TABLES - len(self.seen)]
 
     def _written(self, end: End, configured: Mapping[str, frozenset[str]]) -> None:

@@ -21,6 +21,8 @@ class Incomplete(StrEnum):
     UNKNOWN_OUTPUT = "navlin did not find in the plan what is written"
     QUERY = "a query that was sent to a database by JDBC could not be read, or not all of it"
     TOO_MANY = "the statement has more columns, or sources of columns, than navlin follows"
+    TOO_MANY_ENDS = "the query has more sources, or targets, than navlin follows"
+    GIVEN_UP = "it was open while its log had more open than navlin follows"
     NO_COLUMNS = "navlin did not find in the plan which columns are written"
     UNKNOWN_COLUMN = "navlin did not find in the plan where a column comes from"
 

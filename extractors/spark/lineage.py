@@ -10,7 +10,7 @@ from typing import Any, Final
 from extractors.lineage.operations import Execution, Flow, Operation
 from extractors.spark.application import Application, Run
 from extractors.spark.effect import Effect, effect_of
-from extractors.spark.incomplete import in_words
+from extractors.spark.incomplete import Incomplete, in_words
 from extractors.spark.parts import MAX_NAMES, only_control, parts_of
 from extractors.spark.plan.conditions import Conditions
 from extractors.spark.plan.reads import End, EndKind
@@ -155,6 +155,8 @@ def records_of(run: Run, names: Names, *, reads: bool) -> Iterator[Record]:
         return
     status = _status(run)
     effect = effect_of(run, failed=status != SUCCEEDED)
+    if run.given_up:
+        effect = replace(effect, reasons=(*effect.reasons, Incomplete.GIVEN_UP))
     if not reads and not effect.outputs and not effect.subjects:
         return
     occurrence = Occurrence(

@@ -64,6 +64,10 @@ this is a tenth of what decompression does, so that it costs a tenth of one core
 BEYOND_MS: Final = 3_600_000
 """How long a growing log is left alone that was given up, see `extractors.spark.lines`."""
 FORGET_MS: Final = 7 * 86_400_000
+MAX_STATE_BYTES: Final = 4 << 20
+"""Of what is open in one log, as JSON."""
+ALL_STATE_BYTES: Final = 64 << 20
+"""Of what is open in all logs: each has the same share of it."""
 DOWNLOAD_MS: Final = 60_000
 """How long a zip archive without its end is taken for one that is being downloaded."""
 
@@ -74,7 +78,8 @@ class LogSplit(Split):
 
     ``state`` is the application's as it was saved at ``mark``. ``over``: nothing more will come. ``missing`` are numbers of
     parts that are not there, ``sizes`` those that the parts of a rolling log had before, by name. ``archive`` is the zip
-    archive that the log is in, ``further`` are the logs in it that are still to be read.
+    archive that the log is in, ``further`` are the logs in it that are still to be read. ``state_bytes`` is how much may be
+    kept of what is open in it.
     """
 
     log: str
@@ -96,6 +101,7 @@ class LogSplit(Split):
     sizes: Mapping[str, int] | None = None
     archive: Part | None = None
     further: tuple[LogSplit, ...] = ()
+    state_bytes: int = MAX_STATE_BYTES
 
     @property
     def name(self) -> str:
@@ -230,13 +236,16 @@ class SparkEvents(Extractor):
             if split is not None:
                 splits.append(split)
         splits.sort(key=lambda split: (split.mtime_ns, split.log))
+        of_others = sum(bool(value.get("open")) for value in saved.values()) if splits else 0
+        share_bytes = min(MAX_STATE_BYTES, ALL_STATE_BYTES // (of_others + len(splits) or 1))
         before_ns = (positions.now_ms - FORGET_MS) * 1_000_000
         gone = tuple(
             Position(name, None)
             for name, value in positions.values.items()
             if name not in seen and value["mtime_ns"] < before_ns
         )
-        return Plan(tuple(splits), gone, note=_closed_note(closed))
+        shared = tuple(replace(split, state_bytes=share_bytes) for split in splits)
+        return Plan(shared, gone, note=_closed_note(closed))
 
     def _logs(self, saved: Mapping[str, Any]) -> Iterator[Log | Closed]:
         def known(name: str, mtime_ns: int) -> bool:
@@ -374,10 +383,16 @@ class _LogReading:
             for run in self._state.over():
                 for record in self._of_run(run):
                     yield from self._counted(record)
+        # A half each: neither has the other given up.
+        most_bytes = self._split.state_bytes // 2
+        for run in self._state.bound(most_bytes):
+            for record in self._of_run(run):
+                yield from self._counted(record)
         for record in self._read_again(self._waiting):
             yield from self._counted(record)
+        self._streams.bound(most_bytes)
         yield from self._streams.records(self._names(self._state.application), over=over)
-        for reason in self._streams.forget():
+        for reason in (*self._state.rejected, *self._streams.rejected):
             yield from self._counted(Reject(self._split.log, reason))
         if self._rejects > MAX_REJECTS and self._last_reject:
             more = self._rejects - MAX_REJECTS

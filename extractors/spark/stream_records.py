@@ -60,13 +60,15 @@ def _effect(stream: Stream, names: Names) -> Effect:
         (inputs_known, Incomplete.UNKNOWN_INPUT),
         (outputs_known, Incomplete.UNKNOWN_OUTPUT),
         (columns_known, Incomplete.UNKNOWN_COLUMN),
+        (not stream.few, Incomplete.TOO_MANY_ENDS),
+        (not stream.given_up, Incomplete.GIVEN_UP),
     )
     return Effect(
         operation="STREAM",
         inputs=tuple(inputs),
         outputs=tuple(outputs),
         stored=tuple(stored),
-        complete=inputs_known and outputs_known,
+        complete=inputs_known and outputs_known and not stream.few,
         unknown=tuple(unknown),
         subjects=() if outputs or sink.batches or not stream.sink else (readable_sink(stream.sink),),
         query_text="",

@@ -27,7 +27,8 @@ class Stream:
 
     ``sources`` are those that its progress names, with their topics; ``tables`` and ``places`` what batches have shown to
     be behind them. ``columns`` are by what is written, None for the sink. ``rows``: whether any have come; ``batches``:
-    whether a batch has ended well. ``cut``: there were more columns than are kept.
+    whether a batch has ended well. ``cut``: there were more columns than are kept; ``few``: more of something else, such as
+    sources. ``given_up``: it is not followed on.
     """
 
     run: str
@@ -52,7 +53,15 @@ class Stream:
     rows: bool = False
     batches: bool = False
     cut: bool = False
+    few: bool = False
+    given_up: bool = False
     changed: bool = True
+
+    def keep(self, values: Iterable[_Value]) -> dict[_Value, None]:
+        """The first of these values, as many as are kept."""
+        each = dict.fromkeys(values)
+        self.few = self.few or len(each) > MAX_ENDS
+        return dict.fromkeys([*each][:MAX_ENDS])
 
     def close_batch(self) -> None:
         """Takes in the batch that has ended, now that its sources are known, or that nothing more will be."""
@@ -65,11 +74,11 @@ class Stream:
         self.matched |= dict.fromkeys(found.matched)
         for ends_of, more in ((self.tables, found.tables), (self.places, found.places)):
             for name, ends in more.items():
-                ends_of[name] = ends_of.get(name, {}) | dict.fromkeys(ends)
-        self.inputs = _few(self.inputs | dict.fromkeys(found.inputs))
-        self.outputs = _few(self.outputs | dict.fromkeys(batch.outputs))
-        self.stored = _few(self.stored | dict.fromkeys(batch.stored))
-        self.unknown = _few(self.unknown | dict.fromkeys(found.unknown))
+                ends_of[name] = self.keep((*ends_of.get(name, {}), *ends))
+        self.inputs = self.keep((*self.inputs, *found.inputs))
+        self.outputs = self.keep((*self.outputs, *batch.outputs))
+        self.stored = self.keep((*self.stored, *batch.stored))
+        self.unknown = self.keep((*self.unknown, *found.unknown))
         columns = {
             end: joined(self.columns.get(end, ()), flows) for end, flows in found.columns.items() if flows
         }
@@ -82,11 +91,7 @@ class Stream:
 
     def _known(self) -> tuple[Any, ...]:
         ends = (dict(self.tables), dict(self.places), self.inputs, self.outputs, self.stored)
-        return self.batches, self.cut, self.matched, ends, self.unknown, self.columns
-
-
-def _few(values: dict[_Value, None]) -> dict[_Value, None]:
-    return dict.fromkeys(list(values)[:MAX_ENDS])
+        return self.batches, self.cut, self.few, self.matched, ends, self.unknown, self.columns
 
 
 # -- As JSON ----------------------------------------------------------------------------------------------------------
@@ -113,12 +118,12 @@ def stream_to_json(stream: Stream) -> dict[str, Any]:
         ],
         "plans": list(stream.plans),
         "pending": stream.pending and _batch_to_json(stream.pending),
-        "flags": [stream.rows, stream.batches, stream.cut],
+        "flags": [stream.rows, stream.batches, stream.cut, stream.few],
     }
 
 
 def stream_from_json(value: Mapping[str, Any]) -> Stream:
-    rows, batches, cut = value["flags"]
+    rows, batches, cut, few = [*value["flags"], False][:4]
     return Stream(
         value["run"],
         value["query"],
@@ -142,6 +147,7 @@ def stream_from_json(value: Mapping[str, Any]) -> Stream:
         rows=rows,
         batches=batches,
         cut=cut,
+        few=few,
         changed=False,
     )
 

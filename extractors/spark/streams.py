@@ -9,6 +9,7 @@ RUNNING: it may never end.
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
@@ -20,7 +21,7 @@ from extractors.spark.lineage import FAILED, RUNNING, SUCCEEDED, UNKNOWN, Names
 from extractors.spark.stream_columns import Batch, bounded, joined
 from extractors.spark.stream_ends import StreamSource, source_of
 from extractors.spark.stream_records import stream_records
-from extractors.spark.stream_state import MAX_ENDS, Stream, stream_from_json, stream_to_json
+from extractors.spark.stream_state import Stream, stream_from_json, stream_to_json
 from extractors.spark.times import instant, no_time
 from navlin.model.records import Record
 from navlin.model.redaction import redact, without_credentials
@@ -42,8 +43,12 @@ class Streams:
         self._streams = {run: stream_from_json(value) for run, value in (saved or {}).items()}
 
     def saved(self) -> dict[str, Any]:
-        """Those that have not ended."""
-        return {run: stream_to_json(each) for run, each in self._streams.items() if each.status == RUNNING}
+        """Those that have not ended and are followed on."""
+        return {
+            run: stream_to_json(each)
+            for run, each in self._streams.items()
+            if each.status == RUNNING and not each.given_up
+        }
 
     # -- Events of the log ----------------------------------------------------------------------------------------
 
@@ -65,12 +70,12 @@ class Streams:
         effects = [effect_of(each, failed=False) for each in _statements(run)]
         pending = stream.pending = stream.pending or Batch(batch.batch)
         for effect in effects:
-            pending.outputs = tuple(dict.fromkeys((*pending.outputs, *effect.outputs)))[:MAX_ENDS]
-            pending.stored = tuple(dict.fromkeys((*pending.stored, *effect.stored)))[:MAX_ENDS]
+            pending.outputs = tuple(stream.keep((*pending.outputs, *effect.outputs)))
+            pending.stored = tuple(stream.keep((*pending.stored, *effect.stored)))
         members = [
             each.started for each in run.members if each.started and (each is run.root or not each.failed)
         ]
-        self._scans(pending, members, inner=batch.inner)
+        self._scans(stream, pending, members, inner=batch.inner)
         plan = _fingerprint(effects, stream, pending)
         if plan in stream.plans:
             return True
@@ -79,16 +84,16 @@ class Streams:
         return True
 
     @staticmethod
-    def _scans(pending: Batch, members: list[Started], *, inner: bool) -> None:
+    def _scans(stream: Stream, pending: Batch, members: list[Started], *, inner: bool) -> None:
         """What is scanned. The last run of one batch is the batch's own: those before it have looked
         something up for it, or are what its function has written."""
         scans = [each.batch.scans() if each.batch else () for each in members]
         beside = [*pending.beside, *(scanned for each in scans[not inner :] for scanned in each)]
         if not inner:
             beside += pending.scans
-            pending.scans = scans[0][:MAX_ENDS]
+            pending.scans = tuple(stream.keep(scans[0]))
             pending.own = ()
-        pending.beside = tuple(dict.fromkeys(beside))[:MAX_ENDS]
+        pending.beside = tuple(stream.keep(beside))
 
     @staticmethod
     def _columns(pending: Batch, effects: list[Effect], members: list[Started], *, inner: bool) -> None:
@@ -154,14 +159,17 @@ class Streams:
                 yield from stream_records(stream, names, stream.status)
             stream.changed = False
 
-    def forget(self) -> Iterator[str]:
-        """Forgets those that were quiet longest where more are running than are remembered, and says so of each."""
-        running = sorted(
-            (each for each in self._streams.values() if each.status == RUNNING), key=lambda each: each.last_ms
-        )
-        for each in running[: max(len(running) - MAX_STREAMS, 0)]:
-            del self._streams[each.run]
-            yield f"run {each.run} of query {each.query} is not followed on: {len(running)} queries are running"
+    def bound(self, most_bytes: int) -> None:
+        """Gives up those that were quiet longest where more are running than are kept, or they take more bytes as JSON."""
+        running = [each for each in self._streams.values() if each.status == RUNNING]
+        size_bytes = 0
+        for count, each in enumerate(sorted(running, key=lambda each: -each.last_ms), 1):
+            size_bytes += len(json.dumps(stream_to_json(each)))
+            if count > MAX_STREAMS or size_bytes > most_bytes:
+                each.given_up = each.changed = True
+                self.rejected.append(
+                    f"run {each.run:.100} of query {each.query:.100} is not followed on: {len(running)} queries are running"
+                )
 
     # -- Parts of it ----------------------------------------------------------------------------------------------
 
@@ -193,12 +201,10 @@ class Streams:
     def _ends(stream: Stream, sources: Any, sink: Mapping[str, Any]) -> None:
         for described in sources if isinstance(sources, list) else ():
             source = source_of(described)
-            if source is None or (
-                source.description not in stream.sources and len(stream.sources) >= MAX_ENDS
-            ):
+            if source is None or source.description not in stream.keep((*stream.sources, source.description)):
                 continue
             before = stream.sources.get(source.description)
-            topics = tuple(dict.fromkeys((*(before.topics if before else ()), *source.topics)))[:MAX_ENDS]
+            topics = tuple(stream.keep((*(before.topics if before else ()), *source.topics)))
             if before is None or topics != before.topics:
                 stream.sources[source.description] = StreamSource(source.description, topics)
                 stream.changed = True

@@ -23,6 +23,8 @@ UNKNOWN: Final = "UNKNOWN"
 
 MAX_NAME_BYTES: Final = 8_000
 MAX_DIAGNOSTICS_BYTES: Final = 4 << 10
+MAX_WORD_CHARS: Final = 1_000
+"""Of a user, a queue, a type."""
 MAX_TAGS: Final = 100
 _PLACEHOLDERS: Final = frozenset({"", "null", "n/a", "none"})
 _ATTEMPT: Final = re.compile(r"appattempt_\d+_\d+_(\d+)\Z")
@@ -103,17 +105,17 @@ def to_application(payload: Mapping[str, Any]) -> Application | None:
     identity = application_id(_text(payload.get("id")))
     if identity is None:
         return None
-    state = _text(payload.get("state")).upper()
+    state = _word(payload, "state").upper()
     ended = state in ENDED
     diagnostics = _text(payload.get("diagnostics")).strip() if ended else ""
     return Application(
         identity,
         bounded(_text(payload.get("name")), MAX_NAME_BYTES),
-        _text(payload.get("applicationType")) or _first_type(payload),
-        _text(payload.get("user")),
-        _text(payload.get("queue")),
+        _word(payload, "applicationType") or _first_type(payload),
+        _word(payload, "user"),
+        _word(payload, "queue"),
         state,
-        _text(payload.get("finalStatus")).upper() if ended else "",
+        _word(payload, "finalStatus").upper() if ended else "",
         _number(payload.get("startedTime")),
         _number(payload.get("finishedTime")) if ended else 0,
         _tags(payload.get("applicationTags")),
@@ -132,9 +134,9 @@ def to_job(payload: Mapping[str, Any]) -> Job | None:
     return Job(
         identity.replace("application_", "job_", 1),
         bounded(_text(payload.get("name")), MAX_NAME_BYTES),
-        _text(payload.get("user")),
-        _text(payload.get("queue")),
-        _text(payload.get("state")).upper(),
+        _word(payload, "user"),
+        _word(payload, "queue"),
+        _word(payload, "state").upper(),
         _number(payload.get("submitTime")),
         _number(payload.get("startTime")),
         _number(payload.get("finishTime")),
@@ -161,11 +163,11 @@ def _first_type(payload: Mapping[str, Any]) -> str:
 
 
 def _text(value: Any) -> str:
-    """Without half surrogate pairs, which JSON can escape and a position cannot hold."""
-    text = "" if value is None else str(value)
-    return (
-        text if text.isascii() else text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    )
+    return "" if value is None else str(value)
+
+
+def _word(payload: Mapping[str, Any], name: str) -> str:
+    return _text(payload.get(name))[:MAX_WORD_CHARS]
 
 
 def _number(value: Any) -> int:

@@ -14,16 +14,21 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from extractors.yarn.jobs import NO_HISTORY, read_jobs
-from extractors.yarn.plan import JOBS, Before, Planning, SeenSplit, UnansweredSplit
+from extractors.yarn.plan import JOBS, Before, BeyondSplit, Planning, SeenSplit, UnansweredSplit
 from extractors.yarn.records import ApplicationRecords
 from extractors.yarn.rest import RestAddress, RestUnavailable, asking, wrong_url
 from navlin.kerberos.client import Login
 from navlin.model.extractor import PULL, Extractor, extractor, keeps_positions
 from navlin.model.plan import Plan, Positions
-from navlin.model.records import Record, Split
+from navlin.model.records import Record, Reject, Split
 from navlin.model.source import YARN, Estate, Source
 
 _EXAMPLES: Final = {"urls": "http://resourcemanager:8088", "history_urls": "http://historyserver:19888"}
+
+TOO_MANY_OPEN: Final = (
+    "{} open applications of {} are not remembered, for there are too many: how one ends is not known if the"
+    " ResourceManager forgets it"
+)
 
 
 @extractor("yarn", source_type=YARN, mode=PULL, version=2)
@@ -104,6 +109,9 @@ class Yarn(Extractor):
             case SeenSplit():
                 with asking(self._history) as history:
                     yield from read_jobs(history, applications, split)
+            case BeyondSplit(place=place, counts=counts):
+                for user, count in counts:
+                    yield Reject(place, TOO_MANY_OPEN.format(count, user or "nobody"), count=count)
             case UnansweredSplit(error=error):
                 raise RestUnavailable(error)
             case _:

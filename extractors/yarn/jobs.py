@@ -27,7 +27,7 @@ def read_jobs(history: RestService, applications: ApplicationRecords, split: See
     slow = 0
     for place, seen in enumerate(split.seen):
         if slow >= SLOW_ONES:
-            yield from _put_off(history, split.seen[place:], split.now_ms)
+            yield from _put_off(history, applications, split, split.seen[place:])
             return
         try:
             answer = _asked(history, seen)
@@ -88,7 +88,7 @@ def _unread(
     history: RestService, applications: ApplicationRecords, seen: Seen, split: SeenSplit, error: RestError
 ) -> Iterator[Record]:
     """A job that is asked for again, or was often enough."""
-    if split.tries + 1 < MAX_TRIES:
+    if split.tries + 1 < MAX_TRIES and seen.id in split.may_wait:
         yield _reject(history, seen, error, "; it will be asked for again")
         yield Unread(seen, split.tries + 1, split.now_ms).position()
         return
@@ -96,15 +96,23 @@ def _unread(
     yield Position(Unread.key(seen), None)
 
 
-def _put_off(history: RestService, rest: Sequence[Seen], now_ms: int) -> Iterator[Record]:
-    yield Reject(
-        history.url,
-        f"the configurations of {len(rest)} jobs are put off: those of {SLOW_ONES} in a row did not come",
-        sample=f"{rest[0].id} and {len(rest) - 1} more",
-        count=len(rest),
-    )
-    for seen in rest:
-        yield Unread(seen, 0, now_ms).position()
+def _put_off(
+    history: RestService, applications: ApplicationRecords, split: SeenSplit, rest: Sequence[Seen]
+) -> Iterator[Record]:
+    waiting = [seen for seen in rest if seen.id in split.may_wait]
+    others = [seen for seen in rest if seen.id not in split.may_wait]
+    for some, what in ((waiting, "are put off"), (others, "are given up, for too many are asked for again")):
+        if some:
+            yield Reject(
+                history.url,
+                f"the configurations of {len(some)} jobs {what}: those of {SLOW_ONES} in a row did not come",
+                sample=f"{some[0].id} and {len(some) - 1} more",
+                count=len(some),
+            )
+    for seen in waiting:
+        yield Unread(seen, 0, split.now_ms).position()
+    for seen in others:
+        yield from applications.of(seen, missing=UNREADABLE)
 
 
 def _reject(history: RestService, seen: Seen, error: RestError, more: str = "") -> Reject:

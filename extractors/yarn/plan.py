@@ -7,9 +7,12 @@ the services' own times and reach back over what was read last: an application i
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final
+
+import orjson
 
 from extractors.yarn.applications import (
     ENDED,
@@ -27,6 +30,7 @@ from extractors.yarn.rest import NotThere, RestError, RestService
 from extractors.yarn.windows import in_windows
 from navlin.model.plan import Plan, Positions, SourceTime
 from navlin.model.records import Position, Split
+from navlin.model.shares import shares
 
 APPLICATIONS: Final = "/ws/v1/cluster/apps"
 JOBS: Final = "/ws/v1/history/mapreduce/jobs"
@@ -41,6 +45,13 @@ FIRST_RETRY_MS: Final = 600_000
 """An unread configuration is asked for again after so long, then twice as long each time."""
 SLOW_APPLICATIONS: Final = 3
 """So many applications that are asked for by their ids may go unanswered in a run; the others wait for the next one."""
+MAX_OPEN, MAX_OPEN_OF_USER = 20_000, 10_000
+"""Applications that are remembered because they are open."""
+MAX_OPEN_BYTES, MAX_OPEN_BYTES_OF_USER = 16 << 20, 8 << 20
+MAX_ENDED: Final = 100_000
+"""Applications that are remembered as read. One beyond is read again as long as it is listed."""
+MAX_UNREAD, MAX_UNREAD_OF_USER = 2_000, 1_000
+"""Jobs whose configurations are asked for again."""
 APPLICATIONS_A_SPLIT: Final = 2_000
 JOBS_A_SPLIT: Final = 100
 """Each costs the JobHistoryServer reading the job's history file."""
@@ -49,13 +60,15 @@ JOBS_A_SPLIT: Final = 100
 @dataclass(frozen=True, slots=True)
 class SeenSplit(Split):
     """Some applications as they were listed, at ``now_ms``. ``configured``: the configurations of their jobs are to be
-    fetched; ``unread``: which they were not before, though it was tried ``tries`` times."""
+    fetched; ``unread``: which they were not before, though it was tried ``tries`` times. ``may_wait`` are the ids of those
+    that may be asked for again."""
 
     seen: tuple[Seen, ...]
     configured: bool = False
     now_ms: int = 0
     unread: bool = False
     tries: int = 0
+    may_wait: frozenset[str] = frozenset()
 
     @property
     def name(self) -> str:
@@ -72,6 +85,18 @@ class UnansweredSplit(Split):
     @property
     def name(self) -> str:
         return "jobs of the JobHistoryServer"
+
+
+@dataclass(frozen=True, slots=True)
+class BeyondSplit(Split):
+    """So many open applications of each user are not remembered. ``place`` is the ResourceManager's address."""
+
+    place: str
+    counts: tuple[tuple[str, int], ...]
+
+    @property
+    def name(self) -> str:
+        return "open applications that are not remembered"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,15 +124,19 @@ class Planning:
         )
         for identity in sorted(applications.keys() | jobs.keys()):
             sorting.take(Seen(identity, applications.get(identity), jobs.get(identity)))
+        kept = _shared(sorting.open)
+        beyond = sorting.give_up(sorting.open.keys() - kept.keys(), applications)
         reach_ms = self.overlap_ms + self.history_wait_ms
         positions = (
             Position(FINISHED, max(newest_ms, sorting.hidden_end_ms)),
             Position(JOBS_FINISHED, newest_job_ms),
             Position(ENDED_BEFORE, sorting.ended_since(newest_ms - reach_ms, newest_job_ms - reach_ms)),
-            Position(OPEN, sorting.open),
+            Position(OPEN, kept),
         )
         now_ms = resource_manager.now_ms or newest_ms
-        splits: list[Split] = [*_splits(sorting.new, now_ms)]
+        splits: list[Split] = [*_splits(sorting.new, now_ms, _may_wait(before.unread, sorting.new))]
+        if beyond:
+            splits.append(BeyondSplit(resource_manager.url, tuple(sorted(beyond.items()))))
         if unanswered:
             splits.append(UnansweredSplit(unanswered))
         elif history:
@@ -193,7 +222,14 @@ class Unread:
         return self.asked_ms + (FIRST_RETRY_MS << self.tries if self.tries else 0)
 
     def split(self, now_ms: int) -> SeenSplit:
-        return SeenSplit((self.seen,), configured=True, now_ms=now_ms, unread=True, tries=self.tries)
+        return SeenSplit(
+            (self.seen,),
+            configured=True,
+            now_ms=now_ms,
+            unread=True,
+            tries=self.tries,
+            may_wait=frozenset({self.seen.id}),
+        )
 
     def position(self) -> Position:
         application, job = self.seen.application, self.seen.job
@@ -271,13 +307,27 @@ class _Sorting:
         elif not self._is_read(seen):
             self._take_ended(seen)
 
+    def give_up(self, identities: Iterable[str], applications: Mapping[str, Application]) -> Counter[str]:
+        """How many open applications of each user are not remembered. Those that only wait for their history are read
+        without it."""
+        beyond: Counter[str] = Counter()
+        for application in (applications[each] for each in sorted(identities)):
+            if application.ended:
+                self._take_ended(Seen(application.id, application))
+            else:
+                beyond[application.user] += 1
+        return beyond
+
     def ended_since(self, finished_ms: int, job_ms: int) -> dict[str, list[Any]]:
-        """Those that ended and may be listed again."""
-        return {
+        """Those that ended and may be listed again, the newest if there are many."""
+        recent = {
             each: entry
             for each, entry in self._ended.items()
             if entry[0] >= max(1, finished_ms) or entry[1] >= max(1, job_ms)
         }
+        if len(recent) <= MAX_ENDED:
+            return recent
+        return dict(sorted(recent.items(), key=lambda each: -max(each[1][:2]))[:MAX_ENDED])
 
     def _keep_open(self, application: Application) -> None:
         self.open[application.id] = saved(application)
@@ -330,10 +380,45 @@ def _by_id(listed: Iterable[Mapping[str, Any]]) -> tuple[dict[str, Application],
     return found, odd
 
 
-def _splits(new: Sequence[Seen], now_ms: int) -> Iterator[SeenSplit]:
+def _shared(still_open: Mapping[str, Any]) -> dict[str, Any]:
+    """The open applications that are remembered: every user has a share."""
+    of_users: dict[str, list[tuple[str, Any, int]]] = {}
+    for identity, value in still_open.items():
+        size_bytes = len(orjson.dumps(value))
+        of_users.setdefault(value.get("user", ""), []).append((identity, value, size_bytes))
+    counts = {user: len(each) for user, each in of_users.items()}
+    sizes = {user: sum(size_bytes for _, _, size_bytes in each) for user, each in of_users.items()}
+    numbers = shares(counts, of_one=MAX_OPEN_OF_USER, in_all=MAX_OPEN)
+    all_bytes = shares(sizes, of_one=MAX_OPEN_BYTES_OF_USER, in_all=MAX_OPEN_BYTES)
+    kept: dict[str, Any] = {}
+    for user, applications in of_users.items():
+        left, left_bytes = numbers[user], all_bytes[user]
+        for identity, value, size_bytes in applications:
+            if left and size_bytes <= left_bytes:
+                left, left_bytes = left - 1, left_bytes - size_bytes
+                kept[identity] = value
+    return kept
+
+
+def _may_wait(unread: Sequence[Unread], new: Sequence[Seen]) -> frozenset[str]:
+    """The new jobs whose configurations may be asked for again if they do not come: every user has a share."""
+    waiting = Counter(each.seen.job.user for each in unread if each.seen.job)
+    jobs = {seen.id: seen.job.user for seen in new if seen.job}
+    room = shares(waiting + Counter(jobs.values()), of_one=MAX_UNREAD_OF_USER, in_all=MAX_UNREAD)
+    found = []
+    for identity, user in jobs.items():
+        if waiting[user] < room[user]:
+            waiting[user] += 1
+            found.append(identity)
+    return frozenset(found)
+
+
+def _splits(new: Sequence[Seen], now_ms: int, may_wait: frozenset[str]) -> Iterator[SeenSplit]:
     with_jobs = [seen for seen in new if seen.job]
     without = [seen for seen in new if not seen.job]
     for at in range(0, len(without), APPLICATIONS_A_SPLIT):
         yield SeenSplit(tuple(without[at : at + APPLICATIONS_A_SPLIT]), now_ms=now_ms)
     for at in range(0, len(with_jobs), JOBS_A_SPLIT):
-        yield SeenSplit(tuple(with_jobs[at : at + JOBS_A_SPLIT]), configured=True, now_ms=now_ms)
+        some = tuple(with_jobs[at : at + JOBS_A_SPLIT])
+        waiting = may_wait.intersection(seen.id for seen in some)
+        yield SeenSplit(some, configured=True, now_ms=now_ms, may_wait=waiting)

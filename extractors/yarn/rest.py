@@ -19,6 +19,7 @@ from navlin.causes import innermost
 from navlin.kerberos.client import TICKET_CACHE, Login
 from navlin.kerberos.spnego import Spnego
 from navlin.kerberos.words import KerberosFailed
+from navlin.model.raw_names import shown, texts_by
 
 Parameters = Mapping[str, str | int]
 
@@ -194,8 +195,9 @@ class RestService:
         except ValueError:
             pass
         try:
-            # Some releases do not escape control characters in diagnostics.
-            return json.loads(response.content.decode("utf-8", "replace"), strict=False, parse_int=_whole)
+            # Some releases do not escape control characters in diagnostics. Names may be no UTF-8, or half surrogate pairs.
+            text = response.content.decode("utf-8", "surrogateescape")
+            return texts_by(shown, json.loads(text, strict=False, parse_int=_whole))
         except (ValueError, RecursionError):
             if _NO_ACTIVE.search(response.text[:2000]):
                 raise RestUnavailable(f"{url}: {_message(response)}") from None

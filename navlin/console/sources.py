@@ -10,7 +10,7 @@ from navlin.api.endpoint import Asked, Nothing
 from navlin.console.page import Page
 from navlin.query.page import UnknownSource
 from navlin.query.runs import runs
-from navlin.render.status import positions
+from navlin.render.status import held_back, positions
 
 RUNS_DRAWN: Final = 30
 BAR_PX: Final = 8
@@ -25,6 +25,9 @@ def _values(asked: Asked) -> Mapping[str, Any]:
             each["name"]: positions(each["index"], status["now_ms"])
             for each in status["sources"]
             if each["index"]["position_count"]
+        },
+        "held_back": {
+            each["name"]: list(held_back(each["index"], status["now_ms"])) for each in status["sources"]
         },
         "bars": {each["name"]: _bars(asked, each["name"]) for each in status["sources"]},
         "width": RUNS_DRAWN * BAR_PX,

@@ -10,11 +10,11 @@ import orjson
 from navlin.index import solr_query as q
 from navlin.index.fields import ELEMENTS, RELATIONS, RUNS
 from navlin.index.rejects import Rejected, reject_count, rejected
-from navlin.index.runs import Status, last_run
-from navlin.index.saved_values import loads, texts_by
+from navlin.index.runs import HELD_BACK, Status, last_run
+from navlin.index.saved_values import loads
 from navlin.index.solr import Solr
 from navlin.index.state import count_held
-from navlin.model.raw_names import raw, shown
+from navlin.model.raw_names import raw, shown, texts_by
 
 SHOWN_REJECTS: Final = 20
 SHOWN_POSITIONS: Final = 100
@@ -23,34 +23,45 @@ SHOWN_POSITIONS: Final = 100
 @dataclass(frozen=True, slots=True)
 class SourceOverview:
     """One source: its live entities and relations, and how many of these are unlinked. ``positions`` has the first of them
-    by key, ``position_count`` says how many there are."""
+    by key, ``position_count`` says how many there are; ``held_back`` and ``held_back_count`` are the same of what failed
+    and is tried again later: by the name of a file or another part, what is remembered of it."""
 
     entities: int
     relations: int
     unlinked: int
     position_count: int
     positions: dict[str, Any]
+    held_back_count: int
+    held_back: dict[str, Any]
     reject_count: int
     rejects: tuple[Rejected, ...]
 
 
 def source_overview(solr: Solr, source_id: str) -> SourceOverview:
     """How one source stands in the index, by its id."""
-    filters = ["kind:position", q.term("sourceId", source_id)]
-    params = {"q": "*:*", "fq": filters, "rows": SHOWN_POSITIONS, "sort": "key asc"}
-    positions = solr.select(RUNS, params)["response"]
+    failed = q.starting("key", HELD_BACK)
+    position_count, positions = _positions(solr, source_id, f"*:* AND NOT {failed}")
+    held_back_count, held_back = _positions(solr, source_id, failed)
     return SourceOverview(
         count_held(solr, ELEMENTS, source_id, live=True),
         solr.count(RELATIONS, "*:*", "deleted:false", q.term("writer", source_id)),
         solr.count(RELATIONS, "unlinked:true", "deleted:false", q.term("writer", source_id)),
-        positions["numFound"],
-        {
-            shown(raw(document["key"])): texts_by(shown, loads(document["body"]))
-            for document in positions["docs"]
-        },
+        position_count,
+        positions,
+        held_back_count,
+        {key.removeprefix(HELD_BACK): value for key, value in held_back.items()},
         reject_count(solr, source_id),
         rejected(solr, SHOWN_REJECTS, source_id=source_id)[0],
     )
+
+
+def _positions(solr: Solr, source_id: str, which: str) -> tuple[int, dict[str, Any]]:
+    """How many positions a clause finds, and the first of them by key, in the form for people."""
+    filters = ["kind:position", q.term("sourceId", source_id)]
+    params = {"q": which, "fq": filters, "rows": SHOWN_POSITIONS, "sort": "key asc"}
+    found = solr.select(RUNS, params)["response"]
+    first = {shown(raw(each["key"])): texts_by(shown, loads(each["body"])) for each in found["docs"]}
+    return found["numFound"], first
 
 
 def held_run(solr: Solr, source_id: str) -> str:

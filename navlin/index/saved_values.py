@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Final
 
 import orjson
 
-from navlin.model.raw_names import raw, stored
+from navlin.model.raw_names import raw, stored, texts_by
 
 _NUL: Final = b"\\u0000"
 
@@ -26,15 +25,3 @@ def loads(data: str | bytes) -> Any:
     value = orjson.loads(data)
     odd = _NUL.decode() in data if isinstance(data, str) else _NUL in data
     return texts_by(raw, value) if odd else value
-
-
-def texts_by(form: Callable[[str], str], value: Any) -> Any:
-    """A JSON value with another form of each text in it."""
-    match value:
-        case str():
-            return form(value)
-        case dict():
-            return {form(key): texts_by(form, each) for key, each in value.items()}
-        case list() | tuple():
-            return [texts_by(form, each) for each in value]
-    return value

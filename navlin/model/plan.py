@@ -15,11 +15,13 @@ class Positions:
 
     ``values`` is empty when nothing was saved, and when the version of the extractor has changed since, or a setting that
     affects what is read: the plan is then a complete one. ``complete`` asks for a complete plan whatever was saved.
+    ``failed`` is how many times in a row reading a split has failed, by the split's name.
     """
 
     values: Mapping[str, Any] = field(default_factory=dict)
     now_ms: int = 0
     complete: bool = False
+    failed: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,8 @@ Neither JSON nor Arrow takes such a half. `stored` is the form that navlin keeps
 from __future__ import annotations
 
 import re
-from typing import Final
+from collections.abc import Callable
+from typing import Any, Final
 
 _ODD: Final = re.compile("[\0\ud800-\udfff]")
 _STORED: Final = re.compile("\0([0-9a-f]{4})")
@@ -31,3 +32,15 @@ def shown(name: str) -> str:
 
 def _escape(half: int) -> str:
     return f"\\x{half - 0xDC00:02x}" if 0xDC80 <= half <= 0xDCFF else f"\\u{half:04x}"
+
+
+def texts_by(form: Callable[[str], str], value: Any) -> Any:
+    """A JSON value with another form of each text in it."""
+    match value:
+        case str():
+            return form(value)
+        case dict():
+            return {form(key): texts_by(form, each) for key, each in value.items()}
+        case list() | tuple():
+            return [texts_by(form, each) for each in value]
+    return value

@@ -16,6 +16,8 @@ from navlin.pipeline.guard import Guard, HighWater
 
 MOST_PLACES: Final = 100_000
 """So many places are asked for, and remembered, at most."""
+MOST_CHARS: Final = 16 << 20
+"""So long are the paths of these places in all, at most."""
 BELOW_FIRST: Final = "\x00"
 """If it stands for the slash, what is below a path follows it at once: ``/a``, ``/a/b``, ``/a-b``."""
 
@@ -73,6 +75,7 @@ def topmost(paths: Iterable[str]) -> Missing:
     """The topmost of paths that are sorted with `BELOW_FIRST` in place of their slashes. Of more than `MOST_PLACES`, what
     contains them as near as may be: each counts what is missing at and below it."""
     places: dict[str, int] = {}
+    chars = 0
     last, depth = "", None
     for path in paths:
         place = path if depth is None else _shortened(path, depth)
@@ -80,10 +83,11 @@ def topmost(paths: Iterable[str]) -> Missing:
             places[last] += 1
             continue
         places[place], last = 1, place
-        while len(places) > MOST_PLACES:
+        chars += len(place)
+        while len(places) > MOST_PLACES or chars > MOST_CHARS:
             depth = max(map(_depth, places)) - 1
             places = _collapsed(places, depth)
-            last = next(reversed(places))
+            chars, last = sum(map(len, places)), next(reversed(places))
     return Missing(places, too_many=depth is not None)
 
 
@@ -106,7 +110,7 @@ def _depth(path: str) -> int:
 def decide(guard: Guard, look: Look) -> Verdict:
     """Decides which of the missing places are flagged, which are spared, and whether the run is held."""
     if look.missing.too_many and not look.proved and look.accepted is None:
-        held = f"more than {MOST_PLACES:,} places are missing: too many to ask for"
+        held = "the places that are missing are too many to ask for"
         return Verdict(held=held, shown=tuple(look.missing.places))
     missing, spared, notes = look.missing, set[str](), []
     once: tuple[str, ...] = ()

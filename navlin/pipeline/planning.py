@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 from navlin.index.runs import HELD_BACK, MISSING, SavedPositions, Status, last_run, load_positions
 from navlin.index.solr import Solr
 from navlin.model.extractor import PUSH, Extractor, Registration
 from navlin.model.plan import Plan, Positions
-from navlin.model.records import Position
+from navlin.model.records import Position, Reject
 from navlin.model.redaction.literals import masking
 from navlin.pipeline.clock_doubt import TOLERANCE_MS, ClockInDoubt, clock_doubt, span_in_words
 from navlin.pipeline.fingerprint import fingerprint, settings_hash, why_read_again
@@ -22,6 +22,12 @@ from navlin.pipeline.wall_clock import WallClock
 
 FIRST_RETRY_MS, LAST_RETRY_MS = 5_000, 600_000
 """A split that fails is held back, longer each time, while the others go on."""
+ASIDE_AFTER: Final = 8
+"""After so many failures in a row, half an hour after the first one, a split is set aside: it is tried once an hour."""
+ASIDE_MS: Final = 3_600_000
+SET_ASIDE: Final = (
+    "it is set aside and tried once an hour: reading it failed {} times in a row, the last time: {}"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +47,10 @@ class Planner:
         values = {
             key: value for key, value in before.values.items() if not key.startswith((HELD_BACK, MISSING))
         }
+        failed = {name: value["times"] for name, value in _held_back(before.values)}
         went_back = self._clock_went_back()
         with masking(self.extractor.estate.masks_literals):
-            plan = self.extractor.plan(Positions(values, self.clock(), complete or bool(went_back)))
+            plan = self.extractor.plan(Positions(values, self.clock(), complete or bool(went_back), failed))
         self._believe_clock(plan)
         if went_back:
             return before, _noted(plan, went_back)
@@ -51,11 +58,18 @@ class Planner:
             plan = _noted(plan, why_read_again(before.outdated.values(), kind))
         return before, plan if complete else self._without_waiting(plan, before.values)
 
+    def set_aside(self, failures: Mapping[str, str], before: Mapping[str, Any]) -> Iterator[Reject]:
+        """A reject for each split that is set aside from now on. ``failures`` are messages by the names of the splits."""
+        for name, message in failures.items():
+            if _times_after(name, before) == ASIDE_AFTER:
+                yield Reject(name, SET_ASIDE.format(ASIDE_AFTER, message))
+
     def held_back(self, summary: ReadSummary, plan: Plan, before: Mapping[str, Any]) -> Iterator[Position]:
         """What to remember of splits that failed, and to forget of those that did not."""
         for name in summary.failures:
-            failed = before.get(HELD_BACK + name, {"times": 0})["times"] + 1
-            wait_ms = min(FIRST_RETRY_MS << min(failed, 10), LAST_RETRY_MS)
+            failed = _times_after(name, before)
+            aside = failed >= ASIDE_AFTER
+            wait_ms = ASIDE_MS if aside else min(FIRST_RETRY_MS << failed, LAST_RETRY_MS)
             until_ms, settings = self.clock() + wait_ms, settings_hash(self.extractor)
             value = {
                 "times": failed,
@@ -67,26 +81,28 @@ class Planner:
         # One that another split yields is in no plan, and may be yielded no more when what it stood for was read otherwise.
         done = {split.name for split in plan.splits}
         waiting = self._waiting(before) - done - summary.failures.keys()
-        for key in before:
-            name = key.removeprefix(HELD_BACK)
-            if key.startswith(HELD_BACK) and name not in waiting and name not in summary.failures:
-                yield Position(key, None)
+        for name, _ in _held_back(before):
+            if name not in waiting and name not in summary.failures:
+                yield Position(HELD_BACK + name, None)
 
     def _waiting(self, before: Mapping[str, Any]) -> set[str]:
         """The names of the splits that are not due yet."""
         now_ms, settings = self.clock(), settings_hash(self.extractor)
         # Other settings, be it only a longer timeout, may mend what failed: then it is tried at once.
         return {
-            key.removeprefix(HELD_BACK)
-            for key, value in before.items()
-            if key.startswith(HELD_BACK) and value["until_ms"] > now_ms and value.get("settings") == settings
+            name
+            for name, value in _held_back(before)
+            if value["until_ms"] > now_ms and value.get("settings") == settings
         }
 
     def _without_waiting(self, plan: Plan, before: Mapping[str, Any]) -> Plan:
         waiting = self._waiting(before)
         ready = tuple(split for split in plan.splits if split.name not in waiting)
         if len(ready) == len(plan.splits):
-            return plan
+            # What is due and not planned any more, such as a file that was removed, is held back no longer.
+            over = {name for name, _ in _held_back(before)} - waiting - {split.name for split in ready}
+            forgotten = tuple(Position(HELD_BACK + name, None) for name in over)
+            return replace(plan, positions=(*plan.positions, *forgotten))
         # Without those splits the plan covers nothing, and what it knew beforehand is not so yet.
         return replace(plan, splits=ready, covers=(), positions=())
 
@@ -112,6 +128,18 @@ class Planner:
 def has_news(plan: Plan, before: Mapping[str, Any]) -> bool:
     """Whether a plan knows positions beforehand that were not saved."""
     return any(before.get(position.key) != position.value for position in plan.positions)
+
+
+def _held_back(before: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Name and what is remembered of each split that failed."""
+    for key, value in before.items():
+        if key.startswith(HELD_BACK):
+            yield key.removeprefix(HELD_BACK), value
+
+
+def _times_after(name: str, before: Mapping[str, Any]) -> int:
+    """How many times in a row a split has failed that has now failed once more."""
+    return int(before.get(HELD_BACK + name, {"times": 0})["times"]) + 1
 
 
 def _noted(plan: Plan, reason: str) -> Plan:

@@ -234,7 +234,8 @@ class _Run:
             put_where_nothing_is(self.solr, self.source.id, stamp.run_id, moved)
             self._link(stamp, record.iteration)
         self.step("save")
-        rejects = [*summary.rejects, *refused]
+        aside = self.planner.set_aside(summary.failures, before.values)
+        rejects = [*summary.rejects, *refused, *aside]
         saved = save_rejects(
             self.solr, self.source.name, self.source.id, record.run_id, self.started_ms, rejects
         )

@@ -139,13 +139,24 @@ def _details(source: Json, now_ms: int) -> Iterator[str]:
             yield f"note: {last['note']}"
         if counts := ", ".join(count_lines(last["counts"])):
             yield f"last run: {counts}"
-        yield from (f"not read: {failure}" for failure in last["failures"][:SHOWN_REJECTS])
+    yield from held_back(index, now_ms)
     if index["position_count"]:
         yield f"position: {positions(index, now_ms)}"
     for reject in index["rejects"][:SHOWN_REJECTS]:
         where = f"{reject['place']}:{reject['offset']}" if reject["offset"] >= 0 else reject["place"]
         several = f" (counts as {reject['count']:,})" if reject["count"] > 1 else ""
         yield f"reject: {where}: {reject['reason']}{several}"
+
+
+def held_back(index: Json, now_ms: int) -> Iterator[str]:
+    """The first files or other parts of a source that failed, each with its error and the time of the next try."""
+    first = list(index["held_back"].items())[:SHOWN_REJECTS]
+    for name, value in first:
+        failed = "failed once" if value["times"] == 1 else f"failed {value['times']:,} times"
+        again = span(max(0, value["until_ms"] - now_ms) / 1000)
+        yield f"not read: {name}, {failed}, again in {again}: {value['error']}"
+    if more := index["held_back_count"] - len(first):
+        yield f"not read: {more:,} more"
 
 
 def positions(index: Json, now_ms: int) -> str:
@@ -159,9 +170,6 @@ def positions(index: Json, now_ms: int) -> str:
 def _position(key: str, value: object, now_ms: int) -> str:
     """What a person reads of a position, see `navlin.model.records.Position`."""
     match value:
-        case {"times": int(times), "until_ms": int(until_ms), "error": str(error)}:
-            failed = "failed once" if times == 1 else f"failed {times:,} times"
-            return f"{key}, {failed}, again in {span(max(0, until_ms - now_ms) / 1000)}: {error}"
         case {"once": list(once), "most": int(most)}:
             missed = f", the last one missed {len(once):,} places" if once else ""
             return f"full listings of the last week had up to {most:,} entities{missed}"

@@ -42,7 +42,8 @@ public final class HdfsWriter {
         BufferedReader lines = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         for (String line = lines.readLine(); line != null; line = lines.readLine()) {
             try {
-                obey(files, open, line.split("\t", -1));
+                // A newline within a name comes as its symbol.
+                obey(files, open, line.replace('\u2424', '\n').split("\t", -1));
                 out.println("OK");
             } catch (Exception error) {
                 out.println(String.valueOf(error).replace('\n', ' '));

@@ -118,7 +118,7 @@ class Writer:
     def _do(self, *words: str) -> None:
         assert self._child.stdin is not None
         assert self._child.stdout is not None
-        self._child.stdin.write(("\t".join(words) + "\n").encode())
+        self._child.stdin.write(("\t".join(words).replace("\n", "\u2424") + "\n").encode())
         self._child.stdin.flush()
         if (answer := self._child.stdout.readline().decode().strip()) != "OK":
             raise Refused(f"{words[0]} {words[1]}: {answer or 'the client ended'}")

@@ -1,0 +1,305 @@
+"""Everything that navlin keeps from one reading to the next has a row here: its bound, whose share that is, what becomes of
+what exceeds it, and how that is seen. What enters a position is found in the syntax tree."""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from extractors.hdfs.continuity import TRANSACTIONS_KEPT
+from extractors.hdfs.plan import ROUNDS_KEPT
+from extractors.lineage import followed_files, held_files
+from extractors.openlineage import kept_runs
+from extractors.spark import application, spark_events, stream_columns, stream_state, streams
+from extractors.yarn import jobs
+from extractors.yarn import plan as yarn
+from navlin.api import event_spool
+from navlin.index.moved import MOST_DOCUMENTS
+from navlin.pipeline import missing, planning
+from tests.support.kept_classes import classes_restored, positions_made
+from tests.test_layers import modules, tree_of
+
+
+@dataclass(frozen=True)
+class Row:
+    """One kept state. ``made`` are the places, as module and key, where its positions are made; ``classes`` what is made
+    of it when it is read again; ``proved`` the tests that exceed the bound."""
+
+    bound: str
+    share: str
+    beyond: str
+    seen: str
+    made: tuple[tuple[str, str], ...] = ()
+    classes: tuple[str, ...] = ()
+    proved: tuple[str, ...] = ()
+
+
+def mib(size_bytes: int) -> str:
+    return f"{size_bytes >> 20} MiB"
+
+
+NUMBER: Final = "a number, a word or a digest"
+NOTHING: Final = "nothing can exceed it"
+LINEAGE, SPARK, YARN = "extractors.lineage", "extractors.spark", "extractors.yarn"
+
+KEPT: Final[dict[str, Row]] = {
+    "how far a file was read": Row(
+        "one for each file, of less than 1 kB and its path; a week after the file, or its directory, has gone, none",
+        "a file's",
+        "it goes with its file",
+        "`navlin status`: the number of positions, and the first of them",
+        (
+            (f"{LINEAGE}.followed_files", "split.key"),
+            (f"{LINEAGE}.planned_files", "each.key"),
+            (f"{LINEAGE}.planned_files", "key"),
+        ),
+        (f"{LINEAGE}.file_split.FileSplit",),
+        ("test_what_is_known_of_files_goes_a_week_after_their_directory",),
+    ),
+    "open records": Row(
+        f"nothing but where they begin; while one is read, {mib(followed_files.MAX_LINE_BYTES)} (`max_line_bytes`)",
+        "a file's",
+        "a reject at its place",
+        "`navlin rejects`",
+        proved=(
+            "test_a_record_that_is_too_long_is_rejected_and_costs_no_memory",
+        ),
+    ),
+    "moved files": Row(
+        f"{held_files.MOST_OF_A_SOURCE} descriptors, {held_files.MOST_IN_ALL} in all; a day if a file cannot be read",
+        "a source's",
+        "the oldest that are still in their directory are closed; of what cannot be read any more the bytes are counted",
+        "`navlin rejects`",
+        proved=(
+            "test_the_number_of_descriptors_is_bounded_and_every_source_has_its_share",
+            "test_a_file_that_failed_and_was_removed_is_lost_aloud_and_its_descriptor_is_let_go_after_a_day",
+        ),
+    ),
+    "runs of OpenLineage": Row(
+        f"{kept_runs.MAX_RUNS_OF_SENDER:,} and {mib(kept_runs.MAX_BYTES_OF_SENDER)} of a sender, {kept_runs.MAX_RUNS:,} and "
+        f"{mib(kept_runs.MAX_BYTES)} in all; {kept_runs.MAX_REMEMBERED:,} of a sender are remembered as given up",
+        "a sender's",
+        "a reject, and the operation is incomplete",
+        "`navlin rejects`, `navlin incomplete`",
+        (("extractors.openlineage.openlineage_events", "key"),),
+        (
+            "extractors.openlineage.kept_runs.SavedRun",
+            "extractors.openlineage.runs.Known",
+            "extractors.openlineage.runs.Run",
+        ),
+        ("test_many_starts_with_long_texts_leave_spark_alive_and_another_sender_whole",),
+    ),
+    "events of OpenLineage that wait": Row(
+        f"{mib(event_spool.SENDER_BYTES)} on disk of a sender, {mib(event_spool.ALL_BYTES)} in all",
+        "a sender's",
+        "429 before it is accepted",
+        "the sender's answer",
+        proved=("test_the_door_answers_429_before_it_accepts",),
+    ),
+    "executions that are open in a log of Spark": Row(
+        f"{application.MAX_OPEN:,}, with statements and catalogues half of {mib(spark_events.MAX_STATE_BYTES)} of a log, of "
+        f"{mib(spark_events.ALL_STATE_BYTES)} in all",
+        "a log's: one attempt of an application",
+        "what has been open longest is a reject, and its operation is incomplete",
+        "`navlin rejects`, `navlin incomplete`",
+        (
+            (f"{SPARK}.spark_events", "split.log"),
+            (f"{SPARK}.spark_events", "split.name"),
+            (f"{SPARK}.spark_events", "name"),
+        ),
+        (
+            f"{SPARK}.application.Application",
+            f"{SPARK}.application.Execution",
+            f"{SPARK}.application.Numbers",
+            f"{SPARK}.catalogs.Catalogs",
+            f"{SPARK}.jdbc_catalogs.JdbcCatalog",
+            f"{SPARK}.lines.Mark",
+        ),
+        (
+            "test_executions_beyond_those_that_are_followed_are_rejects_and_their_operations_say_so",
+            "test_the_state_of_a_log_is_bounded_in_bytes_and_what_was_open_longest_goes_first",
+            "test_all_logs_together_have_a_bound_and_each_the_same_share_of_it",
+            "test_no_text_of_an_event_is_kept_at_any_length",
+        ),
+    ),
+    "streams": Row(
+        f"{streams.MAX_STREAMS} of a log, each with {stream_state.MAX_ENDS} sources or targets and "
+        f"{stream_columns.MAX_COLUMNS:,} columns; the other half of its log's bytes",
+        "a log's",
+        "what has been quiet longest is a reject, and its operation is incomplete; so is one with too many sources",
+        "`navlin rejects`, `navlin incomplete`",
+        classes=(
+            f"{SPARK}.stream_state.Stream",
+            f"{SPARK}.stream_columns.Batch",
+            f"{SPARK}.plan.reads.End",
+        ),
+        proved=(
+            "test_streams_beyond_those_that_are_followed_are_rejects_and_their_operations_say_so",
+            "test_the_streams_of_a_log_are_bounded_in_bytes",
+            "test_a_stream_with_more_sources_than_are_followed_says_so",
+        ),
+    ),
+    "YARN's open applications": Row(
+        f"{yarn.MAX_OPEN_OF_USER:,} and {mib(yarn.MAX_OPEN_BYTES_OF_USER)} of a user, {yarn.MAX_OPEN:,} and "
+        f"{mib(yarn.MAX_OPEN_BYTES)} in all",
+        "a user's",
+        "a reject; it is read again while it is listed, and without its history if that has not come",
+        "`navlin rejects`, `navlin incomplete`",
+        ((f"{YARN}.plan", "OPEN"),),
+        (f"{YARN}.applications.Application", f"{YARN}.applications.Job", f"{YARN}.plan.Before"),
+        (
+            "test_a_user_with_many_open_applications_leaves_others_theirs_and_what_does_not_fit_is_a_reject",
+            "test_open_applications_have_a_bound_in_bytes",
+            "test_jobs_that_do_not_fit_are_read_without_their_history",
+        ),
+    ),
+    "YARN's applications that were read": Row(
+        f"{yarn.MAX_ENDED:,}, of some 60 bytes",
+        "nobody's: the newest",
+        "it is read again as long as it is listed",
+        "no loss",
+        ((f"{YARN}.plan", "ENDED_BEFORE"),),
+        proved=("test_applications_that_were_read_are_remembered_up_to_a_number_and_none_is_lost_beyond",),
+    ),
+    "dues: configurations of jobs that are asked for again": Row(
+        f"{yarn.MAX_UNREAD_OF_USER:,} of a user, {yarn.MAX_UNREAD:,} in all; {jobs.MAX_TRIES} times, over most of a day",
+        "a user's",
+        "a reject, and the job's operation is incomplete",
+        "`navlin rejects`, `navlin incomplete`",
+        ((f"{YARN}.plan", "self.key(self.seen)"), (f"{YARN}.jobs", "Unread.key(seen)")),
+        (f"{YARN}.plan.Unread",),
+        (
+            "test_of_configurations_that_do_not_come_a_user_has_a_share_and_the_other_jobs_are_incomplete",
+        ),
+    ),
+    "dues: what failed": Row(
+        f"one for each split that fails, with {4_000:,} bytes of its error; set aside after {planning.ASIDE_AFTER} times",
+        "a split's: a file's",
+        "it goes when it is read, or planned no more",
+        "`navlin status` names it; a reject when it is set aside",
+        (
+            ("navlin.pipeline.crashes", "HELD_BACK + name"),
+            ("navlin.pipeline.planning", "HELD_BACK + name"),
+        ),
+        proved=(
+            "test_a_file_that_fails_again_and_again_is_set_aside_and_named_and_the_others_are_read",
+            "test_what_failed_and_is_not_planned_any_more_is_held_back_no_longer",
+            "test_a_split_that_ends_spark_is_set_aside_after_the_second_time_and_the_others_are_read",
+        ),
+    ),
+    "what a listing missed": Row(
+        f"{missing.MOST_PLACES:,} places, of {mib(missing.MOST_CHARS)} in all",
+        "a source's",
+        "what contains them stands for them, nothing is flagged deleted, and a person is asked",
+        "the run is held",
+        (("navlin.pipeline.run", "MISSING"),),
+        ("navlin.pipeline.missing.Remembered", "navlin.pipeline.guard.HighWater"),
+        (
+            "test_of_too_many_places_what_contains_them_is_shown_and_every_entity_counts",
+            "test_the_paths_of_what_is_missing_are_bounded_in_length_too",
+        ),
+    ),
+    "words that go along with renames": Row(
+        f"those of {MOST_DOCUMENTS:,} entities",
+        "a run's",
+        "what people wrote stays with the names",
+        "the run's note",
+    ),
+    "how far HDFS was followed": Row(
+        f"{NUMBER} each; {ROUNDS_KEPT} rounds, a digest of {TRANSACTIONS_KEPT} transactions, a number for each week",
+        "a source's",
+        NOTHING,
+        "`navlin status`",
+        (
+            ("extractors.hdfs.continuity", "key"),
+            ("extractors.hdfs.extractor", "ENTRIES"),
+            *(("extractors.hdfs.image_reading", each) for each in ("ACCESSES", "NAMESPACE_ID")),
+            *(
+                ("extractors.hdfs.plan", each)
+                for each in ("COMPLETE_MS", "EDITS", "IMAGE", "IMAGE_MD5", "MISSED", "ROUNDS", "TRANSACTION")
+            ),
+        ),
+    ),
+    "how far a metastore was followed": Row(
+        f"{NUMBER} each",
+        "a source's",
+        NOTHING,
+        "`navlin status`",
+        tuple(("extractors.hms.plan", each) for each in ("COMPLETE_MS", "EVENT_DIGEST", "EVENT_ID")),
+    ),
+    "how far YARN was followed": Row(
+        NUMBER,
+        "a source's",
+        NOTHING,
+        "`navlin status`",
+        ((f"{YARN}.plan", "FINISHED"), (f"{YARN}.plan", "JOBS_FINISHED")),
+    ),
+    "how far an export is": Row(
+        f"{NUMBER} each",
+        "an export's",
+        NOTHING,
+        "`navlin status`",
+        (
+            ("navlin.export.following", "name"),
+            ("navlin.index.exports", "**"),
+            ("navlin.index.exports", "name"),
+        ),
+        ("navlin.index.exports.ExportPosition",),
+    ),
+}  # fmt: skip
+
+PASSES: Final = ("navlin.pipeline.reading", "raw(row['identity'])")
+"""What a task has read, on its way to where it is saved."""
+NOT_KEPT: Final = frozenset(
+    {
+        "extractors.hdfs.client.Event", "extractors.hdfs.errors.MissingEvents", "extractors.hms.idl.FieldSchema",
+        "extractors.openlineage.events.Dataset", "extractors.spark.plan.kinds.PlanNode", "extractors.spark.plan.text._Line",
+        "extractors.yarn.rest.RestAddress",
+    }
+)  # fmt: skip
+"""Made by key as well, of answers of navlin's own children, of its own tables, and of matches."""
+
+
+def kept_by(trees: dict[str, ast.Module]) -> tuple[set[tuple[str, str]], set[str]]:
+    """The places where positions are made, and the classes of what is kept in them."""
+    made = {(name, key) for name, tree in trees.items() for key in positions_made(name, tree)}
+    readers = ("extractors.", "navlin.pipeline.", "navlin.index.exports")
+    return made, set(
+        classes_restored({name: tree for name, tree in trees.items() if name.startswith(readers)})
+    )
+
+
+def test_every_position_and_every_class_that_enters_one_has_a_row() -> None:
+    made, classes = kept_by({name: tree_of(file) for name, file in modules()})
+
+    assert made == {PASSES, *(each for row in KEPT.values() for each in row.made)}
+    assert classes == NOT_KEPT.union(*(row.classes for row in KEPT.values()))
+
+
+@pytest.mark.parametrize(
+    "added",
+    [
+        "from navlin.model.records import Position\ndef f(n): yield Position(f'more {n}', [])",
+        "from navlin.model import records as r\nclass A:\n    def f(self): return r.Position(key='more', value=1)",
+        "class Kept: pass\ndef restored(value): return Kept(value['name'])",
+        "class Kept: pass\ndef restored(saved): return [Kept(*each) for each in saved]",
+        "class Kept:\n    @classmethod\n    def of(cls, value): return cls(**value)",
+    ],
+)
+def test_one_that_is_added_is_found(added: str) -> None:
+    made, classes = kept_by({"extractors.more": ast.parse(added)})
+
+    assert len(made) + len(classes) == 1
+
+
+def test_every_row_says_all_and_names_tests_that_there_are() -> None:
+    tests = "\n".join(each.read_text() for each in Path(__file__).parent.glob("test_*.py"))
+    for name, row in KEPT.items():
+        assert all((row.bound, row.share, row.beyond, row.seen)), name
+        for test in row.proved:
+            assert re.search(rf"^def {test}\(", tests, re.MULTILINE), test

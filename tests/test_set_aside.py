@@ -1,0 +1,152 @@
+"""A file that fails again and again is set aside and named, the others are read, and nothing of it is held for ever."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+import uuid
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from extractors.lineage.planned_files import GIVEN_UP_AFTER
+from navlin.index.fields import RUNS
+from navlin.index.overview import source_overview
+from navlin.index.runs import RunRecord, Status
+from navlin.index.solr import Solr
+from navlin.model.extractor import EXTRACTORS
+from navlin.model.source import Estate, Source, source_id
+from navlin.pipeline.planning import ASIDE_AFTER, ASIDE_MS
+from navlin.pipeline.run import Pipeline
+from navlin.render.status import held_back
+from tests.support.poisoned_lines import PoisonedLines
+
+DAY_MS = 86_400_000
+
+
+class Followed:
+    """A source that follows the directories of a folder, run at the times of a clock of its own."""
+
+    def __init__(self, solr: Solr, spark: Callable[[], SparkSession], folder: Path) -> None:
+        self.solr, self.logs = solr, folder / "day-1"
+        self.logs.mkdir()
+        (folder / "day-2").mkdir()
+        cluster = f"aside-{uuid.uuid4().hex[:8]}"
+        self.source = Source(source_id(cluster, "P"), "ACME", "P", cluster)
+        self.extractor = PoisonedLines(self.source, Estate(cluster, (self.source,)), f"{folder}/day-*")
+        self.now_ms = time.time_ns() // 1_000_000
+        self.pipeline = Pipeline(solr.address, spark, lambda: self.now_ms)
+
+    def write(self, name: str, line: str) -> Path:
+        with (file := self.logs / name).open("a") as log:
+            log.write(f"{line}\n")
+        return file
+
+    def run(self, *, after_ms: int = ASIDE_MS) -> RunRecord:
+        self.now_ms += after_ms
+        return self.pipeline.run(EXTRACTORS["poisoned_lines"], self.extractor)
+
+    def rejects(self) -> list[str]:
+        filters = ["kind:reject", f"{{!term f=sourceId}}{self.source.id}"]
+        found = self.solr.select(RUNS, {"q": "*:*", "fq": filters, "fl": "reason", "rows": 1_000})
+        return [row["reason"] for row in found["response"]["docs"]]
+
+    def shown(self) -> list[str]:
+        return list(held_back(asdict(source_overview(self.solr, self.source.id)), self.now_ms))
+
+
+@pytest.fixture
+def followed(solr: Solr, spark: Callable[[], SparkSession], tmp_path: Path) -> Followed:
+    return Followed(solr, spark, tmp_path)
+
+
+@pytest.mark.services
+def test_a_file_that_fails_again_and_again_is_set_aside_and_named_and_the_others_are_read(
+    followed: Followed,
+) -> None:
+    poisoned = followed.write("bad", "poison")
+    for number in range(ASIDE_AFTER):
+        followed.write(f"good-{number}", f"line {number}")
+        run = followed.run(after_ms=ASIDE_MS // 4)
+        assert (run.counts.records, run.counts.failed_splits) == (1, 1), run.failures
+    aside = f"failed {ASIDE_AFTER} times, again in 60 min: a line is poisoned"
+    assert followed.shown() == [f"not read: {poisoned}, {aside}"]
+    assert followed.rejects() == [
+        f"it is set aside and tried once an hour: reading it failed {ASIDE_AFTER} times in a row, the last time:"
+        " a line is poisoned"
+    ]
+    # Before the hour is over nobody reads it.
+    followed.write("good", "one more")
+    run = followed.run(after_ms=ASIDE_MS // 2)
+    assert (run.counts.records, run.counts.failed_splits) == (1, 0)
+    assert len(followed.rejects()) == 1
+
+
+@pytest.mark.services
+def test_a_file_that_failed_and_was_removed_is_lost_aloud_and_its_descriptor_is_let_go_after_a_day(
+    followed: Followed,
+) -> None:
+    poisoned = followed.write("bad", "poison")
+    inode = poisoned.stat().st_ino
+    followed.run()
+    poisoned.unlink()
+    assert inode in held_inodes()
+    for _ in range(GIVEN_UP_AFTER - 1):
+        assert followed.run().counts.failed_splits == 1
+    assert inode in held_inodes()
+
+    assert followed.run().counts.failed_splits == 0
+    followed.run()
+    assert inode not in held_inodes()
+    assert any("7 bytes that it held, from byte 0 to 7, are not read" in each for each in followed.rejects())
+    assert followed.shown() == []
+    assert followed.run().status is Status.IDLE
+
+
+@pytest.mark.services
+def test_a_file_that_was_removed_with_its_directory_is_read_to_its_end(followed: Followed) -> None:
+    file = followed.write("log", "first")
+    inode = file.stat().st_ino
+    followed.run()
+    followed.write("log", "second")
+    shutil.rmtree(followed.logs)
+    run = followed.run()
+    assert (run.counts.records, run.failures) == (1, ())
+    followed.run()
+    assert inode not in held_inodes()
+
+
+@pytest.mark.services
+def test_what_is_known_of_files_goes_a_week_after_their_directory(followed: Followed) -> None:
+    followed.write("log", "first")
+    followed.run()
+    shutil.rmtree(followed.logs)
+    followed.run()
+    assert source_overview(followed.solr, followed.source.id).position_count == 1
+    followed.run(after_ms=8 * DAY_MS)
+    assert source_overview(followed.solr, followed.source.id).position_count == 0
+
+
+@pytest.mark.services
+def test_what_failed_and_is_not_planned_any_more_is_held_back_no_longer(followed: Followed) -> None:
+    poisoned = followed.write("bad", "poison")
+    followed.run()
+    poisoned.write_text("")
+    assert followed.shown() != []
+    followed.run()
+    assert followed.shown() == []
+
+
+def held_inodes() -> set[int]:
+    """The files that this process has open."""
+    found = set()
+    for each in os.listdir("/proc/self/fd"):
+        try:
+            found.add(os.stat(f"/proc/self/fd/{each}").st_ino)
+        except FileNotFoundError:
+            continue
+    return found
