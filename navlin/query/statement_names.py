@@ -123,7 +123,11 @@ def with_statement_names(graph: Graph, lineage: Lineage) -> Lineage:
 
 
 def _named_node(node: Node, named: Mapping[str, tuple[str, str]]) -> Node:
-    return replace(node, label=named[node.id][1]) if node.id in named else node
+    if node.id not in named:
+        return node
+    name = named[node.id][1]
+    # Executions of one statement stand side by side: their own names tell them apart.
+    return replace(node, label=f"{name} · {node.name}" if node.type == EXECUTION else name)
 
 
 def named_hop(hop: Hop, named: Mapping[str, tuple[str, str]]) -> Hop:
