@@ -18,6 +18,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -58,6 +59,8 @@ REPOSITORY: Final = Path(__file__).parents[1]
 AT_MS: Final = 1_800_000_000_000
 BATCH: Final = 2_000
 COLUMNS: Final = 16
+WARMING: Final = 3
+"""Rounds that are not counted: Solr's JVM compiles what it runs often."""
 OF_A_TABLE: Final = 52
 """Entities that are made for each table: itself, its columns, partitions, paths, and statements with parts and runs."""
 WORDS: Final = (
@@ -197,7 +200,7 @@ def measure(
     rng = random.Random(11)
     asked = ways(solr)
     costs = {how: {name: list[Cost]() for name in searches} for how, searches in asked.items()}
-    for number in range(rounds + 1):
+    for number in range(-WARMING, rounds):
         for how, searches in asked.items():
             _empty_caches(solr)
             for ask in searches.values():
@@ -206,7 +209,7 @@ def measure(
             for question in rng.sample(questions, len(questions)):
                 for name in sorted(searches, reverse=bool(number % 2)):
                     meter.measure(searches[name], question, of_round[name])
-            if number:
+            if number >= 0:
                 for name, cost in of_round.items():
                     costs[how][name].append(cost)
     return costs
@@ -219,24 +222,14 @@ def _empty_caches(solr: Solr) -> None:
     solr.commit(ELEMENTS, soft=False)
 
 
-def taken_questions() -> list[str]:
+def questions_of(solr: Solr) -> list[str]:
     """Those of the judged set that both searches can read."""
-    return [
-        each["question"]
-        for file in ("search.json", "search_unseen.json")
-        for each in json.loads((FOLDER / file).read_text(encoding="utf-8"))
-    ]
-
-
-def readable(solr: Solr, questions: Sequence[str]) -> list[str]:
-    """Without those that Navigator's search refuses."""
     found = []
-    for question in questions:
-        try:
-            search(solr, question, limit=1)
-        except QueryError:
-            continue
-        found.append(question)
+    for file in ("search.json", "search_unseen.json"):
+        for judged in json.loads((FOLDER / file).read_text(encoding="utf-8")):
+            with suppress(QueryError):
+                search(solr, judged["question"], limit=1)
+                found.append(judged["question"])
     return found
 
 
@@ -288,7 +281,7 @@ def main() -> None:
         assert server.pid is not None
         meter = Meter(server.pid)
         count_requests(solr, meter)
-        questions = readable(solr, taken_questions())
+        questions = questions_of(solr)
         costs = measure(solr, meter, questions, given.rounds)
         title = f"{len(questions)} questions, {solr.count(ELEMENTS):,} entities, load {load_of_machine()}"
         Console().print(shown(costs, title))

@@ -179,7 +179,11 @@ def test_without_a_word_parts_and_runs_are_folded_too(world: World, query: str) 
 
 
 @pytest.mark.parametrize(
-    "query", ["revenue", "fnd.revenue", "*", "part39", "owner:nobody", "-deleted:true", "stomer orders 20"]
+    "query",
+    [
+        *("revenue", "fnd.revenue", "*", "part39", "owner:nobody", "-deleted:true", "stomer orders 20"),
+        *("/revenue", "landing/revenue", "revenue_daily", "代码", "op.reven", "Region", '"revenue"'),
+    ],
 )
 def test_counts_are_of_what_a_search_finds(world: World, query: str) -> None:
     found = find_for_people(world.solr, query, filters=[mine(world)], limit=0)

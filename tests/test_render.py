@@ -145,7 +145,8 @@ def test_a_location_and_an_operation_say_what_belongs_to_them(world: World, tota
     assert "db.total\n└── --> db.report\n" in location
     execution = execution_key(operation_named(world, "insert into total table orders"), "query 1")
     assert seen(lineage_view(lineage(world.solr, execution.identity))).startswith(
-        "query 1  OPERATION_EXECUTION of IMPALA\nexecution of insert into total table orders → db.total\n"
+        "insert into total table orders → db.total · query 1  OPERATION_EXECUTION of IMPALA\n"
+        "execution of insert into total table orders → db.total\n"
     )
 
 

@@ -79,23 +79,26 @@ _AFTER_ALL: Final = "\uffff"
 
 @dataclass(frozen=True, slots=True)
 class Meant:
-    """A query as it is asked. ``matching`` finds what matches, ``ranks`` order it. ``folding`` is what is left out of that
-    and counted; None if all is shown. ``error`` is why it could be read as a name alone."""
+    """A query as it is asked. ``matching`` finds what matches; ``fitting`` finds the same and tells how well it fits, and
+    ``ranks`` what counts besides. ``folding`` is what is left out of that and counted; None if all is shown. ``error`` is
+    why it could be read as a name alone."""
 
     parsed: Parsed
     matching: Query
+    fitting: Query
     ranks: tuple[Clause, ...] = ()
     folding: Group | None = None
     error: QueryError | None = None
 
     def asked(self, *, ranked: bool = False, folded: bool = False) -> Query:
         """What is shown, in order if ``ranked`` says so; or what is ``folded``."""
+        found = self.fitting if ranked else self.matching
         if self.folding is None and not self.ranks:
-            return self.matching
-        clauses = [Clause(Group(self.matching.clauses), sign="+"), *(self.ranks if ranked else ())]
+            return found
+        clauses = [Clause(Group(found.clauses), sign="+"), *(self.ranks if ranked else ())]
         if self.folding is not None:
             clauses.append(Clause(self.folding, sign="+" if folded else "-"))
-        return replace(self.matching, clauses=tuple(clauses))
+        return replace(found, clauses=tuple(clauses))
 
 
 MOST_DATABASES: Final = 100
@@ -115,20 +118,27 @@ def meant(solr: Solr, text: str, filters: Sequence[Parsed] = ()) -> Meant:
             raise
         parsed, error = Parsed(Query(()), {}, frozenset(), text), wrong
     if error is None and core_for(parsed) == RELATIONS:
-        return Meant(parsed, parsed.query)
+        return Meant(parsed, parsed.query, parsed.query)
     words = list(_words(parsed.query.clauses))
-    named = list(_named(solr, text, words)) if error or _may_be_name(parsed, words) else []
+    tried = error is not None or _may_be_name(parsed, words)
+    named, known = _named(solr, text, words) if tried else ([], False)
     folds = all(_NAMING_FOLDED.isdisjoint(each.fields) for each in (parsed, *filters))
     folding = _folding(named) if folds else None
     if not named and not 0 < len(words) <= MOST_WORDS:
         if error:
             raise error
-        return Meant(parsed, replace(parsed.query, clauses=_with_all_else(parsed.query.clauses)), (), folding)
-    every = Clause(Group(tuple(_wider(parsed.query.clauses, len(words) > 1))))
-    across = _across(solr, words[0].text or "") if len(words) == 1 else None
-    clauses = (*([every] if not error else ()), *named, *([_score(across, _PART)] if across else ()))
+        every = replace(parsed.query, clauses=_with_all_else(parsed.query.clauses))
+        return Meant(parsed, every, every, (), folding)
+    # What is a name of something is no part of one.
+    across = _across(solr, words[0].text or "") if len(words) == 1 and not known else None
+    beside = (*named, *([_score(across, _PART)] if across else ()))
+
+    def wider(*, fits: bool) -> Query:
+        clauses = Group(tuple(_wider(parsed.query.clauses, len(words) > 1, fits)))
+        return replace(parsed.query, clauses=(*([Clause(clauses)] if not error else ()), *beside))
+
     ranks = tuple(_ranks(words if len(words) <= FEW_WORDS else ()))
-    return Meant(parsed, replace(parsed.query, clauses=clauses), ranks, folding, error)
+    return Meant(parsed, wider(fits=False), wider(fits=True), ranks, folding, error)
 
 
 # -- Names -----------------------------------------------------------------------------------------------------------------
@@ -141,22 +151,27 @@ def _may_be_name(parsed: Parsed, words: Sequence[Word | Phrase]) -> bool:
     return len(words) == len(parsed.query.clauses) == 1 or is_path(parsed.text) or "." in parsed.text
 
 
-def _named(solr: Solr, text: str, words: Sequence[Word | Phrase]) -> Iterator[Clause]:
-    """Clauses for what is called so, by its id or its place."""
+def _named(solr: Solr, text: str, words: Sequence[Word | Phrase]) -> tuple[list[Clause], bool]:
+    """Clauses for what is called so, by its id or its place; and whether a name with a dot is known to be one."""
     names = [text, *(each for each in [words[0].text] if each and len(words) == 1)] if words else [text]
     sources, graph = sources_of(solr), Graph(solr)
     ids_by_name = {
         name: ids_of(sources, name) for spelled in names for name in (spelled, spelled.strip()) if name
     }
     dotted = [each for name, ids in ids_by_name.items() if "." in name for each in ids]
-    there = graph.entities_of(dotted) if dotted else {}
+    there = graph.entities_of(dotted).keys() if dotted else set[str]()
+    known = bool(there)
+    clauses: list[Clause] = []
     for name, ids in ids_by_name.items():
-        if "." in name and there.keys().isdisjoint(ids):
-            ids += [each.id for each in columns_called(graph, name)]
+        if "." in name and there.isdisjoint(ids):
+            columns = [each.id for each in columns_called(graph, name)]
+            known = known or bool(columns)
+            ids += columns
         if ids := [each for each in ids if "," not in each and each == each.strip()]:
-            yield _score(ExactTerms("terms", "identity", tuple(ids)), _CALLED)
+            clauses.append(_score(ExactTerms("terms", "identity", tuple(ids)), _CALLED))
         if is_path(name):
-            yield _score(FieldValue("fileSystemPath", Phrase(split_location(name)[2])), _AT)
+            clauses.append(_score(FieldValue("fileSystemPath", Phrase(split_location(name)[2])), _AT))
+    return clauses, known
 
 
 # -- What matches ----------------------------------------------------------------------------------------------------------
@@ -184,22 +199,23 @@ def _with_all_else(clauses: tuple[Clause, ...]) -> tuple[Clause, ...]:
     return clauses if any(each.sign != "-" for each in clauses) else (Clause(Everything()), *clauses)
 
 
-def _wider(clauses: tuple[Clause, ...], several: bool) -> Iterator[Clause]:
+def _wider(clauses: tuple[Clause, ...], several: bool, fits: bool) -> Iterator[Clause]:
     for each in _with_all_else(clauses):
         node = each.node
         if each.sign != "-":
             match node:
                 case Group(clauses=inner):
-                    node = Group(tuple(_wider(inner, several)))
+                    node = Group(tuple(_wider(inner, several, fits)))
                 case FieldValue(field="", value=Word(distance="") as word) if word.text:
-                    node = _anywhere(word, word.text, several)
+                    node = _anywhere(word, word.text, several, fits)
                 case FieldValue(field="", value=Phrase(distance="") as phrase) if phrase.text:
                     node = _exactly(phrase)
         yield replace(each, node=node)
 
 
-def _anywhere(word: Word, text: str, several: bool) -> Group:
-    """Where a word may be, and what that counts; of ``several`` words it counts most how many there are."""
+def _anywhere(word: Word, text: str, several: bool, fits: bool) -> Group:
+    """Where a word may be, and what that counts; of ``several`` words it counts most how many there are. Without ``fits``
+    nothing that only tells how well it fits."""
     plain, own = name_pieces.plain(text), FieldValue("originalName", Word((text,)))
     # What nobody may type with a star is not asked with one: Solr refuses it.
     simple = PREFIX_CHARS <= len(text) <= MAX_PATTERN_CHARS and _SIMPLE.fullmatch(text) is not None
@@ -216,15 +232,18 @@ def _anywhere(word: Word, text: str, several: bool) -> Group:
     # A word that is too short to be a part of a name may be a word of it: ``revenue by country``.
     if part := name_pieces.part(plain) or (name_pieces.word(plain) if plain and several else None):
         found.append(_score(part, _PART + _IN_NAME * several))
-    begun = None if several else name_pieces.beginning(plain)
+    # All of these are parts of names, or names that have the word: they find nothing more.
+    fits = fits or part is None
+    begun = None if several or not fits else name_pieces.beginning(plain)
     if begun is not None:
         # By how much it fits: of names that are alike the shorter goes first.
         found.append(Clause(begun))
-    if plain and not (several or text.isalnum()):
+    if plain and fits and not (several or text.isalnum()):
         found += [_score(name_pieces.word(plain), _WORD), _score(name_pieces.whole(plain), _WHOLE)]
     if within := _within(text):
         found.append(_score(within, _WITHIN))
-    return Group(tuple(found) if several else (*found, *_own_name(text)))
+    own_name = _own_name(text) if not several and (fits or "/" in text) else ()
+    return Group((*found, *own_name))
 
 
 def _elsewhere(word: Word, begins: Word | None) -> Iterator[Node]:

@@ -101,9 +101,10 @@ def _run_of(graph: Graph, executions: Sequence[str]) -> dict[str, str]:
 
 
 def with_statement_names(graph: Graph, lineage: Lineage) -> Lineage:
-    """The answer with names for people on the statements that it shows or passes through, and on their parts."""
+    """The answer with names for people on the statements that it shows or passes through, and on their parts and
+    executions."""
     shown: list[Node | Hop] = [*lineage.nodes, *(hop for edge in lineage.edges for hop in edge.via)]
-    kinds = {each.id: each.type for each in shown if each.type in (STATEMENT, PART) and not each.placeholder}
+    kinds = {each.id: each.type for each in shown if each.type in NAMED_BY_STATEMENT and not each.placeholder}
     own = {each.id: each.name for each in shown if each.type == STATEMENT and each.name != each.id}
     named = names_of_statements(graph, kinds, own)
     if not named:
@@ -122,7 +123,11 @@ def with_statement_names(graph: Graph, lineage: Lineage) -> Lineage:
 
 
 def _named_node(node: Node, named: Mapping[str, tuple[str, str]]) -> Node:
-    return replace(node, label=named[node.id][1]) if node.id in named else node
+    if node.id not in named:
+        return node
+    name = named[node.id][1]
+    # Executions of one statement stand side by side: their own names tell them apart.
+    return replace(node, label=f"{name} · {node.name}" if node.type == EXECUTION else name)
 
 
 def named_hop(hop: Hop, named: Mapping[str, tuple[str, str]]) -> Hop:
@@ -130,4 +135,7 @@ def named_hop(hop: Hop, named: Mapping[str, tuple[str, str]]) -> Hop:
     if hop.id not in named:
         return hop
     statement, label = named[hop.id]
+    if hop.type == EXECUTION:
+        # It has a page of its own.
+        return replace(hop, label=label)
     return replace(hop, label=label, parent=statement if statement != hop.id else "")
