@@ -63,7 +63,12 @@ def hive_events(directory: Path) -> Made:
 @contextmanager
 def spark_events(directory: Path) -> Made:
     logs = spark_logs
-    copy = logs.insert("/w/b", logs.scan("db.a"), table="db.b")
+    chosen = logs.node("Filter", f"Filter (name#2 = {PLANTED})", logs.scan("db.a"))
+    joined = logs.node("SortMergeJoin", f"SortMergeJoin [a#1], [b#2], Inner, (c#3 = {PLANTED})", chosen)
+    grouped = logs.node(
+        "HashAggregate", f"HashAggregate(keys=[concat(a#1, {PLANTED})#4], functions=[])", joined
+    )
+    copy = logs.insert("/w/b", grouped, table="db.b")
     unread = logs.node("Scan", f"Scan JDBCRelation((select '{PLANTED}') x) [id#1L]")
     odd = logs.insert("/w/c", unread, table="db.c")
     operation = "org.apache.spark.sql.hive.thriftserver.ui.SparkListenerThriftServerOperationStart"

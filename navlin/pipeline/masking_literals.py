@@ -20,7 +20,9 @@ _NAMED_BY_TEXTS: Final = frozenset(
 _ESCAPES: Final = frozenset((HIVE, IMPALA, SPARK))
 """Systems in whose statements a backslash escapes a quote."""
 _STATEMENTS: Final = frozenset(("queryText",))
-_NO_TOKENS: Final = frozenset(("errorMessage", "diagnostics", "unknownInputs"))
+_NO_TOKENS: Final = frozenset(
+    ("errorMessage", "diagnostics", "unknownInputs", "filters", "joins", "groupedBy")
+)
 """What engines say in words of their own, and expressions of which Spark leaves the quotes out."""
 _SENTENCES: Final = frozenset(("incompleteReasons",))
 _STAY: Final = frozenset(
