@@ -667,20 +667,24 @@ def test_a_log_that_was_overwritten_by_one_that_begins_alike_is_read_anew(
     noise = lines({"Event": "SparkListenerBlockManagerAdded", "x": random.Random(1).randbytes(40_000).hex()})
     log = tmp_path / "app-1"
 
-    def content(table: str, times: int) -> bytes:
-        done = lines(start(0, insert("/w/b", scan("db.a"), table=table)), end(0))
-        return pack(BEGINNING + noise) + pack(done * times)
+    def content(*tables: str) -> bytes:
+        runs = (
+            lines(start(number, insert("/w/b", scan("db.a"), table=table)), end(number))
+            for number, table in enumerate(tables)
+        )
+        return pack(BEGINNING + noise) + b"".join(map(pack, runs))
 
-    log.write_bytes(content("db.b", 1))
+    log.write_bytes(content("db.b"))
     before = log.stat()
     follower = Follower(tmp_path)
     follower.poll()
-    log.write_bytes(content("db.c", 2 if longer else 1))
+    new = ("db.c", "db.d") if longer else ("db.c",)
+    log.write_bytes(content(*new))
     if not longer:
         assert log.stat().st_size == before.st_size
         os.utime(log, ns=(before.st_atime_ns, before.st_mtime_ns))
 
     extracted = follower.poll()
 
-    assert {output for _, _, output in extracted.flows} == {"db.b", "db.c"}
+    assert {output for _, _, output in extracted.flows} == {"db.b", *new}
     assert follower.plan() == ()
