@@ -18,11 +18,18 @@ from bench._referee_parts import PARTS
 from bench._referee_running import Kept, statements_of
 
 LOGS = Path(__file__).parent / "table_formats"
-FEWEST = {"delta-3.3": 200, "delta-4": 200, "iceberg-1.4": 60, "iceberg-1.9": 250, "iceberg-1.12": 250}
+FEWEST = {
+    "delta-3.3": 200,
+    "delta-4": 200,
+    "iceberg-1.4": 60,
+    "iceberg-1.5": 35,
+    "iceberg-1.9": 250,
+    "iceberg-1.12": 250,
+}
 """Statements that a part has at least."""
 CHANGES = ("merge", "update", "delete")
 WRITES = ("insert", "ctas", "rtas", "save", "write", "chain")
-CHANGES_ALONE = ("iceberg-1.4",)
+CHANGES_ALONE = ("iceberg-1.4", "iceberg-1.5")
 """Parts of a Spark in which Iceberg has nodes of its own for changes of rows; all else is as in Spark 3.5."""
 CLAUSES_NOT_TOLD = (*CHANGES_ALONE, "iceberg-1.9")
 """Parts whose plans do not print which clause of a MERGE an instruction is of."""
@@ -101,7 +108,7 @@ def test_what_an_update_leaves_alone_is_not_controlled_by_its_condition(part: Pa
         if each.name.startswith("update")
         or (each.name.startswith(("merge_update", "merge_of_itself")) and part.name not in CLAUSES_NOT_TOLD)
     }
-    assert len(beyond) > 10
+    assert len(beyond) > 5
     assert {name: edges for name, edges in beyond.items() if edges} == {}
 
 

@@ -59,6 +59,7 @@ PROJECTS = {
     "delta-4.4": ("Spark", "Delta"),
     "hudi-1.0": ("Spark", "Hudi"),
     "iceberg-1.4": ("Iceberg",),
+    "iceberg-1.5": ("Iceberg",),
 }
 """The kept logs, and the projects whose nodes their plans have. The first log that shows a node counts."""
 _SPARKS = {(node.name, node.kind) for node in PLAN_NODES if node.project == "Spark"}

@@ -90,12 +90,17 @@ def written_columns(
 ) -> tuple[WrittenColumns, ...]:
     """The columns of each write, in the order of the writes.
 
-    ``has_root``: executions name their root, so that a table that is created from a query is written by one that will come.
+    ``has_root``: executions name their root, so that a table that is created from a query is written by one that will come;
+    in Spark 3.4 it is not, and its command has the query below it.
     """
     # Spark puts a lateral subquery's own columns in the place of those of the query around it where a condition equates
     # them, and a database computes what it can. Only the logical plan has what stands in the statement.
     whole = any(each.name == "LateralJoin" or written_table(each.arguments) for each in text.operators)
-    named = [write.end is not None and not (has_root and write.creates and not whole) for _, write in writes]
+    named = [
+        write.end is not None
+        and not (has_root and write.creates and not whole and not _has_query(node, text))
+        for node, write in writes
+    ]
     if not any(named):
         return tuple(NO_COLUMNS for _ in writes)
     changes = any(write.changes_rows for _, write in writes)
@@ -135,6 +140,10 @@ def result_columns(
             flows[column.name] = kept_as_it_is(column.name, flow) if changes_rows else flow
             names[column.id] = column.name
     return _columns_written(flows, relation, plans.sources), names
+
+
+def _has_query(command: Node, text: PlanText) -> bool:
+    return any(_is(each, command.name.strip()) and each.inputs for each in text.operators)
 
 
 class _Commands:
