@@ -199,8 +199,9 @@ def test_others_are_answered_while_somebody_sends(
 ) -> None:
     assert attacked.get("/session", "editor").status_code == 200
     urls = [attacked.url + path for path in ("/healthz", "/readyz", "/metrics")]
-    for _ in range(TRIES):
-        searches_s = list[float]()
+    searches_s = list[float]()
+    for attempt in range(TRIES):
+        searches_s.clear()
         with probed(urls, basic("editor")) as seconds, attacking(attacked, attack, attackers) as statuses:
             until_s = time.monotonic() + LASTS_S
             while time.monotonic() < until_s:
@@ -213,8 +214,7 @@ def test_others_are_answered_while_somebody_sends(
         above_s = {url: p99(each) - bare_s for url, each in seconds.items()}
         if max(above_s.values()) <= ABOVE_BARE_S:
             break
-    else:
-        pytest.fail(f"p99 above a bare listener's {bare_s:.3f} s: {above_s}; {statuses}")
+        assert attempt < TRIES - 1, f"p99 above a bare listener's {bare_s:.3f} s: {above_s}; {statuses}"
     assert p99(searches_s) < 3.0
     assert memory_mib(attacked, "VmHWM") < MOST_MIB
 
@@ -324,7 +324,7 @@ def test_at_the_limit_of_descriptors_the_log_has_few_lines_and_others_are_answer
     "query",
     [
         " ".join(f"w{number}" for number in range(9_999)),
-        "originalName:(" + " ".join(f"w{number}" for number in range(9_999)) + ") OR internalType:x",
+        "originalName:(" + " ".join(f"w{number}" for number in range(9_990)) + ") OR internalType:x",
         " ".join(f"*a{number}*" for number in range(200)),
         "lastModified:[2020-01-01 TO 2021-01-01] " * (75_000 // 40),
         "originalName:[a TO b] " * (75_000 // 22),

@@ -1,6 +1,6 @@
 """``/metrics``: how navlin is, for Prometheus.
 
-What ``navlin status`` shows is a snapshot of at most 15 s, with its age; how long questions took is counted by this process.
+What ``navlin status`` shows, and how long the questions to this process took, as a snapshot of at most 15 s.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from functools import partial
 from typing import Any, Final
 
 import structlog
-from anyio import CapacityLimiter, to_thread
 from prometheus_client import CollectorRegistry, Histogram, generate_latest
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
@@ -29,6 +28,11 @@ WAITED_S: Final = 10.0
 """For a first snapshot, or one after a time in which nobody asked."""
 UNASKED_S: Final = 300.0
 """So long after the last question no more snapshots are taken."""
+_AGE: Final = (
+    b"# HELP navlin_snapshot_age_seconds How old all other figures are.\n"
+    b"# TYPE navlin_snapshot_age_seconds gauge\n"
+    b"navlin_snapshot_age_seconds %.3f\n"
+)
 BUCKETS_S: Final = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 
 
@@ -37,10 +41,7 @@ class Metrics:
 
     def __init__(self, service: Service) -> None:
         self._registry = CollectorRegistry()
-        self._estate = Repeated(
-            "metrics", partial(_estate, service), every_s=EVERY_S, until_unasked_s=UNASKED_S
-        )
-        self._registry.register(_Snapshot(self._estate))
+        self._registry.register(_Estate(service))
         self._seconds = Histogram(
             "navlin_http_request_seconds",
             "How long answers took, the last byte included.",
@@ -48,12 +49,17 @@ class Metrics:
             buckets=BUCKETS_S,
             registry=self._registry,
         )
-        self._limiter = CapacityLimiter(1)
+        self._snapshots = Repeated(
+            "metrics", partial(generate_latest, self._registry), every_s=EVERY_S, until_unasked_s=UNASKED_S
+        )
 
     async def text(self) -> bytes:
-        """All of them, in Prometheus' text format."""
-        await self._estate.wait(MOST_AGE_S, WAITED_S)
-        return await to_thread.run_sync(generate_latest, self._registry, limiter=self._limiter)
+        """A snapshot of all of them with its age, in Prometheus' text format; one that is too old is left out."""
+        await self._snapshots.wait(MOST_AGE_S, WAITED_S)
+        snapshot, age_s = self._snapshots.last
+        if snapshot is None:
+            return b""
+        return (snapshot if age_s <= MOST_AGE_S else b"") + _AGE % age_s
 
     def answered(self, address: str, status: int, seconds: float) -> None:
         """Counts one answer. ``address`` is an endpoint's, not what was typed: there are few of them."""
@@ -85,44 +91,31 @@ class Timed:
             self.metrics.answered(state["address"], status, time.perf_counter() - begun_s)
 
 
-class _Snapshot(Collector):
-    """What the index and the daemon last said of themselves. What is too old is left out; its age is there."""
+class _Estate(Collector):
+    """What the index and the daemon say of themselves, read when it is asked for."""
 
-    def __init__(self, estate: Repeated[list[Metric]]) -> None:
-        self._estate = estate
+    def __init__(self, service: Service) -> None:
+        self._service = service
 
     def describe(self) -> Iterable[Metric]:
         """Nothing: registering must not ask the index."""
         return ()
 
     def collect(self) -> Iterator[Metric]:
-        """The gauges of the snapshot."""
-        found, age_s = self._estate.last
-        if found is not None:
-            yield _gauge(
-                "navlin_snapshot_age_seconds", "How old the figures of sources and index are.", age_s
-            )
-        if found is not None and age_s <= MOST_AGE_S:
-            yield from found
-
-
-def _estate(service: Service) -> list[Metric]:
-    """The gauges as of now. Without an index only those that say so."""
-    found = [_gauge("navlin_daemon_up", "Whether navlin serve runs.", float(service.daemon_runs()))]
-    begun_s = time.perf_counter()
-    try:
-        with service.index.solr() as solr:
-            status = service.status(solr)
-    except (SolrError, OSError) as error:
-        log.warning("the index gives no figures", error=str(error))
-        return [*found, _gauge("navlin_solr_up", "Whether the index answers.", 0.0)]
-    took_s = time.perf_counter() - begun_s
-    return [
-        *found,
-        _gauge("navlin_solr_up", "Whether the index answers.", 1.0),
-        _gauge("navlin_status_seconds", "How long the index took to answer for these figures.", took_s),
-        *gauges(status),
-    ]
+        """The gauges. Without an index only those that say so."""
+        yield _gauge("navlin_daemon_up", "Whether navlin serve runs.", float(self._service.daemon_runs()))
+        begun_s = time.perf_counter()
+        try:
+            with self._service.index.solr() as solr:
+                status = self._service.status(solr)
+        except (SolrError, OSError) as error:
+            log.warning("the index gives no figures", error=str(error))
+            yield _gauge("navlin_solr_up", "Whether the index answers.", 0.0)
+            return
+        yield _gauge("navlin_solr_up", "Whether the index answers.", 1.0)
+        took_s = time.perf_counter() - begun_s
+        yield _gauge("navlin_status_seconds", "How long the index took to answer for these figures.", took_s)
+        yield from gauges(status)
 
 
 SOURCE: Final[Mapping[str, tuple[str, Callable[[Any], float | None]]]] = {

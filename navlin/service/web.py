@@ -33,7 +33,7 @@ from navlin.index.read_files import read_to_end
 from navlin.index.solr import Solr, SolrAddress, SolrError, SolrUnavailable
 from navlin.index.sources import known_sources
 from navlin.service.configuration import Configuration
-from navlin.service.connections import BoundedProtocol, Connections, OnceAMinute, most_connections
+from navlin.service.connections import BoundedProtocol, Connections, Loop, OnceAMinute, most_connections
 from navlin.service.heartbeat import read_heartbeat
 from navlin.service.listening import WAITING, Listening
 from navlin.service.loader import load
@@ -144,7 +144,7 @@ def answer(
     config = uvicorn.Config(
         application(service, BrowserPages(service, PAGES)),
         http=partial(BoundedProtocol, all_connections=connections),  # type: ignore[arg-type]  # it makes one
-        loop="navlin.service.connections:Loop",
+        loop=f"{Loop.__module__}:{Loop.__name__}",
         backlog=WAITING,
         log_config=None,
         log_level="warning",

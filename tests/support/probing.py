@@ -75,7 +75,12 @@ def main() -> None:
     wanted = {BARE: _bare(), **{url: url for url in urls}}
     seconds: dict[str, list[float]] = {name: [] for name in wanted}
     ended = threading.Event()
-    threading.Thread(target=lambda: (sys.stdin.read(), ended.set()), daemon=True).start()
+
+    def end() -> None:
+        sys.stdin.read()
+        ended.set()
+
+    threading.Thread(target=end, daemon=True).start()
     connections = {name: _connected(url) for name, url in wanted.items()}
     sys.stdout.write("ready\n")
     sys.stdout.flush()
