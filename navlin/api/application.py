@@ -49,6 +49,7 @@ from navlin.api.audit import audit
 from navlin.api.bodies import Bodies, json_of
 from navlin.api.callers import CSRF_HEADER, Callers, Door, SessionCookie, caller_of
 from navlin.api.endpoint import Asked, Endpoint
+from navlin.api.json_bounds import Octets
 from navlin.api.limits import TURN_S, Questions
 from navlin.api.metrics import CONTENT_TYPE, UNASKED_S, Metrics, Timed
 from navlin.api.navigator.out_of_scope import why_not
@@ -325,7 +326,7 @@ async def _parameters(endpoint: Endpoint, bodies: Bodies, request: Request) -> t
         return await bodies.parse(user, size_bytes, partial(_read, endpoint, query, in_path, body))
 
 
-def _read(endpoint: Endpoint, query: bytes, in_path: Mapping[str, Any], body: bytes) -> tuple[Any, Any]:
+def _read(endpoint: Endpoint, query: bytes, in_path: Mapping[str, Any], body: Octets) -> tuple[Any, Any]:
     raw = query.decode("latin-1")
     if endpoint.takes_pairs:
         pairs = [*texts_of(raw), *texts_of(body.decode("latin-1"))]

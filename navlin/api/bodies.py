@@ -17,7 +17,7 @@ from anyio import CapacityLimiter, to_thread
 from starlette.requests import Request
 
 from navlin.api.answers import Problem
-from navlin.api.json_bounds import MOST_VALUES, TooMuch, check_json
+from navlin.api.json_bounds import MOST_VALUES, Octets, TooDeep, TooMuch, check_json
 from navlin.api.turns import Turns
 
 T = TypeVar("T")
@@ -63,7 +63,7 @@ class Bodies:
     _large: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(1))
 
     @asynccontextmanager
-    async def read(self, request: Request, user: str, most_bytes: int) -> AsyncIterator[bytes]:
+    async def read(self, request: Request, user: str, most_bytes: int) -> AsyncIterator[Octets]:
         """The body of a request of this user's, in memory for as long as the context lasts. Raises `Problem`."""
         declared = request.headers.get("content-length", "")
         if declared and (not declared.isdigit() or int(declared) > most_bytes):
@@ -111,21 +111,24 @@ class Bodies:
             del self._of_user[user]
 
 
-def json_of(body: bytes, most_values: int = MOST_VALUES) -> Any:
+def json_of(body: Octets, most_values: int = MOST_VALUES) -> Any:
     """The JSON value of a body; an empty object if there is none. Raises `Problem`."""
     try:
         check_json(body, most_values)
         return orjson.loads(body) if body else {}
     except TooMuch as error:
         raise Problem(413, f"the body is too much: {error}") from None
+    except TooDeep as error:
+        raise Problem(400, f"the body is nested too deep: {error}") from None
     except orjson.JSONDecodeError as error:
         raise Problem(400, f"the body is no JSON: {error}") from None
 
 
-async def _read(request: Request, most_bytes: int) -> bytes:
-    pieces, received, began_s = list[bytes](), 0, anyio.current_time()
+async def _read(request: Request, most_bytes: int) -> Octets:
+    # Not joined at the end: others would wait for that.
+    body, began_s = bytearray(), anyio.current_time()
     while True:
-        until_s = began_s + GRACE_S + received / LEAST_BYTES_A_SECOND
+        until_s = began_s + GRACE_S + len(body) / LEAST_BYTES_A_SECOND
         try:
             with anyio.fail_after(max(0.0, min(until_s - anyio.current_time(), SILENCE_S))):
                 message = await request.receive()
@@ -133,13 +136,12 @@ async def _read(request: Request, most_bytes: int) -> bytes:
             raise Problem(408, "the body did not come in time") from None
         if message["type"] == "http.disconnect":
             raise Problem(400, "the connection ended before the body")
-        received += len(message.get("body", b""))
-        if received > most_bytes:
-            pieces.clear()
+        body += message.get("body", b"")
+        if len(body) > most_bytes:
+            body.clear()
             await _refuse_large(request, most_bytes)
-        pieces.append(message.get("body", b""))
         if not message.get("more_body"):
-            return b"".join(pieces)
+            return body
 
 
 async def _refuse_large(request: Request, most_bytes: int) -> NoReturn:

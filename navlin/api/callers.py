@@ -26,6 +26,7 @@ from navlin.access.sessions import Session
 from navlin.api.answers import Problem, error_answer
 from navlin.api.audit import address_of, audit
 from navlin.api.bodies import EDIT_BYTES, Bodies
+from navlin.api.json_bounds import Octets
 from navlin.api.pages import Pages, wants_page
 from navlin.api.service import Service
 
@@ -212,7 +213,7 @@ def refusal(found: Refused, *, challenge: bool) -> Response:
     return error_answer(401, found.reason, headers)
 
 
-def fields_of(body: bytes) -> dict[str, list[str]]:
+def fields_of(body: Octets) -> dict[str, list[str]]:
     """The fields of a form. Raises `Problem` if it does not read."""
     try:
         return parse_qs(body.decode(), keep_blank_values=True, errors="strict", max_num_fields=1_000)
@@ -243,7 +244,7 @@ def _of_another_page(request: Request, service: Service) -> bool:
     return any(each.lower() not in own for each in origins)
 
 
-def _again(body: bytes, receive: Receive) -> Receive:
+def _again(body: Octets, receive: Receive) -> Receive:
     """Receives a body that was read already."""
     unread = [body]
 

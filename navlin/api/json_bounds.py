@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from itertools import accumulate
-from typing import Final
+from typing import Final, TypeAlias
 
+Octets: TypeAlias = bytes | bytearray
 MOST_VALUES: Final = 100_000
 """Values, the names of members included: parsing as many takes some 20 ms and 10 MiB."""
 MOST_DEPTH: Final = 100
@@ -26,11 +27,15 @@ _STEPS: Final = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1, ord(","):
 
 
 class TooMuch(ValueError):
-    """More values than are taken, or deeper; the text says which."""
+    """More values than are taken; the text says how many."""
 
 
-def check_json(text: bytes, most_values: int = MOST_VALUES, most_depth: int = MOST_DEPTH) -> None:
-    """Count the values of a JSON text, or of several, and how deep they are. Raises `TooMuch`.
+class TooDeep(ValueError):
+    """More lists and objects in each other than are taken; the text says how many."""
+
+
+def check_json(text: Octets, most_values: int = MOST_VALUES, most_depth: int = MOST_DEPTH) -> None:
+    """Count the values of a JSON text, or of several, and how deep they are. Raises `TooMuch` and `TooDeep`.
 
     A text that is no JSON may pass: that is for the parser to say.
     """
@@ -59,5 +64,5 @@ def check_json(text: bytes, most_values: int = MOST_VALUES, most_depth: int = MO
         if max(values, texts) > most_values:
             raise TooMuch(f"it has more than {most_values:,} values")
         if max(accumulate(map(_STEPS.__getitem__, marks), initial=depth)) > most_depth:
-            raise TooMuch(f"more than {most_depth} lists and objects are in each other")
+            raise TooDeep(f"more than {most_depth} lists and objects are in each other")
         depth += marks.count(b"[") + marks.count(b"{") - marks.count(b"]") - marks.count(b"}")

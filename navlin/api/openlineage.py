@@ -28,7 +28,7 @@ from navlin.api.answers import Problem, error_answer, json_answer
 from navlin.api.audit import audit
 from navlin.api.bodies import EVENTS_BYTES, Bodies
 from navlin.api.event_spool import EventSpool, SpoolFull
-from navlin.api.json_bounds import TooMuch, check_json
+from navlin.api.json_bounds import Octets, TooMuch, check_json
 
 log = structlog.stdlib.get_logger(__name__)
 
@@ -45,9 +45,9 @@ MOST_IN_BATCH: Final = 10_000
 MOST_UNUSUAL_BYTES: Final = 4 << 20
 """Of an event, or of an array of events, with NaN: Python's own parser takes several times the memory."""
 _PIECE_BYTES: Final = 64 << 10
+_UNPACKED_BYTES: Final = 256 << 10
 _NO_NUMBER: Final = re.compile(rb"\b(?:NaN|Infinity)\b")
-_LINE: Final = re.compile(rb"[^\r\n]+")
-Taker = Callable[[bytes, str], tuple[list[bytes], Response]]
+Taker = Callable[[Octets, str], tuple[list[bytes], Response]]
 """What makes lines and an answer of a body and its encoding."""
 OFF: Final = "OpenLineage events are not taken here: openlineage_directory in [web] says where to keep them"
 
@@ -84,7 +84,7 @@ async def _take(
         )
     encoding = request.headers.get("content-encoding", "")
 
-    def take_in(body: bytes) -> Response:
+    def take_in(body: Octets) -> Response:
         lines, answer = taker(body, encoding)
         door.spool.append(lines, user.name)
         return answer
@@ -100,12 +100,12 @@ async def _take(
         return error_answer(503, f"the event cannot be kept now: {error.strerror}", {"Retry-After": "5"})
 
 
-def _all_or_none(body: bytes, encoding: str) -> tuple[list[bytes], Response]:
+def _all_or_none(body: Octets, encoding: str) -> tuple[list[bytes], Response]:
     """The events of a body, each as a line, and the answer once they are kept. Raises `Problem`."""
     return list(_lines(_plain(body, encoding))), Response(status_code=201)
 
 
-def _each(body: bytes, encoding: str) -> tuple[list[bytes], Response]:
+def _each(body: Octets, encoding: str) -> tuple[list[bytes], Response]:
     """Those of an array that will be read, each as a line, and the answer once they are kept. Raises `Problem`."""
     try:
         events = _value(_plain(body, encoding))
@@ -132,7 +132,7 @@ def _each(body: bytes, encoding: str) -> tuple[list[bytes], Response]:
     return lines, json_answer({"status": status, "summary": counts, "failed_events": failed})
 
 
-def _plain(body: bytes, encoding: str) -> bytes:
+def _plain(body: Octets, encoding: str) -> Octets:
     """The body without its compression. Raises `Problem`."""
     match encoding.strip().lower():
         case "" | "identity":
@@ -142,7 +142,7 @@ def _plain(body: bytes, encoding: str) -> bytes:
     raise Problem(415, f"the body is encoded as {encoding[:40]!r}: send it as it is, or as gzip")
 
 
-def _unpacked(body: bytes) -> bytes:
+def _unpacked(body: Octets) -> bytearray:
     """The content of a gzip of one or more members, as some clients write one for each event. Raises `Problem`."""
     plain, at, members = bytearray(), 0, 0
     while at < len(body) or not members:
@@ -154,18 +154,20 @@ def _unpacked(body: bytes) -> bytes:
             if not piece:
                 raise Problem(400, "the body is no gzip: it has no end")
             at += len(piece)
-            try:
-                # One byte more than fits: a limit of none would be no limit.
-                plain += member.decompress(piece, MOST_BYTES + 1 - len(plain))
-            except zlib.error as error:
-                raise Problem(400, f"the body is no gzip: {error}") from None
-            if len(plain) > MOST_BYTES:
-                raise Problem(413, f"a body has at most {MOST_BYTES >> 20} MiB")
+            while piece and not member.eof:
+                try:
+                    # Little at once: nobody else runs while it is copied.
+                    plain += member.decompress(piece, _UNPACKED_BYTES)
+                except zlib.error as error:
+                    raise Problem(400, f"the body is no gzip: {error}") from None
+                if len(plain) > MOST_BYTES:
+                    raise Problem(413, f"a body has at most {MOST_BYTES >> 20} MiB")
+                piece = member.unconsumed_tail
         at -= len(member.unused_data)
-    return bytes(plain)
+    return plain
 
 
-def _lines(body: bytes) -> Iterator[bytes]:
+def _lines(body: Octets) -> Iterator[bytes]:
     """The events of a body (one, an array, or one a line), each as a line. Raises `Problem` for what is no event."""
     try:
         found = _value(body)
@@ -178,10 +180,11 @@ def _lines(body: bytes) -> Iterator[bytes]:
         yield _checked(event, f"event {number} of the body" if len(events) > 1 else "the event")
 
 
-def _lines_of_lines(body: bytes, whole: ValueError) -> Iterator[bytes]:
-    lines = (line for each in _LINE.finditer(body) if (line := each[0].strip()))
+def _lines_of_lines(body: Octets, whole: ValueError) -> Iterator[bytes]:
+    if body.find(b"\n") < 0:
+        raise _no_json(whole)
     number = -1
-    for number, line in enumerate(lines):
+    for number, line in enumerate(_split(body)):
         try:
             event = _value(line)
         except TooMuch as error:
@@ -191,6 +194,16 @@ def _lines_of_lines(body: bytes, whole: ValueError) -> Iterator[bytes]:
         yield _checked(event, f"event {number} of the body")
     if number < 1:
         raise _no_json(whole)
+
+
+def _split(body: Octets) -> Iterator[Octets]:
+    at = 0
+    while at < len(body):
+        end = body.find(b"\n", at)
+        end = len(body) if end < 0 else end
+        if line := body[at:end].strip():
+            yield line
+        at = end + 1
 
 
 def _no_json(error: ValueError) -> Problem:
@@ -206,7 +219,7 @@ def _checked(event: Any, called: str) -> bytes:
     return _line(event)
 
 
-def _value(text: bytes) -> Any:
+def _value(text: Octets) -> Any:
     """The JSON value of a text, which may hold NaN, as Python writes it. Raises `ValueError`."""
     check_json(text, MOST_VALUES, MOST_DEPTH)
     try:
