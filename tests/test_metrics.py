@@ -113,10 +113,6 @@ def test_the_last_daily_purge_has_its_time_and_one_that_was_not_made_yet_has_non
         forget_daily(solr)
 
 
-def test_answers_are_counted_by_address_and_status(web: Web) -> None:
-    def count(address: str, status: int) -> float:
-        labels = frozenset({("address", address), ("status", str(status))})
-        return next_snapshot(web.url).get(("navlin_http_request_seconds_count", labels), 0.0)
 AGE = ("navlin_snapshot_age_seconds", frozenset[tuple[str, str]]())
 
 
