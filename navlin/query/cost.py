@@ -21,6 +21,7 @@ from navlin.index.query_tree import (
     Phrase,
     Query,
     Range,
+    Remembered,
     Value,
     Word,
 )
@@ -64,7 +65,7 @@ def _cost(node: Node) -> int:
     match node:
         case Everything():
             return 1
-        case Group():
+        case Group() | Remembered():
             return sum(_cost(each.node) for each in node.clauses)
         case FieldValue():
             return _fields(node.field) * _cost_of_value(node.value)
