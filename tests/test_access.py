@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -15,8 +16,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from navlin.access.attempts import FREE, MOST_WAIT_S, REMEMBERED, Attempts
+from navlin.access.attempts import FREE, FREE_OF_ADDRESS, FREE_OF_NAME, MOST_WAIT_S, REMEMBERED, Attempts
 from navlin.access.gate import LOOKS_AT_ONCE, Caller, Gate, Later, Refused
+from navlin.access.known_places import KnownPlaces
 from navlin.access.proxy import Proxy
 from navlin.access.roles import Role
 from navlin.access.sessions import Sessions
@@ -39,8 +41,8 @@ class Clock:
 
 def user_of(gate: Gate, *shown: Any) -> User | Refused:
     found = gate.caller(*shown)
-    assert not isinstance(found, Later)
-    return found.user if isinstance(found, Caller) else found
+    settled = found.ask() if isinstance(found, Later) else found
+    return settled.user if isinstance(settled, Caller) else settled
 
 
 def basic(name: str, password: str) -> str:
@@ -59,14 +61,14 @@ def clock() -> Clock:
     return Clock()
 
 
-def gate_of(file: AccessFile, clock: Clock, proxy: Proxy | None = None) -> Gate:
+def gate_of(file: AccessFile, clock: Clock, state: Path, proxy: Proxy | None = None) -> Gate:
     sessions = Sessions(Path("nowhere"), 1, 1, lambda: NOW_MS)
-    return Gate(file, Attempts(clock), lambda: NOW_MS, sessions, proxy)
+    return Gate(file, Attempts(clock), lambda: NOW_MS, sessions, KnownPlaces(state), proxy)
 
 
 @pytest.fixture
-def gate(file: AccessFile, clock: Clock) -> Gate:
-    return gate_of(file, clock)
+def gate(file: AccessFile, clock: Clock, tmp_path: Path) -> Gate:
+    return gate_of(file, clock, tmp_path)
 
 
 def test_a_user_is_known_by_name_and_password(gate: Gate) -> None:
@@ -178,6 +180,51 @@ def test_guesses_that_are_sent_at_once_do_not_get_round_the_wait(gate: Gate) -> 
     assert len(looked_at) <= FREE + 1 + LOOKS_AT_ONCE
 
 
+def test_guesses_for_one_name_are_slow_from_however_many_addresses(
+    gate: Gate, clock: Clock, tmp_path: Path
+) -> None:
+    assert isinstance(user_of(gate, basic("ann", PASSWORD), "10.0.0.1"), User)
+    found = [user_of(gate, basic("ann", f"guess {each}"), f"10.0.1.{each}") for each in range(60)]
+    assert sum(isinstance(each, Refused) and not each.wait_s for each in found) == FREE_OF_NAME + 1
+
+    restarted = gate_of(AccessFile(tmp_path), clock, tmp_path)
+    for each in range(60):
+        user_of(restarted, basic("ann", f"guess {each}"), f"10.0.1.{each}")
+    elsewhere = user_of(restarted, basic("ann", PASSWORD), "10.0.0.2")
+    assert isinstance(elsewhere, Refused)
+    assert elsewhere.wait_s > 0
+    assert isinstance(user_of(restarted, basic("ann", PASSWORD), "10.0.0.1"), User), "ann is known there"
+    clock.now_s += elsewhere.wait_s
+    assert isinstance(user_of(restarted, basic("ann", PASSWORD), "10.0.0.2"), User)
+
+
+@pytest.mark.parametrize("network", ["10.0.0.1", "2001:db8:0:1::{:x}"])
+def test_names_made_up_are_slow_from_one_address(gate: Gate, file: AccessFile, network: str) -> None:
+    file.add_user("bob", Role.LINEAGE_VIEWER, PASSWORD)
+    assert isinstance(user_of(gate, basic("bob", PASSWORD), network.format(0)), User)
+    found = [user_of(gate, basic(f"n{each}", "guess"), network.format(each)) for each in range(60)]
+    assert sum(isinstance(each, Refused) and not each.wait_s for each in found) == FREE_OF_ADDRESS + 1
+    file.set_role("bob", Role.METADATA_ADMINISTRATOR)  # remembered passwords are forgotten
+    assert isinstance(user_of(gate, basic("bob", PASSWORD), network.format(0)), User)
+    newcomer = user_of(gate, basic("ann", PASSWORD), network.format(0))
+    assert isinstance(newcomer, Refused)
+    assert newcomer.wait_s > 0
+
+
+def test_places_that_were_not_used_for_long_are_forgotten(tmp_path: Path) -> None:
+    places = KnownPlaces(tmp_path)
+    places.note("ann", "10.0.0.1")
+    places.note("ann", "10.0.0.2")
+    assert places.known("ANN", "10.0.0.1")
+    assert not places.known("ann", "10.0.0.3")
+    for file in (tmp_path / "known-places").iterdir():
+        assert (file.stat().st_mode & 0o777, file.read_bytes()) == (0o600, b"")
+        os.utime(file, (0, 0))
+    assert not places.known("ann", "10.0.0.1")
+    places.note("ann", "10.0.0.3")
+    assert len([*(tmp_path / "known-places").iterdir()]) == 1
+
+
 def test_the_wait_doubles_and_ends_at_a_quarter_of_an_hour(clock: Clock) -> None:
     attempts = Attempts(clock)
     waits = []
@@ -195,7 +242,7 @@ def test_nobody_frees_a_name_of_its_wait_by_guesses_of_other_names(clock: Clock)
         attempts.wrong("a", "ann")
     for number in range(REMEMBERED + 10):
         attempts.wrong("a", str(number))
-    assert attempts.wait_s("a", "ann") == 1.0
+    assert attempts.wait_s("a", "ann", known=True) == 1.0
 
 
 @pytest.mark.parametrize(
@@ -212,8 +259,10 @@ def test_what_nobody_can_have_is_no_guess(gate: Gate, name: str, password: str) 
 def test_attempts_take_bounded_memory(clock: Clock) -> None:
     attempts = Attempts(clock)
     for number in range(REMEMBERED + 10):
-        attempts.wrong("a", str(number))
-    assert len(attempts._wrong) == REMEMBERED
+        attempts.wrong(f"a{number}", str(number))
+    assert {len(each) for each in (attempts._of_both, attempts._of_name, attempts._of_address)} == {
+        REMEMBERED
+    }
 
 
 @pytest.mark.parametrize(
@@ -233,10 +282,16 @@ def test_attempts_take_bounded_memory(clock: Clock) -> None:
     ],
 )
 def test_a_proxy_and_nobody_else_names_who_asks(
-    file: AccessFile, clock: Clock, address: str, named: list[str], role: Role | None, who: str
+    file: AccessFile,
+    clock: Clock,
+    tmp_path: Path,
+    address: str,
+    named: list[str],
+    role: Role | None,
+    who: str,
 ) -> None:
     proxy = Proxy(frozenset({"10.0.0.5"}), "X-Forwarded-User", role)
-    found = user_of(gate_of(file, clock, proxy), "", address, named)
+    found = user_of(gate_of(file, clock, tmp_path, proxy), "", address, named)
 
     assert (found.name if isinstance(found, User) else "") == who
     if isinstance(found, User):
@@ -259,7 +314,7 @@ def test_few_passwords_are_looked_at_at_the_same_time(gate: Gate, monkeypatch: p
 
     monkeypatch.setattr(hashlib, "scrypt", counted)
     strangers = [
-        threading.Thread(target=gate.caller, args=(basic(f"stranger-{each}", "x"), "10.0.0.1"))
+        threading.Thread(target=user_of, args=(gate, basic(f"stranger-{each}", "x"), "10.0.0.1"))
         for each in range(8)
     ]
     for each in strangers:
@@ -283,7 +338,7 @@ def test_the_first_start_makes_one_administrator_whose_password_is_in_a_file(tmp
     made = AccessFile(tmp_path).make_first_user()
     assert made is not None
     assert made.stat().st_mode & 0o777 == 0o600
-    gate = gate_of(AccessFile(tmp_path), Clock())
+    gate = gate_of(AccessFile(tmp_path), Clock(), tmp_path)
     user = user_of(gate, basic("admin", made.read_text().strip()), "")
     assert isinstance(user, User)
     assert user.role is Role.ADMINISTRATOR

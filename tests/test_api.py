@@ -30,9 +30,10 @@ from navlin.access.store import AccessFile, User
 from navlin.api import navigator
 from navlin.api.answers import Problem
 from navlin.api.application import SECURITY_HEADERS, answered, held_until_read
+from navlin.api.bodies import SMALL_BYTES, Bodies
 from navlin.api.callers import CSRF_HEADER, OPEN
 from navlin.api.endpoint import Asked, Endpoint, Nothing
-from navlin.api.limits import AT_ONCE, IN_ALL, MOST_BODY_BYTES, Questions
+from navlin.api.limits import AT_ONCE, IN_ALL, Questions
 from navlin.api.own import ENDPOINTS, ROOT
 from navlin.api.parameters import schema
 from navlin.api.walking import WALKS_IN_ALL
@@ -229,9 +230,9 @@ def test_parameters_in_the_address_of_what_takes_a_body_are_refused(
 
 
 def test_a_body_that_is_too_large_is_refused_whatever_its_header_says(web: Web) -> None:
-    declared = web.send("POST", ROOT + "/link", "chief", headers={"Content-Length": str(MOST_BODY_BYTES + 1)})
+    declared = web.send("POST", ROOT + "/link", "chief", headers={"Content-Length": str(SMALL_BYTES + 1)})
     assert declared.status_code == 413
-    pieces = (b" " * 1_000_000 for _ in range(MOST_BODY_BYTES // 1_000_000 + 2))
+    pieces = (b" " * 1_000 for _ in range(SMALL_BYTES // 1_000 + 2))
     assert web.send("POST", ROOT + "/link", "chief", data=pieces).status_code == 413
 
 
@@ -341,7 +342,7 @@ def test_few_questions_of_all_users_are_answered_at_once() -> None:
     async def ask() -> None:
         async with anyio.create_task_group() as users:
             for number in range(3 * IN_ALL):
-                users.start_soon(answered, service, questions, "/slow", endpoint, asked_by(number))
+                users.start_soon(answered, service, questions, Bodies(), "/slow", endpoint, asked_by(number))
 
     anyio.run(ask)
     assert 1 < at_once.most <= IN_ALL
@@ -361,7 +362,9 @@ def test_a_search_does_not_wait_for_those_who_walk_the_graph() -> None:
     service: Any = SimpleNamespace(index=SimpleNamespace(solr=nullcontext))
 
     async def ask(endpoint: Endpoint, number: int) -> int:
-        return (await answered(service, questions, endpoint.path, endpoint, asked_by(number))).status_code
+        return (
+            await answered(service, questions, Bodies(), endpoint.path, endpoint, asked_by(number))
+        ).status_code
 
     async def all_ask() -> None:
         async with anyio.create_task_group() as users:
@@ -393,7 +396,7 @@ def test_a_walk_whose_answer_comes_in_pieces_is_one_of_those_that_go_on_at_once(
     questions, bodies = Questions(), list[bytes]()
 
     async def ask(number: int) -> None:
-        response = await answered(service, questions, walks.path, walks, asked_by(number))
+        response = await answered(service, questions, Bodies(), walks.path, walks, asked_by(number))
         assert isinstance(response, StreamingResponse)
         bodies.append(b"".join([piece async for piece in response.body_iterator]))  # type: ignore[misc]
 

@@ -31,6 +31,7 @@ from sansldap import ExtendedOperations, LDAPFilter, LDAPResultCode, LDAPServer,
 from navlin.access.attempts import Attempts
 from navlin.access.directory import Directory, DirectoryFailed, Stranger
 from navlin.access.gate import Caller, Gate, Later, Refused
+from navlin.access.known_places import KnownPlaces
 from navlin.access.ldap import Server, conversation, escaped
 from navlin.access.roles import Role
 from navlin.access.sessions import Sessions
@@ -497,7 +498,12 @@ def gate(directory: Callable[..., Directory], tmp_path: Path, clock: Clock) -> G
     file.add_user("chief", Role.LINEAGE_VIEWER, OWN_PASSWORD)
     sessions = Sessions(tmp_path / "state", 3_600, 36_000, clock)
     return Gate(
-        file, Attempts(lambda: clock.now_ms / 1000), clock, sessions, directory=directory(remember_s=60.0)
+        file,
+        Attempts(lambda: clock.now_ms / 1000),
+        clock,
+        sessions,
+        KnownPlaces(tmp_path / "state"),
+        directory=directory(remember_s=60.0),
     )
 
 

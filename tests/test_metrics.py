@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +15,7 @@ import requests
 import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
-from navlin.api.metrics import gauges
+from navlin.api.metrics import MOST_AGE_S, gauges
 from navlin.api.own import ROOT
 from navlin.cli import COMMANDS
 from navlin.index.fields import RUNS
@@ -105,27 +106,48 @@ def test_the_last_daily_purge_has_its_time_and_one_that_was_not_made_yet_has_non
     name = "navlin_last_purge_timestamp_seconds", frozenset[tuple[str, str]]()
     try:
         remember_daily(solr, DailyPurge(1_700_000_000_000, made=False))
-        assert name not in scraped(sourced.url)
+        assert name not in next_snapshot(sourced.url)
         remember_daily(solr, DailyPurge(1_700_000_086_400))
-        assert scraped(sourced.url)[name] == 1_700_000_086.4
+        assert next_snapshot(sourced.url)[name] == 1_700_000_086.4
     finally:
         forget_daily(solr)
 
 
-def test_answers_are_counted_by_address_and_status(web: Web) -> None:
-    def count(address: str, status: int) -> float:
-        labels = frozenset({("address", address), ("status", str(status))})
-        return scraped(web.url).get(("navlin_http_request_seconds_count", labels), 0.0)
+AGE = ("navlin_snapshot_age_seconds", frozenset[tuple[str, str]]())
 
-    before = count(f"{ROOT}/search", 200), count("/api/v*/entities", 200), count("other", 401)
+
+def next_snapshot(url: str) -> Samples:
+    """The first that was begun after now."""
+    begun_s = time.monotonic()
+    while True:
+        found = scraped(url)
+        if time.monotonic() - found[AGE] > begun_s:
+            return found
+        time.sleep(0.2)
+
+
+def test_answers_are_counted_by_address_and_status(web: Web) -> None:
+    answers = ((f"{ROOT}/search", 200), ("/api/v*/entities", 200), ("other", 401))
+
+    def counts() -> list[float]:
+        found = next_snapshot(web.url)
+        labels = [frozenset({("address", address), ("status", str(status))}) for address, status in answers]
+        return [found.get(("navlin_http_request_seconds_count", each), 0.0) for each in labels]
+
+    before = counts()
     web.get(f"{ROOT}/search", query="*")
     web.get("/api/v9/entities", query="type:SOURCE")
     web.get("/api/v14/entities", query="type:SOURCE")
     web.get("/whatever/somebody/types", user=None)
 
-    assert count(f"{ROOT}/search", 200) == before[0] + 1
-    assert count("/api/v*/entities", 200) == before[1] + 2
-    assert count("other", 401) == before[2] + 1
+    assert [after - one for after, one in zip(counts(), before, strict=True)] == [1, 2, 1]
+
+
+def test_it_is_a_snapshot_of_which_the_age_is_said(web: Web) -> None:
+    next_snapshot(web.url)
+    ages_s = [scraped(web.url)[AGE] for _ in range(20)]
+    assert ages_s == sorted(ages_s)
+    assert ages_s[0] < ages_s[-1] < MOST_AGE_S
 
 
 def test_nobody_reads_it_without_a_user(web: Web) -> None:
@@ -154,6 +176,7 @@ def expressions(file: str) -> list[str]:
 
 @pytest.mark.parametrize("file", ["alerts.yml", "dashboard.json"])
 def test_alerts_and_dashboard_name_only_what_there_is(sourced: Web, file: str) -> None:
+    scraped(sourced.url)  # the first answer is counted once it is sent
     there = {name for name, _ in scraped(sourced.url)}
     # What only a daemon and a look that went well bring.
     daemon = {"pid": 1, "since_ms": 0, "clock_jump_ms": 0}

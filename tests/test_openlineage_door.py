@@ -129,8 +129,8 @@ NAMELESS: Json = {**COMPLETE, "job": {"namespace": "prod"}}
         (b"no gzip", "gzip", 400, "no gzip"),
         (gzip.compress(json.dumps(START).encode())[:-9], "gzip", 400, "no gzip"),
         (gzip.compress(json.dumps(START).encode()) + b"no gzip", "gzip", 400, "no gzip"),
-        (gzip.compress(b" " * (65 << 20)), "gzip", 413, "64 MiB"),
-        (gzip.compress(b" " * (33 << 20)) * 2, "gzip", 413, "64 MiB"),
+        (gzip.compress(b" " * (33 << 20)), "gzip", 413, "32 MiB"),
+        (gzip.compress(b" " * (17 << 20)) * 2, "gzip", 413, "32 MiB"),
         (b"{}", "zstd", 415, "zstd"),
         (b" " * (17 << 20), "", 413, "16 MiB"),
     ],
@@ -188,7 +188,7 @@ def test_what_is_no_batch_is_refused_whole(
 @pytest.mark.services
 def test_others_are_answered_while_a_large_body_is_read(door: Web) -> None:
     line, last = json.dumps(COMPLETE).encode() + b"\n", json.dumps(NAMELESS).encode()
-    body = gzip.compress(line * ((60 << 20) // len(line)) + last, 1)
+    body = gzip.compress(line * ((30 << 20) // len(line)) + last, 1)
     with ThreadPoolExecutor() as threads:
         sending = threads.submit(post, door, body, **{"Content-Encoding": "gzip"})
         began_s, slowest_s = time.monotonic(), 0.0

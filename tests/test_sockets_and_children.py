@@ -56,6 +56,8 @@ ROWS: Final[dict[tuple[str, str], str]] = {
     ("navlin.pipeline.spark_jvm", "subprocess.Popen"): "Spark's gateway",
     ("navlin.pipeline.worker_daemon", "pyspark.daemon.manager"): "PySpark's daemon",
     ("navlin.service.check", "subprocess.run"): "java -version, for five seconds",
+    ("navlin.service.connections", "asyncio.SelectorEventLoop"): "the web process",
+    ("navlin.service.connections", "uvicorn.protocols.http.h11_impl.H11Protocol"): "the web process",
     ("navlin.service.listening", "socket.socket"): "the web process",
     ("navlin.service.notify", "socket.socket"): "systemd's datagram socket: nothing is read",
     ("navlin.service.spark_session", "subprocess.Popen"): OWN,

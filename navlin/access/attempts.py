@@ -1,46 +1,109 @@
-"""Guessing is made slow: after some wrong passwords for one name from one address, none is looked at for a while."""
+"""Guessing is made slow: after some wrong passwords for one name, or from one address, none is looked at for a while.
+
+Nobody is locked out by that: strangers do not slow a name at an address from which it has logged in before, and sessions and
+tokens need no password.
+"""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from ipaddress import IPv6Address, ip_address, ip_network
 from typing import Final
 
-FREE: Final = 5
-"""So many wrong ones in a row cost nothing: people mistype."""
 FIRST_WAIT_S: Final = 1.0
+FREE: Final = 5
+"""Wrong ones in a row for one name from one address that cost nothing: people mistype."""
 MOST_WAIT_S: Final = 900.0
+FREE_OF_NAME: Final = 10
+"""The same for one name from everywhere: 60 addresses have 10 guesses, and not 300."""
+MOST_WAIT_OF_NAME_S: Final = 300.0
+FREE_OF_ADDRESS: Final = 20
+"""The same for all names from one address, which many people may share."""
+MOST_WAIT_OF_ADDRESS_S: Final = 60.0
+FORGOTTEN_AFTER_S: Final = 3_600.0
+"""Without a further wrong one after the wait."""
 REMEMBERED: Final = 10_000
-"""Of so many names and addresses; those whose wait ends first are forgotten first."""
+"""Of each kind; those whose wait ends first are forgotten first."""
+
+
+@dataclass(slots=True)
+class _Counts:
+    """Wrong attempts in a row by a key: how many, and the monotonic second until which none is looked at."""
+
+    free: int
+    most_wait_s: float
+    _wrong: dict[object, tuple[int, float]] = field(default_factory=dict)
+
+    def wait_s(self, key: object, now_s: float) -> float:
+        return max(0.0, self._wrong.get(key, (0, 0.0))[1] - now_s)
+
+    def wrong(self, key: object, now_s: float) -> None:
+        count, until_s = self._wrong.pop(key, (0, 0.0))
+        if until_s + FORGOTTEN_AFTER_S < now_s:
+            count = 0
+        wait_s = (
+            min(self.most_wait_s, FIRST_WAIT_S * 2 ** min(count - self.free, 20))
+            if count >= self.free
+            else 0.0
+        )
+        self._wrong[key] = (count + 1, now_s + wait_s)
+        if len(self._wrong) > REMEMBERED:
+            # Not the oldest: with names made up, anybody could free a name of its wait.
+            del self._wrong[min(self._wrong, key=lambda each: self._wrong[each][1])]
+
+    def forget(self, key: object) -> None:
+        self._wrong.pop(key, None)
+
+    def __len__(self) -> int:
+        return len(self._wrong)
 
 
 @dataclass(slots=True)
 class Attempts:
-    """Wrong attempts by (address, name), in whatever case: a directory takes ANN for ann. ``clock`` gives monotonic seconds.
-    May be shared by threads."""
+    """Wrong attempts by name, in whatever case (a directory takes ANN for ann), and by address. ``clock`` gives monotonic
+    seconds. ``known`` says that the name has logged in from the address before. May be shared by threads."""
 
     clock: Callable[[], float]
-    _wrong: dict[tuple[str, str], tuple[int, float]] = field(default_factory=dict)
+    _of_both: _Counts = field(default_factory=lambda: _Counts(FREE, MOST_WAIT_S))
+    _of_name: _Counts = field(default_factory=lambda: _Counts(FREE_OF_NAME, MOST_WAIT_OF_NAME_S))
+    _of_address: _Counts = field(default_factory=lambda: _Counts(FREE_OF_ADDRESS, MOST_WAIT_OF_ADDRESS_S))
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def wait_s(self, address: str, name: str) -> float:
+    def wait_s(self, address: str, name: str, *, known: bool = False) -> float:
         """For how many seconds no attempt is looked at; 0 if one may be made."""
         with self._lock:
-            _, until_s = self._wrong.get((address, name.casefold()), (0, 0.0))
-        return max(0.0, until_s - self.clock())
+            return max(counts.wait_s(key, self.clock()) for counts, key in self._counts(address, name, known))
 
-    def wrong(self, address: str, name: str) -> None:
-        """Counts a wrong attempt: from the sixth in a row on, the wait doubles with each."""
+    def wrong(self, address: str, name: str, *, known: bool = False) -> None:
+        """Count a wrong attempt: after the free ones in a row, the wait doubles with each."""
         with self._lock:
-            count, _ = self._wrong.pop((address, name.casefold()), (0, 0.0))
-            wait_s = min(MOST_WAIT_S, FIRST_WAIT_S * 2 ** min(count - FREE, 20)) if count >= FREE else 0.0
-            self._wrong[address, name.casefold()] = (count + 1, self.clock() + wait_s)
-            if len(self._wrong) > REMEMBERED:
-                # Not the oldest: with names made up, anybody could free a name of its wait.
-                del self._wrong[min(self._wrong, key=lambda each: self._wrong[each][1])]
+            for counts, key in self._counts(address, name, known):
+                counts.wrong(key, self.clock())
 
     def right(self, address: str, name: str) -> None:
-        """Forgets the wrong ones."""
+        """Forget the wrong ones for this name from this address. What strangers did elsewhere stays counted."""
         with self._lock:
-            self._wrong.pop((address, name.casefold()), None)
+            for counts, key in self._counts(address, name, known=True):
+                counts.forget(key)
+
+    def _counts(self, address: str, name: str, known: bool) -> list[tuple[_Counts, object]]:
+        name, network = name.casefold(), network_of(address)
+        of_both: list[tuple[_Counts, object]] = [(self._of_both, (network, name))]
+        if known:
+            return of_both
+        return [*of_both, (self._of_name, name), (self._of_address, network)]
+
+
+def network_of(address: str) -> str:
+    """The address; of IPv6 the network of 64 bits, of which one customer has all addresses."""
+    try:
+        found = ip_address(address)
+    except ValueError:
+        return address
+    if not isinstance(found, IPv6Address):
+        return str(found)
+    if found.ipv4_mapped:
+        return str(found.ipv4_mapped)
+    return str(ip_network((int(found) >> 64 << 64, 64)))

@@ -9,10 +9,12 @@ import secrets
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, Literal
 
 from navlin.access.attempts import Attempts
 from navlin.access.directory import Directory, DirectoryFailed, Stranger
+from navlin.access.known_places import KnownPlaces
 from navlin.access.passwords import MOST_CHARS
 from navlin.access.proxy import Proxy
 from navlin.access.remembered import Remembered
@@ -24,6 +26,7 @@ WRONG: Final = "the name or the password is wrong"
 ENDED: Final = "this session has ended: log in again"
 
 Means = Literal["password", "token", "proxy", "session"]
+Kind = Literal["known", "stranger", "directory"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +56,12 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Later:
-    """A directory has to be asked, which may take its whole time limit: ``ask`` in a thread that others do not wait for."""
+    """It takes long to find out: ``ask`` in a thread that nobody else waits for. A directory may take its whole time limit,
+    a password's hash takes 0.1 s. ``kind`` says which, and whether ``name`` has logged in from there before."""
 
     ask: Callable[[], Caller | Refused]
+    kind: Kind
+    name: str
 
 
 class Gate:
@@ -67,11 +73,12 @@ class Gate:
         attempts: Attempts,
         now_ms: Callable[[], int],
         sessions: Sessions,
+        places: KnownPlaces,
         proxy: Proxy | None = None,
         directory: Directory | None = None,
     ) -> None:
         self.proxy, self.sessions, self.directory = proxy, sessions, directory
-        self._file, self._attempts, self._now_ms = file, attempts, now_ms
+        self._file, self._attempts, self._places, self._now_ms = file, attempts, places, now_ms
         self._lock = threading.Lock()
         # A look at a hash takes 32 MiB: strangers decide how many are asked for, not how many are done at once.
         self._looks = threading.Semaphore(LOOKS_AT_ONCE)
@@ -116,29 +123,38 @@ class Gate:
         seen = hmac.digest(self._key, f"{name}:{password}".encode(), "sha256")
         if user is not None and hmac.compare_digest(self._right.get(user.password, b""), seen):
             return Caller(user, "password")
-        if user is None and (known := self._remembered.user(seen)) and not self._is_ours(known.name):
-            return Caller(known, "password")
-        if locked := self._locked(address, name):
+        if user is None and (found := self._remembered.user(seen)) and not self._is_ours(found.name):
+            return Caller(found, "password")
+        known = self._places.known(name, address)
+        if locked := self._locked(address, name, known=known):
             return locked
         if user is None and (directory := self.directory) is not None:
-            return Later(lambda: self._by_directory(directory, name, password, address, seen))
-        with self._looks:
-            # Whoever sends many at once does not get round the wait.
-            if locked := self._locked(address, name):
-                return locked
-            user = access.by_password(name, password)
-            if user is None:
-                self._attempts.wrong(address, name)
-                return Refused(WRONG, name)
-        self._attempts.right(address, name)
-        self._right[user.password] = seen
-        return Caller(user, "password")
+            look = partial(self._by_directory, directory, name, password, address, seen, known=known)
+            return Later(look, "directory", name)
+        look = partial(self._by_hash, access, name, password, address, seen, known=known)
+        return Later(look, "known" if known else "stranger", name)
 
     def log_in(self, caller: Caller) -> Session:
         """A session of somebody who has shown a password."""
         return self.sessions.begin(caller.user, by_directory=not caller.user.password)
 
     # -- Inside ----------------------------------------------------------------------------------------------------------
+
+    def _by_hash(
+        self, access: Access, name: str, password: str, address: str, seen: bytes, *, known: bool
+    ) -> Caller | Refused:
+        with self._looks:
+            # Whoever sends many at once does not get round the wait.
+            if locked := self._locked(address, name, known=known):
+                return locked
+            user = access.by_password(name, password)
+            if user is None:
+                self._attempts.wrong(address, name, known=known)
+                return Refused(WRONG, name)
+        self._attempts.right(address, name)
+        self._places.note(name, address)
+        self._right[user.password] = seen
+        return Caller(user, "password")
 
     def _by_proxy(self, proxy: Proxy, named: Sequence[str]) -> Caller | Refused:
         # Two headers: one is the client's own, and nobody knows which.
@@ -168,7 +184,7 @@ class Gate:
         seen = hmac.digest(self._key, session.secret.encode(), "sha256")
         if not directory.finds or self._remembered.user(seen) is not None:
             return caller
-        return Later(lambda: self._still(directory, caller, session, seen))
+        return Later(partial(self._still, directory, caller, session, seen), "directory", session.user)
 
     def _still(self, directory: Directory, caller: Caller, session: Session, seen: bytes) -> Caller | Refused:
         """Whoever has left the directory, or a group, loses the session. While the directory does not answer it goes on."""
@@ -181,8 +197,8 @@ class Gate:
         self._remembered.keep(seen, caller.user)
         return caller
 
-    def _locked(self, address: str, name: str) -> Refused | None:
-        wait_s = self._attempts.wait_s(address, name)
+    def _locked(self, address: str, name: str, *, known: bool) -> Refused | None:
+        wait_s = self._attempts.wait_s(address, name, known=known)
         return Refused("too many wrong passwords: wait", name, wait_s) if wait_s else None
 
     def _end(self, session: Session) -> Refused:
@@ -190,9 +206,9 @@ class Gate:
         return Refused(ENDED, session.user)
 
     def _by_directory(
-        self, directory: Directory, name: str, password: str, address: str, seen: bytes
+        self, directory: Directory, name: str, password: str, address: str, seen: bytes, *, known: bool
     ) -> Caller | Refused:
-        if locked := self._locked(address, name):
+        if locked := self._locked(address, name, known=known):
             return locked
         try:
             user = directory.user(name, password)
@@ -205,11 +221,12 @@ class Gate:
                 str(error),
             )
         except Stranger as error:
-            self._attempts.wrong(address, name)
+            self._attempts.wrong(address, name, known=known)
             return Refused(str(error), name)
         if self._is_ours(user.name):
             return Refused(f"{user.name} is a user of navlin's own, with a password of navlin's", name)
         self._attempts.right(address, name)
+        self._places.note(name, address)
         self._remembered.keep(seen, user)
         return Caller(user, "password")
 

@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from functools import partial
 from itertools import chain
 from typing import Any, Final
 
-import anyio
 import orjson
 import structlog
 from anyio import to_thread
 from starlette.applications import Starlette
-from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import DEFAULT_EXCLUDED_CONTENT_TYPES, GZipMiddleware
@@ -48,14 +46,17 @@ from navlin.api.answers import (
     text_width,
 )
 from navlin.api.audit import audit
+from navlin.api.bodies import Bodies, json_of
 from navlin.api.callers import CSRF_HEADER, Callers, Door, SessionCookie, caller_of
 from navlin.api.endpoint import Asked, Endpoint
-from navlin.api.limits import DISCARDED_WITHIN_S, MOST_BODY_BYTES, MOST_DISCARDED_BYTES, TURN_S, Questions
-from navlin.api.metrics import CONTENT_TYPE, Metrics, Timed
+from navlin.api.json_bounds import Octets
+from navlin.api.limits import TURN_S, Questions
+from navlin.api.metrics import CONTENT_TYPE, UNASKED_S, Metrics, Timed
 from navlin.api.navigator.out_of_scope import why_not
 from navlin.api.openapi import document
 from navlin.api.pages import Pages, wants_page
 from navlin.api.parameters import from_both, from_json, from_query, texts_of
+from navlin.api.repeated import Repeated
 from navlin.api.service import Service
 from navlin.api.walking import Walking
 from navlin.index.fields import RUNS
@@ -65,6 +66,9 @@ from navlin.index.writing import TooManyConflicts
 log = structlog.stdlib.get_logger(__name__)
 
 DESCRIPTION: Final = own.ROOT + "/openapi.json"
+PING_EVERY_S: Final = 1.0
+MOST_PING_AGE_S: Final = 5.0
+PING_WAITED_S: Final = 2.0
 PACKED_FROM_BYTES: Final = 1_000
 PACKED_LEVEL: Final = 3
 """Of gzip, 1 to 9: higher ones take up to five times as long for a tenth less."""
@@ -82,30 +86,32 @@ SECURITY_HEADERS: Final = {
 def application(service: Service, pages: Pages | None = None) -> Starlette:
     """The application, with pages for people if there are any; it keeps no state that matters, so any number may serve one
     index."""
-    questions, metrics = Questions(), Metrics(service)
+    questions, bodies, metrics = Questions(), Bodies(), Metrics(service)
     door, cookie = Door(), SessionCookie.of(service)
+    pings = Repeated("ping", partial(_pinged, service), every_s=PING_EVERY_S, until_unasked_s=UNASKED_S)
+    answering = partial(answered, service, questions, bodies)
     routes = [
         Route("/", partial(_root, service, pages)),
         Route("/healthz", _healthy),
-        Route("/readyz", partial(_ready, service)),
+        Route("/readyz", partial(_ready, pings)),
         Route("/api/version", _api_version),
         Route("/metrics", partial(_measured, metrics)),
-        *logging_in.routes(service, door, cookie, pages),
-        *openlineage.routes(service.events),
+        *logging_in.routes(service, door, cookie, bodies, pages),
+        *openlineage.routes(service.events, bodies),
         Route(DESCRIPTION, partial(_described, service, cookie)),
         Route("/api-console/index.html", partial(_console, service)),
         *(
-            Route(address, partial(answered, service, questions, address, each), methods=[each.method])
+            Route(address, partial(answering, address, each), methods=[each.method])
             for each in own.ENDPOINTS
             for address in [own.ROOT + each.path]
         ),
         *(
-            Route(path, partial(answered, service, questions, name, each), methods=[each.method])
+            Route(path, partial(answering, name, each), methods=[each.method])
             for path, name, each in navigator.addresses()
         ),
         *(pages.routes if pages else ()),
         *(
-            Route(each.path, partial(answered, service, questions, each.path, each), methods=[each.method])
+            Route(each.path, partial(answering, each.path, each), methods=[each.method])
             for each in (pages.endpoints if pages else ())
         ),
     ]
@@ -131,8 +137,7 @@ def application(service: Service, pages: Pages | None = None) -> Starlette:
             compresslevel=PACKED_LEVEL,
             exclude_content_types=("text/html", *DEFAULT_EXCLUDED_CONTENT_TYPES),
         ),
-        Middleware(_Bodies),
-        Middleware(Callers, service=service, door=door, cookie=cookie, pages=pages),
+        Middleware(Callers, service=service, door=door, cookie=cookie, bodies=bodies, pages=pages),
     ]
     app = Starlette(routes=routes, exception_handlers=handlers, middleware=middleware)
     app.router.redirect_slashes = False
@@ -164,17 +169,28 @@ async def _healthy(_request: Request) -> Response:
     return PlainTextResponse("ok\n")
 
 
-async def _ready(service: Service, _request: Request) -> Response:
-    def ask() -> None:
+def _pinged(service: Service) -> str:
+    """Why the index is not ready; "" if it is."""
+    try:
         with service.index.solr() as solr:
             solr.ping(RUNS)
+    except SolrError as error:
+        return str(error)
+    return ""
 
-    await run_in_threadpool(ask)
+
+async def _ready(pings: Repeated[str], _request: Request) -> Response:
+    await pings.wait(MOST_PING_AGE_S, PING_WAITED_S)
+    why_not, age_s = pings.last
+    if why_not is None or age_s > MOST_PING_AGE_S:
+        why_not = f"no answer for {age_s:.0f} s"
+    if why_not:
+        return error_answer(503, f"the index does not answer: {why_not}", {"Retry-After": "5"})
     return PlainTextResponse("ready\n")
 
 
 async def _measured(metrics: Metrics, _request: Request) -> Response:
-    return Response(await run_in_threadpool(metrics.text), headers={"Content-Type": CONTENT_TYPE})
+    return Response(await metrics.text(), headers={"Content-Type": CONTENT_TYPE})
 
 
 async def _api_version(_request: Request) -> Response:
@@ -188,7 +204,7 @@ async def _described(service: Service, cookie: SessionCookie, _request: Request)
 
 
 async def answered(
-    service: Service, questions: Questions, address: str, endpoint: Endpoint, request: Request
+    service: Service, questions: Questions, bodies: Bodies, address: str, endpoint: Endpoint, request: Request
 ) -> Response:
     """What an endpoint answers. ``address`` is what metrics call it."""
     user: User = request.state.user
@@ -199,7 +215,8 @@ async def answered(
         raise Problem(
             403, f"that is for users with the role {endpoint.role.words}; you are {user.role.words}"
         )
-    parameters, body = await _parameters(endpoint, request)
+    questions.require_room(user.name)
+    parameters, body = await _parameters(endpoint, bodies, request)
 
     def answer() -> Response:
         with ExitStack() as held:
@@ -230,8 +247,10 @@ async def answered(
     if endpoint.writes or endpoint.role > Role.LINEAGE_VIEWER:
         audit(endpoint.logged or _WORDS[endpoint.role], request, user.name)
     if endpoint.walks:
-        return await questions.walking.run(answer)
-    return await to_thread.run_sync(answer, limiter=questions.limiter)
+        async with questions.walk_turns.turn(user.name):
+            return await questions.walking.run(answer)
+    async with questions.turns.turn(user.name):
+        return await to_thread.run_sync(answer, limiter=questions.limiter)
 
 
 def _whole(endpoint: Endpoint, answered: Any, width_chars: int) -> Response:
@@ -297,23 +316,27 @@ _WORDS: Final = {
 """What the log calls a request, by the role that it wants."""
 
 
-async def _parameters(endpoint: Endpoint, request: Request) -> tuple[Any, Any]:
+async def _parameters(endpoint: Endpoint, bodies: Bodies, request: Request) -> tuple[Any, Any]:
     """The parameters, and the body for an endpoint that takes it as it is."""
-    raw = request.scope["query_string"].decode("latin-1")
-    given = [*texts_of(raw, lenient=endpoint.lenient), *request.path_params.items()]
+    query, in_path, user = request.scope["query_string"], request.path_params, request.state.user.name
+    if endpoint.method in ("GET", "DELETE"):
+        return await bodies.parse(user, len(query), partial(_read, endpoint, query, in_path, b""))
+    async with bodies.read(request, user, endpoint.most_bytes) as body:
+        size_bytes = len(query) + len(body)
+        return await bodies.parse(user, size_bytes, partial(_read, endpoint, query, in_path, body))
+
+
+def _read(endpoint: Endpoint, query: bytes, in_path: Mapping[str, Any], body: Octets) -> tuple[Any, Any]:
+    raw = query.decode("latin-1")
     if endpoint.takes_pairs:
-        form = texts_of((await request.body()).decode("latin-1")) if endpoint.method == "POST" else []
-        in_path = list(request.path_params.items())
-        return from_query(endpoint.parameters, in_path), [*texts_of(raw), *form]
+        pairs = [*texts_of(raw), *texts_of(body.decode("latin-1"))]
+        return from_query(endpoint.parameters, [*in_path.items()]), pairs
+    given = [*texts_of(raw, lenient=endpoint.lenient), *in_path.items()]
     if endpoint.method in ("GET", "DELETE"):
         return from_query(endpoint.parameters, given), None
-    body = await request.body()
     if endpoint.takes_form:
         return from_query(endpoint.parameters, texts_of(body.decode("utf-8", "replace"))), None
-    try:
-        read = orjson.loads(body) if body else {}
-    except orjson.JSONDecodeError as error:
-        raise Problem(400, f"the body is no JSON: {error}") from None
+    read = json_of(body, endpoint.most_values)
     if endpoint.takes_body:
         if not body and endpoint.method == "PUT":
             raise Problem(400, "the body is missing: it has what is to be written, as JSON")
@@ -415,55 +438,3 @@ class _Paths:
                 path = path[len(self.base_path) :]
             scope = {**scope, "path": path.rstrip("/") or "/"}
         await self.app(scope, receive, send)
-
-
-class _Bodies:
-    """Refuses a body that is too large, whatever its header says.
-
-    A connection that is closed while the other side still sends may take the answer along, so the body is read to its end
-    first, as far as `MOST_DISCARDED_BYTES`.
-    """
-
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
-        length = next((value for name, value in scope["headers"] if name == b"content-length"), b"0")
-        if not length.isdigit() or int(length) > MOST_BODY_BYTES:
-            if not any(name == b"expect" for name, _ in scope["headers"]):
-                await _discard(receive)
-            await _too_large()(scope, receive, send)
-            return
-        received = 0
-
-        async def counted() -> Message:
-            nonlocal received
-            message = await receive()
-            received += len(message.get("body", b""))
-            if received > MOST_BODY_BYTES:
-                if message.get("more_body"):
-                    await _discard(receive)
-                raise Problem(413, _TOO_LARGE)
-            return message
-
-        await self.app(scope, counted, send)
-
-
-_TOO_LARGE: Final = f"a body has at most {MOST_BODY_BYTES >> 20} MiB"
-
-
-async def _discard(receive: Receive) -> None:
-    discarded, goes_on = 0, True
-    while goes_on and discarded < MOST_DISCARDED_BYTES:
-        goes_on = False
-        with anyio.move_on_after(DISCARDED_WITHIN_S):
-            message = await receive()
-            discarded += len(message.get("body", b""))
-            goes_on = message.get("more_body", False)
-
-
-def _too_large() -> Response:
-    return error_answer(413, _TOO_LARGE, {"Connection": "close"})

@@ -10,22 +10,23 @@ only then; no GET writes.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Final, TypeAlias
 from urllib.parse import parse_qs
 
 from anyio import CapacityLimiter, to_thread
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from navlin.access.gate import Caller, Later, Refused
+from navlin.access.gate import Caller, Kind, Later, Refused
 from navlin.access.sessions import Session
 from navlin.api.answers import Problem, error_answer
 from navlin.api.audit import address_of, audit
+from navlin.api.bodies import EDIT_BYTES, Bodies
+from navlin.api.json_bounds import Octets
 from navlin.api.pages import Pages, wants_page
 from navlin.api.service import Service
 
@@ -37,8 +38,10 @@ CSRF_HEADER: Final = "X-Navlin-CSRF"
 CSRF_FIELD: Final = "csrf"
 FORM: Final = "application/x-www-form-urlencoded"
 _SAFE: Final = frozenset({"GET", "HEAD"})
-_AT_ONCE: Final = 8
-_WAITING: Final = 100
+_READING_AT_ONCE: Final = 4
+_AT_ONCE: Final[Mapping[Kind, int]] = {"known": 1, "stranger": 1, "directory": 8}
+_WAITING: Final[Mapping[Kind, int]] = {"known": 20, "stranger": 20, "directory": 100}
+"""A look at a password takes 0.1 s: whoever comes after so many is refused instead of waiting for two seconds."""
 _Look: TypeAlias = Callable[[], Caller | Refused | Later]
 
 
@@ -90,28 +93,39 @@ class SessionCookie:
 
 
 class Door:
-    """Looks up who asks, in threads. A directory has threads of its own: a slow one holds up nobody who is not in it."""
+    """Looks up who asks, in threads. What takes long has threads and a queue of its own for each kind (`Later`): a slow
+    directory, or the passwords of strangers, hold up nobody who is known without."""
 
     def __init__(self) -> None:
-        self._limiter = CapacityLimiter(_AT_ONCE)
+        self._reading = CapacityLimiter(_READING_AT_ONCE)
+        self._lanes = {kind: CapacityLimiter(at_once) for kind, at_once in _AT_ONCE.items()}
 
-    async def caller(self, look: _Look) -> Caller | Refused:
-        """What ``look`` finds in the end."""
-        found = await run_in_threadpool(look)
+    async def caller(self, look: _Look, *, reads: bool = False) -> Caller | Refused:
+        """What ``look`` finds in the end. ``reads`` says that it reads a file; else it takes less time than to hand it to a
+        thread, in which it would wait for those of others."""
+        found = await to_thread.run_sync(look, limiter=self._reading) if reads else look()
         if not isinstance(found, Later):
             return found
-        if self._limiter.statistics().tasks_waiting >= _WAITING:
-            return Refused("too many ask who they are: try again", failed="too many wait for the directory")
-        return await to_thread.run_sync(found.ask, limiter=self._limiter)
+        lane = self._lanes[found.kind]
+        if lane.statistics().tasks_waiting >= _WAITING[found.kind]:
+            return Refused("too many show a password at this moment: try again", found.name, wait_s=1.0)
+        return await to_thread.run_sync(found.ask, limiter=lane)
 
 
 class Callers:
     """Finds out who asks; nobody else comes further."""
 
     def __init__(
-        self, app: ASGIApp, service: Service, door: Door, cookie: SessionCookie, pages: Pages | None = None
+        self,
+        app: ASGIApp,
+        service: Service,
+        door: Door,
+        cookie: SessionCookie,
+        bodies: Bodies,
+        pages: Pages | None = None,
     ) -> None:
-        self.app, self.service, self.door, self.cookie, self.pages = app, service, door, cookie, pages
+        self.app, self.service, self.door, self.cookie = app, service, door, cookie
+        self.bodies, self.pages = bodies, pages
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -129,7 +143,8 @@ class Callers:
             await self.app(scope, receive, send)
             return
         cookie = self.cookie.sent_with(request)
-        found = await self.door.caller(self._look(request, cookie))
+        by_session = cookie is not None and "authorization" not in request.headers
+        found = await self.door.caller(self._look(request, cookie), reads=by_session)
         if isinstance(found, Refused):
             if found.name or "authorization" in request.headers:
                 refused(request, found)
@@ -172,9 +187,10 @@ class Callers:
         receive = request.receive
         shown = request.headers.getlist(CSRF_HEADER)
         if not shown and request.headers.get("content-type", "").partition(";")[0].strip().lower() == FORM:
-            body = await request.body()
-            receive = _again(body, receive)
-            shown = fields_of(body).get(CSRF_FIELD, [])
+            user = session.user
+            async with self.bodies.read(request, user, EDIT_BYTES) as body:
+                fields = await self.bodies.parse(user, len(body), partial(fields_of, body))
+            receive, shown = _again(body, receive), fields.get(CSRF_FIELD, [])
         if len(shown) != 1 or not session.confirms(shown[0]):
             raise Problem(
                 403,
@@ -199,7 +215,7 @@ def refusal(found: Refused, *, challenge: bool) -> Response:
     return error_answer(401, found.reason, headers)
 
 
-def fields_of(body: bytes) -> dict[str, list[str]]:
+def fields_of(body: Octets) -> dict[str, list[str]]:
     """The fields of a form. Raises `Problem` if it does not read."""
     try:
         return parse_qs(body.decode(), keep_blank_values=True, errors="strict", max_num_fields=1_000)
@@ -230,7 +246,7 @@ def _of_another_page(request: Request, service: Service) -> bool:
     return any(each.lower() not in own for each in origins)
 
 
-def _again(body: bytes, receive: Receive) -> Receive:
+def _again(body: Octets, receive: Receive) -> Receive:
     """Receives a body that was read already."""
     unread = [body]
 

@@ -10,6 +10,8 @@ from rich.console import RenderableType
 
 from navlin.access.roles import Role
 from navlin.access.store import User
+from navlin.api.bodies import SMALL_BYTES
+from navlin.api.json_bounds import MOST_VALUES
 from navlin.api.service import Service
 from navlin.index.editing import Author
 from navlin.index.solr import Solr
@@ -63,6 +65,10 @@ class Endpoint:
     """Takes the names and values of the query string and of a form as they are, as a list, beside parameters in the path."""
     takes_form: bool = False
     """Takes its parameters from a form, as a page sends them."""
+    most_bytes: int = SMALL_BYTES
+    """Of a body; nothing is read of whoever lacks the role."""
+    most_values: int = MOST_VALUES
+    """Of its JSON."""
     walks: bool = False
     """Walks the graph, or goes over all of it: one answer keeps a processor busy, and few are given at the same time."""
     writes: bool = False

@@ -13,14 +13,9 @@ from typing import Final
 from anyio import CapacityLimiter
 
 from navlin.api.answers import Problem
+from navlin.api.turns import Turns
 from navlin.api.walking import Walking
 
-MOST_BODY_BYTES: Final = 16 << 20
-"""Clients of Navigator's send queries with ten thousand ids."""
-MOST_DISCARDED_BYTES: Final = 64 << 20
-"""What is read of a body that is refused, so that whoever sends it gets the answer."""
-DISCARDED_WITHIN_S: Final = 1.0
-"""For how long the next piece of it is awaited: a header may announce what never comes."""
 AT_ONCE: Final = 8
 """How many questions of one user are answered at the same time."""
 
@@ -39,15 +34,22 @@ class Questions:
     most: int = AT_ONCE
     limiter: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(IN_ALL))
     walking: Walking = field(default_factory=Walking)
+    # One thread is always somebody else's.
+    turns: Turns = field(default_factory=lambda: Turns(IN_ALL - 1))
+    walk_turns: Turns = field(default_factory=lambda: Turns(1))
     _running: Counter[str] = field(default_factory=Counter)
     _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def require_room(self, user: str) -> None:
+        """Raises `Problem` (429) if one more question of this user's would be one too many."""
+        if self._running[user] >= self.most:
+            raise Problem(429, f"{self.most} questions of yours are being answered: wait for one of them")
 
     @contextmanager
     def of(self, user: str) -> Iterator[None]:
         """Counts one question for as long as the context lasts. Raises `Problem` (429) if it is one too many."""
         with self._lock:
-            if self._running[user] >= self.most:
-                raise Problem(429, f"{self.most} questions of yours are being answered: wait for one of them")
+            self.require_room(user)
             self._running[user] += 1
         try:
             yield

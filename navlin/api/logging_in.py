@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any, Final
 
-import orjson
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -15,29 +14,40 @@ from starlette.routing import Route
 from navlin.access.gate import Caller, Refused
 from navlin.api.answers import JSON, Problem, json_answer
 from navlin.api.audit import address_of, audit
+from navlin.api.bodies import Bodies, json_of
 from navlin.api.callers import FORM, LOG_IN, Door, SessionCookie, caller_of, fields_of, refusal, refused
 from navlin.api.pages import Pages, wants_page
 from navlin.api.service import Service
 
 LOG_OUT: Final = "/logout"
 SESSION: Final = "/session"
-_MOST_BYTES: Final = 1 << 16
+MOST_BYTES: Final = 32 << 10
+"""Of a name, a password, and where to go on: little enough to be read for anybody."""
+_STRANGER: Final = ""
+"""For whoever logs in, and is nobody yet."""
 
 
-def routes(service: Service, door: Door, cookie: SessionCookie, pages: Pages | None = None) -> list[Route]:
+def routes(
+    service: Service, door: Door, cookie: SessionCookie, bodies: Bodies, pages: Pages | None = None
+) -> list[Route]:
     """The three addresses."""
     return [
-        Route(LOG_IN, partial(_log_in, service, door, cookie, pages), methods=["POST"]),
-        Route(LOG_OUT, partial(_log_out, service, cookie), methods=["POST"]),
+        Route(LOG_IN, partial(_log_in, service, door, cookie, bodies, pages), methods=["POST"]),
+        Route(LOG_OUT, partial(_log_out, service, cookie, bodies), methods=["POST"]),
         Route(SESSION, _session),
     ]
 
 
 async def _log_in(
-    service: Service, door: Door, cookie: SessionCookie, pages: Pages | None, request: Request
+    service: Service,
+    door: Door,
+    cookie: SessionCookie,
+    bodies: Bodies,
+    pages: Pages | None,
+    request: Request,
 ) -> Response:
     """A session for a name and a password, always a new one: what the browser had before ends."""
-    fields, by_form = await _fields(request)
+    fields, by_form = await _fields(bodies, _STRANGER, request)
     name, password = _text(fields, "name"), _text(fields, "password")
     gate = service.gate
     found = await door.caller(partial(gate.by_password, name, password, address_of(request)))
@@ -72,9 +82,9 @@ async def _log_in(
     return response
 
 
-async def _log_out(service: Service, cookie: SessionCookie, request: Request) -> Response:
+async def _log_out(service: Service, cookie: SessionCookie, bodies: Bodies, request: Request) -> Response:
     """Ends this session, or every one of whoever asks."""
-    fields, by_form = await _fields(request)
+    fields, by_form = await _fields(bodies, caller_of(request).user.name, request)
     everywhere = fields.get("everywhere", False)
     if everywhere not in (True, False, "true", "false"):
         raise Problem(400, "everywhere must be true or false")
@@ -111,23 +121,18 @@ def _as_json(caller: Caller) -> dict[str, Any]:
     }
 
 
-async def _fields(request: Request) -> tuple[Mapping[str, Any], bool]:
+async def _fields(bodies: Bodies, user: str, request: Request) -> tuple[Mapping[str, Any], bool]:
     """What was sent, and whether by a form. Other types are refused: a page of somebody else's may send text as it likes."""
-    body = await request.body()
-    if len(body) > _MOST_BYTES:
-        raise Problem(413, f"this takes at most {_MOST_BYTES >> 10} KiB")
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind == FORM:
-        several = fields_of(body)
-        if any(len(values) > 1 for values in several.values()):
-            raise Problem(400, "a field is there twice")
-        return {name: values[0] for name, values in several.items()}, True
-    if kind != JSON and body:
-        raise Problem(415, f"send {JSON} or {FORM}")
-    try:
-        read = orjson.loads(body) if body else {}
-    except orjson.JSONDecodeError as error:
-        raise Problem(400, f"the body is no JSON: {error}") from None
+    async with bodies.read(request, user, MOST_BYTES) as body:
+        if kind == FORM:
+            several = fields_of(body)
+            if any(len(values) > 1 for values in several.values()):
+                raise Problem(400, "a field is there twice")
+            return {name: values[0] for name, values in several.items()}, True
+        if kind != JSON and body:
+            raise Problem(415, f"send {JSON} or {FORM}")
+        read = json_of(body)
     if not isinstance(read, dict):
         raise Problem(400, "the body must be a JSON object")
     return read, False

@@ -1,12 +1,13 @@
 """``/metrics``: how navlin is, for Prometheus.
 
-What ``navlin status`` shows is read from the index at each scrape; how long questions took is counted by this process.
+What ``navlin status`` shows, and how long the questions to this process took, as a snapshot of at most 15 s.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any, Final
 
 import structlog
@@ -15,11 +16,23 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from navlin.api.repeated import Repeated
 from navlin.api.service import Service
 from navlin.index.solr import SolrError
 
 log = structlog.stdlib.get_logger(__name__)
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
+EVERY_S: Final = 10.0
+MOST_AGE_S: Final = 15.0
+WAITED_S: Final = 10.0
+"""For a first snapshot, or one after a time in which nobody asked."""
+UNASKED_S: Final = 300.0
+"""So long after the last question no more snapshots are taken."""
+_AGE: Final = (
+    b"# HELP navlin_snapshot_age_seconds How old all other figures are.\n"
+    b"# TYPE navlin_snapshot_age_seconds gauge\n"
+    b"navlin_snapshot_age_seconds %.3f\n"
+)
 BUCKETS_S: Final = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 
 
@@ -36,10 +49,17 @@ class Metrics:
             buckets=BUCKETS_S,
             registry=self._registry,
         )
+        self._snapshots = Repeated(
+            "metrics", partial(generate_latest, self._registry), every_s=EVERY_S, until_unasked_s=UNASKED_S
+        )
 
-    def text(self) -> bytes:
-        """All of them, in Prometheus' text format."""
-        return generate_latest(self._registry)
+    async def text(self) -> bytes:
+        """A snapshot of all of them with its age, in Prometheus' text format; one that is too old is left out."""
+        await self._snapshots.wait(MOST_AGE_S, WAITED_S)
+        snapshot, age_s = self._snapshots.last
+        if snapshot is None:
+            return b""
+        return (snapshot if age_s <= MOST_AGE_S else b"") + _AGE % age_s
 
     def answered(self, address: str, status: int, seconds: float) -> None:
         """Counts one answer. ``address`` is an endpoint's, not what was typed: there are few of them."""

@@ -19,7 +19,6 @@ from typing import Any, Final
 
 import orjson
 import structlog
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -27,16 +26,28 @@ from starlette.routing import Route
 from navlin.access.roles import Role
 from navlin.api.answers import Problem, error_answer, json_answer
 from navlin.api.audit import audit
+from navlin.api.bodies import EVENTS_BYTES, Bodies
 from navlin.api.event_spool import EventSpool, SpoolFull
+from navlin.api.json_bounds import Octets, TooMuch, check_json
 
 log = structlog.stdlib.get_logger(__name__)
 
 ADDRESS: Final = "/api/v1/lineage"
 BATCH: Final = "/api/v1/lineage/batch"
-MOST_BYTES: Final = 64 << 20
+MOST_BYTES: Final = 32 << 20
 """Of a body that was compressed."""
+MOST_MEMBERS: Final = 10_000
+"""Of one gzip."""
+MOST_VALUES: Final = 250_000
+"""Of an event, or of an array of events."""
+MOST_DEPTH: Final = 1_000
+MOST_IN_BATCH: Final = 10_000
+MOST_UNUSUAL_BYTES: Final = 4 << 20
+"""Of an event, or of an array of events, with NaN: Python's own parser takes several times the memory."""
+_PIECE_BYTES: Final = 64 << 10
+_UNPACKED_BYTES: Final = 256 << 10
 _NO_NUMBER: Final = re.compile(rb"\b(?:NaN|Infinity)\b")
-Taker = Callable[[bytes, str], tuple[list[bytes], Response]]
+Taker = Callable[[Octets, str], tuple[list[bytes], Response]]
 """What makes lines and an answer of a body and its encoding."""
 OFF: Final = "OpenLineage events are not taken here: openlineage_directory in [web] says where to keep them"
 
@@ -49,15 +60,18 @@ class EventDoor:
     senders: frozenset[str] = frozenset()
 
 
-def routes(door: EventDoor | None) -> list[Route]:
+def routes(door: EventDoor | None, bodies: Bodies) -> list[Route]:
     """Both addresses; without a door they say how to have one."""
     takers = ((ADDRESS, _all_or_none), (BATCH, _each))
     return [
-        Route(address, partial(_take, door, address, taker), methods=["POST"]) for address, taker in takers
+        Route(address, partial(_take, door, bodies, address, taker), methods=["POST"])
+        for address, taker in takers
     ]
 
 
-async def _take(door: EventDoor | None, address: str, taker: Taker, request: Request) -> Response:
+async def _take(
+    door: EventDoor | None, bodies: Bodies, address: str, taker: Taker, request: Request
+) -> Response:
     request.state.address = address
     user = request.state.user
     if door is None:
@@ -69,32 +83,38 @@ async def _take(door: EventDoor | None, address: str, taker: Taker, request: Req
             403, f"that is for users with the role {words}, and for those in openlineage_users of [web]"
         )
     encoding = request.headers.get("content-encoding", "")
-    # A large body takes seconds, in which the event loop must answer others.
-    lines, answer = await run_in_threadpool(taker, await request.body(), encoding)
+
+    def take_in(body: Octets) -> Response:
+        lines, answer = taker(body, encoding)
+        door.spool.append(lines, user.name)
+        return answer
+
     try:
-        await run_in_threadpool(door.spool.append, lines, user.name)
+        async with bodies.read(request, user.name, EVENTS_BYTES) as body:
+            return await bodies.take_in(user.name, partial(take_in, body))
     except SpoolFull as full:
         log.warning("events refused", reason=str(full), user=user.name)
         return error_answer(429, f"the event is not taken now: {full}", {"Retry-After": "60"})
     except OSError as error:
         log.error("event not kept", error=str(error), user=user.name)
         return error_answer(503, f"the event cannot be kept now: {error.strerror}", {"Retry-After": "5"})
-    return answer
 
 
-def _all_or_none(body: bytes, encoding: str) -> tuple[list[bytes], Response]:
+def _all_or_none(body: Octets, encoding: str) -> tuple[list[bytes], Response]:
     """The events of a body, each as a line, and the answer once they are kept. Raises `Problem`."""
     return list(_lines(_plain(body, encoding))), Response(status_code=201)
 
 
-def _each(body: bytes, encoding: str) -> tuple[list[bytes], Response]:
+def _each(body: Octets, encoding: str) -> tuple[list[bytes], Response]:
     """Those of an array that will be read, each as a line, and the answer once they are kept. Raises `Problem`."""
     try:
         events = _value(_plain(body, encoding))
     except ValueError as error:
-        raise Problem(400, f"the body is no JSON: {error}") from None
+        raise _no_json(error) from None
     if not isinstance(events, list):
         raise Problem(400, f"the body is no array; {ADDRESS} takes a single event")
+    if len(events) > MOST_IN_BATCH:
+        raise Problem(413, f"a batch has at most {MOST_IN_BATCH:,} events")
     lines, failed = list[bytes](), list[dict[str, Any]]()
     for index, event in enumerate(events):
         try:
@@ -112,7 +132,7 @@ def _each(body: bytes, encoding: str) -> tuple[list[bytes], Response]:
     return lines, json_answer({"status": status, "summary": counts, "failed_events": failed})
 
 
-def _plain(body: bytes, encoding: str) -> bytes:
+def _plain(body: Octets, encoding: str) -> Octets:
     """The body without its compression. Raises `Problem`."""
     match encoding.strip().lower():
         case "" | "identity":
@@ -122,40 +142,74 @@ def _plain(body: bytes, encoding: str) -> bytes:
     raise Problem(415, f"the body is encoded as {encoding[:40]!r}: send it as it is, or as gzip")
 
 
-def _unpacked(body: bytes) -> bytes:
+def _unpacked(body: Octets) -> bytearray:
     """The content of a gzip of one or more members, as some clients write one for each event. Raises `Problem`."""
-    plain, rest, room = list[bytes](), body, MOST_BYTES
-    while rest or not plain:
-        member = zlib.decompressobj(wbits=31)
-        try:
-            # One byte more than fits: a limit of none would be no limit.
-            plain.append(member.decompress(rest, room + 1))
-        except zlib.error as error:
-            raise Problem(400, f"the body is no gzip: {error}") from None
-        room -= len(plain[-1])
-        if room < 0:
-            raise Problem(413, f"a body has at most {MOST_BYTES >> 20} MiB")
-        if not member.eof:
-            raise Problem(400, "the body is no gzip: it has no end")
-        rest = member.unused_data
-    return b"".join(plain)
+    plain, at, members = bytearray(), 0, 0
+    while at < len(body) or not members:
+        member, members = zlib.decompressobj(wbits=31), members + 1
+        if members > MOST_MEMBERS:
+            raise Problem(413, f"a gzip has at most {MOST_MEMBERS:,} members")
+        while not member.eof:
+            piece = body[at : at + _PIECE_BYTES]
+            if not piece:
+                raise Problem(400, "the body is no gzip: it has no end")
+            at += len(piece)
+            while piece and not member.eof:
+                try:
+                    # Little at once: nobody else runs while it is copied.
+                    plain += member.decompress(piece, _UNPACKED_BYTES)
+                except zlib.error as error:
+                    raise Problem(400, f"the body is no gzip: {error}") from None
+                if len(plain) > MOST_BYTES:
+                    raise Problem(413, f"a body has at most {MOST_BYTES >> 20} MiB")
+                piece = member.unconsumed_tail
+        at -= len(member.unused_data)
+    return plain
 
 
-def _lines(body: bytes) -> Iterator[bytes]:
+def _lines(body: Octets) -> Iterator[bytes]:
     """The events of a body (one, an array, or one a line), each as a line. Raises `Problem` for what is no event."""
     try:
         found = _value(body)
     except ValueError as error:
-        lines = [line for line in body.splitlines() if line.strip()]
-        try:
-            found = [_value(line) for line in lines]
-        except ValueError:
-            found = []
-        if len(lines) < 2 or not found:
-            raise Problem(400, f"the body is no JSON: {error}") from None
+        # One at a time: all of them together may take ten times the memory of their text.
+        yield from _lines_of_lines(body, error)
+        return
     events = found if isinstance(found, list) else [found]
     for number, event in enumerate(events):
         yield _checked(event, f"event {number} of the body" if len(events) > 1 else "the event")
+
+
+def _lines_of_lines(body: Octets, whole: ValueError) -> Iterator[bytes]:
+    if body.find(b"\n") < 0:
+        raise _no_json(whole)
+    number = -1
+    for number, line in enumerate(_split(body)):
+        try:
+            event = _value(line)
+        except TooMuch as error:
+            raise _no_json(error) from None
+        except ValueError:
+            raise _no_json(whole) from None
+        yield _checked(event, f"event {number} of the body")
+    if number < 1:
+        raise _no_json(whole)
+
+
+def _split(body: Octets) -> Iterator[Octets]:
+    at = 0
+    while at < len(body):
+        end = body.find(b"\n", at)
+        end = len(body) if end < 0 else end
+        if line := body[at:end].strip():
+            yield line
+        at = end + 1
+
+
+def _no_json(error: ValueError) -> Problem:
+    if isinstance(error, TooMuch):
+        return Problem(413, f"the body is too much for one request: {error}")
+    return Problem(400, f"the body is no JSON: {error}")
 
 
 def _checked(event: Any, called: str) -> bytes:
@@ -165,12 +219,13 @@ def _checked(event: Any, called: str) -> bytes:
     return _line(event)
 
 
-def _value(text: bytes) -> Any:
+def _value(text: Octets) -> Any:
     """The JSON value of a text, which may hold NaN, as Python writes it. Raises `ValueError`."""
+    check_json(text, MOST_VALUES, MOST_DEPTH)
     try:
         return orjson.loads(text)
     except orjson.JSONDecodeError:
-        if not _NO_NUMBER.search(text):
+        if len(text) > MOST_UNUSUAL_BYTES or not _NO_NUMBER.search(text):
             raise
     try:
         value = json.loads(text)

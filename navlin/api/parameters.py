@@ -17,11 +17,16 @@ from urllib.parse import unquote, unquote_plus
 from navlin.api.answers import Problem
 
 T = TypeVar("T")
+MOST_FIELDS: Final = 20_000
+"""Clients of Navigator's name ten thousand ids, each as a value of its own."""
 _TRUTH: Final = {"true": True, "1": True, "": True, "false": False, "0": False}
 
 
 def texts_of(query_string: str, *, lenient: bool = False) -> list[tuple[str, str]]:
-    """The names and values of a query string. With ``lenient`` a plus beside ``%20`` is a plus: Hue writes so."""
+    """The names and values of a query string, or of a form. With ``lenient`` a plus beside ``%20`` is a plus: Hue writes so.
+    Raises `Problem` (413) for too many."""
+    if query_string.count("&") >= MOST_FIELDS:
+        raise Problem(413, f"at most {MOST_FIELDS:,} names and values are taken")
     pairs = []
     for part in filter(None, query_string.split("&")):
         name, _, value = part.partition("=")
@@ -43,7 +48,7 @@ def from_json(cls: type[T], given: Any) -> T:
     known = {each.name for each in fields(cls)}  # type: ignore[arg-type]  # dataclasses all
     if unknown := sorted(given.keys() - known):
         raise Problem(
-            400, f"there is no parameter {', '.join(unknown)}; there are {', '.join(sorted(known))}"
+            400, f"there is no parameter {', '.join(unknown):.200}; there are {', '.join(sorted(known))}"
         )
     return _filled(cls, given)
 

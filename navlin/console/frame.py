@@ -14,6 +14,7 @@ from starlette.routing import Route
 
 from navlin.access.store import User
 from navlin.api.answers import Html, Onward
+from navlin.api.bodies import EDIT_BYTES
 from navlin.api.endpoint import Asked, Endpoint
 from navlin.api.service import Service
 from navlin.console.page import POLICY, Page
@@ -43,6 +44,7 @@ class BrowserPages:
                 page.parameters,
                 partial(self._answer, page),
                 takes_form=page.method == "POST",
+                most_bytes=EDIT_BYTES,
                 walks=page.walks,
                 writes=page.method == "POST",
             )

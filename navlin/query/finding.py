@@ -23,7 +23,7 @@ from navlin.query.search import (
     facet_of,
     orders,
 )
-from navlin.query.syntax import parse
+from navlin.query.syntax import parse_beside
 
 Document = Mapping[str, Any]
 
@@ -45,7 +45,7 @@ def find_for_people(
     type is asked for. Raises `QueryError`.
     """
     check_page(limit, offset)
-    read = [parse(text) for text in filters]
+    read = parse_beside(None, filters)
     understood = meant(solr, query, read)
     question = SolrQuery(
         understood.asked(ranked=not sort),
@@ -69,7 +69,7 @@ def every_page_for_people(
 ) -> tuple[str, Iterator[list[Document]]]:
     """The core, and all that `find_for_people` finds, by identity, page by page; without a word or a name to look for, all
     that matches, since nothing in the pages says what is folded. Raises `QueryError`."""
-    read = [parse(text) for text in filters]
+    read = parse_beside(None, filters)
     understood = meant(solr, query, read)
     if understood.folding is not None and (
         not (understood.ranks or understood.error)

@@ -28,7 +28,7 @@ from navlin.index.query_tree import (
 from navlin.index.searching import MOST_S, SolrQuery, TookTooLong, find, pages
 from navlin.index.solr import Solr, SolrError, SolrUnavailable
 from navlin.query.scanner import QueryError
-from navlin.query.syntax import Parsed, parse, parse_facet, plain_field
+from navlin.query.syntax import Parsed, parse, parse_beside, parse_facet, plain_field
 
 MAX_LIMIT: Final = 500_000
 """Navigator's own limit of a page."""
@@ -42,6 +42,8 @@ MAX_OFFSET: Final = 2_000_000_000
 _NUMBER_ERROR = re.compile(
     r"Invalid (?:Number|Date String|boolean)[^:]*:\s*'?(?P<value>[^'\"]+?)'?(?: for field \S+)?\s*$", re.I
 )
+_TOO_MANY = re.compile("too many.*clauses", re.IGNORECASE | re.DOTALL)
+_TOO_LARGE = re.compile(f"Determinizing automaton|{_TOO_MANY.pattern}", re.IGNORECASE | re.DOTALL)
 _UNDEFINED = re.compile(r"undefined field:?\s*\"?(?P<name>[^\"\s]+)\"?", re.I)
 _CLASS_NAME = re.compile(r"\b(?:[a-z]\w*\.){2,}(?P<name>[A-Z]\w*)(?::\s*)?")
 
@@ -113,7 +115,7 @@ def search(
     parsed = parsed_query(query)
     question = SolrQuery(
         parsed.query,
-        [parse(text).query for text in filters],
+        [each.query for each in parse_beside(parsed, filters)],
         orders(sort, partial(counted_field, solr)),
         [facet_of(solr, text) for text in facets],
         _shown_fields(fields),
@@ -174,7 +176,7 @@ def search_pages(
         raise QueryError(f"a page has from 1 to {MAX_LIMIT} results")
     parsed = parsed_query(query)
     chosen = core or core_for(parsed)
-    question = SolrQuery(parsed.query, [parse(text).query for text in filters])
+    question = SolrQuery(parsed.query, [each.query for each in parse_beside(parsed, filters)])
     with explained(parsed, MOST_S):
         yield from pages(solr, chosen, question, limit, mark)
 
@@ -183,7 +185,9 @@ def every_page(
     solr: Solr, parsed: Parsed, core: str, filters: Sequence[str]
 ) -> Iterator[list[Mapping[str, Any]]]:
     """All that match, by identity, page by page. Raises as `search`."""
-    yield from each_page(solr, parsed, core, SolrQuery(parsed.query, [parse(text).query for text in filters]))
+    yield from each_page(
+        solr, parsed, core, SolrQuery(parsed.query, [each.query for each in parse_beside(parsed, filters)])
+    )
 
 
 def each_page(
@@ -213,7 +217,8 @@ def explained(parsed: Parsed, most_s: float) -> Iterator[None]:
             " or another field or filter beside them make it quicker"
         ) from None
     except SolrError as error:
-        if error.status != 400 and "Determinizing automaton" not in error.message:
+        # Solr answers 500 for these two.
+        if error.status != 400 and not _TOO_LARGE.search(error.message):
             raise
         raise explain(error.message, parsed) from error
 
@@ -236,7 +241,7 @@ def explain(message: str, parsed: Parsed) -> QueryError:
         return QueryError(
             f"{value!r} is no value of a field of numbers, dates or truth values", query.find(value)
         )
-    if "too many" in message.lower() and "clauses" in message.lower():
+    if _TOO_MANY.search(message):
         return QueryError("the query has too many words; {!terms f=FIELD}a,b,c takes any number of values")
     if "Determinizing automaton" in message:
         return QueryError("a word with wildcards is too long")

@@ -19,7 +19,7 @@ from navlin.index.selecting import Named, Ranges, Select, Shown, is_shown
 from navlin.query.date_math import gap_ms, moment_ms
 from navlin.query.scanner import QueryError
 from navlin.query.search import countable, orders
-from navlin.query.syntax import parse, parse_facet, plain_field
+from navlin.query.syntax import parse, parse_beside, parse_facet, plain_field
 
 MOST_ROWS: Final = 100_000
 """What Cloudera's tools ask for at once."""
@@ -69,9 +69,11 @@ def read_select(pairs: Sequence[tuple[str, str]], now_ms: int) -> Select:
     if mark and not _MARK.fullmatch(mark):
         raise QueryError("this cursorMark is none that was answered")
     counts = _truth(given, "facet")
+    query, filters = parse(_one(given, "q", "*:*")), given.get("fq", ())
+    beside = parse_beside(query, [*filters, *(given.get("facet.query", ()) if counts else ())])
     return Select(
-        parse(_one(given, "q", "*:*")).query,
-        [parse(text).query for text in given.get("fq", ())],
+        query.query,
+        [each.query for each in beside[: len(filters)]],
         [(_visible(name), direction) for name, direction in orders(_one(given, "sort"))],
         start,
         _number(given, "rows", 10, MOST_ROWS),

@@ -12,7 +12,7 @@ What is wrong is found here, with its place in the text as it was typed, before 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
@@ -32,6 +32,7 @@ from navlin.index.query_tree import (
     Wild,
     Word,
 )
+from navlin.query.cost import check_cost
 from navlin.query.scanner import SPACE, QueryError, Scanner, decimal
 
 PARSERS: Final[Mapping[str, frozenset[str]]] = {
@@ -79,8 +80,17 @@ class Parsed:
 
 
 def parse(query: str) -> Parsed:
-    """Reads a query. Raises `QueryError`."""
-    return _Reader(query).read()
+    """Reads a query. Raises `QueryError`, also for one that would cost Solr too much."""
+    parsed = _Reader(query).read()
+    check_cost([parsed.query])
+    return parsed
+
+
+def parse_beside(parsed: Parsed | None, filters: Iterable[str]) -> list[Parsed]:
+    """Reads what is asked beside a query. Raises `QueryError`, also if all together would cost Solr too much."""
+    found = [parse(text) for text in filters]
+    check_cost(each.query for each in (*found, *([parsed] if parsed else ())))
+    return found
 
 
 def plain_field(text: str, at: int = -1) -> str:

@@ -16,7 +16,7 @@ from navlin.index.solr import Solr
 from navlin.query.meant import FOLDED, meant
 from navlin.query.scanner import QueryError
 from navlin.query.search import core_for, countable, counted_field, explained
-from navlin.query.syntax import parse
+from navlin.query.syntax import parse_beside
 
 MOST_LEVELS: Final = 3
 VALUES: Final = 25
@@ -88,7 +88,7 @@ def count_values(
         most = min(MOST_VALUES, int(MOST_BUCKETS ** (1 / len(names))) - 1)
         raise QueryError(f"by {len(names)} fields, from 1 to {most:,} values of each are shown")
     levels = [_level(solr, name) for name in names]
-    read = [parse(each) for each in filters]
+    read = parse_beside(None, filters)
     understood = meant(solr, query, read)
     if "type" in (level.field for level in levels):
         understood = replace(understood, folding=None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import signal
 import sys
 import threading
@@ -9,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
@@ -18,6 +20,7 @@ import uvicorn
 
 from navlin.access.attempts import Attempts
 from navlin.access.gate import Gate
+from navlin.access.known_places import KnownPlaces
 from navlin.access.sessions import Sessions
 from navlin.access.store import AccessFile
 from navlin.api.application import application
@@ -30,8 +33,9 @@ from navlin.index.read_files import read_to_end
 from navlin.index.solr import Solr, SolrAddress, SolrError, SolrUnavailable
 from navlin.index.sources import known_sources
 from navlin.service.configuration import Configuration
+from navlin.service.connections import BoundedProtocol, Connections, Loop, OnceAMinute, most_connections
 from navlin.service.heartbeat import read_heartbeat
-from navlin.service.listening import Listening
+from navlin.service.listening import WAITING, Listening
 from navlin.service.loader import load
 from navlin.service.solr import external_address
 from navlin.service.status import status
@@ -75,6 +79,7 @@ def service_of(configuration: Configuration, environment: Mapping[str, str]) -> 
             Attempts(time.monotonic),
             now_ms,
             Sessions(state, web.session_idle_s, web.session_lifetime_s, now_ms),
+            KnownPlaces(state),
             web.proxy,
             configuration.ldap.directory,
         ),
@@ -132,8 +137,15 @@ def answer(
 ) -> None:
     """Answers until the process is asked to stop, or ``ended`` returns (it is called in a thread of its own). The file of
     `web_address` in ``state`` says where."""
+    proxies = settings.proxy.addresses if settings.proxy is not None else ()
+    connections = Connections(most_connections(), proxies)
+    for name in ("asyncio", "uvicorn.error"):
+        logging.getLogger(name).addFilter(OnceAMinute())
     config = uvicorn.Config(
         application(service, BrowserPages(service, PAGES)),
+        http=partial(BoundedProtocol, all_connections=connections),  # type: ignore[arg-type]  # it makes one
+        loop=f"{Loop.__module__}:{Loop.__name__}",
+        backlog=WAITING,
         log_config=None,
         log_level="warning",
         access_log=False,

@@ -10,6 +10,7 @@ import orjson
 
 from navlin.access.roles import Role
 from navlin.api.answers import Problem
+from navlin.api.bodies import QUERY_BYTES
 from navlin.api.endpoint import Asked, Endpoint
 from navlin.index.fields import ELEMENTS
 from navlin.index.solr import Solr
@@ -78,7 +79,14 @@ def page_endpoint(resource: str, core: str, forms: Forms) -> Endpoint:
 
     summary = f"The {resource} that match, by identity, a page."
     return Endpoint(
-        "POST", f"/{resource}/paging", Role.LINEAGE_VIEWER, summary, PageParameters, answer, lenient=True
+        "POST",
+        f"/{resource}/paging",
+        Role.LINEAGE_VIEWER,
+        summary,
+        PageParameters,
+        answer,
+        lenient=True,
+        most_bytes=QUERY_BYTES,
     )
 
 

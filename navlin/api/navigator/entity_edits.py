@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from navlin.access.roles import Role
 from navlin.api.answers import Problem
+from navlin.api.bodies import EDIT_BYTES
 from navlin.api.endpoint import Asked, Endpoint, Nothing
 from navlin.api.navigator.entities import OneParameters
 from navlin.api.navigator.entity_form import EntityForm
@@ -69,6 +70,7 @@ PUT = Endpoint(
     OneParameters,
     _one,
     takes_body=True,
+    most_bytes=EDIT_BYTES,
 )
 PUT_BULK = Endpoint(
     "PUT",
@@ -78,4 +80,5 @@ PUT_BULK = Endpoint(
     Nothing,
     _bulk,
     takes_body=True,
+    most_bytes=EDIT_BYTES,
 )

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Final
 
 from navlin.access.roles import Role
 from navlin.api.answers import Problem
+from navlin.api.bodies import QUERY_BYTES
 from navlin.api.endpoint import Asked, Endpoint
 from navlin.api.navigator.asking import EVERYTHING, found
 from navlin.api.navigator.entity_form import EntityForm
@@ -94,6 +95,7 @@ FIND_BY_BODY = Endpoint(
     Parameters,
     _find,
     lenient=True,
+    most_bytes=QUERY_BYTES,
 )
 SUGGEST = Endpoint(
     "GET",

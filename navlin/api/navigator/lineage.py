@@ -12,6 +12,7 @@ import orjson
 
 from navlin.access.roles import Role
 from navlin.api.answers import Problem
+from navlin.api.bodies import QUERY_BYTES
 from navlin.api.endpoint import Asked, Endpoint
 from navlin.api.navigator.entity_form import EntityForm, entity_json, source_type_shown
 from navlin.api.navigator.relation_form import typed_sides
@@ -190,5 +191,6 @@ EXPORT = Endpoint(
     ExportParameters,
     _export,
     lenient=True,
+    most_bytes=QUERY_BYTES,
     walks=True,
 )

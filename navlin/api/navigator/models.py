@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from navlin.access.roles import Role
 from navlin.api.answers import Empty, Problem
+from navlin.api.bodies import EDIT_BYTES
 from navlin.api.endpoint import Asked, Endpoint, Nothing
 from navlin.edit.models import list_models, mappings, register
 from navlin.edit.values import BadValue
@@ -102,7 +103,7 @@ def _reads(path: str, summary: str, parameters: type[Any], answer: Callable[[Ask
 
 def _writes(path: str, summary: str, parameters: type[Any], answer: Callable[[Asked], Any]) -> Endpoint:
     role = Role.METADATA_ADMINISTRATOR
-    return Endpoint("POST", path, role, summary, parameters, answer, takes_body=True)
+    return Endpoint("POST", path, role, summary, parameters, answer, takes_body=True, most_bytes=EDIT_BYTES)
 
 
 _NAMESPACE = "/models/namespaces/{namespace}"

@@ -7,6 +7,7 @@ from typing import Any
 
 from navlin.access.roles import Role
 from navlin.api.answers import Problem
+from navlin.api.bodies import EDIT_BYTES
 from navlin.api.endpoint import Asked, Endpoint, Nothing
 from navlin.api.navigator.entity_form import EntityForm
 from navlin.edit.plugin import MOST, register_entity, write_objects
@@ -45,6 +46,8 @@ PLUGIN = Endpoint(
     Nothing,
     _plugin,
     takes_body=True,
+    most_bytes=8 << 20,
+    most_values=250_000,
 )
 REGISTER = Endpoint(
     "POST",
@@ -54,4 +57,5 @@ REGISTER = Endpoint(
     Nothing,
     _entity,
     takes_body=True,
+    most_bytes=EDIT_BYTES,
 )

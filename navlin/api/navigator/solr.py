@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 
 from navlin.access.roles import Role
 from navlin.api.answers import Problem
+from navlin.api.bodies import QUERY_BYTES
 from navlin.api.endpoint import Asked, Endpoint, Nothing
 from navlin.index.core_status import core_status, fields_of_core
 from navlin.query.scanner import QueryError
@@ -88,7 +89,16 @@ def _endpoint(
     parameters: type[Any],
     answer: Callable[[Asked], Any],
 ) -> Endpoint:
-    return Endpoint(method, path, Role.LINEAGE_VIEWER, summary, parameters, answer, takes_pairs=True)
+    return Endpoint(
+        method,
+        path,
+        Role.LINEAGE_VIEWER,
+        summary,
+        parameters,
+        answer,
+        takes_pairs=True,
+        most_bytes=QUERY_BYTES,
+    )
 
 
 _SELECT = "/solr/{core}/select"

@@ -7,6 +7,7 @@ from typing import Annotated, Final
 
 from navlin.access.roles import Role
 from navlin.api.answers import Problem
+from navlin.api.bodies import EDIT_BYTES
 from navlin.api.endpoint import Asked, Endpoint
 from navlin.api.own.naming import entity_id
 from navlin.edit.asked import Done, Options, count_matching, edit_each, matching, words_of
@@ -72,5 +73,6 @@ ENDPOINT = Endpoint(
     _answer,
     returns=Done.to_json.__doc__ or "",
     form=Done.to_json,
+    most_bytes=EDIT_BYTES,
     view=edited_view,
 )

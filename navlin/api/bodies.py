@@ -1,0 +1,157 @@
+"""What a request sends, read only once it is known who asks, and parsed beside everything else.
+
+A body is bounded in bytes by its address (`Endpoint.most_bytes`), in time, and by the room that all bodies have together, in
+which each user has a share. It is parsed in few threads that answer no questions, by turns of the users.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any, Final, NoReturn, TypeVar
+
+import anyio
+import orjson
+from anyio import CapacityLimiter, to_thread
+from starlette.requests import Request
+
+from navlin.api.answers import Problem
+from navlin.api.json_bounds import MOST_VALUES, Octets, TooDeep, TooMuch, check_json
+from navlin.api.turns import Turns
+
+T = TypeVar("T")
+SMALL_BYTES: Final = 64 << 10
+"""Of a body whose address does not say otherwise."""
+EDIT_BYTES: Final = 2 << 20
+"""A description may be of a million characters."""
+QUERY_BYTES: Final = 4 << 20
+"""Clients of Navigator's send queries with ten thousand ids."""
+EVENTS_BYTES: Final = 16 << 20
+"""Of OpenLineage events, as they are sent."""
+
+UNCOUNTED_BYTES: Final = 16 << 10
+"""A body that is no larger finds room at any time."""
+ROOM_BYTES: Final = 36 << 20
+"""Of all larger bodies that are being read or parsed."""
+SHARE_BYTES: Final = 18 << 20
+"""Of that, for one user."""
+ROOM_WITHIN_S: Final = 30.0
+SILENCE_S: Final = 15.0
+"""For how long the next piece of a body is awaited."""
+GRACE_S: Final = 15.0
+LEAST_BYTES_A_SECOND: Final = 16 << 10
+"""After the grace a body comes at least as fast, on average."""
+MOST_DISCARDED_BYTES: Final = 64 << 20
+DISCARDED_WITHIN_S: Final = 5.0
+"""So much of a body that is too large, and for so long, is read on, so that whoever sends it gets the answer."""
+
+PARSED_AT_ONCE: Final = 2
+PARSED_INLINE_BYTES: Final = 2 << 10
+"""So little takes less time than to hand it to a thread."""
+
+
+@dataclass(slots=True)
+class Bodies:
+    """The bodies of one process that are under way. For one event loop."""
+
+    _room: int = ROOM_BYTES
+    _of_user: dict[str, int] = field(default_factory=dict)
+    _changed: anyio.Event = field(default_factory=anyio.Event)
+    _turns: Turns = field(default_factory=lambda: Turns(1))
+    _threads: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(PARSED_AT_ONCE))
+    _large: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(1))
+
+    @asynccontextmanager
+    async def read(self, request: Request, user: str, most_bytes: int) -> AsyncIterator[Octets]:
+        """The body of a request of this user's, in memory for as long as the context lasts. Raises `Problem`."""
+        declared = request.headers.get("content-length", "")
+        if declared and (not declared.isdigit() or int(declared) > most_bytes):
+            await _refuse_large(request, most_bytes)
+        chunked = "transfer-encoding" in request.headers
+        wanted = most_bytes if chunked else int(declared or 0)
+        async with self._kept_room(user, wanted if wanted > UNCOUNTED_BYTES else 0):
+            yield await _read(request, most_bytes) if wanted else b""
+
+    async def parse(self, user: str, size_bytes: int, work: Callable[[], T]) -> T:
+        """What ``work`` makes of so many bytes of a user's, in a thread unless they are few."""
+        if size_bytes <= PARSED_INLINE_BYTES:
+            return work()
+        async with self._turns.turn(user):
+            return await to_thread.run_sync(work, limiter=self._threads)
+
+    async def take_in(self, user: str, work: Callable[[], T]) -> T:
+        """What ``work`` returns, which may take a hundred MiB: one at a time of all users."""
+        async with self._turns.turn(user):
+            return await to_thread.run_sync(work, limiter=self._large)
+
+    @asynccontextmanager
+    async def _kept_room(self, user: str, size_bytes: int) -> AsyncIterator[None]:
+        try:
+            with anyio.fail_after(ROOM_WITHIN_S):
+                while size_bytes and not self._fits(user, size_bytes):
+                    await self._changed.wait()
+        except TimeoutError:
+            raise Problem(429, "too much is being sent at this moment: try again") from None
+        self._take(user, size_bytes)
+        try:
+            yield
+        finally:
+            self._take(user, -size_bytes)
+            changed, self._changed = self._changed, anyio.Event()
+            changed.set()
+
+    def _fits(self, user: str, size_bytes: int) -> bool:
+        return size_bytes <= self._room and self._of_user.get(user, 0) + size_bytes <= SHARE_BYTES
+
+    def _take(self, user: str, size_bytes: int) -> None:
+        self._room -= size_bytes
+        self._of_user[user] = self._of_user.get(user, 0) + size_bytes
+        if not self._of_user[user]:
+            del self._of_user[user]
+
+
+def json_of(body: Octets, most_values: int = MOST_VALUES) -> Any:
+    """The JSON value of a body; an empty object if there is none. Raises `Problem`."""
+    try:
+        check_json(body, most_values)
+        return orjson.loads(body) if body else {}
+    except TooMuch as error:
+        raise Problem(413, f"the body is too much: {error}") from None
+    except TooDeep as error:
+        raise Problem(400, f"the body is nested too deep: {error}") from None
+    except orjson.JSONDecodeError as error:
+        raise Problem(400, f"the body is no JSON: {error}") from None
+
+
+async def _read(request: Request, most_bytes: int) -> Octets:
+    # Not joined at the end: others would wait for that.
+    body, began_s = bytearray(), anyio.current_time()
+    while True:
+        until_s = began_s + GRACE_S + len(body) / LEAST_BYTES_A_SECOND
+        try:
+            with anyio.fail_after(max(0.0, min(until_s - anyio.current_time(), SILENCE_S))):
+                message = await request.receive()
+        except TimeoutError:
+            raise Problem(408, "the body did not come in time") from None
+        if message["type"] == "http.disconnect":
+            raise Problem(400, "the connection ended before the body")
+        body += message.get("body", b"")
+        if len(body) > most_bytes:
+            body.clear()
+            await _refuse_large(request, most_bytes)
+        if not message.get("more_body"):
+            return body
+
+
+async def _refuse_large(request: Request, most_bytes: int) -> NoReturn:
+    """Raises `Problem`, after what is being sent was read for a while: a connection that is closed while the other side
+    still sends may take the answer along."""
+    discarded, goes_on = 0, "expect" not in request.headers
+    with anyio.move_on_after(DISCARDED_WITHIN_S):
+        while goes_on and discarded < MOST_DISCARDED_BYTES:
+            message = await request.receive()
+            discarded += len(message.get("body", b""))
+            goes_on = message.get("more_body", False)
+    size = f"{most_bytes >> 20} MiB" if most_bytes >= 1 << 20 else f"{most_bytes >> 10} KiB"
+    raise Problem(413, f"a body has at most {size} at this address")

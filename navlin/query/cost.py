@@ -1,0 +1,102 @@
+"""The cost of a query, counted before Solr sees it.
+
+The unit is one term of one field. Solr takes 10,000 clauses, which it counts after it has made a few terms of each word with
+wildcards; what runs through all terms of a field, or all documents, costs so much more that few of them are taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from navlin.index.query_fields import REWRITTEN, WORD_FIELDS
+from navlin.index.query_text import PROPERTY
+from navlin.index.query_tree import (
+    Everything,
+    ExactTerms,
+    FieldValue,
+    FunctionRange,
+    Group,
+    Node,
+    Phrase,
+    Query,
+    Range,
+    Remembered,
+    Value,
+    Word,
+)
+from navlin.query.scanner import QueryError
+
+MOST: Final = 10_000
+"""Of one query: as many ids, a hundred words without a field that begin with a wildcard in none."""
+MOST_TOGETHER: Final = 20_000
+"""Of a query and all that is asked beside it."""
+
+_BEGINNING: Final = 16
+"""A word that ends with a wildcard: Lucene makes as many clauses of it before it takes another way."""
+_ALL_TERMS: Final = 100
+"""A word that begins with a wildcard, or has a distance."""
+_RANGE: Final = 20
+_ALL_DOCUMENTS: Final = 100
+_FIELDS_OF_WORD: Final = len(WORD_FIELDS) + 2
+_FIELDS_OF_PROPERTY: Final = 5
+_FIELDS_OF_REWRITTEN: Final = 20
+_CHARS_OF_TERM: Final = 50
+_TERMS_IN_SET: Final = 100
+
+
+def check_cost(queries: Iterable[Query]) -> None:
+    """Raises `QueryError` if one of these queries, or all together, would cost Solr too much."""
+    costs = [cost_of(query) for query in queries]
+    for cost, most in ((max(costs, default=0), MOST), (sum(costs), MOST_TOGETHER)):
+        if cost > most:
+            raise QueryError(
+                f"the query costs too much, {cost:,} of at most {most:,}: too many words, wildcards or ranges; name a field,"
+                " begin words with a letter, or ask for many values by {!terms f=FIELD}a,b,c"
+            )
+
+
+def cost_of(query: Query) -> int:
+    """The cost of a query."""
+    return sum(_cost(each.node) for each in query.clauses)
+
+
+def _cost(node: Node) -> int:
+    match node:
+        case Everything():
+            return 1
+        case Group() | Remembered():
+            return sum(_cost(each.node) for each in node.clauses)
+        case FieldValue():
+            return _fields(node.field) * _cost_of_value(node.value)
+        case ExactTerms(parser="prefix"):
+            return _BEGINNING if any(node.values) else _ALL_TERMS
+        case ExactTerms():
+            return 1 + len(node.values) // _TERMS_IN_SET
+        case FunctionRange():
+            return _ALL_DOCUMENTS
+
+
+def _fields(name: str) -> int:
+    if not name:
+        return _FIELDS_OF_WORD
+    if name in REWRITTEN:
+        return _FIELDS_OF_REWRITTEN
+    return _FIELDS_OF_PROPERTY if PROPERTY.fullmatch(name) else 1
+
+
+def _cost_of_value(value: Value) -> int:
+    match value:
+        case Range():
+            return _RANGE
+        case Phrase():
+            return _cost_of_text(value.text)
+        case Word():
+            if value.text is not None:
+                return _cost_of_text(value.text)
+            begins = isinstance(value.parts[0], str) and not value.distance
+            return _BEGINNING if begins else _ALL_TERMS
+
+
+def _cost_of_text(text: str) -> int:
+    return 1 + min(len(text) // _CHARS_OF_TERM, _ALL_TERMS)

@@ -1,0 +1,185 @@
+"""Connections of the web process: idle and half-sent ones are closed, and each peer has a share of them.
+
+uvicorn closes a connection that is idle between two requests. It waits for ever for the rest of a header, for the rest of a
+body that nobody reads, and for a client that does not take its answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import resource
+import time
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import h11
+import structlog
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
+
+from navlin.access.attempts import network_of
+
+log = structlog.stdlib.get_logger(__name__)
+
+HEADER_S: Final = 15.0
+"""From the first byte, or from the begin of a connection, to the end of a request's header; also of a handshake of TLS."""
+LEFTOVER_S: Final = 5.0
+"""For the rest of a body after its answer."""
+STALLED_S: Final = 60.0
+"""For a client that takes nothing of its answer; and a second more for each `LEAST_BYTES_A_SECOND` that wait for it."""
+LEAST_BYTES_A_SECOND: Final = 16 << 10
+MOST_CONNECTIONS: Final = 1_000
+RESERVED_DESCRIPTORS: Final = 128
+"""Of the descriptors that the process may have, for the index, files and the rest."""
+MOST_OF_PEER: Final = 128
+SAID_EVERY_S: Final = 60.0
+
+
+def most_connections() -> int:
+    """How many connections this process takes, by its limit of descriptors."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY:
+        return MOST_CONNECTIONS
+    return max(soft // 4, min(MOST_CONNECTIONS, soft - RESERVED_DESCRIPTORS))
+
+
+@dataclass(slots=True)
+class Connections:
+    """The open connections by peer. Beyond the bounds the one that has been idle for longest is closed for a new one; if all
+    have a request under way, the new one is. ``proxies`` are IP addresses that may have any number."""
+
+    most: int
+    proxies: Collection[str] = ()
+    _of_peer: dict[str, dict[BoundedProtocol, None]] = field(default_factory=dict)
+    _count: int = 0
+    _said_s: float = float("-inf")
+    _unsaid: int = 0
+
+    def take(self, new: BoundedProtocol) -> bool:
+        """Whether a new connection may stay."""
+        own = self._of_peer.setdefault(new.peer, {})
+        bounded = new.peer not in self.proxies and len(own) >= min(MOST_OF_PEER, max(1, self.most // 2))
+        if bounded or self._count >= self.most:
+            self._say(new.peer)
+            crowd = own if bounded else max(self._of_peer.values(), key=len)
+            idle = next((each for each in crowd if not each.answering), None)
+            if idle is None:
+                self.leave(new)
+                return False
+            self.leave(idle)
+            idle.transport.abort()
+        self._of_peer.setdefault(new.peer, {})[new] = None
+        self._count += 1
+        return True
+
+    def leave(self, old: BoundedProtocol) -> None:
+        """Forget a connection. Harmless if it is not known."""
+        own = self._of_peer.get(old.peer, {})
+        if old in own:
+            del own[old]
+            self._count -= 1
+        if not own:
+            self._of_peer.pop(old.peer, None)
+
+    def _say(self, peer: str) -> None:
+        self._unsaid += 1
+        if time.monotonic() >= self._said_s + SAID_EVERY_S:
+            log.warning(
+                "too many connections, some were closed", closed=self._unsaid, last=peer, open=self._count
+            )
+            self._said_s, self._unsaid = time.monotonic(), 0
+
+
+class BoundedProtocol(H11Protocol):
+    """A connection of which each part has its time."""
+
+    def __init__(self, *given: Any, all_connections: Connections, **more: Any) -> None:
+        super().__init__(*given, **more)
+        self.peer = ""
+        self._all = all_connections
+        self._unread: asyncio.TimerHandle | None = None
+        self._unwritten: asyncio.TimerHandle | None = None
+
+    @property
+    def answering(self) -> bool:
+        """Whether a request is under way, its header being complete."""
+        cycle: RequestResponseCycle | None = self.cycle
+        return cycle is not None and not cycle.response_complete
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in uvicorn
+        super().connection_made(transport)
+        self.peer = network_of(self.client[0] if self.client else "")
+        if self._all.take(self):
+            self._unread = self.loop.call_later(HEADER_S, transport.abort)
+        else:
+            transport.abort()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self.answering:
+            _end(self._unread)
+            self._unread = None
+        elif self._unread is None:
+            # Not with each byte: then a byte a minute would do.
+            self._unread = self.loop.call_later(HEADER_S, self.transport.abort)
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        if self.answering or self.transport.is_closing():
+            return
+        _end(self._unread)
+        self._unread = None
+        if self.conn.their_state is h11.SEND_BODY:
+            self._unread = self.loop.call_later(LEFTOVER_S, self.transport.abort)
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        waiting_bytes = self.transport.get_write_buffer_size()
+        self._unwritten = self.loop.call_later(
+            STALLED_S + waiting_bytes / LEAST_BYTES_A_SECOND, self.transport.abort
+        )
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        _end(self._unwritten)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        _end(self._unread)
+        _end(self._unwritten)
+        self._all.leave(self)
+        super().connection_lost(exc)
+
+
+def _end(timer: asyncio.TimerHandle | None) -> None:
+    if timer is not None:
+        timer.cancel()
+
+
+class Loop(asyncio.SelectorEventLoop):
+    """Gives a handshake of TLS as much time as a header; uvicorn has no setting for it."""
+
+    async def create_server(self, *given: Any, **how: Any) -> asyncio.Server:
+        if how.get("ssl") is not None:
+            how["ssl_handshake_timeout"] = HEADER_S
+        return await super().create_server(*given, **how)
+
+
+class OnceAMinute(logging.Filter):
+    """Lets the same warning of a library pass once a minute: asyncio says thousands of times a second that there is no
+    descriptor left."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._passed_s: dict[str, float] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether it is written."""
+        what = f"{record.getMessage().partition(chr(10))[0]} {record.exc_info and record.exc_info[1]!r}"
+        now_s = time.monotonic()
+        if now_s < self._passed_s.get(what, float("-inf")) + SAID_EVERY_S:
+            return False
+        if len(self._passed_s) >= 1_000:
+            self._passed_s.clear()
+        self._passed_s[what] = now_s
+        return True
