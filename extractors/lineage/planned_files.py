@@ -7,7 +7,7 @@ one that has a name there now that does not match.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -104,7 +104,8 @@ def plan_files(
             renamed[key] = _split_of(key, path, stat, saved[key], positions.now_ms)
     # Only those with something new are opened; an inode that was used again is not the file that was followed.
     splits |= {key: split for key, split in renamed.items() if split is not None and _is_the_same(split)}
-    listable = listed.directories | _removed(saved, listed.directories, directories, f"{host}:")
+    not_seen = [saved[key] for key in saved.keys() - seen if key.startswith(f"{host}:")]
+    listable = listed.directories | _removed(not_seen, listed.directories, directories)
     for key, value in saved.items():
         if key in seen or key in renamed or key in changed or not key.startswith(f"{host}:"):
             continue
@@ -118,15 +119,13 @@ def plan_files(
     return Plan(tuple(ordered), (*emptied, *changed.values()), note=listed.note())
 
 
-def _removed(saved: Mapping[str, Any], listed: set[str], directories: tuple[str, ...], host: str) -> set[str]:
+def _removed(
+    not_seen: Iterable[Mapping[str, Any]], listed: set[str], directories: tuple[str, ...]
+) -> set[str]:
     """Directories of files that were followed which a glob found before and which are not there any more."""
-    parents = {str(Path(value["path"]).parent) for key, value in saved.items() if key.startswith(host)}
-    unlisted = parents - listed
-    return (
-        {each for each in unlisted - set(expand(directories)) if not os.path.lexists(each)}
-        if unlisted
-        else set()
-    )
+    unlisted = {str(Path(value["path"]).parent) for value in not_seen} - listed
+    here = set(expand(directories)) if unlisted else set()
+    return {each for each in unlisted - here if not os.path.lexists(each)}
 
 
 def _is_the_same(split: FileSplit) -> bool:

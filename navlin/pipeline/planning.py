@@ -56,7 +56,7 @@ class Planner:
             return before, _noted(plan, went_back)
         if plan.splits and not values and before.outdated:
             plan = _noted(plan, why_read_again(before.outdated.values(), kind))
-        return before, plan if complete else self._without_waiting(plan, before.values)
+        return before, self._without_waiting(plan, before.values) if failed and not complete else plan
 
     def set_aside(self, failures: Mapping[str, str], before: Mapping[str, Any]) -> Iterator[Reject]:
         """A reject for each split that is set aside from now on. ``failures`` are messages by the names of the splits."""
