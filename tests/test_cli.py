@@ -323,16 +323,6 @@ POSITIONS: list[tuple[str, Any, str]] = [
     ("/logs/app-1", {"mark": ["app-1", 0, 7], "size": 5_000, "state": {}}, "/logs/app-1, 5,000 bytes"),
     ("/logs/app-2", {"mark": ["app-2", 0, 7], "size": -1, "state": {}}, "/logs/app-2, read in part"),
     (
-        "held back: /logs/three",
-        {"times": 2, "until_ms": NOW_MS + ABOUT_FIVE_HOURS_MS, "error": "no such file", "settings": "f"},
-        "held back: /logs/three, failed 2 times, again in 5 h: no such file",
-    ),
-    (
-        "held back: /logs/four",
-        {"times": 1, "until_ms": 0, "error": "no such file"},
-        "held back: /logs/four, failed once, again in 0.0 s: no such file",
-    ),
-    (
         "missing",
         {"once": [], "held_run": "", "shown": [], "most": 1_037, "at_ms": NOW_MS},
         "full listings of the last week had up to 1,037 entities",
@@ -358,6 +348,32 @@ def test_status_shows_positions_in_words_and_as_json_whole(
     [source] = json_of(run(file, "status", "--json"))["sources"]
     assert source["index"]["positions"] == {key: value}
     assert f"  position: {words}\n" in run(file, "status").stdout
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (
+            {"times": 2, "until_ms": NOW_MS + ABOUT_FIVE_HOURS_MS, "error": "no such file", "settings": "f"},
+            "/logs/three, failed 2 times, again in 5 h: no such file",
+        ),
+        (
+            {"times": 1, "until_ms": 0, "error": "no such file"},
+            "/logs/three, failed once, again in 0.0 s: no such file",
+        ),
+    ],
+    ids=("several times", "once"),
+)
+def test_status_names_what_failed_and_when_it_is_tried_again(
+    solr: Solr, tmp_path: Path, value: Any, words: str
+) -> None:
+    name = f"FAILED-{value['times']}"
+    save_positions(solr, source_id(CLUSTER, name), "f", [Position("held back: /logs/three", value)], {})
+    file = source_with(solr, tmp_path, name, a_run(name, 1, Status.FINISHED))
+
+    [source] = json_of(run(file, "status", "--json"))["sources"]
+    assert source["index"]["held_back"] == {"/logs/three": value}
+    assert f"  not read: {words}\n" in run(file, "status").stdout
 
 
 def test_status_fails_for_a_failed_source_and_shows_its_error(solr: Solr, tmp_path: Path) -> None:

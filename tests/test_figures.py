@@ -36,6 +36,11 @@ SET_NOT_MEASURED = {
     "linked within five seconds, mostly": "measured, and the next row has the whole of it",
     "looked at every five seconds": "an interval",
     "at least 2 GiB of room": "what `navlin check` wants",
+    "with at most 32 MiB unpacked": "a bound of a body",
+    "A body has at most 64 KiB, an edit 2 MiB, a query 4 MiB, what Cloudera's SDK writes 8 MiB, events 16 MiB": "bounds",
+    "a snapshot of at most 15 seconds with its age": "how old what `/metrics` answers may be",
+    "(events by gzip 32 MiB unpacked)": "a bound of a body",
+    "from a snapshot of at most 15 s with its age": "how old what `/metrics` answers may be",
     "all of navlin's processes take 4 GB": "the sum of the heaps and of what stands beside them",
 }
 """Figures that the code sets; each with what it is."""

@@ -16,7 +16,7 @@ from extractors.hms.splits import DatabaseSplit, PartitionListSplit, PartitionSp
 from extractors.lineage.file_split import FileSplit
 from extractors.openlineage.openlineage_events import EventsSplit
 from extractors.spark.spark_events import LogSplit
-from extractors.yarn.plan import SeenSplit, UnansweredSplit
+from extractors.yarn.plan import BeyondSplit, SeenSplit, UnansweredSplit
 from navlin.model.records import Split
 
 ORDERS, OLD = TableName("sales", "orders"), TableName("sales", "orders_old")
@@ -37,6 +37,7 @@ SPLITS: dict[str, tuple[Split, bool]] = {
     "partitions": (PartitionSplit(ORDERS, ("ds=1",), 0), False),
     "renames": (RenameSplit((TableRenamed(OLD, ORDERS, 1, 1),)), False),
     "applications": (SeenSplit(()), False),
+    "applications that are not remembered": (BeyondSplit("http://rm", (("ana", 3),)), False),
     "a service that does not answer": (UnansweredSplit("it is away"), False),
 }
 """A split of every kind, and whether it is local: it names a file of the host where navlin runs."""
