@@ -97,7 +97,7 @@ def test_what_it_prints_to_ask_it_answers_in_another_terminal(demo: Demo) -> Non
 
     asked = pasted(demo, lineage)
     assert (asked.returncode, asked.stderr) == (0, "")
-    assert "<-- nightly revenue  [operation]" in asked.stdout
+    assert "<-- nightly revenue → shop.revenue  [operation]" in asked.stdout
     asked = pasted(demo, status)
     assert (asked.returncode, asked.stderr) == (0, "")
     assert "navlin serve: running for" in asked.stdout

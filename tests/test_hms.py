@@ -751,20 +751,18 @@ def test_without_a_log_every_plan_is_complete_and_says_so(plain_metastore: Metas
 def test_a_metastore_that_ends_in_the_middle_of_a_listing_raises_and_covers_nothing(
     plain_metastore: Metastore,
 ) -> None:
-    hms = HiveMetastore(SOURCE, ESTATE, (plain_metastore.uri,), batch_size=2)
+    # The second of three tables is asked for before the first one is handed out, and may have come.
+    hms = HiveMetastore(SOURCE, ESTATE, (plain_metastore.uri,), batch_size=1)
     plan = hms.plan(Positions(now_ms=NOW_MS))
     (split,) = (split for split in plan.splits if isinstance(split, TableSplit))
 
     records: list[Record] = []
-    with pytest.raises(
-        MetastoreError, match=rf"{plain_metastore.uri}.*get_table_objects_by_name_req.*did the metastore end"
-    ):
+    away = rf"no metastore can be reached.*{plain_metastore.port}.*is it running"
+    with pytest.raises(MetastoreError, match=away):
         for record in hms.read(split):
             records.append(record)
             plain_metastore.kill()
-    with pytest.raises(
-        MetastoreError, match=rf"no metastore can be reached.*{plain_metastore.port}.*is it running"
-    ):
+    with pytest.raises(MetastoreError, match=away):
         hms.plan(Positions(now_ms=NOW_MS))
 
     assert records

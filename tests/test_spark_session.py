@@ -23,6 +23,7 @@ from navlin.pipeline.spark_jvm import (
     is_left_to_pyspark,
     start_jvm,
 )
+from navlin.pipeline.worker_daemon import QuietIfLeft
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -236,3 +237,18 @@ def test_nothing_that_starts_a_thread_is_loaded_before_workers_are_forked() -> N
     )
 
     assert done.stdout == "1\n"
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [(BrokenPipeError(), False), (ConnectionResetError(), False), (ValueError("odd"), True)],
+    ids=("Spark has ended", "Spark gave the task up", "a fault of its own"),
+)
+def test_a_worker_that_spark_has_left_says_nothing(
+    error: Exception, *, said: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    try:
+        raise error
+    except type(error):
+        QuietIfLeft.print_exc()
+    assert ("Traceback" in capsys.readouterr().err) is said

@@ -5,8 +5,11 @@ A worker then starts in a tenth of the time, and Spark starts new ones after eve
 
 from __future__ import annotations
 
-import pyspark.worker  # noqa: F401
-from pyspark.daemon import manager
+import sys
+import traceback
+
+import pyspark.daemon
+import pyspark.worker
 
 import linker.resolve_endpoints  # noqa: F401
 import navlin.index.documents
@@ -15,5 +18,19 @@ import navlin.index.writing  # noqa: F401
 
 # Not Arrow and not NumPy: they start threads when they are imported, and a process with threads must not be forked.
 
+
+class QuietIfLeft:
+    """Stands for the module ``traceback`` in PySpark's daemon, which prints what ends a worker."""
+
+    format_exc = staticmethod(traceback.format_exc)
+
+    @staticmethod
+    def print_exc() -> None:
+        """As `traceback.print_exc`; nothing if Spark has closed the connection: it ended, or gave the worker's task up."""
+        if not isinstance(sys.exception(), (BrokenPipeError, ConnectionResetError)):
+            traceback.print_exc()
+
+
 if __name__ == "__main__":
-    manager()
+    vars(pyspark.daemon)["traceback"] = QuietIfLeft
+    pyspark.daemon.manager()
