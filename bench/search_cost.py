@@ -1,4 +1,4 @@
-"""What a search for people costs, beside Navigator's search over the same index, which was the only one before it.
+"""Measures a search for people beside Navigator's search, which was the only one before it, over the same index.
 
     python -m bench search_cost [--entities 1000000] [--rounds 5]
 
@@ -154,7 +154,7 @@ def _json(document: dict[str, Any]) -> bytes:
 
 @dataclass(slots=True)
 class Cost:
-    """What questions cost, in the order in which they were asked."""
+    """Costs of questions, in the order in which they were asked."""
 
     taken_s: list[float] = field(default_factory=list)
     cpu_s: list[float] = field(default_factory=list)
@@ -182,7 +182,7 @@ class Meter:
 
 
 def ways(solr: Solr) -> dict[str, dict[str, Asking]]:
-    """How a question is asked → by which search."""
+    """Searches by the way in which a question is asked."""
     counted = [f"{{!ex={name}}}{name}" for name in COUNTED]
     return {
         how: {

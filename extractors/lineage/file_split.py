@@ -16,7 +16,7 @@ HEAD_BYTES: Final = 16 << 10
 """How much of a file's beginning distinguishes it from others: engines write the query's text first, so that files may
 well share their first few hundred bytes."""
 COPIED: Final = "@"
-"""What a key has before the mark of a content that is in the file no more."""
+"""Separates, in a key, the file from the mark of a content that the file does not have any more."""
 MARK_BYTES: Final = 4 << 10
 """How much before a position must still be what it was."""
 
@@ -76,7 +76,7 @@ class FileSplit(Split):
         return True
 
     def copied(self) -> FileSplit:
-        """What was not read of a file of which another content has taken the place."""
+        """Returns the unread rest of a content that another one has replaced."""
         return replace(
             self,
             key=f"{self.key}{COPIED}{self.mark[:16]}",

@@ -93,7 +93,7 @@ class HeldFiles:
             return {key: _opens(file) for key, (_, file) in held.files.items()}
 
     def memory(self, source: Hashable) -> RememberedFiles:
-        """What is remembered of a source's directories."""
+        """Returns the directories of a source as they were seen last."""
         with self._lock:
             return self._sources.setdefault(source, _Of(self._clock())).memory
 

@@ -106,7 +106,7 @@ class ListedFiles:
     def to_remember(
         self, directory: str, identity: tuple[int, int, int], before: ListedFiles
     ) -> RememberedDirectory | None:
-        """What this listing has of a directory beyond what it had ``before``, if that is much and all of it is regular."""
+        """Returns what a directory added to the listing, or None if that is little, or not all of it is regular."""
         files = {key: each for key, each in self.followed.items() if key not in before.followed}
         if len(files) <= MOST_LOOKED_AT or self.problems or self.other_names:
             return None

@@ -46,7 +46,7 @@ def open_planned(split: FileSplit) -> tuple[BinaryIO | None, str]:
 
 
 def _beside(split: FileSplit) -> list[os.DirEntry[str]]:
-    """What stands in the file's directory; nothing if the directory was removed with the file."""
+    """Lists the file's directory; the list is empty if the directory was removed with the file."""
     try:
         with os.scandir(Path(split.path).parent) as entries:
             return list(entries)
@@ -67,7 +67,7 @@ def _open_if(split: FileSplit, path: str) -> BinaryIO | None:
 
 
 def open_archive(split: FileSplit) -> tuple[BinaryIO, str]:
-    """The copy that begins as this file did and is no older: compressed, or of a file that was emptied as it is.
+    """Opens the copy that begins as this file did and is no older. It is compressed, unless the file was emptied.
 
     Raises `FileWentAway`.
     """

@@ -9,6 +9,7 @@ from typing import Final
 from navlin.model.redaction import MASK, is_secret
 
 _COLUMN: Final = re.compile(r"([^\s#,()\[\]{}]+)#\d{1,18}L?")
+_WORD: Final = re.compile(r"\w+")
 _NO_LITERAL: Final = re.compile(
     r"\w+(?=\()|\b(?:AND|OR|NOT|IN|LIKE|RLIKE|IS|NULL|CASE|WHEN|THEN|ELSE|END|if|else|as|true|false|null"
     r"|string|binary|int|bigint|double|date|timestamp|boolean)\b|[\s()\[\],=<>!+*/%|&.-]"
@@ -16,8 +17,10 @@ _NO_LITERAL: Final = re.compile(
 
 
 def without_secrets(expression: str) -> str:
-    """An expression as it is, with its columns alone if one of them looks secret and it has a literal."""
-    if not (names := _COLUMN.findall(expression)) or not any(map(is_secret, names)):
+    """Returns the expression as it is, or only its columns if a word of it looks secret and it has a literal. The word may
+    be a column's name, a field (``login#3.password``), or a key (``login#3[password]``)."""
+    names = _COLUMN.findall(expression)
+    if not names or not any(map(is_secret, _WORD.findall(expression))):
         return expression
     if not _NO_LITERAL.sub("", _COLUMN.sub("", expression)):
         return expression
@@ -25,5 +28,5 @@ def without_secrets(expression: str) -> str:
 
 
 def of_column(name: str, expression: str) -> str:
-    """What a column is computed as; nothing of it if the column's own name looks secret."""
+    """Returns what a column is computed as; only the mask if the column's own name looks secret."""
     return MASK if is_secret(name) and expression.lower() != name.lower() else expression
