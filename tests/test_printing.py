@@ -111,6 +111,8 @@ DOORS = {
     ("navlin/pipeline/reading_here.py", "sys.stdout"),
     ("navlin/pipeline/reading_here.py", "sys.stderr"),
     ("navlin/sql/child.py", "sys.stdout"),
+    # The errors of PySpark's workers, which Spark's process takes into its own log.
+    ("navlin/pipeline/worker_daemon.py", "traceback.print_exc"),
     # Logs, which clean what they print themselves: see below.
     ("navlin/service/logs.py", "sys.stderr"),
     ("navlin/service/logs.py", "StreamHandler"),

@@ -54,6 +54,7 @@ ROWS: Final[dict[tuple[str, str], str]] = {
     ("navlin.pipeline.session", "pyspark.sql.SparkSession.builder"): "Spark's driver and its blocks",
     ("navlin.pipeline.spark_jvm", "pyspark.java_gateway.launch_gateway"): "Spark's gateway",
     ("navlin.pipeline.spark_jvm", "subprocess.Popen"): "Spark's gateway",
+    ("navlin.pipeline.worker_daemon", "pyspark.daemon"): "PySpark's daemon",
     ("navlin.pipeline.worker_daemon", "pyspark.daemon.manager"): "PySpark's daemon",
     ("navlin.service.check", "subprocess.run"): "java -version, for five seconds",
     ("navlin.service.connections", "asyncio.SelectorEventLoop"): "the web process",
@@ -116,10 +117,10 @@ def used_in(tree: ast.Module) -> Iterator[str]:
     passed |= {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
     for node in ast.walk(tree):
         name = "" if id(node) in passed else full_name(node, known)
-        speaks = any(
+        speaks = "." in name and any(
             name == each or name.startswith((f"{each}.", "os.exec", "os.spawn")) for each in SPEAKING
         )
-        if speaks and "." in name and not SILENT.fullmatch(name):
+        if speaks and not SILENT.fullmatch(name):
             yield name
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -84,6 +85,13 @@ def test_every_field_comes_back_as_it_was_written(solr: Solr, core: str) -> None
     solr.commit(core, soft=True)
     [visible] = solr.select(core, {"q": f"identity:all-fields-{core}", "fl": "*"})["response"]["docs"]
     assert {name: value for name, value in visible.items() if name != "_version_"} == expected
+
+
+@pytest.mark.parametrize("part", ["sample 07 ", ".", "/", "%2F", "a/", "/#partitions", "_", "a_", "表"])
+def test_a_name_of_any_length_costs_solr_no_more_than_its_length(solr: Solr, part: str) -> None:
+    before_s = time.monotonic()
+    assert not solr.add(ELEMENTS, [{"identity": "long-name", "name": part * 20_000}]).refused
+    assert time.monotonic() - before_s < 10, "a cost that follows the square of the length takes minutes"
 
 
 def test_every_field_that_has_an_owner_is_in_the_schema() -> None:
