@@ -120,8 +120,10 @@ def next_snapshot(url: str) -> Samples:
     """The first that was begun after now."""
     begun_s = time.monotonic()
     while True:
+        # Its age is of a moment after this.
+        asked_s = time.monotonic()
         found = scraped(url)
-        if time.monotonic() - found[AGE] > begun_s:
+        if asked_s - found[AGE] > begun_s:
             return found
         time.sleep(0.2)
 

@@ -14,10 +14,15 @@ from navlin.index.query_tree import FieldValue, Phrase, Wild, Word
 NAME_PIECES: Final = "namePieces"
 PIECE_CHARS: Final = 3
 """How long a piece is: nothing shorter is found within a name."""
+MOST_CHARS: Final = 1_000
+"""Longer than a name is in any metastore. A word of 40,000 characters has as many pieces, which cost Solr ten seconds."""
 
 
 def plain(text: str) -> str:
-    """A name as its pieces have it, without what stands around it; "" if it has neither letters nor digits."""
+    """A name as its pieces have it, without what stands around it; "" if it has neither letters nor digits, or is longer
+    than names are."""
+    if len(text) > MOST_CHARS:
+        return ""
     spelled = "".join(each if unicodedata.category(each)[0] in "LMN" else " " for each in text)
     # The tree of a source has names in capitals, and a few letters have no capital of their own.
     return "_".join(spelled.upper().split())
