@@ -27,7 +27,7 @@ from navlin.solr_server.embedded import EmbeddedSolr
 from tests.support.probing import BARE, p99, probed
 from tests.support.web import PASSWORD, PATIENCE_S, Web, running_web
 
-pytestmark = pytest.mark.services
+pytestmark = [pytest.mark.services, pytest.mark.alone]
 
 LASTS_S = 5.0
 ABOVE_BARE_S = 0.1

@@ -7,7 +7,8 @@ import json
 import pytest
 
 from navlin.index.solr import Solr
-from navlin.model.keys import RelationType
+from navlin.model.keys import RelationType, sub_operation_key
+from navlin.query.column_flows import column_flows
 from navlin.query.show import LISTED, show
 from tests.support.query_estate import AS_OF_MS, HIVE, IMPALA, SPARK, World
 
@@ -46,6 +47,27 @@ def test_relations_are_counted_whole_and_listed_in_part(world: World) -> None:
     assert groups[("PARENT_CHILD", True)].listed[0].name == "db"
     (withdrawn,) = [each for each in show(world.solr, gone.identity).relations if each.incoming]
     assert (withdrawn.count, withdrawn.deleted, withdrawn.listed[0].deleted) == (0, 1, True)
+
+
+def test_an_expression_stands_beside_what_it_computes_with_and_beside_a_decision_only_if_nothing_else_is(
+    world: World,
+) -> None:
+    facts, made = world.table("facts", "amount", "country"), world.table("made", "revenue", "orders")
+    parts = {"made.revenue": ["facts.amount"], "made.orders": []}
+    operation = world.operation("sum", [facts], [made], parts=parts, steering_columns=["facts.country"])
+    for name, expression in (("made.revenue", "sum(amount)"), ("made.orders", "count(1)")):
+        world.entity(sub_operation_key(operation, name), expression=expression)
+    world.index()
+
+    def expressions(column: str) -> dict[str, tuple[str, ...]]:
+        return {
+            each.other.title: each.expressions
+            for each in column_flows(world.solr, world.column(column).identity)
+        }
+
+    assert expressions("made.revenue") == {"db.facts.amount": ("sum(amount)",), "db.facts.country": ()}
+    assert expressions("made.orders") == {"db.facts.country": ("count(1)",)}
+    assert expressions("facts.country") == {"db.made.revenue": (), "db.made.orders": ()}
 
 
 def test_what_two_sources_state_is_one_relation(world: World) -> None:

@@ -243,6 +243,18 @@ def test_the_lineage_of_an_application_is_that_of_what_it_was_run_for(world: Wor
         assert ran_as.identity not in {node.id for node in lineage(world.solr, each.identity).nodes}
 
 
+def test_the_lineage_of_a_job_on_yarn_is_that_of_what_its_applications_were_run_for(world: World) -> None:
+    source, target = world.table("a"), world.table("b")
+    operation = world.operation("b from a", [source], [target], engine=SPARK)
+    run = world.execution(operation, "application_1_0001-exec.1")
+    nightly = world.operation("nightly", [], [], engine=YARN)
+    ran_as = world.execution(nightly, "application_1_0001")
+    world.relate(RelationType.LOGICAL_PHYSICAL, run, ran_as, writer=SPARK)
+    world.index()
+    drawn = {node.id for node in lineage(world.solr, nightly.identity, Options()).nodes}
+    assert drawn == {each.identity for each in (nightly, ran_as, run, operation, source, target)}
+
+
 def test_of_very_many_executions_the_latest_are_drawn_and_it_says_so(world: World) -> None:
     operation = world.operation("b from a", [world.table("a")], [world.table("b")], engine=SPARK)
     ran_as = world.entity(application_key(world.source(YARN), "application_1_0001"))

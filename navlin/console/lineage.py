@@ -61,13 +61,16 @@ def _values(asked: Asked) -> Mapping[str, Any]:
         "as_list": given.form == "list",
         "lineage": None,
         "nodes": {},
+        "has_pages": bool(given.entity),
     }
     if not values["as_list"] or not given.entity:
         return values
     answer = between_data(
         lineage(asked.solr, walked_id(asked.solr, given.entity, unlinked=given.unlinked), _options(given))
     )
-    return {**values, "lineage": answer, "nodes": {node.id: node for node in answer.nodes}}
+    nodes = {node.id: node for node in answer.nodes}
+    # What was named and never captured has no other page.
+    return {**values, "lineage": answer, "nodes": nodes, "has_pages": not nodes[answer.start].placeholder}
 
 
 def _options(given: Parameters) -> Options:

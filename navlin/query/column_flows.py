@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from navlin.index.entity import PART as PART_FIELDS
 from navlin.index.graph import Graph
 from navlin.index.solr import Solr
+from navlin.model.keys import RelationType
 from navlin.query.answer import Direction, Edge, Hop, Node
 from navlin.query.data_flows import between_data
 from navlin.query.lineage import lineage
@@ -19,7 +20,8 @@ from navlin.query.statement_names import PART
 @dataclass(frozen=True, slots=True)
 class Flow:
     """A column that flows into the one that is looked at, or out of it, one hop away. ``expressions`` are what is computed
-    on the way into the target, as the engines wrote it down."""
+    of it on the way into the target, as the engines wrote it down: of what only decides nothing is, unless nothing else
+    makes the column (``count(1)``)."""
 
     other: Node
     edge: Edge
@@ -38,11 +40,13 @@ def column_flows(solr: Solr, column: str) -> Iterator[Flow]:
     nodes = {node.id: node for node in answer.nodes}
     expressions = expressions_by_edge(solr, answer.edges, nodes)
     drawn = {(edge.type, edge.source, edge.target): edge for edge in between_data(answer).edges}
+    made_of_data = any(kind == RelationType.DATA_FLOW and target == column for kind, _, target in drawn)
     for key, edge in drawn.items():
         if column in (edge.source, edge.target) and edge.type.endswith("_FLOW"):
             incoming = edge.target == column
             other = nodes[edge.source if incoming else edge.target]
-            yield Flow(other, edge, incoming, expressions.get(key, ()))
+            computed = edge.type == RelationType.DATA_FLOW or (incoming and not made_of_data)
+            yield Flow(other, edge, incoming, expressions.get(key, ()) if computed else ())
 
 
 def expressions_by_edge(

@@ -214,8 +214,11 @@ class _Walk:
                 self.extra.append(direct(relation))
 
     def _show_run_for(self, physical: StoredEntity) -> None:
-        """What was run as this; of executions the operations too, because those are what data flows through."""
-        latest, count = self.reader.graph.latest_relations([physical.id], 2, _RUN_FOR, RUN_FOR_DRAWN)
+        """What was run as this, or as one of its executions; of executions the operations too, because those are what data
+        flows through."""
+        latest, count = self.reader.graph.latest_relations(
+            [physical.id, *self.executions], 2, _RUN_FOR, RUN_FOR_DRAWN
+        )
         relations = [each for each in latest if self.options.unlinked or not each.unlinked]
         known = self._load(each.ep1.id for each in relations)
         relations = [each for each in relations if each.ep1.id in known and self._shown(each.ep1.id)]
