@@ -197,6 +197,8 @@ def test_a_session_may_what_its_user_may_and_is_noted_as_its_user(
     assert refused[-1]["reason"].startswith(COOKIE_ALONE)
     assert browser.write(ROOT + "/link", json={}).status_code == 503, "there is no daemon"
     assert web.logged("run requested", user=somebody)
+    assert browser.send("GET", "/purges").status_code == 200
+    assert web.logged("read requested", user=somebody), "a page for administrators asks for no run"
 
 
 def test_no_address_that_is_read_wants_the_role_of_a_writer(web: Web) -> None:

@@ -245,7 +245,8 @@ async def answered(
             return StreamingResponse(walked, endpoint.status, headers)
 
     if endpoint.writes or endpoint.role > Role.LINEAGE_VIEWER:
-        audit(endpoint.logged or _WORDS[endpoint.role], request, user.name)
+        word = "read requested" if endpoint.method == "GET" else _WORDS[endpoint.role]
+        audit(endpoint.logged or word, request, user.name)
     if endpoint.walks:
         async with questions.walk_turns.turn(user.name):
             return await questions.walking.run(answer)
@@ -313,7 +314,7 @@ _WORDS: Final = {
     Role.METADATA_ADMINISTRATOR: "edit requested",
     Role.ADMINISTRATOR: "run requested",
 }
-"""What the log calls a request, by the role that it wants."""
+"""What the log calls a request that does something, by the role that it wants."""
 
 
 async def _parameters(endpoint: Endpoint, bodies: Bodies, request: Request) -> tuple[Any, Any]:
