@@ -28,7 +28,7 @@ QUESTIONS: Final = (
     "lineage sales.daily --operations --control-flow",
     "lineage web.carts --columns",
     "search type:TABLE --limit 100",
-    "search clicks",
+    "search clicks --filter type:*",
     "search up_owner:ann",
     "search cp_finance.class:public",
     "search deleted:true --limit 100",
@@ -38,7 +38,8 @@ QUESTIONS: Final = (
     "show /exports",
 )
 """What is asked of it, as arguments of ``navlin``; ``answers.json`` has what the navlin of then said, but that what two
-sources state of one place is one relation since."""
+sources state of one place is one relation since. Parts of statements, and their runs, are folded since, unless a type is
+named."""
 Index = dict[tuple[str, str], dict[str, Any]]
 CORES_OF_THEN: Final = (ELEMENTS, RELATIONS, RUNS)
 
