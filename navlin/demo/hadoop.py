@@ -151,8 +151,15 @@ class Hadoop:
             self._processes[each.id].send("await")
 
     def start_yarn(self) -> None:
-        """Starts YARN beside a running HDFS (some 6 to 10 s). Harmless where it runs."""
+        """Starts YARN beside a running HDFS (some 6 to 10 s), at other ports if its own are taken: they were free when HDFS
+        started, perhaps long ago. Harmless where it runs."""
         if "yarn" not in self._processes:
+            if not all(_is_free(self._ports[key]) for key in _YARN_PORTS):
+                others = _free_ports(len(_YARN_PORTS))
+                self._ports |= {
+                    key: f"127.0.0.1:{port}" for key, port in zip(_YARN_PORTS, others, strict=True)
+                }
+                self._write_configuration()
             self._start("yarn", _YARN_SERVICES)
 
     def stop(self) -> None:
@@ -382,6 +389,18 @@ class _Process:
 
 def _only_image(_: str, names: list[str]) -> list[str]:
     return [name for name in names if name.startswith("edits")]
+
+
+def _is_free(address: str) -> bool:
+    host, _, port = address.rpartition(":")
+    with socket.socket() as probe:
+        # As a server in Java does: what hung up a moment ago holds no port.
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, int(port)))
+        except OSError:
+            return False
+    return True
 
 
 def _free_ports(count: int) -> list[int]:

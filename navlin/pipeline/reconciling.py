@@ -72,6 +72,8 @@ class Reconciliation:
     """What the index holds below the covered paths, by core and id, if the driver read it (`HeldState.CARRIED`)."""
     dry_run: bool = False
     moved: Moved = Moved()  # noqa: RUF009  # it is frozen
+    reads_again: bool = False
+    """Then executions stay where they are: `linker.superseded` moves them, and removes the operations that they leave."""
 
 
 def range_bounds(index: int, ranges: int) -> tuple[str, str]:
@@ -208,8 +210,9 @@ def _reconcile_core(
             counted = [outcome for _, outcome in records]
         else:
             marks = _marks(solr, task, core, records)
-            changed = (each for each, outcome in records if outcome is Outcome.CHANGED)
-            follow_operations(solr, changed, task.stamp)
+            if not task.reads_again:
+                changed = (each for each, outcome in records if outcome is Outcome.CHANGED)
+                follow_operations(solr, changed, task.stamp)
             for envelope, outcome, reason in write(solr, core, records, task.stamp, moved, marks):
                 counted.append(outcome)
                 if outcome is Outcome.REFUSED:

@@ -219,7 +219,10 @@ class _Run:
             moved = Moved()
             if not self.dry_run:
                 moved = read_moved(self.solr, self.source.id, stamp.run_id, plan.moves)
-            outcomes = self._reconcile(rounds, summary.documents, covers, stamp, moved, stack)
+            reads_again = self._reads_again(plan, before)
+            outcomes = self._reconcile(
+                rounds, summary.documents, covers, stamp, moved, stack, reads_again=reads_again
+            )
             refused = self._count(outcomes)
             if self.dry_run:
                 return self._ended(record, Status.FINISHED, failures=_in_lines(summary.failures))
@@ -227,7 +230,7 @@ class _Run:
             self.step("link")
             remembered = Remembered.of(before.values.get(MISSING))
             verdict = self._verdict(outcomes, summary, covers, remembered, accepted)
-            if self._reads_again(plan, before):
+            if reads_again:
                 self._remove_invented(rounds, outcomes, before, stamp)
             else:
                 self._flag(outcomes, stamp, verdict)
@@ -341,6 +344,8 @@ class _Run:
         stamp: Stamp,
         moved: Moved,
         stack: ExitStack,
+        *,
+        reads_again: bool,
     ) -> DataFrame | None:
         if not rounds and not covers.by_path:
             return None
@@ -359,6 +364,7 @@ class _Run:
             carried,
             dry_run=self.dry_run,
             moved=moved,
+            reads_again=reads_again,
         )
         frame = in_ranges(self._spark(), rounds, comparison.ranges)
         return materialised(frame.mapInArrow(reconcile(task), OUTCOME_COLUMNS), stack)
