@@ -20,6 +20,10 @@ def test_unmarked(): pass
 @pytest.mark.services
 def test_of_a_service(): pass
 
+@pytest.mark.services
+@pytest.mark.alone
+def test_that_measures(): pass
+
 @pytest.mark.soak
 def test_repeated(seed): pass
 """
@@ -54,8 +58,8 @@ def test_without(number): pass
 """
 
 
-def make(target: str, *variables: str) -> list[str]:
-    """The arguments that a target of `make` gives to pytest."""
+def make(target: str, *variables: str) -> list[list[str]]:
+    """The arguments that a target of `make` gives to pytest, for each time that it runs it."""
     # Without the variables that `make test ARGS=...` hands on.
     environment = {
         name: value for name, value in os.environ.items() if name != "ARGS" and not name.startswith("MAKE")
@@ -63,8 +67,10 @@ def make(target: str, *variables: str) -> list[str]:
     printed = subprocess.run(
         ["make", "--dry-run", target, *variables], cwd=ROOT, env=environment, capture_output=True, text=True
     )
-    [arguments] = re.findall(r"^\S+/pytest (.*)$", printed.stdout, re.MULTILINE)
-    return shlex.split(arguments)
+    return [
+        shlex.split(each)
+        for each in re.findall(r"^\S+/pytest (.*?)(?: \|\| .*)?$", printed.stdout, re.MULTILINE)
+    ]
 
 
 def run(arguments: list[str], folder: Path, *files: str) -> subprocess.CompletedProcess[str]:
@@ -80,17 +86,25 @@ def passed(ran: subprocess.CompletedProcess[str]) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("target", "test"), [("test", "test_unmarked"), ("test-services", "test_of_a_service")]
+    ("target", "tests"),
+    [("test", [["test_unmarked"]]), ("test-services", [["test_of_a_service"], ["test_that_measures"]])],
 )
-def test_a_target_of_make_runs_its_own_tier_and_no_other(target: str, test: str, tmp_path: Path) -> None:
+def test_a_target_of_make_runs_its_own_tier_and_no_other(
+    target: str, tests: list[list[str]], tmp_path: Path
+) -> None:
     # Without processes side by side, which need seconds to start.
-    ran = run([*make(target), "-n0", "-rp"], tmp_path, ONE_OF_EACH_TIER)
+    ran = [run([*each, "-n0", "-rp"], tmp_path, ONE_OF_EACH_TIER) for each in make(target)]
 
-    assert passed(ran) == [test], ran.stdout
+    assert [passed(each) for each in ran] == tests, [each.stdout for each in ran]
+
+
+def test_those_that_measure_run_one_by_one() -> None:
+    _, measuring = make("test-services")
+    assert measuring[:2] == ["-n", "1"]
 
 
 def test_a_soak_runs_the_rounds_that_are_left_and_prints_its_seed_and_its_progress(tmp_path: Path) -> None:
-    ran = run([*make("soak", "SEED=7", "FROM=2", "ROUNDS=3"), "-rp"], tmp_path, ONE_OF_EACH_TIER)
+    ran = run([*make("soak", "SEED=7", "FROM=2", "ROUNDS=3")[0], "-rp"], tmp_path, ONE_OF_EACH_TIER)
 
     assert passed(ran) == ["test_repeated[seed 7 round 002]", "test_repeated[seed 7 round 003]"], ran.stdout
     assert "seed 7, rounds 2 to 3; go on with: make soak SEED=7 FROM=" in ran.stdout
@@ -98,7 +112,7 @@ def test_a_soak_runs_the_rounds_that_are_left_and_prints_its_seed_and_its_progre
 
 
 def test_a_soak_prints_at_its_end_what_it_did_and_what_it_found(tmp_path: Path) -> None:
-    ran = run([*make("soak", "SEED=7", "ROUNDS=3"), "-rp"], tmp_path, OF_A_SOAK)
+    ran = run([*make("soak", "SEED=7", "ROUNDS=3")[0], "-rp"], tmp_path, OF_A_SOAK)
 
     assert "faults injected: 9 kills (3 of whole processes, 6 at requests), 12 others" in ran.stdout
     assert "differences found: 1 in 300 documents" in ran.stdout
@@ -106,7 +120,7 @@ def test_a_soak_prints_at_its_end_what_it_did_and_what_it_found(tmp_path: Path) 
 
 @pytest.mark.services
 def test_side_by_side_the_tests_of_hadoop_run_in_one_process(tmp_path: Path) -> None:
-    ran = run([*make("test"), "-n2", "-v"], tmp_path, WITH_HADOOP, WITH_HADOOP)
+    ran = run([*make("test")[0], "-n2", "-v"], tmp_path, WITH_HADOOP, WITH_HADOOP)
 
     processes = re.findall(r"^\[(gw\d)\] .* PASSED \S*::test_of_hadoop", ran.stdout, re.MULTILINE)
     assert (len(processes), len(set(processes))) == (6, 1), ran.stdout
@@ -128,7 +142,7 @@ def test_beside_it(): pass
 
 @pytest.mark.services
 def test_side_by_side_a_file_of_the_services_stays_together_and_all_of_atlas(tmp_path: Path) -> None:
-    ran = run([*make("test-services"), "-n2", "-v"], tmp_path, OF_ATLAS, OF_ATLAS)
+    ran = run([*make("test-services")[0], "-n2", "-v"], tmp_path, OF_ATLAS, OF_ATLAS)
 
     processes = re.findall(
         r"^\[(gw\d)\] .* PASSED \S*::test_(?:of_atlas|beside_it)", ran.stdout, re.MULTILINE

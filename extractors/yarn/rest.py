@@ -192,8 +192,10 @@ class RestService:
             raise RestError(f"{url}: the answer has more than {MOST_VALUES:,} values, and is not read")
         try:
             return orjson.loads(response.content)
-        except ValueError:
-            pass
+        except ValueError as error:
+            if "depth limit" in str(error):
+                # Python's own parser would go as deep as the stack.
+                raise RestError(f"{url}: the answer is nested too deeply, and is not read") from None
         try:
             # Some releases do not escape control characters in diagnostics. Names may be no UTF-8, or half surrogate pairs.
             text = response.content.decode("utf-8", "surrogateescape")
