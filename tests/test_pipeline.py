@@ -18,9 +18,10 @@ from navlin.index.fields import ELEMENTS, RELATIONS, RUNS
 from navlin.index.graph import Graph
 from navlin.index.holder import this_process
 from navlin.index.leases import held_lease
-from navlin.index.readings import readings
+from navlin.index.readings import reading
 from navlin.index.runs import RunRecord, Status, last_run, save_run
 from navlin.index.solr import Solr
+from navlin.index.sources import known_sources
 from navlin.index.stamp import Stamp
 from navlin.model.identity import relation_id
 from navlin.model.keys import location_key, operation_key
@@ -569,7 +570,8 @@ def test_a_source_with_nothing_new_is_up_to_date_as_of_when_it_was_asked_which_i
     estate: SmallEstate,
 ) -> None:
     def read_ms() -> int:
-        return next(each.read_ms for each in readings(estate.solr) if each.source.id == estate.impala.id)
+        [source] = [each for each in known_sources(estate.solr) if each.id == estate.impala.id]
+        return reading(estate.solr, source).read_ms
 
     estate.happen("insert", ["s.a"], ["s.b"], at_ms=T1)
     estate.follow()

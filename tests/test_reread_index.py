@@ -75,6 +75,7 @@ def test_an_index_of_an_older_reader_becomes_what_a_newer_one_makes_of_the_same_
     assert not [each for each in mended.values() if each.get("incompleteReasons")]
 
 
+@pytest.mark.services
 def test_reading_once_more_changes_nothing(estate: SmallEstate) -> None:
     history(estate)
     estate.mend()
@@ -85,7 +86,7 @@ def test_reading_once_more_changes_nothing(estate: SmallEstate) -> None:
     assert contents(estate) == before
 
 
-@pytest.mark.parametrize("at", range(4))
+@pytest.mark.parametrize("at", [1, *(pytest.param(each, marks=pytest.mark.services) for each in (0, 2, 3))])
 def test_a_pass_that_is_cut_off_is_made_good_by_the_next(
     estate: SmallEstate, monkeypatch: pytest.MonkeyPatch, at: int
 ) -> None:
@@ -157,6 +158,7 @@ def test_what_an_older_reader_made_of_records_that_are_gone_is_named(estate: Sma
     assert mended == contents(estate)
 
 
+@pytest.mark.services
 def test_what_an_older_reader_made_is_named_if_no_record_at_all_is_left(estate: SmallEstate) -> None:
     history(estate)
     read(estate)
@@ -167,6 +169,7 @@ def test_what_an_older_reader_made_is_named_if_no_record_at_all_is_left(estate: 
     assert estate.follow().status is Status.IDLE
 
 
+@pytest.mark.services
 def test_other_settings_are_no_older_reader(estate: SmallEstate) -> None:
     history(estate)
     read(estate)
@@ -177,6 +180,7 @@ def test_other_settings_are_no_older_reader(estate: SmallEstate) -> None:
     assert len(doubted(estate)) == 0
 
 
+@pytest.mark.services
 def test_an_operation_of_which_purge_removed_executions_stays(estate: SmallEstate) -> None:
     history(estate)
     read(estate)

@@ -53,10 +53,11 @@ class Reading:
 
 def readings(solr: Solr) -> tuple[Reading, ...]:
     """Every source that was ever configured and that the index holds."""
-    return tuple(_reading(solr, source) for source in known_sources(solr) if not source.granted)
+    return tuple(reading(solr, source) for source in known_sources(solr) if not source.granted)
 
 
-def _reading(solr: Solr, source: KnownSource) -> Reading:
+def reading(solr: Solr, source: KnownSource) -> Reading:
+    """How far one source was read, and with which result."""
     last = last_run(solr, source.id)
     good = last_run(solr, source.id, Status.FINISHED, Status.HELD)
     counted = solr.select(
