@@ -224,15 +224,14 @@ def _anywhere(word: Word, text: str, several: bool, fits: bool) -> Group:
     spaced = simple and max(text) < "\u0e00"
     said = [FieldValue(name, begins if spaced else Phrase(text)) for name in _COMMENTS]
     said.append(FieldValue("tags", Word((text,))))
-    # What is counted beside the results looks at the same places: Solr remembers what they match.
     found = [
-        _score(Remembered(_any(_elsewhere(word, begins if simple else None)).clauses), 1),
+        _score(_any(_elsewhere(word, begins if simple else None)), 1),
         _score(own, _WORD),
-        _score(Remembered(_any(said).clauses), _COMMENT + _IN_COMMENT * several),
+        _score(_any(said), _COMMENT + _IN_COMMENT * several),
     ]
     # A word that is too short to be a part of a name may be a word of it: ``revenue by country``.
     if part := name_pieces.part(plain) or (name_pieces.word(plain) if plain and several else None):
-        found.append(_score(Remembered((Clause(part),)), _PART + _IN_NAME * several))
+        found.append(_score(part, _PART + _IN_NAME * several))
     # All of these are parts of names, or names that have the word: they find nothing more.
     fits = fits or part is None
     begun = None if several or not fits else name_pieces.beginning(plain)
