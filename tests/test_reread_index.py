@@ -24,8 +24,8 @@ def happen(estate: SmallEstate, run: str, reads: list[str], writes: list[str], *
 
 def history(estate: SmallEstate) -> None:
     """Records of which the first reader takes much for what it is not."""
-    # A source that is none, and one that it does not see.
-    mended: dict[str, Any] = {"reads": [IN], "parts": [[f"{IN}.a", f"{OUT}.a"]]}
+    # A source that is none, and one that it does not see; the run itself is read otherwise, too.
+    mended: dict[str, Any] = {"reads": [IN], "parts": [[f"{IN}.a", f"{OUT}.a"]], "principal": "bob"}
     happen(estate, "one", [INVENTED], [OUT], parts=[[f"{INVENTED}.a", f"{OUT}.a"]], mended=mended)
     # The same tables, and an edge too many.
     parts = [[f"{IN}.a", f"{OUT}.a"], [f"{IN}.wrong", f"{OUT}.b"]]

@@ -67,7 +67,7 @@ def _open_if(split: FileSplit, path: str) -> BinaryIO | None:
 
 
 def open_archive(split: FileSplit) -> tuple[BinaryIO, str]:
-    """Opens the copy that begins as this file did and is no older. It is compressed, unless the file was emptied.
+    """Opens a copy of this file: one that begins as the file did and is no older. It may be compressed.
 
     Raises `FileWentAway`.
     """

@@ -314,7 +314,7 @@ _WORDS: Final = {
     Role.METADATA_ADMINISTRATOR: "edit requested",
     Role.ADMINISTRATOR: "run requested",
 }
-"""What the log calls a request that does something, by the role that it wants."""
+"""The log has these words for requests that do something: one for each role that a request may need."""
 
 
 async def _parameters(endpoint: Endpoint, bodies: Bodies, request: Request) -> tuple[Any, Any]:

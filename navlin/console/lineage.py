@@ -69,7 +69,7 @@ def _values(asked: Asked) -> Mapping[str, Any]:
         lineage(asked.solr, walked_id(asked.solr, given.entity, unlinked=given.unlinked), _options(given))
     )
     nodes = {node.id: node for node in answer.nodes}
-    # What was named and never captured has no other page.
+    # An entity that was named and never captured has no other page.
     return {**values, "lineage": answer, "nodes": nodes, "has_pages": not nodes[answer.start].placeholder}
 
 

@@ -57,7 +57,7 @@ def readings(solr: Solr) -> tuple[Reading, ...]:
 
 
 def reading(solr: Solr, source: KnownSource) -> Reading:
-    """How far one source was read, and with which result."""
+    """Looks up when one source was last read, and with which result."""
     last = last_run(solr, source.id)
     good = last_run(solr, source.id, Status.FINISHED, Status.HELD)
     counted = solr.select(

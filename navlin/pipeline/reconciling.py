@@ -73,7 +73,7 @@ class Reconciliation:
     dry_run: bool = False
     moved: Moved = Moved()  # noqa: RUF009  # it is frozen
     reads_again: bool = False
-    """Then executions stay where they are: `linker.superseded` moves them, and removes the operations that they leave."""
+    """If it does, executions stay where they are: `linker.superseded` moves them, and removes operations that they left."""
 
 
 def range_bounds(index: int, ranges: int) -> tuple[str, str]:

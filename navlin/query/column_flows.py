@@ -19,9 +19,9 @@ from navlin.query.statement_names import PART
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """A column that flows into the one that is looked at, or out of it, one hop away. ``expressions`` are what is computed
-    of it on the way into the target, as the engines wrote it down: of what only decides nothing is, unless nothing else
-    makes the column (``count(1)``)."""
+    """A column that flows into the one that is looked at, or out of it, one hop away. ``expressions`` tell
+    how the target is computed of the source, as the engines wrote it down. A source that only decides has none, unless
+    nothing else makes the target (``count(1)``)."""
 
     other: Node
     edge: Edge

@@ -214,8 +214,8 @@ class _Walk:
                 self.extra.append(direct(relation))
 
     def _show_run_for(self, physical: StoredEntity) -> None:
-        """What was run as this, or as one of its executions; of executions the operations too, because those are what data
-        flows through."""
+        """Shows the executions that ran as this entity, or as one of its executions, and with them their operations: data
+        flows through these."""
         latest, count = self.reader.graph.latest_relations(
             [physical.id, *self.executions], 2, _RUN_FOR, RUN_FOR_DRAWN
         )

@@ -189,7 +189,8 @@ class Happenings(Extractor):
             operation, at_ms, {"queryText": happened["text"], "outputs": happened["writes"]}, ages=ages
         )
         run = execution_key(operation, happened.get("id", f"{operation.identity} {at_ms}"))
-        yield Entity(run, at_ms, {"started": at_ms, "ended": at_ms, "principal": "ann"}, ages=True)
+        said = {"started": at_ms, "ended": at_ms, "principal": happened.get("principal", "ann")}
+        yield Entity(run, at_ms, said, ages=True)
         flows = [(key, operation) for key in reads] + [(operation, key) for key in writes]
         for part in happened.get("parts", ()):
             sub = sub_operation_key(operation, json.dumps(part))
