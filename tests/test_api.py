@@ -535,6 +535,7 @@ NO_PROCESS = 1 << 22
 """More than the kernel counts to."""
 
 
+@pytest.mark.services
 def test_each_process_has_an_address_of_its_own_and_the_first_named_is_that_of_serve(web: Web) -> None:
     state = web.file.parent / "state"
     assert web_addresses(state) == [web.url]

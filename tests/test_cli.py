@@ -218,11 +218,11 @@ HEAVY = {
 @pytest.mark.parametrize(
     ("arguments", "not_loaded"),
     [
-        (["search", "orders"], HEAVY | {"extractors"}),
+        pytest.param(["search", "orders"], HEAVY | {"extractors"}, marks=pytest.mark.services),
         (["search", "orders", "--json"], HEAVY | {"extractors", "rich"}),
         (["lineage", "cli_shop.orders"], HEAVY | {"extractors"}),
-        (["show", "cli_shop.orders"], HEAVY | {"extractors"}),
-        (["status"], HEAVY),
+        pytest.param(["show", "cli_shop.orders"], HEAVY | {"extractors"}, marks=pytest.mark.services),
+        pytest.param(["status"], HEAVY, marks=pytest.mark.services),
         (["status", "--json"], HEAVY | {"rich"}),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",

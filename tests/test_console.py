@@ -10,7 +10,7 @@ from hashlib import sha256
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import parse_qsl, quote, urlsplit
 from uuid import uuid4
 
 import pytest
@@ -332,7 +332,23 @@ def test_relations_that_are_not_listed_are_counted(world: World, viewer: Browser
     for number in range(12):
         world.operation(f"read {number} of many", [many], [])
     world.index()
-    assert "and 2 more" in page(viewer, "/details", entity=many.identity).text
+    shown = page(viewer, "/details", entity=many.identity)
+    assert "and 2 more" in shown.text
+    (every,) = [link for link in shown.links() if "/search?query=type%3ADATA_FLOW" in link]
+    found = page(viewer, "/search", **dict(parse_qsl(urlsplit(every).query)))
+    assert "1–12 of 12" in found.by_id["counted"]
+
+
+def test_executions_that_are_not_listed_are_a_link_away(world: World, viewer: Browser) -> None:
+    often = world.operation("often", [], [world.path("/often")])
+    for number in range(12):
+        world.execution(often, f"often-{number}")
+    world.index()
+    shown = page(viewer, "/details", entity=often.identity)
+    every = next(link for link in shown.links() if "/search?query=type%3AINSTANCE_OF" in link)
+    assert "All 12" in shown.text
+    found = page(viewer, "/search", **dict(parse_qsl(urlsplit(every).query)))
+    assert "1–12 of 12" in found.by_id["counted"]
 
 
 def test_a_name_that_means_nothing_is_a_page_with_what_is_near(world: World, viewer: Browser) -> None:

@@ -354,6 +354,7 @@ def test_every_page_of_the_console_is_looked_at(console: ConsoleEstate) -> None:
     assert set(addresses(console)) == {each.path for each in PAGES if each.method == "GET"}
 
 
+@pytest.mark.services
 def test_no_page_has_a_barrier_or_is_wider_than_a_telephone(console: ConsoleEstate, window: Chromium) -> None:
     window.size(*TELEPHONE)
     found = []

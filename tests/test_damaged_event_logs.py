@@ -78,12 +78,8 @@ BEYOND: dict[str, tuple[Callable[[], bytes], str]] = {
 }
 
 
-SMOKES = ("the same in gzip",)
-
-
-@pytest.mark.parametrize(
-    "case", [each if each in SMOKES else pytest.param(each, marks=pytest.mark.services) for each in BEYOND]
-)
+@pytest.mark.services
+@pytest.mark.parametrize("case", BEYOND)
 def test_a_log_that_costs_more_than_it_can_be_worth_is_given_up_and_the_others_are_read(
     logs: Spark, case: str
 ) -> None:

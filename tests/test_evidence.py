@@ -16,7 +16,7 @@ from navlin.index.solr import Solr
 from navlin.model.identity import run_id
 from navlin.model.keys import EntityType, Key, RelationType
 from navlin.model.records import Reject
-from navlin.query.evidence import Evidence, evidence
+from navlin.query.evidence import Evidence, Kind, evidence
 from tests.support.query_estate import AS_OF_MS, HIVE, IMPALA, World
 from tests.support.web import Web
 from tests.test_cli import configuration, json_of, run
@@ -94,6 +94,19 @@ def test_whatever_is_not_certain_is_listed_with_its_reason(world: World) -> None
     assert {(kind, what) for kind, what, _ in found if kind == "unlinked"} == {("unlinked", "ghost")}
     assert {why for kind, _, why in found if kind == "unlinked"} == {"no match"}
     assert {kind for kind, *_ in found} == {"parsed", "incomplete", "unlinked"}
+
+
+def test_what_a_statement_reads_for_other_columns_and_was_never_captured_is_named(world: World) -> None:
+    sales, report = world.table("sales", "amount"), world.table("report", "revenue", "rate")
+    world.operation(
+        "report of sales and rates",
+        [sales, world.named("rates")],
+        [report],
+        parts={"report.revenue": ["sales.amount"]},
+    )
+    (doubt,) = ask(world, world.column("report.revenue")).doubts
+    assert (doubt.kind, doubt.what) == (Kind.UNLINKED, "db.rates")
+    assert doubt.why == "report of sales and rates → db.report reads it for other columns; no match"
 
 
 def test_a_path_that_is_cut_says_where(world: World) -> None:

@@ -169,6 +169,19 @@ def test_parts_of_statements_runs_and_partitions_are_counted_and_a_filter_away(w
     assert (parts.total, parts.folded) == (40, {})
 
 
+def test_beside_very_many_results_parts_runs_and_partitions_are_named_and_not_counted(
+    world: World, web: Web, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few = find_for_people(world.solr, "revenue", filters=[mine(world)], limit=100)
+    monkeypatch.setattr("navlin.index.searching.MOST_COUNTED_BESIDE", few.total - 1)
+    many = find_for_people(world.solr, "revenue", filters=[mine(world)], limit=100)
+    assert (many.folded, many.to_json()["folded"], many.documents) == (None, None, few.documents)
+    said = CliRunner().invoke(main, ["--config", str(web.file), "search", "revenue", "--filter", mine(world)])
+    assert "parts of statements are not shown: --filter type:SUB_OPERATION\n" in said.output
+    _, lines = whole_result(world.solr, "revenue", [mine(world)])
+    assert sum(1 for _ in lines) == few.total
+
+
 @pytest.mark.parametrize("query", ["*", "-deleted:true", "lastModified:[* TO *] OR *:*"])
 def test_without_a_word_parts_and_runs_are_folded_too(world: World, query: str) -> None:
     found = find_for_people(world.solr, query, filters=[mine(world)], limit=0)

@@ -37,7 +37,15 @@ def test_every_codec_gives_the_rows_of_its_tree(codec: Codec, sub_sections: int,
 
 
 @pytest.mark.parametrize(
-    "codec", [Codec.SNAPPY, Codec.LZ4, Codec.DEFAULT, Codec.ZSTANDARD], ids=lambda c: c.name
+    "codec",
+    [
+        Codec.DEFAULT,
+        *(
+            pytest.param(each, marks=pytest.mark.services)
+            for each in (Codec.SNAPPY, Codec.LZ4, Codec.ZSTANDARD)
+        ),
+    ],
+    ids=lambda c: c.name,
 )
 def test_blocks_of_several_chunks_are_read(codec: Codec, tmp_path: Path) -> None:
     tree = Tree()

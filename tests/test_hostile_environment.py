@@ -181,8 +181,14 @@ def odd_file(tmp_path: Path) -> Path:
     return file
 
 
-@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "gbk"])
-@pytest.mark.parametrize("form", [(), ("--json",)], ids=["text", "JSON"])
+@pytest.mark.parametrize(
+    ("encoding", "form"),
+    [
+        ("ascii", ()),
+        ("ascii", ("--json",)),
+        *(pytest.param(name, form, marks=pytest.mark.services) for name in ("latin-1", "gbk") for form in ((), ("--json",))),
+    ],
+)  # fmt: skip
 def test_what_a_terminal_cannot_print_has_a_sign_in_its_place(
     odd_file: Path, encoding: str, form: tuple[str, ...]
 ) -> None:
@@ -205,7 +211,9 @@ def test_what_a_terminal_cannot_print_has_a_sign_in_its_place(
         assert f"configuration: {shown}" in printed
 
 
-@pytest.mark.parametrize("form", [(), ("--json",)], ids=["text", "JSON"])
+@pytest.mark.parametrize(
+    "form", [(), pytest.param(("--json",), marks=pytest.mark.services)], ids=["text", "JSON"]
+)
 @pytest.mark.parametrize(
     ("where", "said"),
     [(">/dev/full", "No space left on device"), ("| (exec <&-; sleep 5)", "Broken pipe")],

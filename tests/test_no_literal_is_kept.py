@@ -148,7 +148,12 @@ def test_every_extractor_that_reads_texts_has_a_case() -> None:
     assert own - CASES.keys() == {"hdfs", "hms"}
 
 
-@pytest.mark.parametrize("name", CASES)
+SMOKES = ("impala_events", "spark_events")
+
+
+@pytest.mark.parametrize(
+    "name", [each if each in SMOKES else pytest.param(each, marks=pytest.mark.services) for each in CASES]
+)
 def test_a_planted_literal_is_in_no_core_and_every_entity_has_the_id_that_it_had(
     name: str, private_solr: Solr, spark: Callable[[], SparkSession], tmp_path: Path
 ) -> None:

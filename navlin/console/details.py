@@ -64,6 +64,7 @@ def _values(asked: Asked) -> Mapping[str, Any] | Onward:
     return {
         "shown": shown,
         "entity": shown.entity,
+        "itself": phrase(shown.entity.id),
         "text": shown.entity.text,
         "laid_out": laid_out(shown.entity.text),
         "hue": hue_address(asked.service.hue_url, shown.entity),

@@ -136,12 +136,20 @@ def _values(asked: Asked) -> Mapping[str, Any]:
         "before": address(given, page=given.page - 1) if given.page > 1 else "",
         "after": address(given, page=given.page + 1) if given.page < pages else "",
         "filters": list(_counted(given, answer, names)),
-        "folded": [
-            (FOLDED[kind][count != 1], count, address(given, type=(kind,), page=1))
-            for kind, count in answer.folded.items()
-        ],
+        "folded": list(_folded(given, answer.folded)),
         "full": [answer.query, *wanted],
     }
+
+
+def _folded(given: Parameters, folded: Mapping[str, int] | None) -> Iterator[tuple[str, str]]:
+    """Yield words for each kind that is not among the results, with its number if it was counted, and the query string that
+    shows it."""
+    for kind, (one, several) in FOLDED.items():
+        place = address(given, type=(kind,), page=1)
+        if folded is None:
+            yield several, place
+        elif count := folded.get(kind):
+            yield f"{count:,} {several if count != 1 else one}", place
 
 
 def _statements(asked: Asked, answer: SearchAnswer) -> dict[str, str]:

@@ -7,8 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-import orjson
-
 from navlin.index import entity as entity_fields
 from navlin.index.presented import presented
 from navlin.index.query_fields import ANY_TEXT, CASELESS, value_of
@@ -21,7 +19,8 @@ PAGE_ROWS: Final = 10_000
 STREAMED_ROWS: Final = 2_000
 """How many are held in memory of a result that is passed on as it comes."""
 FACET_VALUES: Final = 100
-_BESIDE: Final = "beside"
+MOST_COUNTED_BESIDE: Final = 10_000
+"""Beside more documents a second count would take as long as the search, for a number that nobody needs then."""
 _SPECIAL: Final = re.compile(r"(\W)")
 MOST_S: Final = 60.0
 """How long Solr may look for the documents of one request: a few wildcards may run through every name that there is."""
@@ -31,7 +30,8 @@ MOST_S: Final = 60.0
 class SolrQuery:
     """A query and what belongs to it. ``sort`` is a list of (field, "asc" or "desc"), the best match first if it is
     empty; ``preferred`` are clauses that add to what matches and find nothing by themselves. ``beside`` is another query
-    with the same filters, of which only the types are counted."""
+    with the same filters, of which only the types are counted, and these only beside at most `MOST_COUNTED_BESIDE`
+    documents."""
 
     query: Query
     filters: Sequence[Query] = ()
@@ -60,8 +60,8 @@ class Found:
     facets: Mapping[str, Mapping[str, int]]
     highlights: Mapping[str, Mapping[str, Sequence[str]]]
     """identity → field → pieces of its text, for the first page"""
-    beside: Mapping[str, int]
-    """type → how many the query beside it finds."""
+    beside: Mapping[str, int] | None
+    """type → how many the query beside it finds; None if they were not counted."""
 
 
 class TookTooLong(Exception):
@@ -74,10 +74,9 @@ def find(solr: Solr, core: str, query: SolrQuery, limit: int, offset: int, most_
     every = {**params(query), "timeAllowed": round(most_s * 1000), "omitHeader": "false"}
     rows = min(limit, PAGE_ROWS)
     where: dict[str, Any] = {"cursorMark": "*"} if not offset and limit > PAGE_ROWS else {"start": offset}
-    extra = {**_facet_params(query), **_highlight_params(query), **_beside_params(query)}
+    extra = {**_facet_params(query), **_highlight_params(query)}
     answer = in_time(solr.select(core, {**every, **extra, **where, "rows": rows}))
     highlights = answer.get("highlighting", {})
-    beside = answer.get("facets", {}).get(_BESIDE, {}).get("buckets", ())
     documents: list[dict[str, Any]] = answer["response"]["docs"]
     total = int(answer["response"]["numFound"])
     counts = answer["facet_counts"]["facet_fields"] if query.facets else {}
@@ -97,8 +96,11 @@ def find(solr: Solr, core: str, query: SolrQuery, limit: int, offset: int, most_
     if query.fields == entity_fields.WHOLE:
         documents = presented(solr, core, documents)
     counted = {each.name: facets.get(each.name, {}) for each in query.facets}
-    types = {each["val"]: int(each["count"]) for each in beside}
-    return Found(tuple(documents), total, counted, highlights, types)
+    beside: dict[str, int] | None = {}
+    if query.beside is not None:
+        counts_too = total <= MOST_COUNTED_BESIDE
+        beside = _types_of(solr, core, query.beside, query.filters, most_s) if counts_too else None
+    return Found(tuple(documents), total, counted, highlights, beside)
 
 
 def pages(
@@ -163,12 +165,10 @@ def _facet_params(query: SolrQuery) -> dict[str, Any]:
     }
 
 
-def _beside_params(query: SolrQuery) -> dict[str, Any]:
-    if query.beside is None:
-        return {}
-    queries = [asked(each) for each in (query.beside, *query.filters)]
-    counted = {"type": "terms", "field": "type", "limit": FACET_VALUES, "domain": {"query": queries}}
-    return {"json.facet": orjson.dumps({_BESIDE: counted}).decode()}
+def _types_of(solr: Solr, core: str, query: Query, filters: Sequence[Query], most_s: float) -> dict[str, int]:
+    """How many documents of which type a query finds."""
+    question = SolrQuery(query, filters, facets=[Facet("type")])
+    return {**find(solr, core, question, 0, 0, most_s).facets["type"]}
 
 
 def _highlight_params(query: SolrQuery) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from navlin.index.graph import Graph
 from navlin.index.purges import purged_before_ms
 from navlin.index.readings import Reading, readings
 from navlin.index.rejects import rejected
+from navlin.index.relation import StoredRelation
 from navlin.index.solr import Solr
 from navlin.model.keys import RelationType
 from navlin.model.plurals import counted
@@ -259,11 +260,24 @@ def _doubts(graph: Graph, upstream: Lineage, statements: Sequence[Statement]) ->
     why = _why_unlinked(graph, [node.id for node in islice(placeholders, REASONS_LOOKED_UP)])
     for node in placeholders:
         yield Doubt(Kind.UNLINKED, node.name, why.get(node.id, "nothing in the index is it"), node.id)
+    yield from _unlinked_beside(graph, upstream, statements)
     for node in upstream.nodes:
         if node.granted:
             yield Doubt(Kind.UNREAD, node.name, "no configured source reads where it lies", node.id)
     for cut in upstream.truncated_at:
         yield Doubt(Kind.TRUNCATED, cut.name, cut.reason.words, cut.id)
+
+
+def _unlinked_beside(graph: Graph, upstream: Lineage, statements: Sequence[Statement]) -> Iterator[Doubt]:
+    """What statements on the path of a column read for other columns, and nothing in the index is it."""
+    seen = {node.id for node in upstream.nodes}
+    for statement in islice(statements, REASONS_LOOKED_UP):
+        for relation in graph.unlinked_relations(statement.entity.id, LISTED)[0]:
+            read = relation.ep1
+            if relation.ep2.id == statement.entity.id and read.id not in seen:
+                seen.add(read.id)
+                why = f"{statement.title} reads it for other columns; {_unlinked(relation)}"
+                yield Doubt(Kind.UNLINKED, read.name, why, read.id)
 
 
 def _rejected(
@@ -296,7 +310,11 @@ def _why_unlinked(graph: Graph, ids: Collection[str]) -> dict[str, str]:
     reasons: dict[str, str] = {}
     for each in ids:
         for relation in graph.unlinked_relations(each, 1)[0]:
-            at = relation.unlinked_since
-            since = f", since {at[:10]} {at[11:19]} UTC" if at else ""
-            reasons[each] = f"{relation.unlinked_reason or 'not looked for yet'}{since}"
+            reasons[each] = _unlinked(relation)
     return reasons
+
+
+def _unlinked(relation: StoredRelation) -> str:
+    at = relation.unlinked_since
+    since = f", since {at[:10]} {at[11:19]} UTC" if at else ""
+    return f"{relation.unlinked_reason or 'not looked for yet'}{since}"

@@ -41,8 +41,8 @@ def find_for_people(
 ) -> SearchAnswer:
     """What a person means by ``query``, what is called so first; as `navlin.query.search.search` in all else.
 
-    What belongs to a statement or a table (`FOLDED`) is counted, and among the results only if nothing else matches or a
-    type is asked for. Raises `QueryError`.
+    What belongs to a statement or a table (`FOLDED`) is counted beside at most `MOST_COUNTED_BESIDE` results, and among
+    them only if nothing else matches or a type is asked for. Raises `QueryError`.
     """
     check_page(limit, offset)
     read = parse_beside(None, filters)
@@ -61,6 +61,8 @@ def find_for_people(
         return answer_of(*asked, replace(question, query=everything, beside=None), limit, offset, most_s)
     if understood.error and not answer.total:
         raise understood.error
+    if answer.folded is None:
+        return answer
     return replace(answer, folded={name: answer.folded[name] for name in FOLDED if name in answer.folded})
 
 
@@ -73,7 +75,7 @@ def every_page_for_people(
     understood = meant(solr, query, read)
     if understood.folding is not None and (
         not (understood.ranks or understood.error)
-        or not find_for_people(solr, query, limit=0, filters=filters).folded
+        or find_for_people(solr, query, limit=0, filters=filters).folded == {}
     ):
         understood = replace(understood, folding=None)
     core = core_for(understood.parsed)

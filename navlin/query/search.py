@@ -63,8 +63,9 @@ class SearchAnswer:
     """field → value → how many of all that matched."""
     highlights: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
     """identity → field → pieces of its text, with ``<em>`` around what matched"""
-    folded: Mapping[str, int] = field(default_factory=dict)
-    """type → how many of what matched are not among the results: parts of statements, runs, partitions."""
+    folded: Mapping[str, int] | None = field(default_factory=dict)
+    """type → how many of what matched are not among the results: parts of statements, executions, partitions; None if they
+    are not counted, since so much else matches."""
 
     @property
     def truncated(self) -> bool:
@@ -73,8 +74,8 @@ class SearchAnswer:
 
     def to_json(self) -> dict[str, Any]:
         """core, query, total, offset, limit, truncated, results (a list of documents), facets, folded (by type, how many
-        parts of statements, runs and partitions matched that are not among the results: a filter such as type:PARTITION
-        has them)."""
+        parts of statements, executions and partitions matched that are not among the results: a filter such as
+        type:PARTITION has them; null beside more than 10,000 results, where they are not counted)."""
         return {
             "core": self.core,
             "query": self.query,
@@ -84,7 +85,7 @@ class SearchAnswer:
             "truncated": self.truncated,
             "results": [dict(document) for document in self.documents],
             "facets": {name: dict(counts) for name, counts in self.facets.items()},
-            "folded": dict(self.folded),
+            "folded": None if self.folded is None else dict(self.folded),
         }
 
 

@@ -33,8 +33,12 @@ def search_view(answer: SearchAnswer) -> RenderableType:
     return Group(table, Text(counted), *folded_lines(answer.folded), *facets)
 
 
-def folded_lines(folded: Mapping[str, int]) -> Iterator[Text]:
+def folded_lines(folded: Mapping[str, int] | None) -> Iterator[Text]:
     """A line for each type of what matched and is not among the results, with the filter that shows it."""
+    if folded is None:
+        for kind, (_, several) in FOLDED.items():
+            yield Text(f"{several} are not shown: --filter type:{kind}")
+        return
     for kind, count in folded.items():
         yield Text(f"and {count} {FOLDED[kind][count != 1]}: --filter type:{kind}")
 
