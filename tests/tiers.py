@@ -15,9 +15,10 @@ ONE_PROCESS: Final = {
     "hive_jars": "hadoop",
     "hadoop_jars": "hadoop",
     "spark_logs": "spark logs",
+    "spark": "spark",
 }
 """Fixtures of `make test` that take long to start or to make, and that more than one file uses: all of their tests run in
-one process. Solr and Spark are started in every process that needs them."""
+one process; the first of a test's fixtures counts. Solr is started in every process that needs it."""
 ONE_PROCESS_OF_SERVICES: Final = {"atlas": "atlas"}
 """The same of `make test-services`, whose files have most of what they need to themselves: a file stays together."""
 
