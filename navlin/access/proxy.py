@@ -1,4 +1,4 @@
-"""A proxy that has asked people who they are, as Knox or a gateway with single sign-on does, and names them in a header."""
+"""A proxy that authenticates users, such as Knox or a single sign-on gateway, and names them in a header."""
 
 from __future__ import annotations
 
