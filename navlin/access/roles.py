@@ -7,7 +7,6 @@ from typing import Final
 
 
 class Role(IntEnum):
-
     LINEAGE_VIEWER = 1
     """May read."""
     METADATA_ADMINISTRATOR = 2
