@@ -25,8 +25,8 @@ _CONTENT: Final = "identity,contentFiles,contentSize,contentSpace,contentModifie
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What lies below a directory: ``space_bytes`` are its bytes as often as they are kept, the times (epoch ms) the newest
-    writing and the newest access of a file; ``accessed_ms`` is 0 where that is not kept of all files."""
+    """Totals for all files below a directory: ``space_bytes`` counts bytes with replicas, the times (epoch ms) are the
+    latest modification and access of any file; ``accessed_ms`` is 0 if access times are not kept for all files."""
 
     files: int = 0
     size_bytes: int = 0
@@ -37,8 +37,9 @@ class Content:
 
 @dataclass(frozen=True, slots=True)
 class Accesses:
-    """Of one file system: when its last whole image is of, at least (epoch ms; 0: not known), and the weeks since 1970 in
-    which a file was accessed after its writing, and never again: in these access times were kept for certain."""
+    """Access-time coverage of a file system: the earliest possible date of its last complete image (epoch ms; 0:
+    unknown), and the weeks since 1970 in which a file was last accessed after being written: in these access times were
+    certainly kept."""
 
     as_of_ms: int = 0
     weeks: frozenset[int] = frozenset()

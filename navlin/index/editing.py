@@ -25,8 +25,8 @@ Document = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Editable:
-    """An entity as it is read before an edit. ``fields`` are all that the index has of it; ``of_source`` names those of
-    people's fields whose values came from its source."""
+    """An entity as read before an edit. ``fields`` are all its indexed fields; ``of_source`` names the user fields
+    whose values came from its source."""
 
     id: str
     name: str

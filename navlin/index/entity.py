@@ -73,8 +73,8 @@ WHOLE: Final = "*"
 
 @dataclass(frozen=True, slots=True)
 class LastRun:
-    """What purge leaves on an operation: how many executions it removed, when the last of them ran (epoch ms, 0 for
-    unknown) and who ran it."""
+    """Summary that purge leaves on an operation: the number of executions removed, and the time (epoch ms, 0 for
+    unknown) and user of the last of them."""
 
     count: int = 0
     last_ms: int = 0

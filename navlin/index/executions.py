@@ -26,11 +26,11 @@ _FILTERS: Final = tuple(RelationFilter((RelationType.INSTANCE_OF,), deleted=Fals
 
 @dataclass(frozen=True, slots=True)
 class KnownExecutions:
-    """The executions of one operation. ``count`` are those that the index has, ``purged`` those that a purge removed.
+    """The executions of one operation: ``count`` in the index, ``purged`` removed by purges.
 
-    ``first_ms`` is the time of the oldest record that the index has, ``last_ms`` when the last execution started, else the
-    time of its record (epoch ms; 0 if there is none). ``principal`` ran the last; it may be a purged one. ``newest_ms`` is
-    the time of the newest record: one that ran for long ended long after it had started.
+    ``first_ms`` is the time of the oldest record in the index, ``last_ms`` the start of the last execution, else the
+    time of its record (epoch ms; 0 if there is none). ``principal`` ran the last one, which may be purged.
+    ``newest_ms`` is the time of the newest record: a long execution ended long after its start.
     """
 
     count: int = 0
