@@ -115,8 +115,7 @@ class EntityFilter:
 @dataclass(frozen=True, slots=True)
 class RelationFilter:
     """Relations. ``end_types``: one of the two ends is of one of these types. ``writers`` are the ids of the sources
-    that state them. ``rule``: the linker's rule that added them; "" for those that a source states. ``claims``: whether
-    another source owns one of the ends."""
+    that state them. ``rule``: the linker's rule that added them; "" for those that a source states."""
 
     types: tuple[str, ...] = ()
     but_types: tuple[str, ...] = ()

@@ -281,8 +281,8 @@ class Graph:
     def partitions_outside(
         self, tables: Iterable[tuple[StoredEntity, Iterable[StoredEntity]]], limit: int
     ) -> list[str]:
-        """The ids of the locations of tables' partitions that lie below none of the directories given with the table; at
-        most ``limit`` for every 200 tables."""
+        """Return the ids of the locations of tables' partitions that are below none of the directories given with the
+        table; at most ``limit`` for every 200 tables."""
         outside = [
             f"(+endpoint1SourceId:{q.phrase(table.source_id)} +{q.starting('endpoint1Name', table.name + '.')}"
             f" {' '.join(f'-{_below(2, each)}' for each in directories)})"
