@@ -28,8 +28,8 @@ _TAKEN: Final = "another process has taken the lease of the purge, and goes on w
 
 @dataclass(frozen=True, slots=True)
 class PurgeRecord:
-    """How far a purge is. ``after`` is the identity up to which ``rule`` is done; ``pending`` what it was about to remove
-    next; ``tallies`` what each rule has done. All three are the purge's own affair and plain JSON."""
+    """Progress of a purge. ``after`` is the identity up to which ``rule`` is done; ``pending`` the next removal;
+    ``tallies`` the results of each rule. Only the purge itself interprets these three; they are plain JSON."""
 
     before_ms: int
     started_ms: int
@@ -45,7 +45,7 @@ class PurgeRecord:
 
     @property
     def run_id(self) -> str:
-        """What the purge's changes are stamped with."""
+        """The stamp of the purge's changes."""
         return run_id(PURGE, self.started_ms)
 
 
