@@ -64,7 +64,7 @@ class Sessions:
     def __init__(
         self, state_directory: Path, idle_s: float, lifetime_s: float, now_ms: Callable[[], int]
     ) -> None:
-        """A session ends ``idle_s`` after its last use, and ``lifetime_s`` after its begin."""
+        """A session ends ``idle_s`` after its last use, and ``lifetime_s`` after its start."""
         self._directory = state_directory / DIRECTORY
         self._idle_ms, self._lifetime_ms = round(idle_s * 1000), round(lifetime_s * 1000)
         self._now_ms = now_ms

@@ -130,7 +130,7 @@ def _product(numbers: Iterator[int]) -> int:
     return product
 
 
-# -- How much there is -----------------------------------------------------------------------------------------------------
+# -- Extent of the values --------------------------------------------------------------------------------------------------
 
 
 def _extent(levels: Sequence[Level]) -> dict[str, str]:
@@ -198,7 +198,7 @@ def _solr(moment: datetime) -> str:
     return f"{moment:%Y-%m-%dT%H:%M:%SZ}"
 
 
-# -- Question and answer ---------------------------------------------------------------------------------------------------
+# -- Request and answer ----------------------------------------------------------------------------------------------------
 
 
 def _facets(levels: Sequence[_Asked]) -> dict[str, Any]:

@@ -38,7 +38,7 @@ _FORMAT: Final = re.compile(
     re.IGNORECASE,
 )
 
-# -- Which fields are asked for ------------------------------------------------------------------------------------------
+# -- Field lists ---------------------------------------------------------------------------------------------------------
 
 _CORE: Final = (
     "identity,type,sourceType,sourceId,originalName,parentPath,fileSystemPath,firstClassParentId,deleted,granted"

@@ -1,4 +1,4 @@
-"""Coverage of engines: the begin of their recorded executions, and the state of their sources."""
+"""Coverage of engines: the start of their recorded executions, and the state of their sources."""
 
 from __future__ import annotations
 

@@ -434,7 +434,7 @@ def end_of(entity: StoredEntity) -> End:
 
 
 def entity_of(end: End) -> StoredEntity:
-    """Create an entity of which only a relation's end is known."""
+    """Create an entity from a relation's end, with nothing else known."""
     return StoredEntity(end.id, end.name, end.type, end.source_type, end.source_id)
 
 

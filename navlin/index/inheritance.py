@@ -77,7 +77,7 @@ Reaches = Mapping[str, StoredReach]
 """By the id of the tagged entity."""
 
 
-# -- What is due ---------------------------------------------------------------------------------------------------------
+# -- Due changes ---------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +236,7 @@ def _reached(solr: Solr, ids: Sequence[str], where: Mapping[str, Any]) -> set[st
     return {each for each, count in counts.items() if count}
 
 
-# -- What entities bear --------------------------------------------------------------------------------------------------
+# -- Tags of entities ----------------------------------------------------------------------------------------------------
 
 
 def bearing_tags(solr: Solr, *, ids: Sequence[str] = (), runs: Sequence[str] = ()) -> Iterator[StoredEntity]:

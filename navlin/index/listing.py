@@ -256,7 +256,7 @@ def _column(column: pa.Field, values: Any, count: int) -> pa.Array:
     return pa.repeat(value if isinstance(value, pa.Scalar) else pa.scalar(value, column.type), count)
 
 
-# -- Rows that are not like the others -----------------------------------------------------------------------------------
+# -- Unusual rows --------------------------------------------------------------------------------------------------------
 
 
 def _unusual(rows: _Rows) -> pa.Array:

@@ -126,8 +126,8 @@ def forget_unfinished(solr: Solr) -> None:
 
 @dataclass(frozen=True, slots=True)
 class DailyPurge:
-    """Time of the last daily purge (epoch ms), whatever its result. Not ``made``: the time since which the first one is
-    awaited."""
+    """Time of the last daily purge (epoch ms), whatever its result. Not ``made``: none was due yet, and the first is
+    due after this time."""
 
     at_ms: int
     made: bool = True
@@ -169,8 +169,8 @@ def remember_purged_before(solr: Solr, before_ms: int) -> None:
 
 def reads_lost_before_ms(solr: Solr) -> int:
     """Return the time up to which reads may have been removed without a trace (epoch ms; 0: none): by purges of early
-    versions, which recorded nothing on the entities read, or of paths unknown to the index, or by forgetting an
-    engine's source."""
+    versions, which recorded nothing on the entities read, or of paths without any known directory around them, or by
+    forgetting an engine's source."""
     for document in solr.get(RUNS, [_BEFORE]):
         body = orjson.loads(document["body"])
         lost_ms: int = body.get("reads_lost_before_ms", body["before_ms"])

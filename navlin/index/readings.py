@@ -22,8 +22,8 @@ RUNS_LOOKED_AT: Final = 1_000
 class Reading:
     """One configured source. Times are epoch ms; 0 for never, or not among the last runs.
 
-    ``read_ms`` is the begin of the last finished run, or the last poll without news, which is recorded once an hour;
-    ``whole_ms`` is the begin of the last run that listed the whole source, and ``error`` the error of the last run.
+    ``read_ms`` is the start of the last finished run, or the last poll without news, which is recorded once an hour;
+    ``whole_ms`` is the start of the last run that listed the whole source, and ``error`` the error of the last run.
     ``held`` is the id of the run whose loss awaits review. ``rejects`` counts the unreadable records.
     """
 

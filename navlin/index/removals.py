@@ -31,7 +31,7 @@ _KINDS: Final = {ELEMENTS: _ENTITY, RELATIONS: _RELATION}
 _CORES: Final = {kind: core for core, kind in _KINDS.items()}
 IDS_A_QUERY: Final = 1_000
 CLOCKS_DIFFER_MS: Final = 600_000
-"""Assumed limit on the difference between two hosts' clocks."""
+"""Margin for the difference between two hosts' clocks: runs that ended earlier than that are not read."""
 _FEW_RECORDS: Final = 10
 """A record may have a thousand ids."""
 NOT_AHEAD: Final = "{!cache=false}started:[* TO NOW+1HOUR]"

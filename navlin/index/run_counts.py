@@ -9,7 +9,7 @@ from typing import Any, Self
 
 @dataclass(frozen=True, slots=True)
 class RunCounts:
-    """How many records a run read, and what became of them. Nothing is counted twice but where it says so."""
+    """Numbers of the records that a run read, by outcome. Nothing is counted twice except where noted."""
 
     records: int = 0
     """Entities and relations read. Each is also counted by one of the next nine fields."""
@@ -39,7 +39,7 @@ class RunCounts:
 
     @classmethod
     def of(cls, counted: Mapping[str, Any]) -> Self:
-        """The counts of a run record's JSON. What this version does not count is left out."""
+        """Create from the JSON of a run record. Counts unknown to this version are ignored."""
         return cls(**{each.name: int(counted[each.name]) for each in fields(cls) if each.name in counted})
 
     def plus(self, **more: int) -> Self:

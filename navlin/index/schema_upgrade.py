@@ -38,7 +38,7 @@ Report = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far the copy of one range of a core is: every document up to ``last`` was read and what it became is durable."""
+    """Progress of copying a range of a core: every document up to ``last`` was read, and its result is durable."""
 
     last: str = ""
     read: int = 0

@@ -29,8 +29,8 @@ MOST_S: Final = 60.0
 @dataclass(frozen=True, slots=True)
 class SolrQuery:
     """A query and its options. ``sort`` is a list of (field, "asc" or "desc"), best match first if empty; ``preferred``
-    are clauses that raise scores but match nothing by themselves. ``beside`` is another query with the same filters
-    whose types are only counted, and only for at most `MOST_COUNTED_BESIDE` results."""
+    are clauses that raise scores but match nothing by themselves. ``beside`` is another query with the same filters:
+    its matches are only counted by type, and only if this query has at most `MOST_COUNTED_BESIDE`."""
 
     query: Query
     filters: Sequence[Query] = ()
@@ -44,7 +44,7 @@ class SolrQuery:
 
     @property
     def ranked(self) -> Query:
-        """The query with what is preferred."""
+        """The query with the preferred clauses."""
         if not self.preferred:
             return self.query
         return replace(self.query, clauses=(Clause(Group(self.query.clauses), sign="+"), *self.preferred))

@@ -32,8 +32,8 @@ _SUMS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Below:
-    """What lies at some places. Times are epoch ms, 0 for none. ``read_ms`` is the newest access time of a file that was
-    accessed later than it was written: writing sets both. ``directories`` are those that the index knows there."""
+    """Totals at some places. Times are epoch ms, 0 for none. ``read_ms`` is the latest access time among files accessed
+    later than written: writing sets both times. ``directories`` counts those that the index knows there."""
 
     files: int = 0
     directories: int = 0

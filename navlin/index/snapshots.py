@@ -29,7 +29,7 @@ COMMIT_NAME: Final = "navlin-backup"
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The files of a core as of one commit. They stay as they are while the snapshot exists."""
+    """The files of a core at one commit. They do not change while the snapshot exists."""
 
     core: str
     directory: Path

@@ -62,7 +62,7 @@ class Solr:
     def select(self, core: str, params: Mapping[str, Any]) -> dict[str, Any]:
         """Return Solr's complete answer to a search. Sent as JSON: a list of ids may be long, and escaping one for a
         form takes longer than Solr takes to find them."""
-        # By default Solr indents: a sixth of the bytes. Macros are off because `${...}` in a name is a name.
+        # By default Solr indents, which is a sixth of the bytes. Macros are off because `${...}` in a name is a name.
         fixed = {"wt": "json", "indent": "false", "omitHeader": "true", "expandMacros": "false"}
         body = orjson.dumps({"params": {**fixed, **params}})
         url, headers = f"{self.address.url}/{core}/select", {"Content-Type": "application/json"}

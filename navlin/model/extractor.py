@@ -73,7 +73,8 @@ class Extractor(Protocol):
         return None
 
     def directories(self) -> tuple[str, ...]:
-        """Local directories whose changes wake the daemon before the next poll. Raises ValueError for a wrong setting."""
+        """Return local directories whose changes wake the daemon before the next poll. Raises ValueError for a wrong
+        setting."""
         return ()
 
     def check(self) -> Iterator[str]:
@@ -87,7 +88,7 @@ class Extractor(Protocol):
 
     @classmethod
     def serves(cls, settings: Mapping[str, Any]) -> tuple[str, ...]:
-        """The authorities that a source with these settings serves; the first is its address."""
+        """Return the authorities that a source with these settings serves; the first is its address."""
         return ()
 
 

@@ -115,8 +115,8 @@ class Covered:
     """Declares that everything below this path of the source's own tree that was not yielded is gone.
 
     ``except_paths`` are branches that it does not cover; ``matching`` is a regular expression, and paths that do not
-    match it as a whole are not covered (they are filtered out, but cannot be listed). ``as_of_ms`` is the time of this
-    state: entities in newer records stay. ``reported``: the source itself reported the loss (a drop, a re-read
+    match it as a whole are not covered (a filter excludes them, and they cannot be listed). ``as_of_ms`` is the time of
+    this state: entities in newer records stay. ``reported``: the source itself reported the loss (a drop, a re-read
     statement), so the plausibility guard lets it through. ``proved``: a checksum shows that everything was read, so
     missing paths are not looked up by name.
     """

@@ -49,7 +49,7 @@ class Source:
 
 
 def source_id(cluster: str, name: str) -> str:
-    """Navigator's id of a source: H(cluster, service name)."""
+    """Return Navigator's id of a source: H(cluster, service name)."""
     return identify(cluster, name)
 
 

@@ -68,7 +68,7 @@ _MORE = re.compile(
     r"|(?P<adjacent>\s{1,40}+)(?=['\"])|(?P<listed>\s?,\s?)(?=\\*['\"])",
     re.IGNORECASE,
 )
-"""The text between two literals that form one value, or of a list with the value in it."""
+"""The text between two literals of one value, or between alternatives for one value."""
 _MARK = re.compile(r"\\*[\"'][^\w\s\"'\\]\\*[\"']")
 """A literal that is only a separator."""
 _CONCATENATED = re.compile(r"\bconcat(?:_ws)?\s?\([^()]{0,200}\Z", re.IGNORECASE)

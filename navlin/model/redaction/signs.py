@@ -48,7 +48,8 @@ def look(expressions: Iterable[str]) -> Callable[[bytes], list[int] | None]:
     """Return a function that returns the indexes of those expressions that a UTF-8 text matches, in no particular
     order.
 
-    The first expression must be `EVERYTHING`: RE2 also returns nothing if it runs out of memory.
+    The first expression must be `EVERYTHING`: RE2 also returns nothing if it runs out of memory, and only then no
+    expression matches.
     """
     # Imported here because most commands redact nothing and need not wait for it.
     import re2
