@@ -97,7 +97,7 @@ def count_quiet(graph: Graph, source_id: str, before_ms: int) -> int:
 
 
 def quiet_parents(graph: Graph, source_id: str, paths: Iterable[str], before_ms: int) -> set[str]:
-    """Return the direct parents of these paths that are among `quiet_directories`."""
+    """Return those direct parents of these paths that are among `quiet_directories`."""
     above = {identify(source_id, up): up for up in map(parent_of, paths)}
     found: set[str] = set()
     for batch in in_batches(above, IDS_A_QUERY):

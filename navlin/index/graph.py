@@ -64,8 +64,8 @@ class Graph:
         return {entity.id: entity for entity in found}
 
     def present(self, ids: Collection[str], where: EntityFilter = ANY_ENTITY) -> set[str]:
-        """Return the ids of matching entities; including deleted ones, unless ``where`` excludes them. Cheapest if all
-        match."""
+        """Return those ids that are matching entities; deleted ones too, unless ``where`` excludes them. Cheapest if
+        all match."""
         found: set[str] = set()
         for batch in in_batches(sorted(ids), IDS_A_QUERY):
             query, filters = q.terms("identity", batch), tuple(where.filters())
@@ -78,7 +78,7 @@ class Graph:
         return found
 
     def present_now(self, ids: Iterable[str]) -> set[str]:
-        """Return the ids of entities that exist now, committed or not."""
+        """Return those ids that are entities now, committed or not."""
         return {document["identity"] for document in self.solr.get(ELEMENTS, ids, entity_fields.ID)}
 
     def count_entities(self, where: EntityFilter = ANY_ENTITY) -> int:
@@ -125,7 +125,7 @@ class Graph:
         return found, False
 
     def parents_among(self, ids: Iterable[str], where: EntityFilter) -> set[str]:
-        """Return the ids that are the parent of a matching entity."""
+        """Return those ids that are the parent of a matching entity."""
         filters = tuple(where.filters())
         batches = in_batches(dict.fromkeys(ids), IDS_A_QUERY)
         return set[str]().union(
@@ -152,7 +152,7 @@ class Graph:
         return list(map(StoredEntity.of, self._documents(ELEMENTS, params)))
 
     def named_in_texts(self, names: Iterable[str], where: EntityFilter) -> set[str]:
-        """Return the table names that occur in the text of a matching operation."""
+        """Return those table names that occur in the text of a matching operation."""
         found: set[str] = set()
         filters = tuple(where.filters())
         for batch in in_batches(dict.fromkeys(names), CLAUSES_A_QUERY):
@@ -218,7 +218,7 @@ class Graph:
         return self.solr.count(RELATIONS, q.EVERYTHING, *where.filters())
 
     def ends_among(self, ids: Iterable[str], where: RelationFilter, sides: Iterable[Side] = BOTH) -> set[str]:
-        """Return the ids that are an end of a matching relation."""
+        """Return those ids that are an end of a matching relation."""
         found: set[str] = set()
         filters = tuple(where.filters())
         for batch in in_batches(ids, IDS_A_QUERY):

@@ -228,7 +228,7 @@ def _documents(origin: str, reach: StoredReach) -> Iterator[dict[str, Any]]:
 
 
 def _reached(solr: Solr, ids: Sequence[str], where: Mapping[str, Any]) -> set[str]:
-    """Return the ids that the matching documents reach."""
+    """Return those ids that the matching documents reach."""
     escaped = ",".join(each.replace("\\", "\\\\").replace(",", "\\,") for each in ids)
     # Count only these ids, instead of all that the documents reach; ids with a count of zero are included.
     field = "{!key=reaches terms=$ids}reaches"

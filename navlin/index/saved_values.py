@@ -12,7 +12,7 @@ _NUL: Final = b"\\u0000"
 
 
 def dumps(value: Any) -> bytes:
-    """Serialize a value as JSON, with its strings in their stored form."""
+    """Serialise a value as JSON, with its strings in their stored form."""
     try:
         data = orjson.dumps(value)
     except orjson.JSONEncodeError:

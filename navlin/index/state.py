@@ -119,7 +119,7 @@ def count_held(
 
 
 def claimed(solr: Solr, ids: Iterable[str]) -> set[str]:
-    """Return the ids that a live relation claims. One that a million relations claim costs as much as one that a
+    """Return those ids that a live relation claims. One that a million relations claim costs as much as one that a
     thousand do."""
     found: set[str] = set()
     for batch in in_batches(ids, LOOKUP_IDS):

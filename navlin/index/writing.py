@@ -204,7 +204,7 @@ def _to_write(
     *,
     withdrawn: bool,
 ) -> bytes:
-    """Serialize the document. A new one is assembled without parsing it."""
+    """Serialise the document. A new one is assembled without parsing it."""
     added = _pipeline_fields(envelope, stamp, withdrawn=withdrawn)
     if before is not None or envelope.renamed_from or words:
         return orjson.dumps(_merged(solr, {**envelope.fields(), **added}, envelope, before, stamp, words))
