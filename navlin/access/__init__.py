@@ -1,1 +1,1 @@
-"""Who may ask, edit and run: users with a role, their passwords, and tokens for programs."""
+"""Authentication and authorization: users with a role, their passwords, and tokens for programs."""

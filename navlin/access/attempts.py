@@ -1,7 +1,7 @@
-"""Guessing is made slow: after some wrong passwords for one name, or from one address, none is looked at for a while.
+"""Throttling of password guesses: after several wrong passwords for a name, or from an address, all attempts must wait.
 
-Nobody is locked out by that: strangers do not slow a name at an address from which it has logged in before, and sessions and
-tokens need no password.
+This locks nobody out: strangers do not slow down a name at an address from which it has logged in before, and sessions
+and tokens need no password.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from typing import Final
 
 FIRST_WAIT_S: Final = 1.0
 FREE: Final = 5
-"""Wrong ones in a row for one name from one address that cost nothing: people mistype."""
+"""Consecutive failures for one name from one address that are allowed before delays begin."""
 MOST_WAIT_S: Final = 900.0
 FREE_OF_NAME: Final = 10
-"""The same for one name from everywhere: 60 addresses have 10 guesses, and not 300."""
+"""The same for one name from all addresses: 60 addresses together have 10 guesses, not 300."""
 MOST_WAIT_OF_NAME_S: Final = 300.0
 FREE_OF_ADDRESS: Final = 20
 """The same for all names from one address, which many people may share."""
 MOST_WAIT_OF_ADDRESS_S: Final = 60.0
 FORGOTTEN_AFTER_S: Final = 3_600.0
-"""Without a further wrong one after the wait."""
+"""A count is forgotten if this long after the wait no further attempt was wrong."""
 REMEMBERED: Final = 10_000
-"""Of each kind; those whose wait ends first are forgotten first."""
+"""Limit of each kind of counter; those whose wait ends first are evicted first."""
 
 
 @dataclass(slots=True)
 class _Counts:
-    """Wrong attempts in a row by a key: how many, and the monotonic second until which none is looked at."""
+    """Consecutive wrong attempts by key: their number, and the monotonic second until which further ones are refused."""
 
     free: int
     most_wait_s: float
@@ -50,7 +50,7 @@ class _Counts:
         )
         self._wrong[key] = (count + 1, now_s + wait_s)
         if len(self._wrong) > REMEMBERED:
-            # Not the oldest: with names made up, anybody could free a name of its wait.
+            # Not the oldest: with made-up names, anybody could evict a name and so end its wait.
             del self._wrong[min(self._wrong, key=lambda each: self._wrong[each][1])]
 
     def forget(self, key: object) -> None:
@@ -62,8 +62,8 @@ class _Counts:
 
 @dataclass(slots=True)
 class Attempts:
-    """Wrong attempts by name, in whatever case (a directory takes ANN for ann), and by address. ``clock`` gives monotonic
-    seconds. ``known`` says that the name has logged in from the address before. May be shared by threads."""
+    """Wrong attempts by name, ignoring case (a directory takes ANN for ann), and by address. ``clock`` gives monotonic
+    seconds. ``known``: the name has logged in from the address before. Thread-safe."""
 
     clock: Callable[[], float]
     _of_both: _Counts = field(default_factory=lambda: _Counts(FREE, MOST_WAIT_S))
@@ -72,18 +72,18 @@ class Attempts:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def wait_s(self, address: str, name: str, *, known: bool = False) -> float:
-        """For how many seconds no attempt is looked at; 0 if one may be made."""
+        """Seconds during which attempts are refused; 0 if one may be made."""
         with self._lock:
             return max(counts.wait_s(key, self.clock()) for counts, key in self._counts(address, name, known))
 
     def wrong(self, address: str, name: str, *, known: bool = False) -> None:
-        """Count a wrong attempt: after the free ones in a row, the wait doubles with each."""
+        """Count a wrong attempt: beyond the free consecutive ones, the wait doubles with each."""
         with self._lock:
             for counts, key in self._counts(address, name, known):
                 counts.wrong(key, self.clock())
 
     def right(self, address: str, name: str) -> None:
-        """Forget the wrong ones for this name from this address. What strangers did elsewhere stays counted."""
+        """Forget the wrong attempts for this name from this address. Attempts of strangers elsewhere stay counted."""
         with self._lock:
             for counts, key in self._counts(address, name, known=True):
                 counts.forget(key)
@@ -97,7 +97,7 @@ class Attempts:
 
 
 def network_of(address: str) -> str:
-    """The address; of IPv6 the network of 64 bits, of which one customer has all addresses."""
+    """Return the address; for IPv6 its /64 network, because a single customer has all of its addresses."""
     try:
         found = ip_address(address)
     except ValueError:

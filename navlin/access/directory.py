@@ -1,4 +1,4 @@
-"""Users of a directory: LDAP, or Active Directory. Who may bind there is a user, and groups give the role."""
+"""Users of a directory: LDAP, or Active Directory. Anyone who can bind there is a user, and groups determine the role."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from navlin.access.roles import Role
 from navlin.access.store import User, usable_name
 
 NAME: Final = "{name}"
-"""Stands for the name that somebody typed, in ``user_dn`` and ``search_filter``."""
+"""Placeholder for the typed name, in ``user_dn`` and ``search_filter``."""
 NESTED: Final = "1.2.840.113556.1.4.1941"
-"""Active Directory's matching rule for groups in groups."""
+"""Active Directory's matching rule for nested groups."""
 PAUSE_S: Final = 2.0
-"""A server that did not answer is left alone for so long: each try may take the whole time limit."""
+"""A server that did not answer is skipped for this long, because each try may take the whole time limit."""
 _T = TypeVar("_T")
 
 Membership = Literal["member", "memberOf", "nested"]
@@ -31,13 +31,13 @@ class DirectoryFailed(Exception):
 
 
 class Stranger(Exception):
-    """Nobody is let in; the text says why. Whoever reads it has shown the right password, unless it is about that."""
+    """The login is refused; the text says why. Its reader has shown the right password, unless the text is about that."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ldap:
-    """How a directory is asked. Of ``user_dn`` (a pattern of names) and ``search_base`` (with ``search_filter`` and the bind
-    account) there is one. ``groups`` has the names of groups for each role; None is for those that are refused."""
+    """Settings of a directory. Exactly one of ``user_dn`` (a DN pattern) and ``search_base`` (with ``search_filter``
+    and the bind account) is set. ``groups`` lists the group names for each role; None is for groups that are refused."""
 
     servers: tuple[Server, ...]
     timeout_s: float
@@ -55,7 +55,7 @@ class Ldap:
 
 @dataclass(slots=True)
 class Directory:
-    """Asks the servers in their order until one answers. May be shared by threads. ``clock`` gives monotonic seconds."""
+    """Asks the servers in order until one answers. Thread-safe. ``clock`` gives monotonic seconds."""
 
     ldap: Ldap
     clock: Callable[[], float] = time.monotonic
@@ -63,13 +63,15 @@ class Directory:
 
     @property
     def finds(self) -> bool:
-        """Whether somebody's role can be looked up without a password."""
+        """Whether a user's role can be looked up without a password."""
         return bool(self.ldap.bind_dn)
 
     def user(self, name: str, password: str) -> User:
-        """The user of this name and password, called as the directory calls it. Raises `Stranger` and `DirectoryFailed`."""
+        """Return the user with this name and password, spelled as in the directory. Raises `Stranger` and
+        `DirectoryFailed`."""
         wrong = Stranger("the name or the password is wrong")
-        # A server may take an empty password, or what C reads as one, for a bind without any: it says yes to everybody.
+        # A server may take an empty password, or one that C reads as empty, for an anonymous bind, which succeeds for
+        # everybody.
         if not usable_name(name) or not 0 < len(password) <= MOST_CHARS or "\0" in password:
             raise wrong
 
@@ -88,15 +90,15 @@ class Directory:
                 found = self._found(speaking, name)
                 if not found or not speaking.bind(found[0].dn, password):
                     raise wrong
-                # Not everybody may read groups.
+                # Users may lack permission to read groups.
                 self._log_in(speaking)
             return self._with_role(speaking, found)
 
         return self._of_a_server(ask)
 
     def again(self, name: str) -> User | None:
-        """The user of this name as of now, by the bind account; None if there is none, or no role. Raises
-        `DirectoryFailed`."""
+        """Return the current state of the user of this name, using the bind account; None if there is no such user, or
+        no role. Raises `DirectoryFailed`."""
 
         def ask(speaking: Conversation) -> User | None:
             self._log_in(speaking)
@@ -108,7 +110,7 @@ class Directory:
         return self._of_a_server(ask)
 
     def check(self) -> Iterator[tuple[bool, str]]:
-        """What `navlin check` says: (fine, text) for each server."""
+        """Yield the results for `navlin check`: (fine, text) for each server."""
         for server in self.ldap.servers:
             try:
                 with conversation(server, self.ldap.timeout_s) as speaking:
@@ -119,8 +121,8 @@ class Directory:
     # -- Inside ----------------------------------------------------------------------------------------------------------
 
     def _of_a_server(self, ask: Callable[[Conversation], _T]) -> _T:
-        """What the first server answers that can be asked. A refusal is an answer: asked twice, it would count twice against
-        the account."""
+        """Return the answer of the first reachable server. A refusal is an answer: asking twice would count twice
+        against the account."""
         failures = []
         for server in self.ldap.servers:
             until_s, words = self._silent.get(server, (0.0, ""))
@@ -161,7 +163,7 @@ class Directory:
         if len(found) != 1:
             raise Stranger("the directory has several of that name" if found else "the directory has nobody")
         (entry,) = found
-        # What somebody typed may differ from it in case, and be the same to the directory.
+        # The typed name may differ from it in case and still be the same to the directory.
         names = entry.values.get(self.ldap.name_attribute.lower(), [])
         if len(names) != 1 or not usable_name(names[0]):
             raise Stranger(f"{entry.dn} has no {self.ldap.name_attribute} that a user may have as a name")
@@ -176,7 +178,7 @@ class Directory:
         return User(name, self.ldap.default_role, "")
 
     def _member(self, speaking: Conversation, dn: str, name: str, group: str) -> bool:
-        """The server compares the names: it knows which of them are the same."""
+        """Let the server compare the names: it knows which of them are equal."""
         wanted: LDAPFilter
         match self.ldap.membership:
             case "member":

@@ -1,4 +1,4 @@
-"""Who asks, and by which means: a name and a password, a token, a proxy's word, or the cookie of a session."""
+"""Authentication of requests: by name and password, by token, by a proxy's header, or by a session cookie."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Kind = Literal["known", "stranger", "directory"]
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who asks, and by which means. ``session`` is there for the means of that name."""
+    """The authenticated user and the means. ``session`` is set for the means of that name."""
 
     user: User
     means: Means
@@ -39,14 +39,14 @@ class Caller:
 
     @property
     def csrf(self) -> str:
-        """What a page of this caller's sends along when it writes; "" if nothing is wanted."""
+        """The token that this caller's pages must send with writes; "" if none is required."""
         return self.session.csrf if self.session else ""
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """Nobody is let in. ``name`` was given; ``wait_s`` is for how long no other attempt is looked at. ``failed`` is why it
-    could not be found out who that is, for the log."""
+    """Authentication failed. ``name`` is the name given; ``wait_s`` is how long further attempts are refused.
+    ``failed`` is the reason, for the log, if the user could not be determined."""
 
     reason: str
     name: str = ""
@@ -56,8 +56,8 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Later:
-    """It takes long to find out: ``ask`` in a thread that nobody else waits for. A directory may take its whole time limit,
-    a password's hash takes 0.1 s. ``kind`` says which, and whether ``name`` has logged in from there before."""
+    """Authentication takes long: call ``ask`` in a separate thread. A directory may take its whole time limit, a
+    password hash 0.1 s. ``kind`` tells which, and whether ``name`` has logged in from that address before."""
 
     ask: Callable[[], Caller | Refused]
     kind: Kind
@@ -65,7 +65,7 @@ class Later:
 
 
 class Gate:
-    """Looks up who asks. May be shared by threads; a change of the file of users holds from the next request on."""
+    """Authenticates requests. Thread-safe; a change of the users file takes effect at the next request."""
 
     def __init__(
         self,
@@ -80,12 +80,12 @@ class Gate:
         self.proxy, self.sessions, self.directory = proxy, sessions, directory
         self._file, self._attempts, self._places, self._now_ms = file, attempts, places, now_ms
         self._lock = threading.Lock()
-        # A look at a hash takes 32 MiB: strangers decide how many are asked for, not how many are done at once.
+        # Checking a hash takes 32 MiB: strangers decide how many checks are requested, but not how many run at once.
         self._looks = threading.Semaphore(LOOKS_AT_ONCE)
         self._read_version: tuple[int, int] | None = None
         self._access = Access()
-        # Clients send the password with each request, and a look at its hash takes 0.1 s. What was right is remembered
-        # under a key that nobody has.
+        # Clients send the password with each request, and checking its hash takes 0.1 s. Correct ones are remembered
+        # under a key that nobody else has.
         self._key = secrets.token_bytes(32)
         self._right: dict[str, bytes] = {}
         self._remembered = Remembered(now_ms, directory.ldap.remember_s if directory else 0.0)
@@ -93,15 +93,15 @@ class Gate:
     def caller(
         self, header: str, address: str, named: Sequence[str] = (), cookie: str | None = None
     ) -> Caller | Refused | Later:
-        """Who sends an ``Authorization`` header ("" if there was none), or else the cookie of a session, from an address.
-        ``named`` is what the request has in the header of the proxy: it counts if the proxy sent it."""
+        """Authenticate a request by its ``Authorization`` header ("" if there was none), or else by a session cookie.
+        ``named`` holds the values of the proxy's header: they count only if the address is the proxy's."""
         if named and self.proxy is not None and self.proxy.speaks(address):
             return self._by_proxy(self.proxy, named)
         scheme, _, rest = header.partition(" ")
         if scheme.lower() == "bearer":
             user = self._current().by_token(rest.strip(), self._now_ms())
             return Caller(user, "token") if user else Refused("this token is not known, or has expired")
-        # What is sent on purpose goes before what a browser sends by itself.
+        # Explicit credentials take precedence over a cookie, which a browser sends automatically.
         if not header and cookie is not None:
             return self._by_session(cookie)
         if scheme.lower() != "basic":
@@ -113,10 +113,10 @@ class Gate:
         return self.by_password(name, password, address)
 
     def by_password(self, name: str, password: str, address: str) -> Caller | Refused | Later:
-        """The user of a name and a password. For a user of the file no directory is asked: one that does not answer keeps no
-        administrator out, and one that has somebody of that name lets nobody in."""
+        """Authenticate by name and password. The directory is not asked about users of the file: an outage keeps no
+        administrator out, and a directory user of the same name is not let in."""
         if not usable_name(name) or not 0 < len(password) <= MOST_CHARS:
-            # Nobody has these: it is no guess, and not counted as one.
+            # No user can have these: it is not a guess, and not counted as one.
             return Refused(WRONG, name)
         access = self._current()
         user = access.users.get(name)
@@ -135,7 +135,7 @@ class Gate:
         return Later(look, "known" if known else "stranger", name)
 
     def log_in(self, caller: Caller) -> Session:
-        """A session of somebody who has shown a password."""
+        """Begin a session for a user who has shown a password."""
         return self.sessions.begin(caller.user, by_directory=not caller.user.password)
 
     # -- Inside ----------------------------------------------------------------------------------------------------------
@@ -144,7 +144,7 @@ class Gate:
         self, access: Access, name: str, password: str, address: str, seen: bytes, *, known: bool
     ) -> Caller | Refused:
         with self._looks:
-            # Whoever sends many at once does not get round the wait.
+            # Check again: parallel attempts must not evade the wait.
             if locked := self._locked(address, name, known=known):
                 return locked
             user = access.by_password(name, password)
@@ -157,7 +157,7 @@ class Gate:
         return Caller(user, "password")
 
     def _by_proxy(self, proxy: Proxy, named: Sequence[str]) -> Caller | Refused:
-        # Two headers: one is the client's own, and nobody knows which.
+        # With two headers, one is the client's own, and it is unknown which.
         if len(named) != 1 or not usable_name(named[0]):
             return Refused(f"the header {proxy.header} names nobody")
         if user := self._current().users.get(named[0]):
@@ -187,7 +187,8 @@ class Gate:
         return Later(partial(self._still, directory, caller, session, seen), "directory", session.user)
 
     def _still(self, directory: Directory, caller: Caller, session: Session, seen: bytes) -> Caller | Refused:
-        """Whoever has left the directory, or a group, loses the session. While the directory does not answer it goes on."""
+        """End the session if the user has left the directory or a group. It continues while the directory does not
+        answer."""
         try:
             found = directory.again(session.user)
         except DirectoryFailed:
@@ -213,7 +214,7 @@ class Gate:
         try:
             user = directory.user(name, password)
         except DirectoryFailed as error:
-            # The reason is for the log: it names hosts and accounts.
+            # The reason is for the log only: it names hosts and accounts.
             return Refused(
                 "the directory of users does not answer, or not as it should: the log says why",
                 name,
@@ -231,12 +232,12 @@ class Gate:
         return Caller(user, "password")
 
     def _is_ours(self, name: str) -> bool:
-        """Whether the file has a user of this name, however it is spelled: a directory takes ANN for ann."""
+        """Whether the file has a user of this name, ignoring case: a directory takes ANN for ann."""
         return name.casefold() in {each.casefold() for each in self._current().users}
 
     def _current(self) -> Access:
         with self._lock:
-            # The version first: what is written in between is read once more.
+            # Read the version first: a concurrent write then causes one more read.
             if (version := self._file.version()) != self._read_version:
                 self._access, self._read_version = self._file.read(), version
                 self._right.clear()

@@ -1,7 +1,8 @@
-"""The addresses from which each name has logged in: strangers who guess for that name from elsewhere do not slow them.
+"""The addresses from which each name has logged in: strangers who guess for that name from elsewhere do not slow down
+its owner.
 
-Each is an empty file in the state directory, called by a hash of both, so that a restart forgets none and several processes
-know the same.
+Each is an empty file in the state directory, named by a hash of both, so that they survive restarts and are shared by
+several processes.
 """
 
 from __future__ import annotations
@@ -19,21 +20,21 @@ DIRECTORY: Final = "known-places"
 KEPT_S: Final = 90 * 86_400
 NOTED_AGAIN_S: Final = 86_400
 MOST: Final = 10_000
-"""The ones that were not used for longest are forgotten first."""
+"""Beyond this, the least recently used are forgotten first."""
 
 
 class KnownPlaces:
-    """Those of one state directory. May be shared by threads."""
+    """The known addresses in one state directory. Thread-safe."""
 
     def __init__(self, state_directory: Path) -> None:
         self._directory = state_directory / DIRECTORY
 
     def known(self, name: str, address: str) -> bool:
-        """Whether this name has logged in from this IP address (of IPv6: its network) in the last 90 days."""
+        """Whether this name has logged in from this IP address (for IPv6: its network) in the last 90 days."""
         return self._age_s(self._file(name, address)) < KEPT_S
 
     def note(self, name: str, address: str) -> None:
-        """Remember a log-in. If it cannot be written, on a full disk for one, it is not remembered."""
+        """Remember a login. If it cannot be written, for example on a full disk, it is not remembered."""
         file = self._file(name, address)
         if self._age_s(file) < NOTED_AGAIN_S:
             return
@@ -54,7 +55,7 @@ class KnownPlaces:
 
     def _age_s(self, file: Path) -> float:
         try:
-            # A clock that was ahead makes nobody a stranger.
+            # A clock that was ahead must not make known addresses unknown.
             return max(0.0, time.time() - os.stat(file).st_mtime)
         except OSError:
             return float("inf")

@@ -1,7 +1,7 @@
 """A conversation with one LDAP server: bind and search, within one time limit.
 
-The messages are sansldap's; the socket, TLS and the limits are here. Referrals are not followed: they would hand the
-password of the bind account to whoever a server names.
+The messages are sansldap's; the socket, TLS and the limits are handled here. Referrals are not followed: they would
+disclose the bind account's password to any server that a referral names.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from sansldap import (
 
 _PORTS: Final = {"ldap": 389, "ldaps": 636}
 _MOST_BYTES: Final = 1 << 20
-"""Of one answer: an entry is asked for few attributes."""
+"""Limit for one answer: few attributes of an entry are requested."""
 _REFUSING: Final = frozenset(
     {
         LDAPResultCode.INVALID_CREDENTIALS,
@@ -44,7 +44,7 @@ _REFUSING: Final = frozenset(
         LDAPResultCode.CONSTRAINT_VIOLATION,
     }
 )
-"""How servers say no to a bind: a wrong password, nobody of that name, a locked account."""
+"""Results by which servers refuse a bind: a wrong password, an unknown name, a locked account."""
 _R = TypeVar("_R", bound=LDAPMessage)
 
 
@@ -54,9 +54,8 @@ class LdapError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """Where a server is. A password goes to it by TLS, unless ``in_clear``: from the first byte with ``ldaps``, and after
-    StartTLS with ``ldap``. ``ca_file`` has the authorities that may have signed its certificate; None stands for the
-    system's."""
+    """A server's address. Passwords are sent over TLS unless ``in_clear``: from the first byte with ``ldaps``, after
+    StartTLS with ``ldap``. ``ca_file`` has the CAs trusted to sign its certificate; None means the system's."""
 
     url: str
     ca_file: Path | None = None
@@ -65,22 +64,22 @@ class Server:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One entry: its name, and the values of the attributes that were asked for, by their names in lower case."""
+    """One entry: its name, and the values of the requested attributes by their lower-case names."""
 
     dn: str
     values: dict[str, list[str]]
 
 
 class Conversation:
-    """One connection, for one thread. Every method raises `LdapError` if the server does not do its part."""
+    """One connection, for one thread. Every method raises `LdapError` if the server misbehaves."""
 
     def __init__(self, server: Server, opened: socket.socket, deadline_s: float) -> None:
         self._server, self._socket, self._deadline_s = server, opened, deadline_s
         self._messages = LDAPClient()
 
     def bind(self, dn: str, password: str) -> bool:
-        """Whether the server takes this password for this name. Raises ValueError for an empty one of either: a server may
-        take that for somebody who does not want to be known, and say yes."""
+        """Whether the server accepts this password for this name. Raises ValueError if either is empty: a server may
+        take that for an anonymous bind, and accept it."""
         if not dn or not password or "\0" in dn + password:
             raise ValueError("neither a name nor a password may be empty, or have a zero byte")
         self._messages.bind_simple(dn, password)
@@ -91,7 +90,7 @@ class Conversation:
         return True
 
     def entries(self, base: str, scope: SearchScope, wanted: LDAPFilter, *attributes: str) -> list[Entry]:
-        """What is found, at most two; nothing if there is no ``base``."""
+        """Return the entries found, at most two; none if ``base`` does not exist."""
         self._messages.search_request(
             base, scope, size_limit=2, filter=wanted, attributes=list(attributes) or ["1.1"]
         )
@@ -113,17 +112,18 @@ class Conversation:
         raise AssertionError("there is always another answer, or an error")
 
     def start_tls(self) -> None:
-        """Goes on by TLS, or not at all."""
+        """Switch to TLS, or raise."""
         self._messages.extended_request(ExtendedOperations.LDAP_START_TLS.value)
         self._require(self._answer(ExtendedResponse).result, "StartTLS")
-        # What came with that answer, before TLS, anybody on the way may have written: a fresh reader does not see it.
+        # Data received with that answer, before TLS, may come from an attacker in between: a fresh reader does not see
+        # it.
         if self._messages._incoming_buffer:
             raise self._error("it sent more than the answer to StartTLS")
         self._messages = LDAPClient()
         self.wrap()
 
     def wrap(self) -> None:
-        """Speaks TLS from here on."""
+        """Start TLS on the socket."""
         host = urlsplit(self._server.url).hostname
         try:
             context = ssl.create_default_context(cafile=self._server.ca_file)
@@ -133,7 +133,7 @@ class Conversation:
             self._socket = context.wrap_socket(self._socket, server_hostname=host)
 
     def close(self) -> None:
-        """Ends it."""
+        """Unbind and close the connection."""
         with suppress(Exception):
             self._messages.unbind()
             self._socket.settimeout(0.1)
@@ -149,7 +149,7 @@ class Conversation:
         return message
 
     def _answers(self) -> Iterator[LDAPMessage]:
-        """Sends what is to be sent, and yields what comes back."""
+        """Send the pending messages, and yield the answers."""
         with self._failures():
             self._socket.sendall(self._messages.data_to_send())
         received = 0
@@ -164,7 +164,7 @@ class Conversation:
             try:
                 messages = self._messages.receive(piece)
             except Exception as error:
-                # Whatever the library raises over what a stranger sent.
+                # The library may raise anything on untrusted input.
                 raise self._error(f"it sent what is no LDAP: {error}") from error
             yield from messages
 
@@ -194,7 +194,8 @@ class Conversation:
 
 @contextmanager
 def conversation(server: Server, timeout_s: float) -> Iterator[Conversation]:
-    """A connection that may bear a password; closed after ``timeout_s`` at the latest. Raises `LdapError`."""
+    """Open a connection that is safe for a password (or ``in_clear``); it ends after ``timeout_s`` at the latest.
+    Raises `LdapError`."""
     deadline_s = time.monotonic() + timeout_s
     parts = urlsplit(server.url)
     try:
@@ -214,7 +215,7 @@ def conversation(server: Server, timeout_s: float) -> Iterator[Conversation]:
 
 
 def escaped(text: str) -> str:
-    """A text that means itself and nothing else, in a filter (RFC 4515) and in a name (RFC 4514) alike."""
+    """Escape a text so that it is literal both in a filter (RFC 4515) and in a name (RFC 4514)."""
     return "".join(
         sign if re.fullmatch(r"[A-Za-z0-9]", sign) else "".join(f"\\{octet:02x}" for octet in sign.encode())
         for sign in text
@@ -222,7 +223,8 @@ def escaped(text: str) -> str:
 
 
 def printable(text: str) -> str:
-    """What a server said, short enough and without what a terminal obeys. (Active Directory ends it with a zero byte.)"""
+    """Return a server's message, shortened and without terminal control characters. (Active Directory ends it with a
+    zero byte.)"""
     return "".join(sign for sign in text if sign.isprintable())[:200]
 
 

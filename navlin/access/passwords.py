@@ -1,7 +1,7 @@
-"""Passwords are kept as scrypt hashes, so that who reads the file has none of them.
+"""Passwords are stored as scrypt hashes, so that readers of the file learn none of them.
 
-scrypt is in Python's standard library and takes memory as well as time from those who guess. The cost stands with each
-hash, so that it can rise.
+scrypt is in Python's standard library and costs guessers memory as well as time. The cost is stored with each hash, so
+that it can be raised.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ MOST_CHARS: Final = 1_024
 
 
 class UnusablePassword(ValueError):
-    """A password that cannot be taken; the text says why."""
+    """A password that is not acceptable; the text says why."""
 
 
 def hashed(password: str) -> str:
-    """The form in which a password is kept: ``scrypt$log cost$blocks$salt$key``. Raises `UnusablePassword`."""
+    """Return the stored form of a password: ``scrypt$log cost$blocks$salt$key``. Raises `UnusablePassword`."""
     if not LEAST_CHARS <= len(password) <= MOST_CHARS:
         raise UnusablePassword(f"a password has from {LEAST_CHARS} to {MOST_CHARS:,} characters")
     if not password.isprintable():
@@ -37,7 +37,7 @@ def hashed(password: str) -> str:
 
 
 def matches(password: str, kept: str) -> bool:
-    """Whether this is the password that was kept. Takes some 0.1 s and 32 MiB."""
+    """Whether this is the stored password. Takes about 0.1 s and 32 MiB."""
     _, log_cost, blocks, salt, key = kept.split("$")
     if len(password) > MOST_CHARS:
         return False
@@ -47,7 +47,7 @@ def matches(password: str, kept: str) -> bool:
 
 
 NOBODYS: Final = "$".join(("scrypt", str(LOG_COST), str(BLOCKS), "A" * 24, "A" * 43 + "="))
-"""What a password is compared with if nobody has the name, so that this takes as long."""
+"""Hash to compare with if the name is unknown, so that this takes as long."""
 
 
 def _key(password: str, salt: bytes, log_cost: int, blocks: int) -> bytes:

@@ -1,4 +1,4 @@
-"""A proxy that has asked people who they are, as Knox or a gateway with single sign-on does, and names them in a header."""
+"""A proxy that authenticates users, such as Knox or a single sign-on gateway, and names them in a header."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from navlin.access.roles import Role
 
 @dataclass(frozen=True, slots=True)
 class Proxy:
-    """Requests from ``addresses`` (IP addresses) name their user in ``header``. Whom the file of users does not know has
-    ``role``, or is refused if that is None."""
+    """Requests from ``addresses`` (IP addresses) name their user in ``header``. A user who is not in the users file
+    gets ``role``, or is refused if that is None."""
 
     addresses: frozenset[str]
     header: str

@@ -1,4 +1,4 @@
-"""Users that were found in a directory, for a short time: a client sends its password with each request."""
+"""Directory users, cached briefly because clients send the password with each request."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Final
 from navlin.access.store import User
 
 REMEMBERED: Final = 10_000
-"""The oldest are forgotten first."""
+"""Beyond this, the oldest are evicted first."""
 
 
 @dataclass(slots=True)
 class Remembered:
-    """Users by a hash of the name and password that they sent, for ``keep_s`` each. May be shared by threads."""
+    """Users by a keyed hash of the credentials they sent, for ``keep_s`` each. Thread-safe."""
 
     now_ms: Callable[[], int]
     keep_s: float
@@ -23,13 +23,13 @@ class Remembered:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def user(self, seen: bytes) -> User | None:
-        """Who has shown this; None if that is too long ago."""
+        """Return the user who sent these credentials; None if unknown or too long ago."""
         with self._lock:
             user, since_ms = self._users.get(seen, (None, 0))
         return user if 0 <= self.now_ms() - since_ms < self.keep_s * 1000 else None
 
     def keep(self, seen: bytes, user: User) -> None:
-        """Remembers it, from now on."""
+        """Remember a user from now on."""
         with self._lock:
             self._users.pop(seen, None)
             self._users[seen] = (user, self.now_ms())

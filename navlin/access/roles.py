@@ -1,4 +1,4 @@
-"""What a user may do. Navigator's roles, each of which may do all that the one before may."""
+"""User rights: Navigator's roles, each of which includes the rights of the previous one."""
 
 from __future__ import annotations
 
@@ -7,20 +7,18 @@ from typing import Final
 
 
 class Role(IntEnum):
-    """A user's rights."""
-
     LINEAGE_VIEWER = 1
-    """May ask."""
+    """May read."""
     METADATA_ADMINISTRATOR = 2
-    """May also write on entities."""
+    """May also edit the metadata of entities."""
     ADMINISTRATOR = 3
-    """May also request runs and purges, and make users."""
+    """May also request runs and purges, and create users."""
 
     @property
     def words(self) -> str:
-        """The name as people write it: ``lineage-viewer``."""
+        """The user-facing name: ``lineage-viewer``."""
         return self.name.lower().replace("_", "-")
 
 
 ROLES: Final = {role.words: role for role in Role}
-"""By the name that people write."""
+"""By the user-facing name."""

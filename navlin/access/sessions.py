@@ -1,8 +1,8 @@
-"""Sessions: who logged in with a browser, each a small file in ``sessions`` of the state directory.
+"""Browser sessions, each a small file in ``sessions`` in the state directory.
 
-They are files, and not signed cookies, because what is removed is over at once, and a file holds for every ``navlin web`` of
-the state directory and after a restart. A file is named by the SHA-256 of the session's id, which only the browser has; its
-time of change is when the session was last used.
+They are files, not signed cookies, because removing one ends it at once, and a file is shared by every ``navlin web``
+of the state directory and survives restarts. A file is named by the SHA-256 of the session's secret, which only the
+browser has; its modification time is the session's last use.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from navlin.files import replace_content
 
 DIRECTORY: Final = "sessions"
 MOST_OF_A_USER: Final = 50
-"""The oldest end when there are more: whoever knows a password fills no disk."""
+"""Beyond this, the oldest end: a password does not suffice to fill the disk."""
 CLOCK_MS: Final = 60_000
-"""So far a time may lie ahead of the clock, which several machines or a correction may have moved."""
+"""Tolerance for times in the future, because several machines differ or the clock was corrected."""
 UNNOTED_MS: Final = 10_000
-"""So long after a use another one is not noted."""
+"""Within this time after a use, another use is not recorded."""
 _SECRET: Final = re.compile(r"[A-Za-z0-9_-]{43}")
 _FILE: Final = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """One log-in, until it ends. ``mark`` is that of the user then; ``role`` counts for a user of a directory alone: users
-    of the file have theirs there. Times are epoch ms. ``secret`` is what the cookie has."""
+    """One login, until it ends. ``mark`` is the user's at login; ``role`` counts only for a directory user: users of
+    the file have theirs there. Times are epoch ms. ``secret`` is the cookie's value."""
 
     user: str
     role: Role
@@ -49,28 +49,29 @@ class Session:
 
     @property
     def csrf(self) -> str:
-        """What a page sends beside the cookie when it writes. It follows from the secret, which does not follow from it."""
+        """The token that a page sends in addition to the cookie when it writes: derived from the secret, and not
+        reversible."""
         return hashlib.sha256(f"navlin csrf {self.secret}".encode()).hexdigest()
 
     def confirms(self, token: str) -> bool:
-        """Whether ``token`` is this session's token against forged requests."""
+        """Whether ``token`` is this session's CSRF token."""
         return secrets.compare_digest(self.csrf.encode(), token.encode())
 
 
 class Sessions:
-    """The sessions of one state directory. May be shared by threads, and several processes may have one each."""
+    """The sessions of one state directory. Thread-safe; several processes may each have an instance."""
 
     def __init__(
         self, state_directory: Path, idle_s: float, lifetime_s: float, now_ms: Callable[[], int]
     ) -> None:
-        """A session ends ``idle_s`` after its last use, and ``lifetime_s`` after its begin."""
+        """A session ends ``idle_s`` after its last use, and ``lifetime_s`` after its start."""
         self._directory = state_directory / DIRECTORY
         self._idle_ms, self._lifetime_ms = round(idle_s * 1000), round(lifetime_s * 1000)
         self._now_ms = now_ms
 
     def instance(self) -> str:
-        """A name of these sessions, kept beside them: cookies of two navlins on one host do not overwrite each other, and
-        every ``navlin web`` of one state directory knows the same."""
+        """Return a name for these sessions, stored with them: cookies of two navlins on one host do not overwrite each
+        other, and every ``navlin web`` of one state directory uses the same name."""
         file = self._directory / "instance"
         with contextlib.suppress(FileNotFoundError):
             return file.read_text()
@@ -83,7 +84,7 @@ class Sessions:
         return file.read_text()
 
     def begin(self, user: User, *, by_directory: bool = False) -> Session:
-        """A new session, with an id that nobody had before."""
+        """Begin a session with a fresh random secret."""
         now_ms, secret = self._now_ms(), secrets.token_urlsafe(32)
         session = Session(
             user.name, user.role, user.mark, by_directory, now_ms, now_ms + self._lifetime_ms, secret
@@ -97,7 +98,7 @@ class Sessions:
         return session
 
     def find(self, secret: str) -> Session | None:
-        """The session of an id, which is used by this; None if there is none, or it has ended."""
+        """Return the session with this secret and record its use; None if there is none, or it has ended."""
         if not _SECRET.fullmatch(secret):
             return None
         file = self._file(secret)
@@ -109,17 +110,17 @@ class Sessions:
         if self._over(session, used_ms):
             file.unlink(missing_ok=True)
             return None
-        # Not at each request: a page asks many at once.
+        # Not at each request: a page sends many at once.
         if now_ms - used_ms > min(self._idle_ms // 20, UNNOTED_MS) and not self._used(file, now_ms):
             return None
         return session
 
     def end(self, session: Session) -> None:
-        """Ends one. Harmless if it has ended."""
+        """End a session. Harmless if it has ended."""
         self._file(session.secret).unlink(missing_ok=True)
 
     def end_all(self, user: str) -> int:
-        """Ends every session of a user; how many there were."""
+        """End every session of a user; return their number."""
         mine = [file for file, session, _ in self._all() if session.user == user]
         for file in mine:
             file.unlink(missing_ok=True)
@@ -144,7 +145,7 @@ class Sessions:
                     yield file, *found
 
     def _read(self, file: Path, secret: str) -> tuple[Session, int] | None:
-        """A session, and when it was last used. One that does not read is none: it can only be logged in again."""
+        """Return a session and its last use. An unreadable one counts as none: the user must log in again."""
         try:
             used_ms = file.stat().st_mtime_ns // 1_000_000
             kept = orjson.loads(file.read_bytes())
@@ -160,7 +161,7 @@ class Sessions:
         return ahead or now_ms >= session.ends_ms or now_ms >= used_ms + self._idle_ms
 
     def _used(self, file: Path, now_ms: int) -> bool:
-        """Notes a use; whether there still is such a session."""
+        """Record a use; return whether the session still exists."""
         try:
             os.utime(file, ns=(now_ms * 1_000_000, now_ms * 1_000_000))
         except FileNotFoundError:

@@ -1,6 +1,6 @@
-"""The file with users and tokens, ``access.json`` in the state directory: hashes only, readable for its owner alone.
+"""The file with users and tokens, ``access.json`` in the state directory: hashes only, readable only by its owner.
 
-Several processes may change it: a lock file keeps one change from undoing another, and a file is replaced whole.
+Several processes may change it: a lock file prevents lost updates, and the file is replaced as a whole.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ LOCK: Final = "access.lock"
 PASSWORD_FILE: Final = "administrator.password"
 FIRST_NAME: Final = "admin"
 TOKEN_SIGN: Final = "navlin_"
-"""What every token begins with, so that one that was published by mistake can be found."""
+"""Prefix of every token, so that one published by mistake can be found."""
 _NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@-]{0,127}")
 
 
@@ -41,8 +41,8 @@ class AccessError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """Somebody who may ask. ``password`` is a hash, "" for a user of a directory or of a proxy. ``mark`` is another one
-    after each change of the user: what began before, a session, ends with it."""
+    """A user of navlin. ``password`` is a hash, "" for a user of a directory or a proxy. ``mark`` changes with each
+    change of the user, which ends the sessions begun before."""
 
     name: str
     role: Role
@@ -52,8 +52,9 @@ class User:
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """What a program shows in place of a password; it has its user's name and at most that user's role. Times are epoch ms;
-    ``expires_ms`` is 0 if it lasts. ``digest`` is the SHA-256 of the secret: it is random and too long to be guessed."""
+    """A program's substitute for a password; it has its user's name and at most that user's role. Times are epoch ms;
+    ``expires_ms`` is 0 if it never expires. ``digest`` is the SHA-256 of the secret, which is random and too long to
+    guess."""
 
     id: str
     user: str
@@ -66,19 +67,19 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """All users and tokens, as of one moment."""
+    """All users and tokens at one moment."""
 
     users: dict[str, User] = field(default_factory=dict)
     tokens: dict[str, Token] = field(default_factory=dict)
 
     def by_password(self, name: str, password: str) -> User | None:
-        """The user of this name and password. Takes the same time if there is no such name."""
+        """Return the user with this name and password. Takes the same time if there is no such name."""
         user = self.users.get(name)
         good = matches(password, user.password if user else NOBODYS)
         return user if good else None
 
     def by_token(self, secret: str, now_ms: int) -> User | None:
-        """The user for whom a token stands, with the token's role if that is less."""
+        """Return the user of a token, with the token's role if that is lower; None if unknown or expired."""
         digest = digest_of(secret)
         for token in self.tokens.values():
             if secrets.compare_digest(token.digest, digest):
@@ -96,7 +97,7 @@ class AccessFile:
         self._directory = state_directory
 
     def read(self) -> Access:
-        """Everything; nobody if there is no file yet. Raises `AccessError` for a file that does not read."""
+        """Return all users and tokens; none if there is no file yet. Raises `AccessError` if the file is unreadable."""
         file = self._directory / FILE
         try:
             content = orjson.loads(file.read_bytes())
@@ -109,7 +110,7 @@ class AccessFile:
         return Access({user.name: user for user in users}, {token.id: token for token in tokens})
 
     def version(self) -> tuple[int, int] | None:
-        """Something that changes if the file does."""
+        """Return a value that changes when the file does."""
         try:
             found = (self._directory / FILE).stat()
         except FileNotFoundError:
@@ -119,7 +120,7 @@ class AccessFile:
     # -- Users ---------------------------------------------------------------------------------------------------------
 
     def add_user(self, name: str, role: Role, password: str) -> None:
-        """Raises `AccessError` if there is one of that name, and `UnusablePassword`."""
+        """Raises `AccessError` if the name exists or is unusable, and `UnusablePassword`."""
         if not _NAME.fullmatch(name):
             raise AccessError(
                 f'"{name}" is no name of a user: up to 128 letters, digits, and . @ - _ without a sign before them'
@@ -135,13 +136,13 @@ class AccessFile:
             access.users[name] = replace(_user(access, name), password=hashed(password), mark=_new_mark())
 
     def set_role(self, name: str, role: Role) -> None:
-        """Raises `AccessError` if there is no such user, or nobody would be left to make users."""
+        """Raises `AccessError` if there is no such user, or no administrator would be left."""
         with self._changing() as access:
             access.users[name] = replace(_user(access, name), role=role, mark=_new_mark())
             _require_administrator(access)
 
     def remove_user(self, name: str) -> None:
-        """Removes a user and the tokens. Raises as `set_role`."""
+        """Remove a user with all tokens. Raises as `set_role`."""
         with self._changing() as access:
             del access.users[_user(access, name).name]
             _require_administrator(access)
@@ -149,8 +150,8 @@ class AccessFile:
                 del access.tokens[token.id]
 
     def make_first_user(self) -> Path | None:
-        """If there is nobody, makes an administrator and returns the file that has the password. If there is somebody,
-        nothing is written: on a full disk too, whoever is known goes on asking."""
+        """If there are no users, create an administrator and return the file with the password. Otherwise write
+        nothing, so that existing users can work even on a full disk."""
         if self.read().users:
             return None
         with self._changing() as access:
@@ -165,7 +166,8 @@ class AccessFile:
     # -- Tokens ----------------------------------------------------------------------------------------------------------
 
     def add_token(self, user: str, purpose: str, role: Role | None, now_ms: int, days: int = 0) -> str:
-        """Makes a token and returns its secret, which is kept nowhere. ``days`` are how long it lasts; 0 is for ever."""
+        """Create a token and return its secret, which is not stored. ``days`` is its lifetime; 0 means that it never
+        expires."""
         secret = TOKEN_SIGN + secrets.token_urlsafe(32)
         with self._changing() as access:
             owner = _user(access, user)
@@ -192,7 +194,7 @@ class AccessFile:
 
     @contextmanager
     def _changing(self) -> Iterator[Access]:
-        """What is in the file, to be changed in place; it is written at the end if nothing was raised."""
+        """Yield the file's content, to be changed in place; it is written at the end if nothing was raised."""
         self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         with (self._directory / LOCK).open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)

@@ -1,1 +1,1 @@
-"""The only place that knows Solr."""
+"""The only package that knows Solr."""

@@ -1,7 +1,8 @@
 """Backup and restore of the four collections of a SolrCloud, by its own collections API.
 
-Each node writes its shards to the location, so it must be a file system that all nodes see under the same path, and one
-that their ``solr.allowPaths`` admits. The order is that of `navlin.index.snapshots`, in both directions: ``nav_runs`` first.
+Each node writes its shards to the location, so it must be a file system that all nodes see under the same path, and
+that their ``solr.allowPaths`` admits. The order is that of `navlin.index.snapshots`, in both directions: ``nav_runs``
+first.
 """
 
 from __future__ import annotations
@@ -18,20 +19,20 @@ from navlin.index.solr import Solr, SolrError
 
 POLL_S: Final = 0.5
 Report = Callable[[int, int], None]
-"""(collections done, collections there are)"""
+"""(collections done, total number of collections)"""
 
 
 class NotBackedUp(Exception):
-    """Solr could not back up or restore; the text has its reason, and what a location must be."""
+    """Solr could not back up or restore; the text has its reason, and the requirements for a location."""
 
 
 class CollectionsThere(Exception):
-    """Collections are there that a restore would overwrite."""
+    """A restore would overwrite existing collections."""
 
 
 def back_up(solr: Solr, location: str, name: str, report: Report) -> dict[str, int]:
-    """Writes ``NAME.COLLECTION`` below the location for each collection, and returns their counts of documents. Raises
-    `NotBackedUp`, or `Leased` if another process is at it."""
+    """Write ``NAME.COLLECTION`` below the location for each collection, and return the document counts. Raises
+    `NotBackedUp`, or `Leased` if another process is making a backup."""
     documents = {}
     with lease(solr, "backup") as held:
         for number, core in enumerate(ORDER):
@@ -45,7 +46,7 @@ def back_up(solr: Solr, location: str, name: str, report: Report) -> dict[str, i
 
 
 def restore(solr: Solr, location: str, name: str, *, overwrite: bool, report: Report) -> dict[str, int]:
-    """The inverse. Raises `NotBackedUp`, or `CollectionsThere` unless it may ``overwrite``."""
+    """Restore a backup of `back_up`. Raises `NotBackedUp`, or `CollectionsThere` unless it may ``overwrite``."""
     found = [core for core in ORDER if core in there(solr)]
     if found and not overwrite:
         raise CollectionsThere(f"Solr at {solr.address.host} has {', '.join(found)} already")
@@ -57,7 +58,7 @@ def restore(solr: Solr, location: str, name: str, *, overwrite: bool, report: Re
 
 
 def _do(solr: Solr, action: str, location: str, name: str, collection: str) -> None:
-    """Asked for as a task of Solr's own: it may take hours, longer than any connection is kept."""
+    """Runs as an asynchronous task in Solr, because it may take hours, longer than a connection stays open."""
     task = uuid4().hex
     asked = {"action": action, "name": name, "collection": collection, "location": location, "async": task}
     try:

@@ -1,4 +1,4 @@
-"""Where Solr is and how to reach it: an address that travels to Spark tasks, and one session with its errors."""
+"""Connection to Solr: an address that is sent to Spark tasks, and a session that maps its errors."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from navlin.kerberos.words import KerberosFailed, in_words
 
 POOLED_CONNECTIONS = 16
 MOST_BYTES: Final = 256 << 20
-"""How much one answer may have, but for those that are streamed."""
+"""Size limit of an answer, except for streamed ones."""
 
 
 class SolrError(Exception):
-    """Solr would not do it. ``status`` is HTTP's, or None if the error stands in an answer of status 200."""
+    """Solr refused or failed. ``status`` is HTTP's, or None if the error is in an answer of status 200."""
 
     def __init__(self, host: str, core: str, status: int | None, message: str) -> None:
         super().__init__(host, core, status, message)
@@ -36,18 +36,18 @@ class SolrError(Exception):
 
 
 class SolrUnavailable(SolrError):
-    """Solr cannot be reached, does not answer in time, or cannot serve now: trying later may help."""
+    """Solr cannot be reached, does not answer in time, or cannot serve now: a later try may succeed."""
 
 
 @dataclass(frozen=True, slots=True)
 class SolrAddress:
-    """A Solr by its base URL (``https://host:8983/solr``). Small and picklable: Spark tasks get it and connect themselves.
+    """A Solr server by its base URL (``https://host:8983/solr``). Small and picklable: Spark tasks get it and connect
+    themselves.
 
-    ``ca_file`` is a PEM file of authorities to believe instead of the system's; it is where the connection is opened, or
-    under its own name in the working directory: there YARN puts it for executors.
-    ``timeout_s`` bounds the silence between two bytes of an answer; how long the whole may take follows from it
-    (`navlin.bounded_http`). ``login`` is for
-    a Solr that wants Kerberos; its keytab must be where the connection is opened.
+    ``ca_file`` is a PEM file of CAs to trust instead of the system's, on the connecting machine, or under its base name
+    in the working directory, where YARN puts it for executors. ``timeout_s`` limits the gap between two bytes of an
+    answer; the limit for the whole follows from it (`navlin.bounded_http`). ``login`` is for a Solr that requires
+    Kerberos; its keytab must be on the connecting machine.
     """
 
     url: str
@@ -78,35 +78,37 @@ def _found(ca_file: str) -> str:
 
 
 class SolrSession(requests.Session):
-    """A pooled session that knows the address's password, tickets and authorities, has a timeout on every request and raises
+    """A pooled session with the address's password, tickets and CAs. It sets a timeout on every request and raises
     `SolrError` for every answer but a success. pysolr's clients share it."""
 
     def __init__(self, address: SolrAddress) -> None:
         super().__init__()
         self.address = address
-        # REQUESTS_CA_BUNDLE would override `verify`, ~/.netrc the password, HTTP_PROXY the way.
+        # REQUESTS_CA_BUNDLE would override `verify`, ~/.netrc the password, HTTP_PROXY the route.
         self.trust_env = False
         self.verify = _found(address.ca_file) if address.ca_file else True
         if address.login is not None:
             self.auth = Spnego(address.login, at_once=True)
         elif address.user is not None:
             self.auth = HTTPBasicAuth(address.user, address.password or "")
-        # Those of a Solr's own threads, and of whoever shares it: more would be opened and thrown away, with a warning.
+        # Enough for a Solr's own threads and others sharing it: excess connections would be opened and discarded, with
+        # a warning.
         pools = {"pool_connections": 4, "pool_maxsize": 4 * POOLED_CONNECTIONS}
         bound(self, MOST_BYTES, **pools)
         self._streams = BoundedAdapter(None, **pools)
 
     def get_adapter(self, url: str) -> BaseAdapter:
-        """The connections for a request: exports are streams, of any length."""
+        """Return the adapter for a request: exports are streams of any length."""
         return self._streams if urlsplit(url).path.endswith("/export") else super().get_adapter(url)
 
     def close(self) -> None:
-        """Closes all connections."""
+        """Close all connections."""
         self._streams.close()
         super().close()
 
     def request(self, method: str | bytes, url: str | bytes, *args: Any, **kwargs: Any) -> requests.Response:
-        """As `requests.Session.request`; ``url`` is whole. Errors: `SolrUnavailable`, `SolrError`."""
+        """Send a request as `requests.Session.request` does; ``url`` is absolute. Raises `SolrUnavailable`,
+        `SolrError`."""
         kwargs["allow_redirects"] = False
         kwargs["timeout"] = (self.address.connect_timeout_s, self.address.timeout_s)
         where = url.decode() if isinstance(url, bytes) else url
@@ -130,13 +132,13 @@ class SolrSession(requests.Session):
 
 
 def core_of(url: str) -> str:
-    """The core that a request was for, or nothing for Solr's own administration."""
+    """Return the core that a request was for; "" for Solr's own administration."""
     parts = urlsplit(url).path.split("/")
     return parts[2] if len(parts) > 3 and parts[2] != "admin" else ""
 
 
 def _refused(response: requests.Response, address: SolrAddress) -> str:
-    """Why Solr does not believe who asks; nothing if that is not it."""
+    """Explain why Solr rejects the credentials; "" if the failure is another one."""
     if address.login is not None and response.status_code in (401, 403):
         login, host = address.login, urlsplit(response.url).hostname
         said = " ".join(_MARKUP.sub(" ", response.text[:4000]).split())

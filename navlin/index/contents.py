@@ -1,4 +1,4 @@
-"""What lies below directories, as the last whole image of their file system has it, and what its access times are worth."""
+"""Contents of directories, by the last complete image of their file system, and the reliability of its access times."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _CONTENT: Final = "identity,contentFiles,contentSize,contentSpace,contentModifie
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What lies below a directory: ``space_bytes`` are its bytes as often as they are kept, the times (epoch ms) the newest
-    writing and the newest access of a file; ``accessed_ms`` is 0 where that is not kept of all files."""
+    """Totals for all files below a directory: ``space_bytes`` counts bytes with replicas, the times (epoch ms) are the
+    latest modification and access of any file; ``accessed_ms`` is 0 if access times are not kept for all files."""
 
     files: int = 0
     size_bytes: int = 0
@@ -37,21 +37,22 @@ class Content:
 
 @dataclass(frozen=True, slots=True)
 class Accesses:
-    """Of one file system: when its last whole image is of, at least (epoch ms; 0: not known), and the weeks since 1970 in
-    which a file was accessed after its writing, and never again: in these access times were kept for certain."""
+    """Access-time coverage of a file system: the earliest possible date of its last complete image (epoch ms; 0:
+    unknown), and the weeks since 1970 in which a file was last accessed after being written: in these access times were
+    certainly kept."""
 
     as_of_ms: int = 0
     weeks: frozenset[int] = frozenset()
 
     def kept_since(self, since_ms: int) -> bool:
-        """Whether access times were kept in every week from a time up to the image."""
+        """Whether access times were kept in every week from ``since_ms`` up to the image."""
         first, last = since_ms // WEEK_MS, self.as_of_ms // WEEK_MS
         # The last week may have only begun.
         return self.as_of_ms > 0 and all(week in self.weeks for week in range(first, max(first + 1, last)))
 
 
 def accesses_of(solr: Solr, source_id: str) -> Accesses:
-    """What the last whole image of a source has; nothing if a part of it could not be read."""
+    """Return the coverage of a source's last complete image; empty if a part of it could not be read."""
     asked = {
         "q": q.one_of("key", (ACCESSES, IMAGE)),
         "fq": ["kind:position", q.term("sourceId", source_id)],
@@ -67,7 +68,7 @@ def accesses_of(solr: Solr, source_id: str) -> Accesses:
 
 
 def contents_at(graph: Graph, places: Iterable[Place]) -> dict[Place, Content]:
-    """What lies below each place of which that is known."""
+    """Return the contents below each place, for places with known contents."""
     wanted = {identify(place.source_id, place.path): place for place in places}
     found: dict[Place, Content] = {}
     for batch in in_batches(wanted, IDS_A_QUERY):
@@ -82,7 +83,7 @@ def contents_at(graph: Graph, places: Iterable[Place]) -> dict[Place, Content]:
 
 
 def quiet_directories(graph: Graph, source_id: str, before_ms: int) -> Iterator[tuple[StoredEntity, Content]]:
-    """The directories of a file system below which every file was written and last accessed before a time, by id."""
+    """Yield the directories of a file system below which every file was written and last accessed before a time, by id."""
     fields = f"{CORE},owner,{_CONTENT.partition(',')[2]}"
     for document in graph.solr.cursor(
         ELEMENTS, "type:DIRECTORY", fields, filters=_quiet(source_id, before_ms)
@@ -91,12 +92,12 @@ def quiet_directories(graph: Graph, source_id: str, before_ms: int) -> Iterator[
 
 
 def count_quiet(graph: Graph, source_id: str, before_ms: int) -> int:
-    """How many directories `quiet_directories` yields."""
+    """Count the directories that `quiet_directories` yields."""
     return graph.solr.count(ELEMENTS, "type:DIRECTORY", *_quiet(source_id, before_ms))
 
 
 def quiet_parents(graph: Graph, source_id: str, paths: Iterable[str], before_ms: int) -> set[str]:
-    """The directories directly above these paths that are among `quiet_directories`."""
+    """Return those direct parents of these paths that are among `quiet_directories`."""
     above = {identify(source_id, up): up for up in map(parent_of, paths)}
     found: set[str] = set()
     for batch in in_batches(above, IDS_A_QUERY):

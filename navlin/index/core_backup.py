@@ -1,8 +1,8 @@
 """Backup and restore of the four cores of a single Solr of the operator's own, by its replication handler.
 
-Solr writes the files of its index itself, to a directory of its own machine. The other way, to read all documents over the
-network, would take hours where this takes minutes, and would hold still no moment of the four cores. The order is that of
-`navlin.index.snapshots`, whose snapshots are what is written: the four are of one moment, though navlin goes on.
+Solr itself writes its index files, to a directory of its own machine. Reading all documents over the network instead
+would take hours rather than minutes, and would not capture one moment of the four cores. The order is that of
+`navlin.index.snapshots`, whose snapshots are written: all four show the same moment, although navlin continues.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ _ENDED: Final = ("success", "failed")
 
 
 def back_up(solr: Solr, location: str, name: str, report: Report) -> dict[str, int]:
-    """Writes ``snapshot.NAME.CORE`` below the location for each core, and returns their counts of documents. Raises
-    `NotBackedUp`, `TooBusy`, or `Leased` if another process is at it."""
+    """Write ``snapshot.NAME.CORE`` below the location for each core, and return the document counts. Raises
+    `NotBackedUp`, `TooBusy`, or `Leased` if another process is making a backup."""
     with snapshots(solr) as taken:
         for number, snapshot in enumerate(taken):
             report(number, len(taken))
@@ -41,22 +41,22 @@ def back_up(solr: Solr, location: str, name: str, report: Report) -> dict[str, i
 def restore(
     solr: Solr, conf: Path, location: str, name: str, *, overwrite: bool, report: Report
 ) -> dict[str, int]:
-    """The inverse; cores that are missing are made, with ``conf`` (the shipped ``conf/solr``). Raises `NotBackedUp`,
-    `NotCreated`, or `CollectionsThere` unless it may ``overwrite``."""
+    """Restore a backup of `back_up`; missing cores are created, with ``conf`` (the shipped ``conf/solr``). Raises
+    `NotBackedUp`, `NotCreated`, or `CollectionsThere` unless it may ``overwrite``."""
     found = [core for core in ORDER if core in cores.there(solr)]
     if found and not overwrite:
         raise CollectionsThere(f"Solr at {solr.address.host} has {', '.join(found)} already")
     cores.create(solr, conf)
     for number, core in enumerate(ORDER):
         report(number, len(ORDER))
-        # What is in the log of updates alone would otherwise come back at Solr's next start.
+        # Otherwise Solr's next start would replay updates that are only in the update log.
         solr.commit(core, soft=False)
         _ask(solr, core, "restore", {"location": location, "name": f"{name}.{core}"})
         while (status := _restored(solr, core)).get("status") not in _ENDED:
             time.sleep(POLL_S)
         if status["status"] != "success":
             raise NotBackedUp(_in_words("restore", core, location, str(status.get("exception", ""))))
-        # So does what it remembers of the newest updates.
+        # Solr's in-memory state of the newest updates would also bring them back.
         solr.admin("cores", {"action": "RELOAD", "core": core})
         if number == 0:
             _require_same_version(solr)
@@ -65,7 +65,7 @@ def restore(
 
 
 def _require_same_version(solr: Solr) -> None:
-    """The files of an index say nothing to a core of another schema."""
+    """A core with another schema cannot use the index files."""
     schema, present = schema_of(solr), version_of_cores(solr)
     if schema is not None and schema.version != present:
         raise NotBackedUp(
@@ -76,7 +76,7 @@ def _require_same_version(solr: Solr) -> None:
 
 
 def _ask(solr: Solr, core: str, command: str, params: Mapping[str, str]) -> None:
-    """Asks for it. Solr does it in its own time."""
+    """Send the command. Solr runs it asynchronously."""
     try:
         answer = solr.answer(core, "replication", {"command": command, **params})
     except SolrError as error:
@@ -87,7 +87,7 @@ def _ask(solr: Solr, core: str, command: str, params: Mapping[str, str]) -> None
 
 
 def _details(solr: Solr, core: str) -> dict[str, Any]:
-    """What Solr knows of the last backup that ended, nothing if none has."""
+    """Solr's status of the last finished backup, empty if there is none."""
     details = solr.answer(core, "replication", {"command": "details", "json.nl": "map"})["details"]
     return dict(details.get("backup") or {})
 

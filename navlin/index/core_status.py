@@ -1,4 +1,4 @@
-"""What Solr says of the cores themselves: how many documents, how large, and which fields."""
+"""Solr's figures about the cores: document counts, sizes, and fields."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ _UNITS: Final = ("bytes", "KB", "MB", "GB", "TB")
 
 
 def core_status(solr: Solr, core: str) -> dict[str, Any]:
-    """The figures of a core's index by Solr's names of them, of all shards together; -1 for one that Solr does not know."""
+    """Return the figures of a core's index under Solr's names, summed over all shards; -1 for one that Solr does not
+    know."""
     sums = dict.fromkeys(_SUMMED, 0)
     for shard in solr.shards(core):
         base, _, name = shard.rpartition("/")
@@ -34,8 +35,8 @@ def core_status(solr: Solr, core: str) -> dict[str, Any]:
 
 
 def fields_of_core(solr: Solr, core: str) -> list[dict[str, Any]]:
-    """The fields that are shown, as Solr describes them, each with name, type, multiValued, indexed, stored; properties as
-    ``up_*`` and the like. What is kept as doc values counts as stored, for it is returned."""
+    """Return the visible fields as Solr describes them, each with name, type, multiValued, indexed, stored; properties
+    as ``up_*`` and the like. Fields with doc values count as stored, because they are returned."""
     described: list[dict[str, Any]] = []
     for kind in ("fields", "dynamicfields"):
         answer = solr.answer(core, f"schema/{kind}", {"showDefaults": "true"})
@@ -56,7 +57,7 @@ def fields_of_core(solr: Solr, core: str) -> list[dict[str, Any]]:
 
 
 def _in_words(size_bytes: float) -> str:
-    """As Solr writes sizes: ``12.35 MB``."""
+    """Format a size as Solr does: ``12.35 MB``."""
     unit = 0
     while size_bytes >= 1024 and unit < len(_UNITS) - 1:
         size_bytes, unit = size_bytes / 1024, unit + 1

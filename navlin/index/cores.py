@@ -1,4 +1,4 @@
-"""The cores, or collections, of a Solr: making them, and making those of a new version that take their place."""
+"""The cores, or collections, of a Solr: creating them, and replacing them by those of a new version."""
 
 from __future__ import annotations
 
@@ -40,18 +40,18 @@ __all__ = [
 ]
 
 CONFIGSET: Final = configset()
-"""The folder of the schema in ``conf/solr``; the cores share it."""
+"""The schema's folder in ``conf/solr``; the cores share it."""
 
 
 class NotCreated(Exception):
-    """A core could not be made; the text names what has to be done on Solr's side."""
+    """A core could not be created; the text names the remedy on Solr's side."""
 
 
 def create(solr: Solr, conf: Path, *, shards: int = 1, replicas: int = 1) -> tuple[str, ...]:
-    """Makes what is missing of the cores and returns its names; what is there reloads the schema and keeps its documents.
+    """Create the missing cores and return their names; existing ones reload the schema and keep their documents.
 
-    A SolrCloud gets the schema of ``conf`` (the shipped ``conf/solr``) over the wire, and collections of so many shards
-    and replicas. A single Solr takes it from a folder of its own, where an administrator puts it.
+    A SolrCloud gets the schema of ``conf`` (the shipped ``conf/solr``) over the network, and collections with this
+    number of shards and replicas. A single Solr reads it from a folder of its own, where an administrator puts it.
     """
     if solr.cloud:
         _upload(solr, conf / CONFIGSET)
@@ -70,14 +70,15 @@ def create(solr: Solr, conf: Path, *, shards: int = 1, replicas: int = 1) -> tup
 
 
 def create_edits(solr: Solr, conf: Path) -> None:
-    """Makes ``nav_edits`` if it is all that is missing: an earlier navlin had none. Raises `NotCreated` if more is."""
+    """Create ``nav_edits`` if nothing else is missing: earlier versions had no such core. Raises `NotCreated` if more
+    is missing."""
     absent = missing(solr)
     if absent == (EDITS,):
         try:
-            # One shard holds what people write; as many replicas as the runs have.
+            # One shard suffices for edits; as many replicas as the runs have.
             _create(solr, EDITS, conf / CONFIGSET, 1, _replicas(solr, RUNS))
         except (SolrError, NotCreated):
-            # Another navlin may have made it in this moment.
+            # Another navlin may have created it at the same moment.
             absent = missing(solr)
         else:
             return
@@ -95,21 +96,21 @@ def _replicas(solr: Solr, core: str) -> int:
 
 
 def there(solr: Solr) -> set[str]:
-    """The names of all cores, or of all collections and their aliases."""
+    """Return the names of all cores, or of all collections and their aliases."""
     if solr.cloud:
         return {*_collections(solr), *_aliases(solr)}
     return set(solr.admin("cores", {"action": "STATUS", "indexInfo": "false"})["status"])
 
 
 def missing(solr: Solr) -> tuple[str, ...]:
-    """Which of the cores are not there."""
+    """Return the cores that do not exist."""
     found = there(solr)
     return tuple(core for core in CORES if core not in found)
 
 
 def opened_schema(solr: Solr) -> Schema:
-    """The schema of the index, which costs one look-up. Cores in which none is noted yet get one if they are of the present
-    version. Raises `NotCreated` without the cores."""
+    """Return the schema of the index, at the cost of one lookup. Cores without a recorded schema get one if they are of
+    the current version. Raises `NotCreated` without the cores."""
     try:
         schema = schema_of(solr)
         if schema is None:
@@ -130,12 +131,12 @@ def opened_schema(solr: Solr) -> Schema:
 
 
 def beside(core: str) -> str:
-    """The name of the core of the present version that is to take another's place."""
+    """Return the name of the core of the current version that is to replace another."""
     return core + suffix()
 
 
 def outdated(solr: Solr) -> tuple[str, ...]:
-    """Which of those that are there were made for another version."""
+    """Return the existing cores that were made for another version."""
     absent = missing(solr)
     return tuple(core for core in CORES if core not in absent and schema_name(solr, core) != CONFIGSET)
 
@@ -143,7 +144,7 @@ def outdated(solr: Solr) -> tuple[str, ...]:
 def create_beside(
     solr: Solr, conf: Path, cores: tuple[str, ...], *, shards: int = 1, replicas: int = 1
 ) -> None:
-    """Makes cores of the present version beside ``cores``, if they are not there."""
+    """Create cores of the current version next to ``cores``, if they do not exist."""
     if solr.cloud:
         _upload(solr, conf / CONFIGSET)
     found = there(solr)
@@ -153,7 +154,7 @@ def create_beside(
 
 
 def replace_by_beside(solr: Solr, core: str) -> None:
-    """Lets the core beside this one take its name, at once, for everybody who asks."""
+    """Give this core's name to its new version, atomically for all clients."""
     if solr.cloud:
         solr.admin("collections", {"action": "CREATEALIAS", "name": core, "collections": beside(core)})
     else:
@@ -161,7 +162,7 @@ def replace_by_beside(solr: Solr, core: str) -> None:
 
 
 def remove_replaced(solr: Solr) -> None:
-    """Removes what `replace_by_beside` has replaced."""
+    """Remove the cores that `replace_by_beside` has replaced."""
     found = there(solr)
     for core in CORES:
         if core not in found or schema_name(solr, core) != CONFIGSET or beside(core) not in found:
@@ -175,7 +176,7 @@ def remove_replaced(solr: Solr) -> None:
 
 
 def collection_of(solr: Solr, core: str) -> str:
-    """The collection's own name, where the usual one may be its alias."""
+    """Return the collection's real name: the usual one may be an alias."""
     return _aliases(solr).get(core, core)
 
 
@@ -188,7 +189,7 @@ def _collections(solr: Solr) -> list[str]:
 
 
 def _aliases(solr: Solr) -> dict[str, str]:
-    """The collection of each alias."""
+    """Return the collection of each alias."""
     aliases: dict[str, str] = solr.admin("collections", {"action": "LISTALIASES"})["aliases"]
     return aliases
 

@@ -1,9 +1,9 @@
-"""Counts by the values of fields, nested in each other, of all that a query finds.
+"""Counts by the values of fields, possibly nested, over all matches of a query.
 
-Each shard counts for itself. If all values of all levels are few, every shard is asked for all of them, and the sums are
-exact. Else each is asked for its most frequent ones, far more than are shown, and then for the others' (``refine``): what is
-shown is counted right on the first level; a value that is frequent on no single shard may be missing. On one shard all is
-exact.
+Each shard counts on its own. If all levels have few values, every shard is asked for all of them, and the sums are
+exact. Otherwise each is asked for its most frequent ones, far more than are shown, and then for the others'
+(``refine``): the counts shown on the first level are right, but a value that is frequent on no single shard may be
+missing. On one shard everything is exact.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from navlin.index.searching import MOST_S, in_time
 from navlin.index.solr import Solr
 
 MOST_BUCKETS: Final = 100_000
-"""Of one answer of Solr's, over all levels."""
+"""Limit for one answer of Solr, over all levels."""
 MOST_RANGES: Final = 1_000
-"""Of one level."""
+"""Limit for one level."""
 OVERREQUEST: Final = 1_000
 _LAST: Final = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)
 UNITS: Final = {"year": "+1YEAR", "month": "+1MONTH", "day": "+1DAY"}
@@ -33,21 +33,21 @@ UNITS: Final = {"year": "+1YEAR", "month": "+1MONTH", "day": "+1DAY"}
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """What is counted on one level: each value of a field, or ranges of it: ``step`` is year, month or day of a date, or a
-    whole number, of which the ranges of a number begin at the multiples."""
+    """A level of counting: each value of a field, or ranges: ``step`` is year, month or day for a date, or a whole
+    number; numeric ranges begin at its multiples."""
 
     field: str
     step: str = ""
 
     @property
     def is_date(self) -> bool:
-        """Whether the field is one of dates."""
+        """Whether it is a date field."""
         return self.field in DATE_FIELDS or self.field.startswith("cpt_")
 
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """How many have a value; None is for those without one. A range is called by its beginning."""
+    """Number of matches with a value; None counts those without one. A range is named by its beginning."""
 
     value: str | int | float | bool | None
     count: int
@@ -56,8 +56,8 @@ class Count:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """The most frequent values of one field, or its ranges in order. ``more`` is how many values are left out, None if
-    nobody knows how many."""
+    """The most frequent values of one field, or its ranges in order. ``more`` is the number of values left out, None if
+    unknown."""
 
     counts: tuple[Count, ...]
     more: int | None = 0
@@ -65,7 +65,7 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """How many match in all, and by which values. ``exact``: no value that belongs here can be missing."""
+    """Total number of matches, and their counts by value. ``exact``: no value that belongs here can be missing."""
 
     total: int
     counts: Counts
@@ -78,7 +78,7 @@ class TooManyRanges(ValueError):
 
 @dataclass(slots=True)
 class _Asked:
-    """A level as it is asked: between ``start`` and ``end`` for ranges; ``limit`` is -1 for all values."""
+    """A level of the request: between ``start`` and ``end`` for ranges; ``limit`` is -1 for all values."""
 
     level: Level
     start: Any = None
@@ -96,8 +96,8 @@ def count(
     values: int,
     most_s: float = MOST_S,
 ) -> Counted:
-    """Counts what matches; of each level at most ``values`` values below each of the level above. Raises `SolrError` with
-    status 400 for a field that cannot be counted, `TooManyRanges`, and `TookTooLong`."""
+    """Count the matches; each level shows at most ``values`` values per value of the level above. Raises `SolrError`
+    with status 400 for a field that cannot be counted, `TooManyRanges`, and `TookTooLong`."""
     params = {
         "q": asked(query),
         "fq": [asked(each) for each in filters],
@@ -130,7 +130,7 @@ def _product(numbers: Iterator[int]) -> int:
     return product
 
 
-# -- How much there is -----------------------------------------------------------------------------------------------------
+# -- Extent of the values --------------------------------------------------------------------------------------------------
 
 
 def _extent(levels: Sequence[Level]) -> dict[str, str]:
@@ -190,7 +190,7 @@ def _after(begin: datetime, unit: str) -> datetime:
             return begin.replace(year=begin.year + 1, month=1)
         return begin.replace(month=begin.month + 1)
     except (ValueError, OverflowError):
-        # Who means "for ever" writes the last day that there is; Solr takes the last range as whole.
+        # The last possible day is commonly used for "for ever"; Solr rounds the last range up.
         return _LAST
 
 
@@ -198,11 +198,11 @@ def _solr(moment: datetime) -> str:
     return f"{moment:%Y-%m-%dT%H:%M:%SZ}"
 
 
-# -- Question and answer ---------------------------------------------------------------------------------------------------
+# -- Request and answer ----------------------------------------------------------------------------------------------------
 
 
 def _facets(levels: Sequence[_Asked]) -> dict[str, Any]:
-    """The facets of a level and, within each, of the levels below."""
+    """Return the facets of a level, with those of the levels below nested."""
     if not levels:
         return {}
     here, below = levels[0], _facets(levels[1:])

@@ -1,4 +1,4 @@
-"""What an entity or relation says of itself, as values: for who passes the graph on in another model.
+"""Typed values from the documents of entities and relations, for exports in another model.
 
 An entity must have been read whole (`navlin.index.entity.WHOLE`), a relation with `EXPORTED`.
 """
@@ -16,15 +16,15 @@ from navlin.index.fields import MANAGED_PREFIXES, USER_PROPERTY, date_ms
 from navlin.index.relation import TYPED, StoredRelation
 
 EXPORTED: Final = f"{TYPED},tp_tableCreateTime,tp_tableType"
-"""The fields of a relation, with what it says of the table at its end."""
+"""The fields of a relation, including those about the table at its end."""
 _WITH: Final = re.compile(r"(?:\s++|--[^\n]*+\n|/\*.*?\*/)*+with\b", re.IGNORECASE | re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """What people, or their source, wrote of an entity. ``properties`` bear their own keys, those of a namespace as
-    ``namespace.key``. ``edited``: somebody wrote since the run from which changes are read, and may have taken away what is
-    empty now."""
+    """User metadata of an entity, from users or its source. ``properties`` keep their keys, with a namespace as
+    ``namespace.key``. ``edited``: a user has edited it since the run from which changes are read, so a field that is
+    empty now may have been cleared."""
 
     name: str = ""
     description: str = ""
@@ -36,7 +36,7 @@ class Words:
 
 @dataclass(frozen=True, slots=True)
 class Storage:
-    """How a table is stored. ``location`` is a URI as the metastore has it; ``sort_columns`` are ``name ASC``."""
+    """Storage of a table. ``location`` is a URI as the metastore has it; ``sort_columns`` are like ``name ASC``."""
 
     location: str = ""
     input_format: str = ""
@@ -51,9 +51,10 @@ class Storage:
 
 @dataclass(frozen=True, slots=True)
 class Details:
-    """What a database, table, view or path says of itself. Times are epoch ms, 0 if not known.
+    """Details of a database, table, view or path. Times are epoch ms, 0 if unknown.
 
-    ``kind`` is the metastore's tableType; ``text`` a view's; ``permissions`` are as ``ls`` prints them, without the type.
+    ``kind`` is the metastore's tableType; ``text`` a view's; ``permissions`` are as ``ls`` prints them, without the
+    type.
     """
 
     owner: str = ""
@@ -75,7 +76,7 @@ class Details:
 
 @dataclass(frozen=True, slots=True)
 class ColumnDetails:
-    """A column; ``index`` counts from 0, partition keys last, None if that is not known."""
+    """Details of a column; ``index`` counts from 0, partition keys last, None if unknown."""
 
     type: str = ""
     comment: str = ""
@@ -84,8 +85,8 @@ class ColumnDetails:
 
 @dataclass(frozen=True, slots=True)
 class StatementDetails:
-    """An operation. ``engine`` is IMPALA, HIVE, SPARK …; ``type`` the operationType; ``text`` the whole text.
-    ``with_clause``: the text begins with WITH."""
+    """Details of an operation. ``engine`` is IMPALA, HIVE, SPARK …; ``type`` the operationType; ``text`` the whole
+    text. ``with_clause``: the text begins with WITH."""
 
     engine: str = ""
     type: str = ""
@@ -97,8 +98,8 @@ class StatementDetails:
 
 @dataclass(frozen=True, slots=True)
 class ExecutionDetails:
-    """One run. Times are epoch ms, 0 if not known. ``query_id`` is the engine's own id; ``application`` the Spark or YARN
-    application it says it ran in, and ``execution_id`` the number that it has there."""
+    """Details of one run. Times are epoch ms, 0 if unknown. ``query_id`` is the engine's own id; ``application`` the
+    Spark or YARN application it reports, and ``execution_id`` its number there."""
 
     name: str = ""
     started_ms: int = 0
@@ -115,8 +116,8 @@ class ExecutionDetails:
 
 @dataclass(frozen=True, slots=True)
 class PartDetails:
-    """A sub-operation. ``edge_type`` is PROJECTION or PREDICATE, ``transformation`` IDENTITY, TRANSFORMATION, AGGREGATION
-    …, "" if that is not known. ``opaque``: code computes it that nobody looked into."""
+    """Details of a sub-operation. ``edge_type`` is PROJECTION or PREDICATE, ``transformation`` IDENTITY,
+    TRANSFORMATION, AGGREGATION …, "" if unknown. ``opaque``: computed by code that was not analysed."""
 
     edge_type: str = ""
     expression: str = ""
@@ -127,7 +128,7 @@ class PartDetails:
 
 
 def words(entity: StoredEntity) -> Words:
-    """What people wrote of an entity."""
+    """Return the user metadata of an entity."""
     written = entity.words
     properties = {
         key.removeprefix(prefix): _texts(value)
@@ -139,7 +140,7 @@ def words(entity: StoredEntity) -> Words:
 
 
 def details(entity: StoredEntity) -> Details:
-    """What a database, table, view, path or other dataset says of itself."""
+    """Return the details of a database, table, view, path or other dataset."""
     get = entity.document.get
     return Details(
         owner=entity.owner,
@@ -153,7 +154,7 @@ def details(entity: StoredEntity) -> Details:
         temporary=_text(get("tp_temporary")) == "true",
         text=entity.text,
         storage=Storage(
-            # Of a path it is the path itself.
+            # For a path, it is the path itself.
             "" if entity.physical else entity.path,
             _text(get("inputFormat")),
             _text(get("outputFormat")),
@@ -172,13 +173,11 @@ def details(entity: StoredEntity) -> Details:
 
 
 def column_details(entity: StoredEntity) -> ColumnDetails:
-    """What a column says of itself."""
     get = entity.document.get
     return ColumnDetails(_text(get("dataType")), _text(get("originalDescription")), entity.column_index)
 
 
 def statement_details(entity: StoredEntity) -> StatementDetails:
-    """What an operation says of itself."""
     get = entity.document.get
     engine = _text(get("engineType")) or entity.source_type
     return StatementDetails(
@@ -192,7 +191,6 @@ def statement_details(entity: StoredEntity) -> StatementDetails:
 
 
 def execution_details(entity: StoredEntity) -> ExecutionDetails:
-    """What an execution says of itself."""
     get = entity.document.get
     return ExecutionDetails(
         entity.own_name,
@@ -210,7 +208,6 @@ def execution_details(entity: StoredEntity) -> ExecutionDetails:
 
 
 def part_details(entity: StoredEntity) -> PartDetails:
-    """What a sub-operation says of itself."""
     get = entity.document.get
     return PartDetails(
         _text(get("tp_edgeType")),
@@ -223,7 +220,7 @@ def part_details(entity: StoredEntity) -> PartDetails:
 
 
 def table_created_ms(relation: StoredRelation) -> int:
-    """When the table at a flow's end had been created, as the engine recorded it (epoch ms); 0 if it did not."""
+    """Creation time of the table at a flow's end, as the engine recorded it (epoch ms); 0 if it did not."""
     stated = _text(relation.document.get("tp_tableCreateTime"))
     return int(stated) if stated.isdecimal() else 0
 
@@ -247,6 +244,6 @@ def _texts(value: Any) -> tuple[str, ...]:
 def _mapping(value: Any) -> dict[str, str]:
     try:
         read = json.loads(value or "{}")
-    except ValueError:  # its text was cut, because it is longer than the index keeps
+    except ValueError:  # the text was cut, because it is longer than the index keeps
         return {}
     return {str(key): str(each) for key, each in read.items()} if isinstance(read, dict) else {}

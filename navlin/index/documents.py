@@ -23,11 +23,10 @@ from navlin.model.source import HIVE, Source
 __all__ = ["Document", "digest_of"]
 
 DIGEST_BYTES: Final = 12
-"""What is hashed to; the first eight bytes are kept."""
+"""Size of the hash; the first eight bytes are kept."""
 
 
 def entity_envelope(entity: Entity) -> Envelope:
-    """The envelope of an owned entity."""
     key = entity.key
     fields = _key_fields(key)
     fields.update(to_fields(entity.attributes))
@@ -41,7 +40,7 @@ def entity_envelope(entity: Entity) -> Envelope:
 
 
 def relation_envelope(relation: Relation, writer_id: str) -> Envelope:
-    """The envelope of a relation that the source ``writer_id`` states."""
+    """Return the envelope of a relation that the source ``writer_id`` states."""
     identity = relation_id(relation.type, relation.ep1.identity, relation.ep2.identity, writer_id)
     fields = relation_fields(relation.type, end_of(relation.ep1), end_of(relation.ep2))
     claims = [end.identity for end in (relation.ep1, relation.ep2) if end.source.id != writer_id]
@@ -65,9 +64,10 @@ def relation_envelope(relation: Relation, writer_id: str) -> Envelope:
 
 
 def granted_envelopes(end: Key, as_of_ms: int) -> Iterator[Envelope]:
-    """What a claim on an authority that nobody serves grants: the entity, what contains it, and the source itself.
+    """Yield the envelopes granted for a claim on an authority that no source serves: the entity, its ancestors, and the
+    source itself.
 
-    Of a column of a configured file system's path, the column alone: its source says what is at the path.
+    For a column of a configured file system's path, only the column: the path's source describes the path.
     """
     key: Key | None = end
     while key is not None and key.source.configured is end.source.configured:
@@ -77,7 +77,6 @@ def granted_envelopes(end: Key, as_of_ms: int) -> Iterator[Envelope]:
 
 
 def source_envelope(source: Source, as_of_ms: int, *, granted: bool = False) -> Envelope:
-    """The SOURCE document of a source."""
     fields: Document = {
         "type": EntityType.SOURCE.value,
         "sourceType": source.type,
@@ -89,7 +88,7 @@ def source_envelope(source: Source, as_of_ms: int, *, granted: bool = False) -> 
         "serves": [redact(authority) for authority in source.serves],
     }
     if source.type == HIVE and source.claimable:
-        # So clients of Navigator distinguish the metastore's source from those of queries, which are of the same type.
+        # Lets Navigator's clients distinguish the metastore's source from those of queries, which have the same type.
         fields["sourceTemplate"] = True
     if granted:
         fields["granted"] = True
@@ -99,9 +98,9 @@ def source_envelope(source: Source, as_of_ms: int, *, granted: bool = False) -> 
 
 
 def implied_relation(child: Envelope) -> tuple[str, Document]:
-    """The relation to its parent that an entity implies: its identity and its fields.
+    """Return the relation to its parent that an entity implies: its identity and its fields.
 
-    It has no names if it is a PARENT_CHILD: those of its two ends are in the index.
+    A PARENT_CHILD has no names here: those of its two ends are in the index.
     """
     relation_type = parent_relation(child.type)
     fields = relation_fields(
@@ -114,12 +113,12 @@ def implied_relation(child: Envelope) -> tuple[str, Document]:
 
 
 def end_of(key: Key) -> End:
-    """A key as the end of a relation."""
+    """Return a key as the end of a relation."""
     return End(key.identity, readable_name(key), key.type.value, key.source.type, key.source.id)
 
 
 def readable_name(key: Key) -> str:
-    """What a person calls a key, as `navlin.index.entity` has it."""
+    """Return the readable name of a key, as `navlin.index.entity` forms it."""
     named = {"originalName": _redacted_name(key.name) if _has_text(key) else key.name}
     named["parentPath"] = key.parent_path or ""
     if key.file_system_path is not None:
@@ -128,17 +127,17 @@ def readable_name(key: Key) -> str:
 
 
 def digest_of(fields: Mapping[str, Any]) -> int:
-    """The digest of what an extractor owns in a document: a signed number of 64 bits, never `GRANTED`."""
+    """Return the digest of the extractor's fields of a document: a signed 64-bit number, never `GRANTED`."""
     return digest_of_json(orjson.dumps(fields, option=orjson.OPT_SORT_KEYS))
 
 
 def digest_of_json(canonical: bytes) -> int:
-    """`digest_of` fields as JSON in the order of their names."""
+    """Return `digest_of` fields given as JSON with sorted names."""
     return digest_of_hash(hashlib.blake2b(canonical, digest_size=DIGEST_BYTES).digest())
 
 
 def digest_of_hash(hashed: bytes) -> int:
-    """`digest_of` fields by their hash."""
+    """Return `digest_of` fields given as a hash."""
     return int.from_bytes(hashed[:8], "big", signed=True) or 1
 
 
@@ -151,7 +150,7 @@ def _of_entity(key: Key, as_of_ms: int, digest: int, fields: Document, volatile:
         key.tree_path,
         as_of_ms,
         digest,
-        # A name that stands twice in JSON would be two values.
+        # A name that appears twice in JSON would be two values.
         orjson.dumps({name: content[name] for name in content if name not in volatile}),
         orjson.dumps(volatile) if volatile else b"",
         user_fields=",".join(sorted(filter(is_user_field, (*fields, *volatile)))),
@@ -190,7 +189,7 @@ def _key_fields(key: Key) -> Document:
 
 
 def _has_text(key: Key) -> bool:
-    """Whether what a key names is named by its text, as statements and jobs are."""
+    """Whether such entities are named by their text, as statements and jobs are."""
     return key.type in (EntityType.OPERATION, EntityType.SUB_OPERATION, EntityType.OPERATION_EXECUTION)
 
 

@@ -1,8 +1,8 @@
-"""Changing what people write of entities: read, decided, noted, written back over the `_version_` that was read.
+"""Editing user metadata: read, decide, note in the history, and write back if the `_version_` is still the one read.
 
-An extraction that writes the same entity meanwhile keeps people's fields (`navlin.index.writing`), and an edit keeps the
-extraction's: whoever comes second reads again. An edited entity bears the last iteration of its source, or the running
-one if that wrote it, so clients that follow a source see it, and no run takes it for something to link.
+An extraction that writes the same entity meanwhile keeps the user fields (`navlin.index.writing`), and an edit keeps
+the extraction's: the later writer reads again. An edited entity is stamped with the last iteration of its source, or
+the running one if that wrote it, so that clients that follow a source see it, and no run tries to link it.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ Document = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Editable:
-    """An entity as it is read before an edit. ``fields`` are all that the index has of it; ``of_source`` names those of
-    people's fields whose values came from its source."""
+    """An entity as read before an edit. ``fields`` are all its indexed fields; ``of_source`` names the user fields
+    whose values came from its source."""
 
     id: str
     name: str
@@ -36,19 +36,19 @@ class Editable:
 
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> Editable:
-        """The entity of a document."""
+        """Create from a document."""
         of_source = frozenset(document.get(SOURCE_WORDS, ()))
         kind = str(document.get("type", ""))
         return cls(document["identity"], readable_name(document), kind, document, of_source)
 
 
 Decide = Callable[[Editable], Mapping[str, Any]]
-"""Which fields are written, by name; None takes a field away. Asked again if somebody else wrote the entity meanwhile."""
+"""Return the fields to write, by name; None removes a field. Called again if the entity was written concurrently."""
 
 
 @dataclass(frozen=True, slots=True)
 class Author:
-    """Who edits, and when (epoch ms)."""
+    """The author of an edit, and its time (epoch ms)."""
 
     name: str
     now_ms: int
@@ -56,7 +56,7 @@ class Author:
 
 @dataclass(frozen=True, slots=True)
 class Edited:
-    """What became of some entities: the edits that were made; the ids that the index does not have; those that Solr
+    """Result of editing some entities: the edits made; the ids that the index does not have; and those that Solr
     refused, with its reason."""
 
     edits: tuple[Edit, ...] = ()
@@ -75,10 +75,10 @@ def edit_entities(
     new: Mapping[str, Document] = NOTHING_NEW,
     dry_run: bool = False,
 ) -> Iterator[Edited]:
-    """Edits entities by id, some at a time, and notes each edit in the history. Call `show_edits` after it.
+    """Edit entities by id, in batches, and note each edit in the history. Call `show_edits` afterwards.
 
-    ``new`` has the documents to begin with for those that may not be there; else these are unknown. ``dry_run`` writes
-    nothing. An entity of which nothing changes is not written.
+    ``new`` has initial documents for entities that may not exist; without one they are unknown. ``dry_run`` writes
+    nothing. An entity without changes is not written.
     """
     for batch in in_batches(asked, WRITE_BATCH):
         edited, sources = _edit_batch(solr, batch, asked, author, new, dry_run=dry_run)
@@ -88,8 +88,8 @@ def edit_entities(
 
 
 def show_edits(solr: Solr, *, durable: bool = False, relations: bool = False) -> None:
-    """Lets everybody see what was edited, ``relations`` too; ``durable`` also makes it safe from the loss of power."""
-    # What is due in ``nav_runs`` comes last: whoever finds it there finds what was edited.
+    """Make edits visible, in ``relations`` too; ``durable`` also protects them from power loss."""
+    # ``nav_runs`` last: a reader that finds the pending work there also finds the edits.
     for core in (*([RELATIONS] if relations else []), ELEMENTS, EDITS, RUNS):
         solr.commit(core, soft=not durable)
 
@@ -103,7 +103,7 @@ def _edit_batch(
     *,
     dry_run: bool,
 ) -> tuple[Edited, Mapping[str, int]]:
-    """What became of a batch, and the iterations of its sources with which it was stamped."""
+    """Return the result of a batch, and the iterations of its sources that were stamped."""
     made: dict[str, Edit] = {}
     unknown: list[str] = []
     refused: list[Refused] = []
@@ -144,7 +144,7 @@ def _edit_batch(
 
 
 def _is_inherited(edit: Edit) -> bool:
-    """Whether an edit changes what it or others inherit."""
+    """Whether an edit changes the tags that the entity or others inherit."""
     return any(each.field in ("tags", "deleted", NOT_INHERITED) for each in edit.changes)
 
 
@@ -165,7 +165,7 @@ def _decided(before: Document, decide: Decide, author: Author) -> tuple[Edit, Do
 
 
 def _iterations(solr: Solr, source_ids: Iterable[str | None]) -> dict[str, int]:
-    """The iteration that each source says it has come to, by its id."""
+    """Return the current iteration of each source, by its id."""
     ids = {each for each in source_ids if each}
     found = solr.get(ELEMENTS, ids, "identity,sourceExtractIteration") if ids else []
     return {each["identity"]: int(each.get("sourceExtractIteration", 0)) for each in found}
@@ -174,13 +174,14 @@ def _iterations(solr: Solr, source_ids: Iterable[str | None]) -> dict[str, int]:
 def _stamped(document: Document, iterations: Mapping[str, int]) -> Document:
     source: str = document.get("sourceId", "")
     writer, _, iteration = str(document.get("extractorRunId", "")).rpartition(SEPARATOR)
-    # That of a run that is not over yet stays: its linking finds by it what the run has written.
+    # Keep the stamp of an unfinished run: its linking finds the written entities by it.
     own = int(iteration) if writer == source and iteration.isdecimal() else 0
     return {**document, "extractorRunId": run_id(source, max(own, iterations.get(source, 0)))}
 
 
 def _follow(solr: Solr, ids: Sequence[str], stamped: Mapping[str, int]) -> None:
-    """Stamps again what was edited while a run of its source ended: who began to follow it at that end would not see it."""
+    """Stamp edits again if a run of their source ended meanwhile: a client that began to follow at that end would miss
+    them."""
     now = _iterations(solr, stamped)
     if now == stamped:
         return

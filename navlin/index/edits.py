@@ -1,7 +1,7 @@
-"""The history in ``nav_edits``: who changed which fields of which entity, when, and what was there before.
+"""The history in ``nav_edits``: the user, time and old and new values of each change to an entity.
 
-An edit is noted before it is made, so that no change is without its note. If somebody else was quicker, the note is
-withdrawn and the edit made anew.
+An edit is noted before it is made, so that every change has its note. After a conflicting write, the note is withdrawn
+and the edit repeated.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ EDIT: Final = "edit"
 
 @dataclass(frozen=True, slots=True)
 class FieldChange:
-    """A field of an entity before and after; None is for a field that it did not have, or has no more."""
+    """A field of an entity before and after; None if it had no value, or has none now."""
 
     field: str
     old: Any
@@ -32,9 +32,9 @@ class FieldChange:
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """What one person, or one program in a user's name, changed of one entity at once.
+    """Changes to one entity, made together by one user, or by a program in a user's name.
 
-    ``entity`` is its id, ``name`` what a person called it then, ``when_ms`` epoch ms. Its own ``id`` is that of its note.
+    ``entity`` is its id, ``name`` its readable name then, ``when_ms`` epoch ms. ``id`` is the id of the note itself.
     """
 
     entity: str
@@ -56,18 +56,18 @@ class Edit:
 
 
 def note_edits(solr: Solr, edits: Sequence[Edit]) -> None:
-    """Writes the notes of edits that are to be made; they are visible after the next commit."""
+    """Write the notes of edits before they are made; they are visible after the next commit."""
     solr.add_all(EDITS, [_document(edit) for edit in edits])
 
 
 def withdraw_edits(solr: Solr, edits: Sequence[Edit]) -> None:
-    """Removes the notes of edits that were not made."""
+    """Remove the notes of edits that were not made."""
     if edits:
         solr.delete_ids(EDITS, [edit.id for edit in edits])
 
 
 def edits_of(solr: Solr, entity: str, limit: int, offset: int = 0) -> tuple[list[Edit], int]:
-    """The edits of one entity, the newest first, and how many there are."""
+    """Return the edits of one entity, newest first, and their total number."""
     answer = solr.select(
         EDITS,
         {
@@ -82,7 +82,7 @@ def edits_of(solr: Solr, entity: str, limit: int, offset: int = 0) -> tuple[list
 
 
 def edited_since(solr: Solr, since: str) -> Iterator[str]:
-    """The ids of entities that somebody edited since a date as Solr writes it; one that was edited twice comes twice."""
+    """Yield the ids of entities edited since a date in Solr's format; an id may repeat."""
     later = q.in_range("lastModified", since)
     for document in solr.cursor(EDITS, later, "identity,entity_s", filters=[q.term("kind", EDIT)]):
         yield document["entity_s"]

@@ -1,4 +1,4 @@
-"""An entity as the index holds it. The names of its fields are known here and nowhere outside of `navlin.index`."""
+"""Entities as stored in the index. Their field names are known only here and within `navlin.index`."""
 
 from __future__ import annotations
 
@@ -27,30 +27,30 @@ PATH_TYPES: Final = frozenset({"FILE", "DIRECTORY", "S3BUCKET"})
 TABLE_TYPES: Final = frozenset({"TABLE", "VIEW"})
 
 NO_DIGEST: Final = -1
-"""The digest of what is no longer as its source had it."""
+"""The digest of a document that no longer matches its source's record."""
 REPORTED: Final = "openlineage_execution"
-"""The internal type of executions that are reported beside what an engine records itself."""
+"""The internal type of executions that are reported in addition to an engine's own record."""
 
 CONDITIONS: Final = ("tp_filters", "tp_joins", "tp_groupedBy", "tp_formatsRead", "tp_formatsWritten")
-"""What a job's plan says of its rows and files."""
+"""Conditions and formats from a job's plan."""
 _FORMAT: Final = re.compile(
     r"(parquet|orc(?=\.)|avro|json|csv|kudu|hbase|jdbc|iceberg|rcfile|sequencefile|text(?=input))",
     re.IGNORECASE,
 )
 
-# -- Which fields are asked for ------------------------------------------------------------------------------------------
+# -- Field lists ---------------------------------------------------------------------------------------------------------
 
 _CORE: Final = (
     "identity,type,sourceType,sourceId,originalName,parentPath,fileSystemPath,firstClassParentId,deleted,granted"
     ",partitionColNames"
 )
 CORE: Final = _CORE
-"""What a diagram needs: which entity it is, its name and its parent."""
+"""The fields that a diagram needs: identity, name and parent."""
 ID: Final = "identity"
 VERSION: Final = "identity,_version_"
 _USER: Final = ",".join((*sorted(USER_FIELDS), *(f"{prefix}*" for prefix in USER_PREFIXES)))
 PURGE: Final = f"{_CORE},_version_,ended,started,asOf,principal,{_USER}"
-"""What purge looks at: age, people's fields, and the version that must not have changed."""
+"""The fields that purge needs: age, user fields, and the version that must not have changed."""
 LAST_READ: Final = f"{_CORE},lastRead,lastReadBy,lastReadBelow"
 EXECUTION_LISTED: Final = "identity,originalName,started,ended,principal,status,engineType"
 EXECUTED: Final = f"{_CORE},started,ended,jobId,internalType,operationType,asOf"
@@ -67,14 +67,14 @@ VIEW: Final = f"{_CORE},queryText,queryTextFull,params,unparsedReason"
 PART: Final = f"{_CORE},tp_expression"
 COLUMN: Final = f"{_CORE},asOf,tp_columnIndex"
 NODE: Final = f"{_CORE},tp_columnIndex"
-"""What a picture with columns needs."""
+"""The fields that a diagram with columns needs."""
 WHOLE: Final = "*"
 
 
 @dataclass(frozen=True, slots=True)
 class LastRun:
-    """What purge leaves on an operation: how many executions it removed, when the last of them ran (epoch ms, 0 for
-    unknown) and who ran it."""
+    """Summary that purge leaves on an operation: the number of executions removed, and the time (epoch ms, 0 for
+    unknown) and user of the last of them."""
 
     count: int = 0
     last_ms: int = 0
@@ -82,24 +82,24 @@ class LastRun:
 
 
 class LastRead(NamedTuple):
-    """What purge leaves on a table or path of the reads that it removed: when the last of them was (epoch ms; 0: there was
-    none) and by whom, and when something below a path was last read that the index has no more."""
+    """Summary that purge leaves on a table or path for the reads removed: time (epoch ms; 0: none) and user of the last
+    read, and the last read of removed entities below a path."""
 
     ms: int = 0
     principal: str = ""
     below_ms: int = 0
 
     def or_later(self, other: LastRead) -> LastRead:
-        """Of two, what is later."""
+        """Return the later of the two, field by field."""
         later = other if other.ms > self.ms else self
         return LastRead(later.ms, later.principal, max(self.below_ms, other.below_ms))
 
 
 @dataclass(frozen=True, slots=True)
 class StoredEntity:
-    """An entity of the index. What was not asked for has its default.
+    """An entity of the index. Fields that were not requested have their defaults.
 
-    ``name`` is what a person calls it (`readable_name`), ``own_name`` its name without its parents' (empty if only a
+    ``name`` is the readable name (`readable_name`), ``own_name`` the name without its parents' (empty if only a
     relation names the entity), ``parent_id`` the table of a column or partition, the operation of a sub-operation.
     ``version`` is the ``_version_`` that a change must still find.
     """
@@ -116,11 +116,11 @@ class StoredEntity:
     as_of_ms: int = 0
     version: int = 0
     document: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
-    """The fields as they were read. For `navlin.index` alone."""
+    """The fields as read. Only for `navlin.index`."""
 
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> StoredEntity:
-        """The entity of a document."""
+        """Create from a document."""
         get = document.get
         return cls(
             document["identity"],
@@ -139,7 +139,7 @@ class StoredEntity:
 
     @property
     def physical(self) -> bool:
-        """Whether it is a path, or a column of the data at a path: what may stand for a table, or a table's column."""
+        """Whether it is a path, or a column of the data at a path, which may represent a table or a table's column."""
         return self.type in PATH_TYPES or (self.type == "FIELD" and self.name.startswith("/"))
 
     @property
@@ -149,7 +149,7 @@ class StoredEntity:
 
     @property
     def parent_path(self) -> str:
-        """Its parents' names, ``/db/table``; empty if it has none."""
+        """The names of its parents, ``/db/table``; empty if it has none."""
         return str(self.document.get("parentPath", ""))
 
     @property
@@ -159,29 +159,29 @@ class StoredEntity:
 
     @property
     def owner(self) -> str:
-        """Who owns a table, view, file or directory, as its source says."""
+        """The owner of a table, view, file or directory, as its source says."""
         return str(self.document.get("owner", ""))
 
     @property
     def born_ms(self) -> int:
-        """Since when it is what it is, as far as anybody knows (epoch ms; 0: not known): when it was created, created again
-        after it had been dropped, or first seen, whichever is latest."""
+        """Latest known birth (epoch ms; 0: unknown): when it was created, recreated after a drop, or first seen,
+        whichever is latest."""
         return max(self.created_ms, self.first_seen_ms, *self.recreated_ms, 0)
 
     @property
     def created_ms(self) -> int:
-        """When its source says that it was created, epoch ms; 0 if that is not known."""
+        """Creation time according to its source, epoch ms; 0 if unknown."""
         return self._date_ms("created")
 
     @property
     def recreated_ms(self) -> tuple[int, ...]:
-        """When it was created again after it had been dropped, epoch ms."""
+        """Times at which it was recreated after a drop, epoch ms."""
         recreated = self.document.get("recreated", ())
         return tuple(map(date_ms, [recreated] if isinstance(recreated, str) else recreated))
 
     @property
     def deleted_ms(self) -> int:
-        """When it was flagged deleted, epoch ms; 0 if it is not, or nobody knows."""
+        """Time at which it was flagged deleted, epoch ms; 0 if it is not, or the time is unknown."""
         return int(self.document.get("deleteTime", 0)) if self.deleted else 0
 
     @property
@@ -191,37 +191,37 @@ class StoredEntity:
 
     @property
     def words(self) -> Mapping[str, Any]:
-        """People's fields."""
+        """The user fields."""
         return {name: value for name, value in self.document.items() if is_user_field(name)}
 
     @property
     def tags(self) -> tuple[str, ...]:
-        """The tags that people, or its source, gave it."""
+        """The tags from users or its source."""
         return tuple(map(str, self.document.get("tags", ())))
 
     @property
     def inherited_tags(self) -> tuple[str, ...]:
-        """The tags of what its data comes from."""
+        """The tags inherited from its upstream data."""
         return tuple(map(str, self.document.get(INHERITED_TAG, ())))
 
     @property
     def first_seen_ms(self) -> int:
-        """Since when it is in the index, epoch ms; 0 if that is not known."""
+        """Time of its first appearance in the index, epoch ms; 0 if unknown."""
         return self._date_ms("firstSeen")
 
     @property
     def described(self) -> bool:
-        """Whether a person named, described or tagged it, or gave it a property."""
+        """Whether it has a name, description, tag or property in its user fields."""
         return any(is_user_field(name) and value for name, value in self.document.items())
 
     @property
     def as_indexed(self) -> Mapping[str, Any]:
-        """The fields that were read, as the index names them: for programs, and for people who look at all of them."""
+        """The fields read, under their index names: for programs, and for users who view all of them."""
         return self.document
 
     @property
     def as_presented(self) -> Mapping[str, Any]:
-        """All fields of an entity that was read whole, with those that follow from others and are not stored."""
+        """All fields of an entity that was read whole, including derived ones that are not stored."""
         return whole(ELEMENTS, self.document)
 
     @property
@@ -233,28 +233,28 @@ class StoredEntity:
 
     @property
     def started_ms(self) -> int:
-        """When an execution started (epoch ms; 0 if that is not known)."""
+        """Start time of an execution (epoch ms; 0 if unknown)."""
         return self._date_ms("started")
 
     @property
     def ended_ms(self) -> int:
-        """When an execution ended (epoch ms; 0 if that is not known)."""
+        """End time of an execution (epoch ms; 0 if unknown)."""
         return self._date_ms("ended")
 
     @property
     def application(self) -> str:
-        """The id of the application that an execution was a part of, as its engine has it."""
+        """The id of an execution's application, as its engine has it."""
         return str(self.document.get("jobId", ""))
 
     @property
     def operation_type(self) -> str:
-        """What kind of statement or job it is, in its engine's words."""
+        """The type of a statement or job, in its engine's words."""
         return str(self.document.get("operationType", ""))
 
     @property
     def file_format(self) -> str:
-        """The format of a table's files: its provider's name for Spark, else what its classes in Hive are called; "" if none
-        of them tells, and for all but tables."""
+        """The format of a table's files: Spark's provider name, else derived from the names of its Hive classes; "" if
+        unknown, and for all other types."""
         if self.type != "TABLE":
             return ""
         provider = self.parameters.get("spark.sql.sources.provider") or self.document.get("fileFormat")
@@ -266,41 +266,41 @@ class StoredEntity:
 
     @property
     def conditions(self) -> Mapping[str, tuple[str, ...]]:
-        """What chooses, joins and groups the rows of a job, and the formats of the files that it reads and writes, as its
-        engine's plan has them: the index's name of the field → texts."""
+        """The filters, joins and groupings of a job, and the formats of the files it reads and writes, from its
+        engine's plan: index field name → texts."""
         named = {name: self.document.get(name, ()) for name in CONDITIONS}
         return {name: tuple(map(str, texts)) for name, texts in named.items() if texts}
 
     @property
     def outputs(self) -> tuple[str, ...]:
-        """The names of what a statement writes, creates or changes, in its engine's words."""
+        """The names of the objects that a statement writes, creates or changes, in its engine's words."""
         return tuple(map(str, self.document.get("outputs", ())))
 
     @property
     def reported(self) -> bool:
-        """Whether somebody beside its engine told of an execution."""
+        """Whether the execution was reported in addition to its engine's own record."""
         return self.document.get("internalType") == REPORTED
 
     @property
     def executed_ms(self) -> int:
-        """When an execution ended; else when it started; else the time of its record."""
+        """End time of an execution; else its start time; else the time of its record."""
         return self._date_ms("ended") or self._date_ms("started") or self.as_of_ms
 
     @property
     def principal(self) -> str:
-        """Who ran an execution."""
+        """The user of an execution."""
         return str(self.document.get("principal", ""))
 
     @property
     def last_run(self) -> LastRun:
-        """What purge left on an operation."""
+        """The summary that purge left on an operation."""
         get = self.document.get
         return LastRun(
             int(get("purgedExecutions", 0)), self._date_ms("lastExecuted"), str(get("lastPrincipal", ""))
         )
 
     def with_last_run(self, last: LastRun, run_id: str) -> StoredEntity | None:
-        """The operation with this left on it, stamped by a run; None if it is so already."""
+        """Return a copy with this last run, stamped by a run; None if nothing changes."""
         if last == self.last_run:
             return None
         left: dict[str, Any] = {
@@ -313,8 +313,8 @@ class StoredEntity:
         )
 
     def with_doubt(self, reason: str, run_id: str) -> StoredEntity | None:
-        """The operation with one more reason why not all of it is certain; None if it has that one. Its record will be
-        written when it is read again, whatever that says."""
+        """Return the operation with another reason for uncertainty; None if it has that one. The changed digest forces
+        a write when its record is read again, whatever that says."""
         reasons = self.document.get("incompleteReasons", [])
         if reason in reasons:
             return None
@@ -324,13 +324,13 @@ class StoredEntity:
 
     @property
     def last_read(self) -> LastRead:
-        """What purge left on a table or path."""
+        """The summary that purge left on a table or path."""
         below_ms = self._date_ms("lastReadBelow")
         return LastRead(self._date_ms("lastRead"), str(self.document.get("lastReadBy", "")), below_ms)
 
     def with_last_read(self, read: LastRead) -> StoredEntity | None:
-        """The table or path with what is later, this or what is left on it; None if it is so already."""
-        # It bears no stamp of the purge: the linker of a run that wrote it just now has yet to see that run's.
+        """Return the table or path with the later of this read and the recorded one; None if nothing changes."""
+        # Not stamped by the purge: the linker of a run that has just written it must still see that run's stamp.
         later = self.last_read.or_later(read)
         if later == self.last_read:
             return None
@@ -345,12 +345,12 @@ class StoredEntity:
 
     @property
     def text(self) -> str:
-        """The SQL text of a view or an operation, as long as the index keeps it."""
+        """The SQL text of a view or an operation, as far as the index keeps it."""
         return str(self.document.get("queryTextFull") or self.document.get("queryText", ""))
 
     @property
     def parameters(self) -> Mapping[str, Any]:
-        """The parameters of a table or view; none if their text was cut, because it is longer than the index keeps."""
+        """The parameters of a table or view; empty if their text was cut, because it is longer than the index keeps."""
         try:
             parameters = json.loads(self.document.get("params") or "{}")
         except ValueError:
@@ -359,31 +359,31 @@ class StoredEntity:
 
     @property
     def expression(self) -> str:
-        """What a part of an operation computes, in the engine's own words."""
+        """The expression that a sub-operation computes, in the engine's own words."""
         return str(next(iter(self.document.get("tp_expression", ())), ""))
 
     @property
     def unparsed_reason(self) -> str:
-        """Why the linker got no lineage, or not all, from a view's text."""
+        """Reason why the linker got no or only partial lineage from a view's text."""
         return str(self.document.get("unparsedReason", ""))
 
     def with_unparsed_reason(self, reason: str) -> StoredEntity:
-        """The view with this reason; "" for none."""
+        """Return the view with this reason; "" for none."""
         return self._changed({"unparsedReason": reason or None})
 
     @property
     def incomplete(self) -> bool:
-        """Whether some inputs, outputs or columns of an operation are not known."""
+        """Whether some inputs, outputs or columns of an operation are unknown."""
         return bool(self.document.get("incomplete"))
 
     @property
     def incomplete_reasons(self) -> tuple[str, ...]:
-        """Why the operation is incomplete, each reason with the setting that would help."""
+        """The reasons why the operation is incomplete, each with the setting that would help."""
         return tuple(map(str, self.document.get("incompleteReasons", ())))
 
     @property
     def column_index(self) -> int | None:
-        """Where a column stands among its table's, counted from 0; None if that is not known."""
+        """Position of a column in its table, counted from 0; None if unknown."""
         index = str(next(iter(self.document.get("tp_columnIndex", ())), ""))
         return int(index) if index.isdecimal() else None
 
@@ -397,13 +397,14 @@ class StoredEntity:
 
 
 def changed(document: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
-    """A document with these fields in place of what it had; None takes a field away."""
+    """Return a document with these fields replaced; None removes a field."""
     merged = {**document, **fields}
     return {name: value for name, value in merged.items() if value is not None}
 
 
 def readable_name(document: Mapping[str, Any]) -> str:
-    """What a person calls an entity: ``db.table.column``, a path, ``/path.column``, an operation's name on one line."""
+    """Return the readable name of an entity: ``db.table.column``, a path, ``/path.column``, an operation's name on one
+    line."""
     own = str(document.get("originalName", document["identity"]))
     kind = document.get("type")
     if kind in PATH_TYPES:

@@ -1,4 +1,5 @@
-"""The envelope: a row of what crosses Spark, a document or a control record; the same columns for every extractor."""
+"""The envelope: a row that Spark moves, holding a document or a control record, with the same columns for every
+extractor."""
 
 from __future__ import annotations
 
@@ -7,17 +8,17 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 GRANTED: Final = 0
-"""The digest of a document that is written for a claimant: the document counts only if there is none."""
+"""The digest of a document written for a claimant: it is used only if no other exists."""
 
 
 class Envelope(NamedTuple):
     """A document on its way to the index.
 
-    ``document`` is its JSON in the stored form (`navlin.index.stored_form`) without the pipeline's fields, ``volatile`` that
-    of the fields that are written along and do not count as a change ("" if there are none). With a ``parent_id`` the entity
-    implies the relation to its parent; ``type`` to ``name`` are what that relation needs. ``ages``, ``renamed_from`` and
-    ``where_claimed`` are those of `navlin.model.records`; ``user_fields`` names the user fields that the source itself
-    fills, joined by commas.
+    ``document`` is its JSON in the stored form (`navlin.index.stored_form`) without the pipeline's fields, ``volatile``
+    that of the fields that do not count as a change and are written only along with one ("" if there are none). With a
+    ``parent_id`` the entity implies the relation to its parent; ``type`` to ``name`` are for that relation. ``ages``,
+    ``renamed_from`` and ``where_claimed`` are those of `navlin.model.records`; ``user_fields`` names the user fields
+    that the source itself fills, joined by commas.
     """
 
     core: str
@@ -47,7 +48,7 @@ class Envelope(NamedTuple):
         return self.digest == GRANTED
 
     def fields(self) -> dict[str, Any]:
-        """The document's fields, the volatile ones among them."""
+        """Return the document's fields, including the volatile ones."""
         fields: dict[str, Any] = orjson.loads(self.document)
         if self.volatile:
             fields.update(orjson.loads(self.volatile))
@@ -62,9 +63,9 @@ COLUMN_TYPES: Final = {
     "ages": bool,
     "where_claimed": bool,
 }
-"""The columns that are not texts."""
+"""The columns that are not strings."""
 _SPARK: Final = {str: "string", int: "long", bytes: "binary", bool: "boolean"}
 ENVELOPE_COLUMNS: Final = ", ".join(
     f"{name} {_SPARK[COLUMN_TYPES.get(name, str)]}" for name in Envelope._fields
 )
-"""The columns as Spark's DDL."""
+"""The columns as Spark DDL."""

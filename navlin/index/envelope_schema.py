@@ -1,4 +1,5 @@
-"""The columns of an envelope as Arrow has them. Apart from `navlin.index.envelope`, because questions load no Arrow."""
+"""The columns of an envelope as an Arrow schema. Separate from `navlin.index.envelope`, so that queries need not load
+Arrow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The known executions of operations: how many, since when, and the last: in a few requests for any number of operations."""
+"""Known executions of operations: their number, first and last, in a few requests for any number of operations."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from navlin.model.keys import RelationType
 
 OPERATIONS_A_QUERY: Final = 100
 OF_ONE_TIME: Final = 10
-"""Of executions whose records are of the very same time, so many are looked at for each operation."""
+"""Limit of executions examined per operation that share the same record time."""
 _RUNNING: Final = ("status:RUNNING", "-deleted:true")
 _FILTERS: Final = tuple(RelationFilter((RelationType.INSTANCE_OF,), deleted=False).filters())
 
 
 @dataclass(frozen=True, slots=True)
 class KnownExecutions:
-    """The executions of one operation. ``count`` are those that the index has, ``purged`` those that a purge removed.
+    """The executions of one operation: ``count`` in the index, ``purged`` removed by purges.
 
-    ``first_ms`` is the time of the oldest record that the index has, ``last_ms`` when the last execution started, else the
-    time of its record (epoch ms; 0 if there is none). ``principal`` ran the last; it may be a purged one. ``newest_ms`` is
-    the time of the newest record: one that ran for long ended long after it had started.
+    ``first_ms`` is the time of the oldest record in the index, ``last_ms`` the start of the last execution, else the
+    time of its record (epoch ms; 0 if there is none). ``principal`` ran the last one, which may be purged.
+    ``newest_ms`` is the time of the newest record: a long execution ended long after its start.
     """
 
     count: int = 0
@@ -42,7 +42,7 @@ class KnownExecutions:
 
 
 def executions_of(graph: Graph, operations: Iterable[StoredEntity]) -> dict[str, KnownExecutions]:
-    """What is known of the executions of operations (read with `navlin.index.entity.OWNED`), by the operation's id."""
+    """Return the known executions of operations (read with `navlin.index.entity.OWNED`), by the operation's id."""
     known = {each.id: each for each in operations}
     batches = list(in_batches(known, OPERATIONS_A_QUERY))
     counted = _counted(graph, batches)
@@ -60,7 +60,7 @@ def executions_of(graph: Graph, operations: Iterable[StoredEntity]) -> dict[str,
 
 
 def _counted(graph: Graph, batches: Sequence[Sequence[str]]) -> dict[str, tuple[int, int, int]]:
-    """How many, and the times of the oldest and the newest record; of those operations that have any."""
+    """Return number, oldest and newest record time of the executions, for operations that have any."""
     answers = graph.solr.select_each(RELATIONS, [_counting(batch) for batch in batches])
     return {
         each: (int(of["count"]), int(of.get("first", 0)), int(of.get("last", 0)))
@@ -71,7 +71,7 @@ def _counted(graph: Graph, batches: Sequence[Sequence[str]]) -> dict[str, tuple[
 
 
 def _counting(operations: Sequence[str]) -> dict[str, Any]:
-    # A query for each: a facet of the field would count all operations that there are.
+    # One query for each: a facet over the field would count all operations in the index.
     facets = {
         f"of{at}": {
             "type": "query",
@@ -85,7 +85,7 @@ def _counting(operations: Sequence[str]) -> dict[str, Any]:
 
 
 def _latest(graph: Graph, counted: Mapping[str, tuple[int, int, int]]) -> dict[str, tuple[int, str]]:
-    """When the last execution of each operation started, and who ran it."""
+    """Return start and user of each operation's last execution."""
     searches = [
         {
             "q": " ".join(
@@ -118,7 +118,7 @@ def _ends(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def latest_executions(graph: Graph, operations: Sequence[str], rows: int) -> dict[str, list[StoredEntity]]:
-    """The latest executions of each operation, at most ``rows``, the last first, with what is listed of them."""
+    """Return the latest executions of each operation, at most ``rows``, newest first, with the fields of a listing."""
     searches = [
         {
             "q": q.term("endpoint1Ids", each),
@@ -142,7 +142,7 @@ def latest_executions(graph: Graph, operations: Sequence[str], rows: int) -> dic
 
 
 def running_operations(graph: Graph) -> set[str]:
-    """The ids of operations of which an execution is running: streaming queries run for months."""
+    """Return the ids of operations with a running execution: streaming queries run for months."""
     running = graph.solr.cursor(ELEMENTS, "type:OPERATION_EXECUTION", ID, filters=_RUNNING)
     instances = RelationFilter((RelationType.INSTANCE_OF,), deleted=False)
     ids = [document["identity"] for document in running]

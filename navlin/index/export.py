@@ -1,4 +1,4 @@
-"""What Solr's ``/export`` streams, document by document."""
+"""Parsing of the stream of Solr's ``/export``, document by document."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _WELL: Final = b'"status":0}'
 _BETWEEN: Final = b'},{"'
 _END: Final = b"]}}"
 LONGEST_BYTES: Final = 64 << 20
-"""What one document may have."""
+"""Size limit of one document."""
 
 
 def documents_of_export(response: requests.Response, core: str) -> Iterator[dict[str, Any]]:
-    """The documents of one answer, as they arrive. Solr answers 200 before it knows whether all goes well: an error stands
-    among the documents, as one that has only the field EXCEPTION, and an answer without its end was cut short."""
+    """Yield the documents of one answer, as they arrive. Solr answers 200 before success is certain: an error appears
+    as a document with only the field EXCEPTION, and an answer without its end was cut short."""
     host = urlsplit(response.url).netloc
     try:
         for documents in _batches(response.iter_content(CHUNK_BYTES)):
@@ -58,7 +58,7 @@ def _batches(chunks: Iterator[bytes]) -> Iterator[list[dict[str, Any]]]:
     searched = 0
     for chunk in chunks:
         _add(rest, chunk)
-        # Documents are flat and a quote inside a value is escaped, so this can only stand between two of them.
+        # Documents are flat and a quote inside a value is escaped, so this can only occur between two of them.
         cut = rest.rfind(_BETWEEN, searched)
         if cut >= 0:
             yield orjson.loads(b"[" + rest[: cut + 1] + b"]")

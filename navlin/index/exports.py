@@ -1,4 +1,4 @@
-"""How far exports are that follow the index, in ``nav_runs``: one document for each name."""
+"""Progress of exports that follow the index, in ``nav_runs``: one document for each name."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _KIND: Final = "export"
 
 @dataclass(frozen=True, slots=True)
 class ExportPosition:
-    """``until`` is the run up to which all was exported ("" if nothing ever was), ``asked`` a digest of what was asked for,
-    ``ended_ms`` when the last export came to its end (epoch ms), ``refused`` how much the target did not take since it was
-    sent everything, ``error`` why an export since then did not come to an end.
-    ``pending`` is how far the present one is: its own affair, plain JSON."""
+    """``until`` is the run up to which everything was exported ("" if nothing was), ``asked`` a digest of the requested
+    content, ``ended_ms`` the end of the last complete export (epoch ms), ``refused`` the number of items that the
+    target has refused since the last full transfer, ``error`` the reason for which an export since then failed.
+    ``pending`` is the progress of the current export, in a form of its own, plain JSON."""
 
     name: str
     until: str = ""
@@ -31,21 +31,21 @@ class ExportPosition:
 
 
 def load_export(solr: Solr, name: str) -> ExportPosition:
-    """How far the export of this name is."""
+    """Return the position of the export of this name."""
     for document in solr.get(RUNS, [_identity(name)]):
         return ExportPosition(**orjson.loads(document["body"]))
     return ExportPosition(name)
 
 
 def save_export(solr: Solr, position: ExportPosition) -> None:
-    """Keeps it; safe from the death of navlin and Solr when this returns."""
+    """Save a position; durable when this returns."""
     body = orjson.dumps(asdict(position)).decode()
     document = {"identity": _identity(position.name), "kind": _KIND, "source": position.name, "body": body}
     solr.add_all(RUNS, [document])
 
 
 def note_failure(solr: Solr, name: str, error: str) -> None:
-    """Keeps why an export failed."""
+    """Record the error of a failed export."""
     save_export(solr, replace(load_export(solr, name), error=error))
 
 

@@ -1,7 +1,7 @@
-"""The fields of the cores: their names, how a value becomes one, and who owns which.
+"""The fields of the cores: their names, the conversion of values, and the owner of each field.
 
-Names are Navigator's (its Solr spelling where entity JSON spells otherwise). What this module does not name is kept as a
-technical property ``tp_<name>``, so that a new extractor needs no new schema.
+Names are Navigator's (its Solr spelling if its entity JSON differs). Other attributes are kept as technical properties
+``tp_<name>``, so that a new extractor needs no new schema.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ RUNS: Final = "nav_runs"
 EDITS: Final = "nav_edits"
 
 INDEXED_TEXT_CHARS: Final = 8_000
-"""How much of an unbounded text is indexed. Lucene refuses a term of more than 32,766 bytes; four bytes a character is
-the worst case of UTF-8."""
+"""Limit on the indexed part of an unbounded text. Lucene refuses a term of more than 32,766 bytes, and UTF-8 needs up
+to four bytes a character."""
 STORED_TEXT_CHARS: Final = 1_048_576
-"""How much of it is kept at all."""
+"""Limit on the stored part."""
 CUT_NOTE: Final = " … [cut]"
 
 # -- Owners ------------------------------------------------------------------------------------------------------------
@@ -33,11 +33,11 @@ PIPELINE_FIELDS: Final = frozenset(
     {"deleted", "deleteTime", "extractorRunId", "firstSeen", "recreated", "asOf", "digest"}
 )
 LAST_READ_FIELDS: Final = frozenset({"lastRead", "lastReadBy", "lastReadBelow"})
-"""What purge leaves on a table or path of the reads that it removed; the last is of what lay below it and is gone."""
+"""Summary that purge leaves on a table or path for the reads removed; the last is for removed entities below it."""
 CONTENT_FIELDS: Final = frozenset(
     {"contentFiles", "contentSize", "contentSpace", "contentModified", "contentAccessed"}
 )
-"""What lies below a directory, as the last whole image has it: a reading of the directory alone does not know that."""
+"""Totals below a directory, from the last complete image: a reading of the directory alone does not know them."""
 INHERITED_TAG: Final = "inheritedTag"
 LINKER_FIELDS: Final = frozenset(
     {
@@ -52,13 +52,13 @@ LINKER_FIELDS: Final = frozenset(
         *LAST_READ_FIELDS,
     }
 )
-"""What the linker says of a relation, why a view's text gave no lineage, the tags of what an entity's data comes from, and
-what purge leaves on an operation of the executions that it removed, and on what these read."""
+"""The linker's statements about a relation, the reason why a view's text gave no lineage, the tags inherited from
+upstream, and purge's summaries: on an operation for its removed executions, and on the entities that these read."""
 USER_FIELDS: Final = frozenset({"name", "description", "tags"})
 USER_PROPERTY: Final = "up_"
-"""Before the key of a property of a person's own."""
+"""Prefix of the key of a user's own property."""
 NOT_INHERITED: Final = USER_PROPERTY + "notInherited"
-"""The property by which an entity does not inherit: names of tags, with commas between them, or an asterisk."""
+"""The property by which an entity does not inherit: names of tags, separated by commas, or an asterisk."""
 MANAGED: Final[Mapping[str, str]] = {
     "TEXT": "cp_",
     "ENUM": "cp_",
@@ -69,12 +69,12 @@ MANAGED: Final[Mapping[str, str]] = {
     "DATE": "cpt_",
     "BOOLEAN": "cpb_",
 }
-"""The type of a managed property → what stands before ``namespace.name`` in the field that keeps its values."""
+"""The type of a managed property → the prefix of ``namespace.name`` in the field that keeps its values."""
 MANAGED_PREFIXES: Final = tuple(dict.fromkeys(MANAGED.values()))
 USER_PREFIXES: Final = (USER_PROPERTY, *MANAGED_PREFIXES)
-"""Properties of a person's own, and those of a namespace by their type, as in the schema."""
+"""Prefixes of users' own properties, and of managed ones by type, as in the schema."""
 SOURCE_WORDS: Final = "sourceWords"
-"""Names the user fields whose values came from the source: they follow it until a person writes others."""
+"""Names the user fields whose values came from the source: they follow it until a user edits them."""
 STAMPS: Final = frozenset(
     {
         "firstSeen",
@@ -86,17 +86,17 @@ STAMPS: Final = frozenset(
         "sourceExtractIteration",
     }
 )
-"""navlin's own stamps: all that may differ between two indexes made of the same inputs."""
+"""navlin's own stamps: the only fields that may differ between two indexes built from the same inputs."""
 
 
 INTERNAL_FIELDS: Final = frozenset({"identity", "_version_", "digest", "treePath"})
-"""What serves the index alone."""
+"""Fields for the index only."""
 EPOCH_MS_FIELDS: Final = frozenset({"asOf", "deleteTime"})
 """Times that are kept as numbers."""
 
 
 class Owner(StrEnum):
-    """Who writes a field. TECHNICAL are the extractor's properties that the model does not name."""
+    """The writer of a field. TECHNICAL is for extractors' properties that the model does not name."""
 
     EXTRACTOR = "extractor"
     TECHNICAL = "technical"
@@ -106,7 +106,7 @@ class Owner(StrEnum):
 
 
 def owner_of(field: str) -> Owner | None:
-    """Who writes a field; None if it serves the index alone."""
+    """Return the writer of a field; None if it is only for the index."""
     if field in INTERNAL_FIELDS:
         return None
     if is_user_field(field):
@@ -121,7 +121,7 @@ def owner_of(field: str) -> Owner | None:
 
 
 def kept_on_rewrite(field: str) -> bool:
-    """Whether a field of an indexed document stays when its extractor writes the document anew."""
+    """Whether a field of an indexed document stays when its extractor writes the document again."""
     return (
         field in USER_FIELDS
         or field in LINKER_FIELDS
@@ -132,7 +132,7 @@ def kept_on_rewrite(field: str) -> bool:
 
 @lru_cache(maxsize=4_096)
 def is_user_field(field: str) -> bool:
-    """Whether only people write a field."""
+    """Whether only users write a field."""
     return field in USER_FIELDS or field.startswith(USER_PREFIXES)
 
 
@@ -140,24 +140,24 @@ def is_user_field(field: str) -> bool:
 
 
 def cut(text: str, limit_chars: int) -> str:
-    """The text itself, or its beginning with a note that it was cut."""
+    """Return the text, or its beginning with a note that it was cut."""
     return text if len(text) <= limit_chars else text[: limit_chars - len(CUT_NOTE)] + CUT_NOTE
 
 
 @lru_cache(maxsize=4_096)
 def solr_date(moment_ms: int) -> str:
-    """Epoch milliseconds as Solr writes dates, ``2014-08-25T19:07:17.652Z``."""
+    """Format epoch ms as Solr writes dates, ``2014-08-25T19:07:17.652Z``."""
     whole_s, rest_ms = divmod(moment_ms, 1000)
     try:
         moment = datetime.fromtimestamp(whole_s, UTC)
     except (OverflowError, ValueError, OSError):
         moment, rest_ms = datetime.fromtimestamp(0, UTC), 0
-    # %Y does not fill a year up to four digits, which Solr wants.
+    # %Y does not pad a year to four digits, which Solr requires.
     return f"{moment.year:04d}-{moment:%m-%dT%H:%M:%S}.{rest_ms:03d}Z"
 
 
 def date_ms(text: str) -> int:
-    """The inverse of `solr_date`; a date without a zone is UTC's."""
+    """Invert `solr_date`; a date without a zone is UTC."""
     moment = datetime.fromisoformat(text)
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
@@ -173,7 +173,7 @@ def _text(value: Any) -> str:
 
 
 def _long_text(text: str) -> str:
-    # Before it is cut: a secret that was cut in two may not be recognised.
+    # Redact before cutting: half a secret may not be recognised.
     return _name(redact(text))
 
 
@@ -198,11 +198,11 @@ def _stored(text: str) -> str:
 
 FIRST_DATE_MS: Final = 0
 LAST_DATE_MS: Final = 4_102_444_799_999
-"""1970 to 2099: what lies outside was counted in another unit, or from another clock, and is no date of anything."""
+"""1970 to 2099: values outside are in another unit, or from a wrong clock, and are not real dates."""
 
 
 def is_date(value: Any) -> bool:
-    """Whether a value can be a date in epoch milliseconds."""
+    """Whether a value can be a date in epoch ms."""
     return (
         isinstance(value, int | float)
         and not isinstance(value, bool)
@@ -211,7 +211,7 @@ def is_date(value: Any) -> bool:
 
 
 def odd_dates(attributes: Mapping[str, Any]) -> Iterator[str]:
-    """The dates among an entity's attributes that cannot be any, in words. No field is made of them."""
+    """Yield an entity's impossible date attributes, in words. They do not become fields."""
     for name in DATES:
         value = attributes.get(name)
         if value is not None and not is_date(value):
@@ -252,12 +252,12 @@ KNOWN: Final[Mapping[str, Convert]] = {
     **dict.fromkeys(INTS, int),
     **dict.fromkeys(BOOLEANS, bool),
 }
-"""The attributes that an extractor may give, and how each value becomes a field's. Its ``name``, ``description``, ``tags``
-and ``up_…`` are words that people left in the source (`SOURCE_WORDS`)."""
+"""The attributes that an extractor may give, and the conversion of their values. Its ``name``, ``description``,
+``tags`` and ``up_…`` are user metadata kept in the source (`SOURCE_WORDS`)."""
 
 
 def to_fields(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    """Attributes as an extractor gives them → fields. Empty values are left out, and all texts are redacted.
+    """Convert an extractor's attributes to fields. Empty values are left out, and all texts are redacted.
 
     A mapping becomes one JSON text.
     """
@@ -272,7 +272,7 @@ def to_fields(attributes: Mapping[str, Any]) -> dict[str, Any]:
                 fields["queryTextFull"] = _stored(text)
             continue
         field, convert = _field_for(name)
-        # Most values are texts: whether they are mappings is not worth a question.
+        # Most values are strings: checking them for Mapping is slow and needless.
         if type(value) is not str and isinstance(value, Mapping):
             fields[field] = _name(json.dumps(redact_options(value), ensure_ascii=False))
         elif (converted := convert(value)) is not None:
@@ -281,18 +281,18 @@ def to_fields(attributes: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def name_fields(names: Mapping[str, str | None]) -> dict[str, Any]:
-    """Names of what is named and has no text (a table, a path) as fields: these are not redacted."""
+    """Return names (of tables, paths) as fields: unlike the names of statements, these are not redacted."""
     return {field: _name(name) for field, name in names.items() if name}
 
 
 def names_a_secret(attribute: str) -> bool:
-    """Whether the values of an attribute are masked whatever they are."""
+    """Whether all values of an attribute are masked."""
     return attribute not in KNOWN and not attribute.startswith(USER_PREFIXES) and is_secret(attribute)
 
 
 @lru_cache(maxsize=4_096)
 def _field_for(attribute: str) -> tuple[str, Convert]:
-    """The field of an attribute, and how a value becomes the field's."""
+    """Return the field of an attribute, and the conversion of its values."""
     field = field_name(attribute)
     return field, KNOWN.get(attribute) or (_masked if names_a_secret(attribute) else _other)
 
@@ -302,12 +302,12 @@ def _masked(value: Any) -> str:
 
 
 def _other(value: Any) -> str | list[str]:
-    """The value of an attribute that no field of the model is for."""
+    """Convert the value of an attribute that has no field in the model."""
     return _texts(value) if isinstance(value, list | tuple) else _text(_plain(value))
 
 
 def field_name(attribute: str) -> str:
-    """The field that keeps an attribute."""
+    """Return the field that keeps an attribute."""
     return attribute if attribute in KNOWN or attribute.startswith("up_") else "tp_" + attribute
 
 

@@ -1,4 +1,4 @@
-"""Which entities and relations are asked for, as values: all conditions hold, and one that is not given does not count."""
+"""Filters for entities and relations, as values: all conditions must hold, and an unset one does not count."""
 
 from __future__ import annotations
 
@@ -12,19 +12,20 @@ from navlin.index.entity import REPORTED
 from navlin.index.fields import solr_date
 
 NOT_OF_USERS: Final = "-userEntity:true"
-"""Leaves out what was written for people (`navlin.index.user_entities`)."""
+"""Excludes entities written for users (`navlin.index.user_entities`)."""
 
 
 class IdRange(NamedTuple):
     """The identities ``first <= identity < before``, an asterisk for an open side. Identities are hex, so 16 or 256
-    ranges part them evenly."""
+    ranges split them evenly."""
 
     first: str
     before: str
 
 
 def id_ranges(digits: int = 1) -> tuple[IdRange, ...]:
-    """All identities in 16 ** ``digits`` ranges. The first and the last are open: an identity need not be a hash."""
+    """Return all identities in 16 ** ``digits`` ranges. The first and the last are open: an identity need not be a
+    hash."""
     starts = [f"{number:0{digits}x}" for number in range(16**digits)]
     bounds = ["*", *starts[1:], "*"]
     return tuple(IdRange(first, before) for first, before in pairwise(bounds))
@@ -43,29 +44,29 @@ class EntityFilter:
     ids: IdRange | None = None
     after_id: str = ""
     deleted_before_ms: int | None = None
-    """Flagged deleted earlier. A time of 0 says that nobody knows since when: such a one is not."""
+    """Flagged deleted earlier. A time of 0 means unknown and does not match."""
     executed_before_ms: int | None = None
-    """Executions that ended earlier; of which no end is known, that started earlier; else, that are of an earlier record.
-    None that is running: a stream reads for months."""
+    """Executions that ended earlier; without a known end, those that started earlier; without either, those with an
+    earlier record. Running ones never match: a stream reads for months."""
     not_executed_before_ms: int | None = None
-    """All but these."""
+    """The complement of these."""
     as_of_before_ms: int | None = None
     as_of_from_ms: int | None = None
     has_last_run: bool = False
-    """Operations on which purge left something."""
+    """Operations with a summary left by purge."""
     incomplete: bool = False
     but_incomplete_for: str = ""
-    """Not those of which this is the reason."""
+    """Excludes operations with this reason."""
     incomplete_for: str = ""
     awaited: bool = False
-    """Those that a program wrote on before their source showed them."""
+    """Entities that a program described before their source showed them."""
     applications: tuple[str, ...] = ()
     """Executions of one of these few applications (`StoredEntity.application`)."""
     reported: bool | None = None
-    """Executions that are reported beside what an engine records itself, or those that are not."""
+    """Executions that are reported in addition to an engine's own record, or those that are not."""
 
     def filters(self) -> Iterator[str]:
-        """The filters in Solr's syntax."""
+        """Yield the filters in Solr's syntax."""
         return _among_few(self._filters()) if self.runs else self._filters()
 
     def _filters(self) -> Iterator[str]:
@@ -90,7 +91,7 @@ class EntityFilter:
         if self.as_of_before_ms is not None:
             yield q.in_range("asOf", "*", self.as_of_before_ms)
         if not (self.deleted_before_ms is self.executed_before_ms is self.as_of_before_ms is None):
-            # What people's programs wrote has no age: nobody would bring it again.
+            # Entities written by users' programs do not age: nobody would write them again.
             yield NOT_OF_USERS
         if self.as_of_from_ms is not None:
             yield q.in_range("asOf", self.as_of_from_ms)
@@ -113,9 +114,8 @@ class EntityFilter:
 
 @dataclass(frozen=True, slots=True)
 class RelationFilter:
-    """Relations. ``end_types``: one of the two ends is of one of these types. ``writers`` are the ids of the sources that
-    state them. ``rule``: the linker's rule that added them; "" for those that a source states. ``claims``: whether another
-    source owns one of the ends."""
+    """Relations. ``end_types``: one of the two ends is of one of these types. ``writers`` are the ids of the sources
+    that state them. ``rule``: the linker's rule that added them; "" for those that a source states."""
 
     types: tuple[str, ...] = ()
     but_types: tuple[str, ...] = ()
@@ -133,12 +133,12 @@ class RelationFilter:
     tree_paths: tuple[str, ...] = ()
     ids: IdRange | None = None
     but_reason: str = ""
-    """Not those that are unlinked for this reason."""
+    """Excludes those that are unlinked for this reason."""
     claims_or_waits: bool = False
-    """Those with a claim, and those that are unlinked."""
+    """Relations with a claim, or unlinked."""
 
     def filters(self) -> Iterator[str]:
-        """The filters in Solr's syntax."""
+        """Yield the filters in Solr's syntax."""
         return _among_few(self._filters()) if self.runs else self._filters()
 
     def _filters(self) -> Iterator[str]:
@@ -176,8 +176,8 @@ class RelationFilter:
 
 
 def _among_few(filters: Iterator[str]) -> Iterator[str]:
-    """Filters beside one that few documents fit. Kept in Solr's cache, each would be applied to the whole index first, and
-    anew after every commit."""
+    """Disable caching of filters that accompany a selective one. In Solr's cache, each would be applied to the whole
+    index first, and again after every commit."""
     for each in filters:
         if each.startswith("{!"):
             yield each

@@ -1,4 +1,4 @@
-"""Which engines are followed: since when the index has their executions, and how their sources stand."""
+"""Coverage of engines: the start of their recorded executions, and the state of their sources."""
 
 from __future__ import annotations
 
@@ -21,13 +21,12 @@ WEEK_MS: Final = 604_800_000
 
 @dataclass(frozen=True, slots=True)
 class Followed:
-    """A configured source, and what it records. ``since_ms`` is when the first execution started that it recorded (epoch ms;
-    0: it records none). ``rejects`` are the records that did not read since the time that was asked about, ``silent_ms``
-    the beginnings of the weeks of that time in which no execution started. What purges removed counts. ``incomplete_ms`` is
-    the time of the last operation that was known incompletely and that a purge removed (epoch ms; 0: there was none),
-    ``rejected_ms`` when the last of the rejects that a purge removed was seen (0: there was none).
-    ``entries`` is what its extractor said of files, "" for nothing; ``held_back`` are the parts of it, such as files of an
-    engine, that cannot be read now."""
+    """A configured source, and its records. ``since_ms`` is the start of its first recorded execution (epoch ms; 0: it
+    records none). ``rejects`` counts the records that were unreadable in the requested period, ``silent_ms`` are the
+    beginnings of the weeks of that period in which no execution started. Purged executions count. ``incomplete_ms`` is
+    the time of the last incomplete operation that a purge removed (epoch ms; 0: none), ``rejected_ms`` the last time of
+    the rejects that a purge removed (0: none). ``entries`` is its extractor's setting for files, "" for none;
+    ``held_back`` counts its parts, such as files of an engine, that cannot be read now."""
 
     reading: Reading
     since_ms: int
@@ -40,14 +39,14 @@ class Followed:
 
 
 def followed(solr: Solr, since_ms: int, now_ms: int) -> tuple[Followed, ...]:
-    """Every configured source. Rejects and silent weeks count from ``since_ms`` on."""
+    """Return every configured source. Rejects and silent weeks count from ``since_ms`` on."""
     return tuple(_followed(solr, reading, since_ms, now_ms) for reading in readings(solr))
 
 
 def _followed(solr: Solr, reading: Reading, since_ms: int, now_ms: int) -> Followed:
     of_source = q.term("sourceId", reading.source.id)
     executions = _first(solr, of_source, "type:OPERATION_EXECUTION", "started")
-    # What a purge removed was recorded as well; those before this was remembered left it on operations alone.
+    # Purged executions had been recorded too; purges of earlier versions left only a note on operations.
     removed = purged_runs(solr, reading.source.id)
     purged = _first(solr, of_source, "type:OPERATION", "lastExecuted")
     rejects = q.in_range("started", solr_date(since_ms))
@@ -71,7 +70,7 @@ def _first(solr: Solr, of_source: str, kind: str, field: str) -> int:
 
 
 def _silent(solr: Solr, of_source: str, since_ms: int, now_ms: int, removed: PurgedRuns) -> tuple[int, ...]:
-    """Weeks are counted back from now; what is left of the time asked about is part of the first."""
+    """Return the beginnings of silent weeks. Weeks are counted back from now; the remainder is part of the first."""
     weeks = max(1, (now_ms - since_ms) // WEEK_MS)
     bounds = [since_ms, *(now_ms - week * WEEK_MS for week in range(weeks - 1, 0, -1))]
     weeks_ms = list(pairwise([*bounds, LAST_DATE_MS]))

@@ -1,7 +1,7 @@
 """The stored graph: entities and relations, read and written as values.
 
-Everything that asks or changes the graph goes through `Graph`; only `navlin.index` knows the cores and the names of fields.
-Unless a method says "now", it sees what was last committed.
+All queries and changes of the graph go through `Graph`; only `navlin.index` knows the cores and the names of fields.
+Unless a method says "now", it sees the last commit.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ class Graph:
         fields: str = entity_fields.CORE,
         rows: int = 5_000,
     ) -> Iterator[StoredEntity]:
-        """The entities that match, of these ids if any are given, by id. ``fields`` is a constant of `navlin.index.entity`;
-        ``rows`` are read at a time."""
+        """Yield the matching entities by id, restricted to ``ids`` if given. ``fields`` is a constant of
+        `navlin.index.entity`; ``rows`` is the page size."""
         for query in _by_ids("identity", ids):
             for document in self.solr.cursor(
                 ELEMENTS, query, fields, filters=tuple(where.filters()), rows=rows
@@ -59,17 +59,17 @@ class Graph:
                 yield StoredEntity.of(document)
 
     def entities_now(self, ids: Iterable[str], fields: str = entity_fields.CORE) -> dict[str, StoredEntity]:
-        """The entities of these ids as they are at this moment, committed or not, by id."""
+        """Return the entities with these ids in their current state, committed or not, by id."""
         found = map(StoredEntity.of, self.solr.get(ELEMENTS, ids, fields))
         return {entity.id: entity for entity in found}
 
     def present(self, ids: Collection[str], where: EntityFilter = ANY_ENTITY) -> set[str]:
-        """Those ids that are entities and match; flagged deleted or not, unless ``where`` says which. Cheapest if all
-        are."""
+        """Return those ids that are matching entities; deleted ones too, unless ``where`` excludes them. Cheapest if
+        all match."""
         found: set[str] = set()
         for batch in in_batches(sorted(ids), IDS_A_QUERY):
             query, filters = q.terms("identity", batch), tuple(where.filters())
-            # To count costs a fraction of what the ids cost.
+            # Counting costs a fraction of fetching the ids.
             if self.solr.count(ELEMENTS, query, *filters) == len(batch):
                 found.update(batch)
             else:
@@ -78,17 +78,18 @@ class Graph:
         return found
 
     def present_now(self, ids: Iterable[str]) -> set[str]:
-        """Those ids that are entities at this moment, committed or not."""
+        """Return those ids that are entities now, committed or not."""
         return {document["identity"] for document in self.solr.get(ELEMENTS, ids, entity_fields.ID)}
 
     def count_entities(self, where: EntityFilter = ANY_ENTITY) -> int:
-        """How many entities match."""
+        """Count the matching entities."""
         return self.solr.count(ELEMENTS, q.EVERYTHING, *where.filters())
 
     def newest_told_ms(self, until_ms: int) -> int:
-        """The newest time up to ``until_ms`` that a source told of what it runs or keeps, in epoch ms; 0 if none did.
+        """Return the newest time up to ``until_ms`` at which a source reported an execution or a modification, epoch
+        ms; 0 if none.
 
-        No clock of ours has a part in it.
+        Independent of navlin's own clocks.
         """
         newest = 0
         for name in ("started", "ended", "lastModified"):
@@ -98,11 +99,11 @@ class Graph:
         return newest
 
     def entities_by_source(self, where: EntityFilter) -> dict[str, int]:
-        """How many entities match, by the id of their source."""
+        """Count the matching entities by the id of their source."""
         return self.solr.facet(ELEMENTS, "sourceId", {"fq": tuple(where.filters())})
 
     def entities_of(self, ids: Iterable[str], fields: str = entity_fields.CORE) -> dict[str, StoredEntity]:
-        """Those of these ids that are entities, by id, in no order: cheaper than `entities`."""
+        """Return the entities among these ids, by id, in no order: cheaper than `entities`."""
         found: dict[str, StoredEntity] = {}
         for batch in in_batches(dict.fromkeys(ids), IDS_A_QUERY):
             for entity in map(StoredEntity.of, self._of_ids(ELEMENTS, batch, fields)):
@@ -112,7 +113,7 @@ class Graph:
     def children(
         self, parents: Iterable[str], where: EntityFilter, limit: int, fields: str = entity_fields.CORE
     ) -> tuple[list[StoredEntity], bool]:
-        """The entities that match and whose parent is one of these, at most ``limit``; and whether there are more."""
+        """Return the matching entities with one of these parents, at most ``limit``; and whether there are more."""
         found: list[StoredEntity] = []
         filters = tuple(where.filters())
         for batch in in_batches(dict.fromkeys(parents), IDS_A_QUERY):
@@ -124,7 +125,7 @@ class Graph:
         return found, False
 
     def parents_among(self, ids: Iterable[str], where: EntityFilter) -> set[str]:
-        """Those ids that are the parent of an entity that matches."""
+        """Return those ids that are the parent of a matching entity."""
         filters = tuple(where.filters())
         batches = in_batches(dict.fromkeys(ids), IDS_A_QUERY)
         return set[str]().union(
@@ -132,26 +133,26 @@ class Graph:
         )
 
     def entities_at(self, path: str, where: EntityFilter, rows: int) -> list[StoredEntity]:
-        """The entities that match and are this path."""
+        """Return the matching entities at this path."""
         return self._best(f"fileSystemPath:{q.phrase(path)}", where, rows)
 
     def entities_called(self, name: str, where: EntityFilter, rows: int) -> list[StoredEntity]:
-        """The entities that match and have this name of their own, or one of which it is a part; the best first."""
-        # The parts of a word take places of their own in the index: the next word stands so many places later.
+        """Return the matching entities whose own name is or contains this name, best first."""
+        # The parts of a word take positions of their own in the index: the next word is that many positions later.
         apart = f"~{len(name)}" if len(name.split()) > 1 else ""
         return self._best(f"originalName:{q.phrase(name)}{apart}", where, rows)
 
     def operations_of_text(self, text: str, source_id: str, rows: int) -> list[StoredEntity]:
-        """The operations of a source that may have this text, with their texts."""
+        """Return the operations of a source that may have this text, with their texts."""
         where = EntityFilter(("OPERATION",))
-        # Enough of it to tell it from most others; who asks compares the whole.
+        # Enough to be selective; the caller compares the whole text.
         query = f"queryText:{q.phrase(' '.join(text[:TEXT_CHARS].split()))}"
         filters = (*where.filters(), q.term("sourceId", source_id))
         params = {"q": query, "fq": filters, "fl": entity_fields.VIEW, "rows": rows}
         return list(map(StoredEntity.of, self._documents(ELEMENTS, params)))
 
     def named_in_texts(self, names: Iterable[str], where: EntityFilter) -> set[str]:
-        """Those of these names of tables that stand in the text of an operation that matches."""
+        """Return those table names that occur in the text of a matching operation."""
         found: set[str] = set()
         filters = tuple(where.filters())
         for batch in in_batches(dict.fromkeys(names), CLAUSES_A_QUERY):
@@ -162,14 +163,15 @@ class Graph:
         return found
 
     def entities_starting(self, start: str, where: EntityFilter, rows: int) -> list[StoredEntity]:
-        """The entities that match and whose name, or a word of it, begins so; databases, tables and views first."""
+        """Return the matching entities whose name, or a word of it, begins with ``start``; databases, tables and views
+        first."""
         text = q.literal(start)
         return self._best(f"+(originalName:{text}* name:{text}*) type:(DATABASE TABLE VIEW)", where, rows)
 
     def entities_like(
         self, name: str, words: Sequence[str], where: EntityFilter, rows: int
     ) -> list[StoredEntity]:
-        """The entities that match and whose own name is like ``name`` or like one of its ``words``; the best first."""
+        """Return the matching entities whose own name is similar to ``name`` or to one of its ``words``; best first."""
         similar = [f"{q.literal(name)}~2", *(f"{q.literal(word)}~1" for word in words)]
         similar.append(f"*{q.literal(max(words, key=len))}*")
         return self._best(" ".join(f"originalName:{each}" for each in similar), where, rows)
@@ -184,8 +186,8 @@ class Graph:
         sides: Iterable[Side] = BOTH,
         fields: str = relation_fields.TYPED,
     ) -> Iterator[StoredRelation]:
-        """The relations that match. With ``of``, those that have one of these ids at one of these sides; a relation that
-        has one at both comes twice. ``fields`` is a constant of `navlin.index.relation`."""
+        """Yield the matching relations. With ``of``, those with one of these ids at one of these sides; a relation with
+        one at both comes twice. ``fields`` is a constant of `navlin.index.relation`."""
         filters = tuple(where.filters())
         if of is None:
             yield from self._relations(q.EVERYTHING, filters, fields)
@@ -197,12 +199,12 @@ class Graph:
     def relations_now(
         self, ids: Iterable[str], fields: str = relation_fields.TYPED
     ) -> dict[str, StoredRelation]:
-        """The relations of these ids as they are at this moment, committed or not, by id."""
+        """Return the relations with these ids in their current state, committed or not, by id."""
         found = map(StoredRelation.of, self.solr.get(RELATIONS, ids, fields))
         return {relation.id: relation for relation in found}
 
     def names_of_ends(self, ids: Iterable[str]) -> dict[tuple[str, Side], str]:
-        """What these relations call their ends, as far as they name them, by the relation's id and the side; in no order."""
+        """Return the names of these relations' ends, if recorded, by the relation's id and the side; in no order."""
         names: dict[tuple[str, Side], str] = {}
         for batch in in_batches(dict.fromkeys(ids), IDS_A_QUERY):
             for document in self._of_ids(RELATIONS, batch, relation_fields.END_NAMES):
@@ -212,11 +214,11 @@ class Graph:
         return names
 
     def count_relations(self, where: RelationFilter = ANY_RELATION) -> int:
-        """How many relations match."""
+        """Count the matching relations."""
         return self.solr.count(RELATIONS, q.EVERYTHING, *where.filters())
 
     def ends_among(self, ids: Iterable[str], where: RelationFilter, sides: Iterable[Side] = BOTH) -> set[str]:
-        """Those ids that are an end of a relation that matches."""
+        """Return those ids that are an end of a matching relation."""
         found: set[str] = set()
         filters = tuple(where.filters())
         for batch in in_batches(ids, IDS_A_QUERY):
@@ -228,20 +230,21 @@ class Graph:
     def relations_below(
         self, side: Side, source_id: str, directories: Iterable[str], where: RelationFilter
     ) -> Iterator[StoredRelation]:
-        """The relations that match and have a path at or below one of these directories at this side."""
+        """Yield the matching relations with a path at or below one of these directories at this side."""
         for batch in in_batches(directories, CLAUSES_A_QUERY):
             query = " ".join(q.at_or_below(f"endpoint{side}Name", directory) for directory in batch)
             filters = (*where.filters(), q.term(f"endpoint{side}SourceId", source_id))
             yield from self._relations(query, filters, relation_fields.TYPED)
 
     def neighbours(self, wanted: Sequence[Wanted], fields: str = relation_fields.NAMED) -> list[Neighbours]:
-        """The relations at some ids, for each that is wanted; ``fields`` is `NAMED`, `WALKED`, `IDENTIFIED` or `FLOWING`."""
+        """Return the relations at some ids, for each request; ``fields`` is `NAMED`, `WALKED`, `IDENTIFIED` or
+        `FLOWING`."""
         return neighbours(self.solr, wanted, fields)
 
     def latest_relations(
         self, of: Iterable[str], side: Side, where: RelationFilter, rows: int
     ) -> tuple[list[StoredRelation], int]:
-        """The newest relations by their source's own time, those that are flagged deleted last, and how many there are."""
+        """Return the newest relations by their source's own time, those flagged deleted last, and their total number."""
         params = {
             "q": q.terms(f"endpoint{side}Ids", of),
             "fq": tuple(where.filters()),
@@ -257,12 +260,12 @@ class Graph:
         return found, int(response["numFound"])
 
     def relations_by_type(self, identity: str, side: Side, where: RelationFilter) -> dict[str, int]:
-        """How many relations of one entity match, by type."""
+        """Count the matching relations of one entity, by type."""
         params = {"q": q.terms(f"endpoint{side}Ids", [identity]), "fq": tuple(where.filters())}
         return self.solr.facet(RELATIONS, "type", params)
 
     def unlinked_relations(self, identity: str, rows: int) -> tuple[list[StoredRelation], int]:
-        """The first unlinked relations of one entity, by id, and how many there are."""
+        """Return the first unlinked relations of one entity, by id, and their total number."""
         at_ends = " ".join(f"endpoint{side}Ids:{q.phrase(identity)}" for side in BOTH)
         filters = tuple(RelationFilter(unlinked=True, deleted=False).filters())
         documents, count = first_by_id(self.solr, RELATIONS, at_ends, filters, relation_fields.TYPED, rows)
@@ -271,15 +274,15 @@ class Graph:
     def ends_below(
         self, side: Side, directories: Iterable[StoredEntity], where: RelationFilter, limit: int
     ) -> list[str]:
-        """The ids of what lies below one of these directories and is that end of a relation that matches; at most
-        ``limit`` for every 200 directories."""
+        """Return the ids below one of these directories that are that end of a matching relation; at most ``limit`` for
+        every 200 directories."""
         return self._ends_matching(side, [_below(side, each) for each in directories], where, limit)
 
     def partitions_outside(
         self, tables: Iterable[tuple[StoredEntity, Iterable[StoredEntity]]], limit: int
     ) -> list[str]:
-        """The ids of the locations of tables' partitions that lie below none of the directories given with the table; at
-        most ``limit`` for every 200 tables."""
+        """Return the ids of the locations of tables' partitions that are below none of the directories given with the
+        table; at most ``limit`` for every 200 tables."""
         outside = [
             f"(+endpoint1SourceId:{q.phrase(table.source_id)} +{q.starting('endpoint1Name', table.name + '.')}"
             f" {' '.join(f'-{_below(2, each)}' for each in directories)})"
@@ -293,8 +296,8 @@ class Graph:
     def change_entities(
         self, ids: Iterable[str], change: Callable[[StoredEntity], StoredEntity | None]
     ) -> int:
-        """Reads each entity whole, lets ``change`` alter it (None leaves it), and writes it back; returns how many were
-        written. ``change`` is asked again if somebody else wrote the entity in between."""
+        """Read each entity whole, let ``change`` alter it (None leaves it), and write it back; return the number
+        written. ``change`` is called again after a concurrent write."""
 
         def rewritten(document: dict[str, Any]) -> dict[str, Any] | None:
             new = change(StoredEntity.of(document))
@@ -307,8 +310,8 @@ class Graph:
         ids: Collection[str],
         change: Callable[[Sequence[StoredRelation]], Iterable[StoredRelation]],
     ) -> int:
-        """Reads these relations whole, writes back those that ``change`` returns, altered, and returns how many those were.
-        ``change`` is asked again for those that somebody else wrote in between."""
+        """Read these relations whole, write back those that ``change`` returns, and return their number. ``change`` is
+        called again for those written concurrently."""
         todo, written = list(ids), 0
         for _ in range(ATTEMPTS):
             if not todo:
@@ -318,8 +321,7 @@ class Graph:
         raise TooManyConflicts(f"{len(todo)} relations kept changing under {ATTEMPTS} attempts to write them")
 
     def add_relations(self, relations: Iterable[StoredRelation]) -> dict[str, bool]:
-        """Writes relations, each if the index still holds the version that it bears; returns for each id whether it was
-        written."""
+        """Write each relation if the index still holds its version; return for each id whether it was written."""
         outcome: dict[str, bool] = {}
         for batch in in_batches(relations, WRITE_BATCH):
             answer = self.solr.add_all(RELATIONS, [relation.document for relation in batch])
@@ -328,25 +330,25 @@ class Graph:
         return outcome
 
     def flag_entities(self, gone: Mapping[str, int], stamp: Stamp) -> int:
-        """Flags entities deleted (id → as of when, epoch ms) and returns how many. What is flagged already, or of a newer
-        record, stays as it is."""
+        """Flag entities deleted (id → as of when, epoch ms) and return their number. Entities already flagged, or with
+        a newer record, are unchanged."""
         return self._flag(ELEMENTS, gone, stamp)
 
     def flag_relations(self, gone: Mapping[str, int], stamp: Stamp) -> int:
-        """Flags relations deleted, as `flag_entities` does entities."""
+        """Flag relations deleted, as `flag_entities` does entities."""
         return self._flag(RELATIONS, gone, stamp)
 
     def restore_entities(self, entities: Iterable[StoredEntity]) -> None:
-        """Writes entities that were read whole and then removed, unless they are there again."""
+        """Write back entities that were read whole and then removed, unless they exist again."""
         self.solr.add_all(ELEMENTS, [{**entity.document, "_version_": -1} for entity in entities])
 
     def remove_entities(self, versions: Mapping[str, int], stamp: Stamp) -> set[str]:
-        """Removes entities (id → ``_version_``) that nobody wrote since, and returns the ids of all others: written
-        since, or gone. Leaves a removal record."""
+        """Remove entities (id → ``_version_``) that have not changed since, and return the ids of all others: changed,
+        or gone. Leaves a removal record."""
         return self._remove(ELEMENTS, versions, stamp)
 
     def remove_relations(self, versions: Mapping[str, int], stamp: Stamp) -> set[str]:
-        """Removes relations, as `remove_entities` does entities. What is inherited by way of them is noted as due."""
+        """Remove relations, as `remove_entities` does entities. Inheritance through them is noted as due."""
         removed = self.relations_now(versions, relation_fields.ENDS)
         ends = {end.id for each in removed.values() if each.type in CARRYING for end in (each.ep1, each.ep2)}
         due = note_due(self.solr, ids=ends) if ends else ""
@@ -356,7 +358,7 @@ class Graph:
         return stayed
 
     def commit(self, *, soft: bool = True, entities: bool = True, relations: bool = True) -> None:
-        """Makes what was written visible; a hard commit makes it durable as well."""
+        """Make written data visible; a hard commit also makes it durable."""
         for core, wanted in ((ELEMENTS, entities), (RELATIONS, relations)):
             if wanted:
                 self.solr.commit(core, soft=soft)
@@ -372,7 +374,7 @@ class Graph:
     def _remove(self, core: str, versions: Mapping[str, int], stamp: Stamp) -> set[str]:
         stayed: set[str] = set()
         for batch in in_batches(versions, IDS_A_QUERY):
-            # First the record: if a removal is cut off, a reader of the record finds that some are still there.
+            # Record first: if the removal is interrupted, a reader of the record finds that some are still there.
             record_removal(self.solr, core, batch, stamp)
             stayed.update(self.solr.delete_versions(core, {each: versions[each] for each in batch}))
         return stayed
@@ -386,10 +388,10 @@ class Graph:
         return list(map(StoredEntity.of, documents))
 
     def _values_among(self, core: str, field: str, values: Sequence[str], filters: Sequence[str]) -> set[str]:
-        """Those of at most a thousand values that the field has in a document that matches.
+        """Return those of at most a thousand values that the field has in a matching document.
 
-        Reads a thousand documents at a time and never asks again for a value that it found: one that a million documents
-        have costs as much as one that a thousand have.
+        Reads a thousand documents at a time and drops the values found: one that a million documents have costs as much
+        as one that a thousand have.
         """
         found: set[str] = set()
         sought = list(values)
@@ -427,12 +429,12 @@ class Graph:
 
 
 def end_of(entity: StoredEntity) -> End:
-    """An entity as the end of a relation."""
+    """Return an entity as the end of a relation."""
     return End(entity.id, entity.name, entity.type, entity.source_type, entity.source_id)
 
 
 def entity_of(end: End) -> StoredEntity:
-    """An entity of which nothing is known but what a relation says of its end."""
+    """Create an entity from a relation's end, with nothing else known."""
     return StoredEntity(end.id, end.name, end.type, end.source_type, end.source_id)
 
 

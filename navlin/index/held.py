@@ -1,4 +1,4 @@
-"""What a held run would flag deleted: the places that a person has to look at, in the source's own tree."""
+"""Pending deletions of a held run: the places to be reviewed, in the source's own tree."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from navlin.index.stored_form import tree_path_of
 
 
 def held_places(solr: Solr, source_id: str, run_id: str) -> tuple[str, ...]:
-    """The topmost places whose loss this run holds, sorted: all at and below them would be flagged."""
+    """Return the topmost places whose loss this run holds, sorted: everything at and below them would be flagged."""
     for document in solr.get(RUNS, [position_id(source_id, MISSING)]):
         remembered = orjson.loads(document["body"])
         if remembered["held_run"] == run_id:
@@ -25,10 +25,10 @@ def held_places(solr: Solr, source_id: str, run_id: str) -> tuple[str, ...]:
 
 
 def entities_at(solr: Solr, source_id: str, places: Sequence[str]) -> dict[str, StoredEntity]:
-    """By place the entity that is there and not flagged deleted; of few places."""
+    """Return the live entity at each of a few places."""
     if not places:
         return {}
-    # A file's place is its path, which is stored once.
+    # A file's place is its path, which is stored only once.
     clauses = [f"treePath:{q.phrase(each)}" for each in places]
     clauses += [f"fileSystemPath:{q.phrase(each.replace('%25', '%'))}" for each in places]
     filters = [q.term("sourceId", source_id), "deleted:false"]
@@ -38,5 +38,5 @@ def entities_at(solr: Solr, source_id: str, places: Sequence[str]) -> dict[str, 
 
 
 def count_below(solr: Solr, source_id: str, place: str) -> int:
-    """How many entities of a source are at and below a place, and not flagged deleted."""
+    """Count a source's live entities at and below a place."""
     return count_held(solr, ELEMENTS, source_id, live=True, below=[place])

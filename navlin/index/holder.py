@@ -1,7 +1,8 @@
-"""Processes that hold something in the index: which one it is, and whether it is known to have ended.
+"""Processes that hold a lock in the index: their identity, and whether they have certainly ended.
 
-A name of a host proves nothing: two machines may bear one. What proves something is the boot id (one running kernel, until
-it stops), the namespace of process ids within it (a container has its own), the process id, and when that process started.
+A host name proves nothing: two machines may share one. The proof consists of the boot id (one running kernel, until it
+stops), the namespace of process ids within it (a container has its own), the process id, and the start time of that
+process.
 """
 
 from __future__ import annotations
@@ -22,32 +23,32 @@ _MACHINE_ID_FILES: Final = (Path("/etc/machine-id"), Path("/var/lib/dbus/machine
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """A process. What is "" is not known (a holder that an earlier navlin wrote has the first three only)."""
+    """A process. "" means unknown (holders written by early versions have only the first three)."""
 
     host: str
-    """For people."""
+    """For display."""
     pid: int
     started: str
-    """When the process started, as its kernel counts: process ids are used again."""
+    """Start time of the process in kernel ticks: process ids are reused."""
     machine: str = ""
-    """A hash of the machine id: machine-id(5) asks not to pass on the id itself."""
+    """A hash of the machine id: machine-id(5) asks not to expose the id itself."""
     boot: str = ""
     namespace: str = ""
-    """In which ``pid`` and ``started`` mean something."""
+    """The namespace in which ``pid`` and ``started`` are valid."""
 
     def __str__(self) -> str:
         return f"process {self.pid} on {self.host}"
 
 
 Lives = Callable[[Holder], bool]
-"""Whether a process may still live."""
+"""Whether a process may still be alive."""
 
 
 def this_process() -> Holder:
-    """This process. Asked anew each time: it may have been forked."""
+    """Return this process. Not cached: it may have been forked."""
     pid = os.getpid()
     shown, started = _own_stat()
-    # /proc may be mounted for another namespace than ours: then nothing in it is about our process ids.
+    # /proc may be mounted for another namespace than ours: then it says nothing about our process ids.
     namespace = _namespace() if shown == pid else ""
     return Holder(
         socket.gethostname(), pid, started if namespace else "", _machine(), _text(_boot_file()), namespace
@@ -55,8 +56,8 @@ def this_process() -> Holder:
 
 
 def may_live(holder: Holder) -> bool:
-    """False only if it is certain that the process has ended: it is gone from the process table that it and we are in, or
-    its machine was started again since."""
+    """False only if the process has certainly ended: it is gone from the process table that it shares with us, or its
+    machine was restarted since."""
     me = this_process()
     if not holder.boot or not me.boot:
         return True
@@ -67,7 +68,7 @@ def may_live(holder: Holder) -> bool:
 
 
 def lives(holder: Holder) -> bool:
-    """True only if it is certain that the process lives."""
+    """True only if the process is certainly alive."""
     return _is_ours(holder, this_process()) and _runs(holder)
 
 
@@ -104,13 +105,13 @@ def _own_stat() -> tuple[int, str]:
 
 
 def _state_and_start(stat: str) -> tuple[str, str]:
-    # Fields 3 and 22, the latter in clock ticks since boot; the name in field 2 may hold spaces and parentheses.
+    # Fields 3 and 22, the latter in clock ticks since boot; the name in field 2 may contain spaces and parentheses.
     state, *fields = stat.rpartition(")")[2].split()
     return state, fields[18]
 
 
 def _namespace() -> str:
-    # A namespace of time shifts when a process started.
+    # A time namespace shifts the start time of a process.
     try:
         return " ".join(os.readlink(_PROC / "self" / "ns" / name) for name in ("pid", "time"))
     except OSError:
@@ -125,7 +126,7 @@ def _boot_file() -> Path:
 def _machine() -> str:
     for file in _MACHINE_ID_FILES:
         text = _text(file)
-        # A machine that has not come so far yet has an empty file, or this word in it.
+        # Before its first boot has finished, a machine has an empty file, or this word in it.
         if text and text != "uninitialized":
             return hmac.new(text.encode(), b"navlin", hashlib.sha256).hexdigest()[:32]
     return ""

@@ -1,4 +1,4 @@
-"""When a source was last asked and had nothing new. Nothing else is written then, so that is noted once an hour."""
+"""Last poll of a source without news. Because nothing else is written then, it is recorded once an hour."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ NOTED_EVERY_MS: Final = 3_600_000
 
 
 def note_idle(solr: Solr, source_id: str, at_ms: int) -> None:
-    """Notes that a source was asked at this time, epoch ms, and had nothing new."""
+    """Record that a source was polled at this time, epoch ms, without news."""
     document = {"identity": _identity(source_id), "kind": "idle", "sourceId": source_id}
     solr.add_all(RUNS, [{**document, "started": solr_date(at_ms)}])
 
 
 def idle_ms(solr: Solr, source_id: str) -> int:
-    """The time that was noted last, committed or not; 0 if there is none."""
+    """Return the last recorded time, committed or not, epoch ms; 0 if there is none."""
     found = solr.get(RUNS, [_identity(source_id)], "started")
     return max((date_ms(each["started"]) for each in found), default=0)
 

@@ -1,4 +1,4 @@
-"""Operations and views of which something is not known: how many, why, and which."""
+"""Operations and views with missing information: counts, reasons and lists."""
 
 from __future__ import annotations
 
@@ -14,33 +14,33 @@ from navlin.index.solr import Solr
 NO_REASON: Final = "no reason given"
 SHOWN_REASONS: Final = 20
 _INCOMPLETE: Final = f"+type:OPERATION +(incomplete:true {q.present('incompleteReasons')})"
-"""One that an older navlin read has a reason, and may be complete all the same."""
+"""An operation read by an older version has a reason, and may nevertheless be complete."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unparsed:
-    """How many views have no lineage, or not all, for one reason."""
+    """Number of views with no or incomplete lineage, for one reason."""
 
     reason: str
     views: int
 
 
 def unparsed_counts(solr: Solr) -> tuple[Unparsed, ...]:
-    """The live views whose lineage is not known, or not all of it, neither by an engine nor by their text; the most frequent
+    """Count the live views whose lineage is unknown or incomplete, both from engines and from their text; most frequent
     reason first."""
     return tuple(Unparsed(*each) for each in _by_reason(solr, "type:VIEW", "unparsedReason") if each[0])
 
 
 @dataclass(frozen=True, slots=True)
 class IncompleteOperations:
-    """How many operations there are of which something is not known, for one reason; one operation may have several."""
+    """Number of operations with missing information, for one reason; an operation may have several."""
 
     reason: str
     operations: int
 
 
 def incomplete_counts(solr: Solr) -> tuple[IncompleteOperations, ...]:
-    """The live operations that miss inputs, outputs or columns, most frequent reason first."""
+    """Count the live operations that lack inputs, outputs or columns, most frequent reason first."""
     found = _by_reason(solr, _INCOMPLETE, "incompleteReasons", missing=True)
     return tuple(IncompleteOperations(reason or NO_REASON, count) for reason, count in found)
 
@@ -48,8 +48,8 @@ def incomplete_counts(solr: Solr) -> tuple[IncompleteOperations, ...]:
 def incomplete_operations(
     solr: Solr, sources: Collection[str], reason: str, limit: int, offset: int
 ) -> tuple[tuple[StoredEntity, ...], int]:
-    """Live operations that miss something, by id, and how many there are. ``sources`` are ids, ``reason`` is one of
-    `IncompleteOperations`; none is any."""
+    """Return live incomplete operations, by id, and their total number. ``sources`` are ids, ``reason`` is one of
+    `IncompleteOperations`; empty means any."""
     filters = ["deleted:false", *([q.terms("sourceId", sources)] if sources else [])]
     if reason:
         filters.append(
@@ -61,7 +61,7 @@ def incomplete_operations(
 
 
 def _by_reason(solr: Solr, query: str, field: str, *, missing: bool = False) -> list[tuple[str, int]]:
-    """Live elements counted by a field that gives a reason; "" stands for those without one."""
+    """Count live elements by a field that gives a reason; "" for those without one."""
     params = {
         "q": query,
         "fq": "deleted:false",

@@ -1,9 +1,9 @@
-"""Which entities inherit which tags, as the index keeps it, and what of that is due to be computed again.
+"""Tag inheritance as kept in the index, and the parts due to be recomputed.
 
-A reach is a few documents of ``nav_runs`` for each entity that bears tags: which of its tags reach which entities (one
-document, if no stop of people's makes a difference between its tags), and the ids of all that this depends on. An entity
-bears what reaches it and is not its own tag in `inheritedTag`. What may have changed is due until it is computed: whoever
-changes tags, flows or locations leaves a note of what, and the note goes only when all that follows is durable.
+A reach consists of a few documents of ``nav_runs`` for each tagged entity: which of its tags reach which entities (one
+document, unless users stopped some of its tags), and the ids of everything that this depends on. An entity has the tags
+that reach it, except its own, in `inheritedTag`. Possible changes are due until computed: every writer of tags, flows
+or locations leaves a note, which is removed only when all results are durable.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ _DUE: Final = "reach due"
 _STATE: Final = "reach state"
 _KINDS: Final = q.term("kind", _REACH)
 _OF_ORIGIN: Final = "source"
-"""The field of a reach that has the id of its origin."""
+"""The field of a reach with the id of its origin."""
 _OTHERS: Final = f"{q.EVERYTHING} -{q.terms_given(_OF_ORIGIN, 'instead')}"
 
 
 class Reached(NamedTuple):
-    """Some tags of one entity, and the ids of what they reach."""
+    """Some tags of one entity, and the ids that they reach."""
 
     tags: frozenset[str]
     ids: frozenset[str]
@@ -46,23 +46,23 @@ class Reached(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class StoredReach:
-    """What the tags of one entity reach. ``ground`` are the ids that this depends on."""
+    """The reach of one entity's tags. ``ground`` are the ids that it depends on."""
 
     reached: frozenset[Reached] = frozenset()
     ground: frozenset[str] = frozenset()
 
     @property
     def by_tag(self) -> dict[str, frozenset[str]]:
-        """What each tag reaches."""
+        """The ids that each tag reaches."""
         return {tag: each.ids for each in self.reached for tag in each.tags}
 
     @property
     def ids(self) -> frozenset[str]:
-        """What any of the tags reaches."""
+        """The ids that any of the tags reaches."""
         return frozenset[str]().union(*(each.ids for each in self.reached))
 
     def unlike(self, other: StoredReach) -> set[str]:
-        """The ids that other tags reach than before."""
+        """Return the ids that are reached by different tags in the two."""
         mine, others = self.by_tag, other.by_tag
         none = frozenset[str]()
         return {
@@ -74,15 +74,15 @@ class StoredReach:
 
 NOTHING: Final = StoredReach()
 Reaches = Mapping[str, StoredReach]
-"""By the id of the entity that bears the tags."""
+"""By the id of the tagged entity."""
 
 
-# -- What is due ---------------------------------------------------------------------------------------------------------
+# -- Due changes ---------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """What may have changed since: entities by id (or ends of relations), all that these runs stamped, or everything."""
+    """Possible changes: entities by id (or ends of relations), all that these runs stamped, or everything."""
 
     id: str
     version: int
@@ -99,10 +99,10 @@ def note_due(
     everything: bool = False,
     again: str = "",
 ) -> str:
-    """Leaves a note that these may have changed, and returns its id. It is found after the next commit of ``nav_runs``.
+    """Leave a note of possible changes, and return its id. It can be found after the next commit of ``nav_runs``.
 
-    Who changes entities notes them before the change, so that no kill loses it, and then ``again`` the same note: one that
-    was taken up in between would have been taken up too early.
+    A writer of entities notes them before the change, so that a crash cannot lose it, and then notes them ``again``
+    with the same id: a note processed in between would have been processed too early.
     """
     identity = again or f"{_DUE}:{runs[0] if runs else uuid4()}"
     body = {"ids": sorted(ids), "runs": list(runs), "everything": everything}
@@ -111,7 +111,7 @@ def note_due(
 
 
 def read_due(solr: Solr) -> list[Due]:
-    """The notes that are left, some at a time."""
+    """Return the pending notes, a limited number at a time."""
     query = {"q": q.term("kind", _DUE), "rows": NOTES_AT_ONCE, "fl": "identity", "sort": "identity asc"}
     found = [each["identity"] for each in solr.select(RUNS, query)["response"]["docs"]]
     return [
@@ -128,22 +128,22 @@ def read_due(solr: Solr) -> list[Due]:
 
 
 def count_due(solr: Solr) -> int:
-    """How many notes are left."""
+    """Count the pending notes."""
     return solr.count(RUNS, q.term("kind", _DUE))
 
 
 def remove_due(solr: Solr, done: Iterable[Due]) -> None:
-    """Removes notes; one that was left again since it was read stays."""
+    """Remove notes; one that was renewed since it was read stays."""
     solr.delete_versions(RUNS, {each.id: each.version for each in done})
 
 
 def is_computed(solr: Solr) -> bool:
-    """Whether inheritance was ever computed as a whole: not in an index of an earlier navlin."""
+    """Whether inheritance was ever computed completely: false for the index of an earlier version."""
     return bool(solr.get(RUNS, [_STATE], "identity"))
 
 
 def note_computed(solr: Solr) -> None:
-    """Notes that it was computed as a whole."""
+    """Record that inheritance was computed completely."""
     solr.add_all(RUNS, [{"identity": _STATE, "kind": _STATE}])
 
 
@@ -151,29 +151,29 @@ def note_computed(solr: Solr) -> None:
 
 
 def any_reach(solr: Solr) -> bool:
-    """Whether anything is kept."""
+    """Whether any reach is stored."""
     return solr.count(RUNS, _KINDS) > 0
 
 
 def origins(solr: Solr) -> Iterator[str]:
-    """The ids of all entities of which a reach is kept."""
+    """Yield the ids of all entities with a stored reach."""
     for document in solr.cursor(RUNS, "offset:0", f"identity,{_OF_ORIGIN}", filters=[_KINDS]):
         yield document[_OF_ORIGIN]
 
 
 def depending_on(solr: Solr, ids: Sequence[str]) -> set[str]:
-    """The ids of those whose reach depends on one of at most a thousand ids."""
+    """Return the ids of entities whose reach depends on one of at most a thousand ids."""
     found = solr.cursor(RUNS, q.terms("dependsOn", ids), f"identity,{_OF_ORIGIN}", filters=[_KINDS])
     return {document[_OF_ORIGIN] for document in found}
 
 
 def reached_among(solr: Solr, ids: Sequence[str]) -> set[str]:
-    """Those of at most a thousand ids that some tag reaches."""
+    """Return those of at most a thousand ids that any tag reaches."""
     return _reached(solr, ids, {"q": q.terms("reaches", ids), "fq": _KINDS})
 
 
 def reaching(solr: Solr, identity: str, most: int) -> dict[str, list[str]]:
-    """The tags that reach an entity, and of each the ids of at most ``most`` entities that bear it."""
+    """Return the tags that reach an entity, each with the ids of at most ``most`` entities that have it."""
     found: dict[str, list[str]] = {}
     where = {"q": q.term("reaches", identity), "fq": _KINDS}
     for tag in solr.facet(RUNS, "reaching", where):
@@ -184,7 +184,7 @@ def reaching(solr: Solr, identity: str, most: int) -> dict[str, list[str]]:
 
 
 def stored_reaches(solr: Solr, of: Collection[str]) -> dict[str, StoredReach]:
-    """What is kept of these entities, by id, without the ground; of others nothing."""
+    """Return the stored reaches of these entities, by id, without the ground; entities without one are absent."""
     reached: defaultdict[str, set[Reached]] = defaultdict(set)
     fields = f"identity,{_OF_ORIGIN},reaching,reaches"
     for document in solr.cursor(RUNS, q.terms(_OF_ORIGIN, of), fields, filters=[_KINDS]):
@@ -194,14 +194,14 @@ def stored_reaches(solr: Solr, of: Collection[str]) -> dict[str, StoredReach]:
 
 
 def ground_of(solr: Solr, origin: str) -> frozenset[str]:
-    """What the reach that is kept of an entity depends on."""
+    """Return the ids on which an entity's stored reach depends."""
     documents = solr.cursor(RUNS, q.term(_OF_ORIGIN, origin), "identity,dependsOn", filters=[_KINDS])
     return frozenset(one for document in documents for one in document.get("dependsOn", ()))
 
 
 def save_reaches(solr: Solr, reaches: Reaches) -> None:
-    """Keeps these in place of what was kept of the same entities, visible at once. `NOTHING` takes one away."""
-    # Of those that another kill left half written some may not be visible.
+    """Replace the stored reaches of these entities, visible at once. `NOTHING` removes one."""
+    # Documents left behind by a killed process may not be visible yet.
     solr.commit(RUNS, soft=True)
     before = [
         each["identity"]
@@ -223,39 +223,39 @@ def _documents(origin: str, reach: StoredReach) -> Iterator[dict[str, Any]]:
             "reaching": sorted(each.tags),
             "reaches": sorted(each.ids),
         }
-        # What all of them depend on stands once.
+        # The common dependencies are stored only once.
         yield document | ({"dependsOn": sorted(reach.ground)} if number == 0 else {})
 
 
 def _reached(solr: Solr, ids: Sequence[str], where: Mapping[str, Any]) -> set[str]:
-    """Those of some ids that the documents which match reach."""
+    """Return those ids that the matching documents reach."""
     escaped = ",".join(each.replace("\\", "\\\\").replace(",", "\\,") for each in ids)
-    # Only these are counted, not all that the documents reach; also those that none does.
+    # Count only these ids, instead of all that the documents reach; ids with a count of zero are included.
     field = "{!key=reaches terms=$ids}reaches"
     counts = solr.facet(RUNS, "reaches", {**where, "facet.field": field, "ids": escaped})
     return {each for each, count in counts.items() if count}
 
 
-# -- What entities bear --------------------------------------------------------------------------------------------------
+# -- Tags of entities ----------------------------------------------------------------------------------------------------
 
 
 def bearing_tags(solr: Solr, *, ids: Sequence[str] = (), runs: Sequence[str] = ()) -> Iterator[StoredEntity]:
-    """The entities that bear tags of their own and are not flagged deleted, with people's fields: of a thousand ids at most,
-    or of those that some runs stamped, or all."""
+    """Yield the live entities with tags of their own, with user fields: among at most a thousand ids, or stamped by
+    some runs, or all."""
     of = q.terms("identity", ids) if ids else q.terms("extractorRunId", runs) if runs else q.EVERYTHING
     filters = [q.present("tags"), "-deleted:true"]
     return map(StoredEntity.of, solr.cursor(ELEMENTS, of, WORDS, filters=filters))
 
 
 def inheriting(solr: Solr) -> Iterator[str]:
-    """The ids of all entities that bear an inherited tag."""
+    """Yield the ids of all entities with an inherited tag."""
     for document in solr.cursor(ELEMENTS, q.present(INHERITED_TAG), "identity"):
         yield document["identity"]
 
 
 def settle(solr: Solr, ids: Iterable[str], instead: Reaches) -> int:
-    """Lets these entities bear what reaches them, and nothing else; returns how many were written. ``instead`` counts in
-    place of what is kept of the same entities."""
+    """Set the inherited tags of these entities; return the number written. ``instead`` replaces the stored reaches of
+    the same entities."""
     changed = 0
     for batch in in_batches(ids, IDS_A_BATCH):
         tags = _tags_reaching(solr, batch, instead)

@@ -1,4 +1,4 @@
-"""When tables and paths were last read, as far as purge has left it on them; and on what a read of something can be left."""
+"""Last reads of tables and paths, as far as purge recorded them, and the entities on which a read can be recorded."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from navlin.model.tree import upward
 
 PATHS_A_QUERY: Final = 1_000
 PLACES_A_QUERY: Final = 500
-"""Each is some clauses, of which Solr takes 10,000."""
+"""Each place makes several clauses, and Solr accepts 10,000."""
 
 
 def paths_there(graph: Graph, paths: Iterable[str]) -> dict[str, list[StoredEntity]]:
-    """For each path what the index has there, in any file system; flagged deleted or not."""
+    """Return the entities at each path, in any file system; deleted or not."""
     return _by_path(graph, sorted(set(paths)), "type:(DIRECTORY FILE S3BUCKET)")
 
 
 def nearest_directories(
     graph: Graph, paths: Collection[str], but: Collection[str]
 ) -> dict[str, list[StoredEntity]]:
-    """For each path the nearest directories above it that the index has, in any file system; none of the ids ``but``. One
-    that is flagged deleted counts: it may be the place of a table."""
+    """Return for each path its nearest known ancestor directories, in any file system, except the ids ``but``. Deleted
+    ones count: they may be the location of a table."""
     wanted = {up for path in paths for up in _above(path)}
     known = _by_path(graph, sorted(wanted), "type:(DIRECTORY S3BUCKET)")
     found: dict[str, list[StoredEntity]] = {}
@@ -62,8 +62,8 @@ def _by_path(graph: Graph, paths: Sequence[str], kind: str) -> dict[str, list[St
 def last_reads(
     graph: Graph, read: Sequence[tuple[Sequence[StoredEntity], Sequence[Place]]], metastores: Sequence[str]
 ) -> list[LastRead]:
-    """What is left of the last read of each: of some entities (a table, and the views of it), and of what lies at, below or
-    around some places; by whatever address it was read. ``metastores`` as `navlin.index.readers.metastores` has them."""
+    """Return the recorded last read of each item: of some entities (a table, and the views of it), and of everything
+    at, below or around some places; by any address. ``metastores`` are those of `navlin.index.readers.metastores`."""
     ids = {
         one: LastRead()
         for entities, _ in read
@@ -85,8 +85,8 @@ def last_reads(
 
 
 def _at_places(graph: Graph, of: Sequence[Sequence[Place]]) -> list[LastRead]:
-    """The last read of what lies at, below or around each group of places: all in one question, if few things there were
-    read; else by one for each group."""
+    """Return the last read at, below or around each group of places: in one request if few entities there were read;
+    else one for each group."""
     every = [place for places in of for place in places]
     if not every:
         return [LastRead()] * len(of)
@@ -133,7 +133,7 @@ def _latest_of(known: Iterable[tuple[str, LastRead]], places: Sequence[Place]) -
 
 
 def _there(places: Sequence[Place]) -> str:
-    """What lies at, below or around one of these places, by whatever address."""
+    """Query for everything at, below or around one of these places, by any address."""
     inside = " ".join(q.at_or_below("fileSystemPath", place.path) for place in places)
     around = dict.fromkeys(up for place in places for up in above(place))
     return (

@@ -1,20 +1,21 @@
-"""Leases: who runs a source, purges or upgrades. They keep a second process out, and end the run of one that lost its lease.
+"""Leases for running a source, purging or upgrading. They exclude a second process, and stop a run that lost its lease.
 
 The rule
   - A lease is a document of ``nav_runs``. Its holder renews it `RENEWALS` times in its length, and each renewal gives it
-    another ``_version_``. Each taking raises its epoch by one; a lease that is given back keeps its document and its epoch.
-  - No clock is compared with another's. Whoever wants a held lease watches its version by its own monotonic clock:
-    if the version changes, the holder lives, and `Leased` is raised; if it stays the same for the lease's length, the lease
-    is taken.
+    another ``_version_``. Each acquisition raises its epoch by one; a released lease keeps its document and its epoch.
+  - Clocks of different machines are never compared. A waiter watches the version of a held lease by its own monotonic
+    clock: if the version changes, the holder is alive, and `Leased` is raised; if it stays the same for the lease's length,
+    the lease is taken over.
   - A lease is taken at once if its holder has certainly ended (`may_live`), or if this process holds it already: then it
-    could not be given back, for example because Solr did not answer.
-  - Every write to a lease bears the version that was read, so Solr lets one of several win, and a loser can neither renew
-    nor give back what another has taken.
+    could not be released, for example because Solr did not answer.
+  - Every write to a lease carries the version that was read, so Solr lets one of several win, and a loser can neither renew
+    nor release another's lease.
   - A holder has lost its lease if another has taken it, or if no renewal reached Solr for its length. `Lease.check` raises
-    `LeaseLost` from then on. A process that was stopped for longer finds that out before its next step.
-  - What a run saves last bears the versions that were read under the lease, and its epoch: see `navlin.index.runs`.
+    `LeaseLost` from then on. A process that was suspended for longer notices before its next step.
+  - A run's final writes carry the versions that were read under the lease, and its epoch: see `navlin.index.runs`.
 
-As Kafka Connect fences its zombies by epochs (KIP-618), with Solr's optimistic concurrency in the place of a broker.
+This is how Kafka Connect fences its zombies by epochs (KIP-618), with Solr's optimistic concurrency instead of a
+broker.
 """
 
 from __future__ import annotations
@@ -33,27 +34,27 @@ from navlin.index.holder import Holder, Lives, may_live, this_process
 from navlin.index.solr import Solr, SolrError
 
 LEASE_S: Final = 120.0
-"""How long a lease holds without a renewal."""
+"""Validity of a lease without a renewal."""
 RENEWALS: Final = 12
-"""Renewals in the length of a lease. After one interval a waiter knows that the holder lives."""
+"""Renewals in the length of a lease. After one interval a waiter knows that the holder is alive."""
 LOOKS: Final = 120
-"""How often a waiter looks in that length."""
+"""Number of times that a waiter checks in that length."""
 TIMEOUT_S: Final = 10.0
-"""How long a renewal waits for Solr at most; then it is tried again."""
+"""Timeout for a renewal; then it is tried again."""
 
 
 class Leased(Exception):
-    """Another process holds the lease, and lives."""
+    """Another live process holds the lease."""
 
 
 class LeaseLost(Exception):
-    """This process held the lease and holds it no longer: what it was doing must end."""
+    """This process has lost its lease: its work must stop."""
 
 
 @dataclass(frozen=True, slots=True)
 class HeldLease:
-    """A lease as it stands in the index. ``holder`` is None if it is free, and a holder of pid 0 if the document is of
-    no form that is known. A lease of an earlier navlin has the epoch 0."""
+    """A lease as stored in the index. ``holder`` is None if it is free, and has pid 0 if the document's form is
+    unknown. A lease of an early version has the epoch 0."""
 
     holder: Holder | None
     epoch: int
@@ -64,7 +65,7 @@ class HeldLease:
 
 
 def held_lease(solr: Solr, name: str) -> HeldLease | None:
-    """The lease ``name`` as it is at this moment; None if nobody ever took it."""
+    """Return the current state of the lease ``name``; None if it was never taken."""
     for document in solr.get(RUNS, [_identity(name)]):
         return _held(document)
     return None
@@ -85,7 +86,8 @@ def _held(document: dict[str, Any]) -> HeldLease:
 
 
 def _write(solr: Solr, name: str, holder: Holder | None, epoch: int, version: int) -> int | None:
-    """Writes a lease whose indexed version is ``version`` (-1: none), and returns the new one; None if it is another."""
+    """Write a lease if its indexed version is ``version`` (-1: none), and return the new version; None after a
+    conflict."""
     body = {"epoch": epoch, **(asdict(holder) if holder is not None else {"free": True})}
     identity = _identity(name)
     document = {
@@ -110,7 +112,7 @@ def _write(solr: Solr, name: str, holder: Holder | None, epoch: int, version: in
 
 
 def _newest_epoch(solr: Solr, name: str) -> int:
-    """The highest epoch of what was saved under a lease whose document is gone, as after an upgrade of the index."""
+    """Return the highest epoch saved under a lease whose document is gone, as after an upgrade of the index."""
     parameters = {"q": "*:*", "fq": f"{{!term f=sourceId}}{name}", "sort": "epoch_l desc", "rows": 1}
     found = solr.select(RUNS, {**parameters, "fl": "epoch_l"})["response"]["docs"]
     return int(found[0].get("epoch_l", 0)) if found else 0
@@ -124,7 +126,7 @@ def _identity(name: str) -> str:
 
 
 class Lease:
-    """A lease that this process holds. Its methods may be called from any thread."""
+    """A lease held by this process. Thread-safe."""
 
     def __init__(
         self,
@@ -139,14 +141,14 @@ class Lease:
     ) -> None:
         self.name, self.epoch = name, held.epoch
         self.lost = ""
-        """Why it is lost; "" while it is held."""
+        """Reason for the loss; "" while it is held."""
         self._solr, self._holder, self._version = solr, holder, held.version
         self._length_s, self._renewals, self._renewed_s = length_s, renewals, asked_s
         self._lock = threading.Lock()
 
     def check(self) -> None:
-        """Returns while the lease is held; raises `LeaseLost`. Asks Solr only if no renewal succeeded for the lease's
-        length, as after this process was stopped."""
+        """Return while the lease is held; raise `LeaseLost` otherwise. Asks Solr only if no renewal succeeded for the
+        lease's length, for example after this process was suspended."""
         if not self.lost and self._still_s() >= self._length_s:
             try:
                 self.renew()
@@ -156,7 +158,7 @@ class Lease:
             raise LeaseLost(self.lost)
 
     def renew(self) -> None:
-        """Renews the lease, and so proves that it is still held. Raises `LeaseLost` or `SolrError`."""
+        """Renew the lease, which proves that it is still held. Raises `LeaseLost` or `SolrError`."""
         with self._lock:
             if self.lost:
                 raise LeaseLost(self.lost)
@@ -167,13 +169,13 @@ class Lease:
             self._version, self._renewed_s = version, asked_s
 
     def free(self) -> None:
-        """Gives the lease back, unless another has taken it. Raises `SolrError`."""
+        """Release the lease, unless another has taken it. Raises `SolrError`."""
         with self._lock:
             while not self.lost and self._write(None) is None:
                 self._is_mine()
 
     def keep(self, over: threading.Event, on_lost: Callable[[], None]) -> None:
-        """Renews the lease until ``over``, or until it is lost; then calls ``on_lost``."""
+        """Renew the lease until ``over``, or until it is lost; then call ``on_lost``."""
         interval_s = self._length_s / self._renewals
         while not over.wait(interval_s):
             try:
@@ -188,14 +190,14 @@ class Lease:
                 self._lose(f"the lease of {self.name} cannot be renewed: {type(error).__name__}: {error}")
                 break
         if self.lost:
-            with suppress(Exception):  # why it is lost is what `check` raises
+            with suppress(Exception):  # `check` raises the reason
                 on_lost()
 
     def _write(self, holder: Holder | None) -> int | None:
         return _write(self._solr, self.name, holder, self.epoch, self._version)
 
     def _is_mine(self) -> bool:
-        """Whether the version in the index is another only because an answer of Solr's did not arrive."""
+        """Whether the indexed version differs only because an answer of Solr was lost. If not, the lease is lost."""
         found = held_lease(self._solr, self.name)
         if found is not None and (found.holder, found.epoch) == (self._holder, self.epoch):
             self._version = found.version
@@ -225,15 +227,15 @@ def lease(
     renewals: int = RENEWALS,
     on_lost: Callable[[], None] = lambda: None,
 ) -> Iterator[Lease]:
-    """Holds the lease ``name`` for this process (or ``holder``), and renews it in the background, ``renewals`` times in
+    """Hold the lease ``name`` for this process (or ``holder``), and renew it in the background, ``renewals`` times in
     ``length_s``.
 
-    Raises `Leased` if another process has it and renews it, after at most one interval between two renewals; waits for
-    ``length_s`` if the other does not. ``on_lost`` is called by the renewing thread. A Solr that does not answer when the
-    lease is given back is no error: the lease is taken over at once by this process, by others of its kernel when it has
-    ended, and by all when it was still for its length.
+    Raises `Leased` if another process has it and renews it, after at most one renewal interval; waits for ``length_s``
+    if the other does not. ``on_lost`` is called by the renewing thread. If Solr does not answer when the lease is
+    released, no error is raised: the lease can be taken over at once by this process, by others on its kernel when it
+    has ended, and by all others after its length.
     """
-    # Renewals have a connection of their own: they must not wait as long as a search may.
+    # Renewals use a connection of their own: they must not wait as long as a search may.
     timeout_s = min(TIMEOUT_S, length_s / 4)
     me = holder or this_process()
     asked_s, taken = _take(solr, name, me, lives, length_s)
@@ -254,17 +256,17 @@ def lease(
 
 
 def _take(solr: Solr, name: str, holder: Holder, lives: Lives, length_s: float) -> tuple[float, HeldLease]:
-    """When it was asked for (as `_awake_s` counts), and the lease as it was taken."""
+    """Return the request time (by `_awake_s`), and the lease taken."""
     seen, since_s = 0, 0.0
     while True:
-        # Read before Solr is asked: what it answers is at least as new.
+        # Read before the request: the answer is at least as new.
         asked_s, now_s = _awake_s(), time.monotonic()
         found = held_lease(solr, name)
         if found is not None and found.holder is not None and found.holder != holder and lives(found.holder):
             if seen not in (0, found.version):
                 raise Leased(f"{name} is being run by {found.holder}")
             if not seen:
-                # Its version counts from when it was here, not from when it was asked for.
+                # The version counts from its arrival, not from the request.
                 seen, since_s = found.version, time.monotonic()
             if now_s - since_s < length_s:
                 time.sleep(length_s / LOOKS)
@@ -276,8 +278,8 @@ def _take(solr: Solr, name: str, holder: Holder, lives: Lives, length_s: float) 
 
 
 def _awake_s() -> float:
-    """A clock that also counts while the machine sleeps: a holder must not believe that it slept for no time.
+    """Return a clock that also counts while the machine sleeps: a holder must not assume that no time passed.
 
-    A waiter takes `time.monotonic`, which does not: while it slept, the holder may have been asleep as well.
+    A waiter uses `time.monotonic`, which does not: while it slept, the holder may have been asleep as well.
     """
     return time.clock_gettime(time.CLOCK_BOOTTIME)

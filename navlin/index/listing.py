@@ -1,8 +1,8 @@
-"""A `Listing` → envelopes, column by column: files come in tens of millions, and a Python object for each takes too long.
+"""A `Listing` → envelopes, column by column: files come in tens of millions, and a Python object for each takes too
+long.
 
-What comes out is what `entity_envelope` makes of each row, byte for byte where it counts (identity and digest); a test
-holds this. The few rows of which JSON needs more than copying (a quote in a name, a list, a very long path, the root) go
-through that function.
+The result equals `entity_envelope` of each row, byte for byte for identity and digest; a test checks this. The few rows
+whose JSON needs more than copying (a quote in a name, a list, a very long path, the root) go through that function.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ from navlin.model.source import Source
 
 ROWS_AT_ONCE: Final = 4_000
 LOOKED_AT_ONCE: Final = 500
-"""Texts that are redacted one by one if one of them may have a secret."""
+"""Texts are scanned in blocks of this size; if a block may have a secret, each of its texts is redacted separately."""
 NOT_AS_IT_IS: Final = r'["\\\x00-\x1f]'
-"""What JSON writes otherwise than it is."""
+"""Characters that JSON escapes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,8 @@ class _Rows:
 
 
 def listing_envelopes(listing: Listing) -> Iterator[pa.RecordBatch]:
-    """Batches whose columns are the envelope's fields, at most `ROWS_AT_ONCE` rows each, in the order of the rows."""
+    """Yield batches whose columns are the envelope's fields, at most `ROWS_AT_ONCE` rows each, in the order of the
+    rows."""
     paths = _array(listing.paths).cast(pa.string())
     directories = _array(listing.directories)
     attributes = {name: _redacted(name, _array(column)) for name, column in listing.attributes.items()}
@@ -87,7 +88,7 @@ def _array(column: Any) -> pa.Array:
 
 
 def _redacted(name: str, column: pa.Array) -> pa.Array:
-    """A column without secrets. A list goes row by row, and is redacted there."""
+    """Redact a column. Lists are handled row by row and redacted there."""
     if names_a_secret(name):
         return pc.if_else(pc.is_valid(column), MASK, None)
     if pa.types.is_dictionary(column.type):
@@ -135,7 +136,7 @@ def _by_column(rows: _Rows) -> pa.RecordBatch:
     } | _as_fields(rows.attributes)
     members = _members(fields | derived)
     volatile = _members(_as_fields(rows.volatile))
-    # Derived fields count for the digest, and are not stored.
+    # Derived fields count for the digest, but are not stored.
     canonical = _object(members.values())
     count = len(paths)
     columns: dict[str, Any] = {
@@ -169,7 +170,7 @@ def _as_fields(attributes: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
 
 
 def _members(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """``,"name":value`` for each field, in the order of their names; null where a row does not have it."""
+    """Return ``,"name":value`` for each field, in the order of their names; null if a row does not have it."""
     members: dict[str, Any] = {}
     for name in sorted(fields):
         value = fields[name]
@@ -209,7 +210,8 @@ def _is_date(moments_ms: pa.Array) -> Any:
 
 
 def odd_dates_of(listing: Listing) -> Iterator[tuple[str, str, int]]:
-    """The dates of a listing that cannot be any: the path of the first, it in words, and how many of its name there are."""
+    """Yield the impossible dates of a listing: the first one's path, its text, and the number of such dates in its
+    column."""
     for name, values in {**listing.volatile, **listing.attributes}.items():
         if name not in DATES:
             continue
@@ -221,7 +223,7 @@ def odd_dates_of(listing: Listing) -> Iterator[tuple[str, str, int]]:
 
 
 def _object(members: Iterable[Any]) -> Any:
-    """The members of each row as one JSON object."""
+    """Join the members of each row to a JSON object."""
     pieces = list(members)
     if not pieces:
         return pa.scalar(b"{}")
@@ -229,16 +231,16 @@ def _object(members: Iterable[Any]) -> Any:
 
 
 def _user_fields(members: Mapping[str, Any]) -> Any:
-    """For each row the names of the user fields that it has, joined by commas."""
+    """Return for each row the names of its user fields, joined by commas."""
     names = [name for name in sorted(members) if is_user_field(name)]
     pieces = [pc.if_else(pc.is_valid(members[name]), f",{name}", None) for name in names]
     return _listed(pieces) if pieces else ""
 
 
 def _listed(pieces: Sequence[Any]) -> pa.Array:
-    """Pieces that each begin with a comma, joined, without the first comma; null ones are left out."""
+    """Join pieces that each begin with a comma, without the first comma; null ones are left out."""
     joined = pc.binary_join_element_wise(*pieces, "", null_handling="replace", null_replacement="")
-    # Without an end Arrow's kernel fails ("negative buffer resize").
+    # Without an explicit end, Arrow's kernel fails ("negative buffer resize").
     return pc.cast(pc.binary_slice(pc.cast(joined, pa.binary()), 1, 2**31 - 1), pa.string())
 
 
@@ -247,14 +249,14 @@ def _without_nothing(objects: Any) -> Any:
 
 
 def _column(column: pa.Field, values: Any, count: int) -> pa.Array:
-    """A column of the envelope: an array, one value for all rows, or none: then its default."""
+    """Return a column of the envelope from an array, or a single value for all rows; None means its default."""
     if isinstance(values, pa.Array):
         return values.cast(column.type)
     value = Envelope._field_defaults[column.name] if values is None else values
     return pa.repeat(value if isinstance(value, pa.Scalar) else pa.scalar(value, column.type), count)
 
 
-# -- Rows that are not like the others -----------------------------------------------------------------------------------
+# -- Unusual rows --------------------------------------------------------------------------------------------------------
 
 
 def _unusual(rows: _Rows) -> pa.Array:
@@ -296,7 +298,7 @@ def _by_row(rows: _Rows, at: int) -> Envelope:
 def _with(
     batch: pa.RecordBatch, places: np.ndarray[Any, Any], envelopes: Iterable[Envelope]
 ) -> pa.RecordBatch:
-    """The batch with these rows in place of those at ``places``."""
+    """Return the batch with these rows replacing those at ``places``."""
     mask = np.zeros(len(batch), dtype=bool)
     mask[places] = True
     rows = zip(*envelopes, strict=True)

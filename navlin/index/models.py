@@ -1,6 +1,7 @@
-"""Models in ``nav_edits``: packages, classes, namespaces, managed properties, and which class has which of them.
+"""Models in ``nav_edits``: packages, classes, namespaces, managed properties, and the mappings of properties to
+classes.
 
-Each is a document with its JSON, under its kind and its name; whoever registers one again replaces it.
+Each is a document with its JSON, under its kind and its name; registering it again replaces it.
 """
 
 from __future__ import annotations
@@ -18,12 +19,12 @@ from navlin.index.solr import Solr
 Registered = Mapping["Kind", Mapping[str, Mapping[str, Any]]]
 """kind → name → JSON"""
 Versions = Mapping[str, int]
-"""The ``_version_`` of each as it was read, by the identity of its document."""
+"""The ``_version_`` of each as read, by the identity of its document."""
 
 
 class Kind(StrEnum):
-    """What a model consists of. A class is called ``package.class``, a property ``namespace.name``, and a mapping as its
-    class."""
+    """The kinds of model parts. A class is named ``package.class``, a property ``namespace.name``, and a mapping like
+    its class."""
 
     PACKAGE = "package"
     CLASS = "class"
@@ -33,8 +34,8 @@ class Kind(StrEnum):
 
 
 def save_models(solr: Solr, models: Registered, read: Versions) -> bool:
-    """Writes models over those that were read; they count from then on. Returns whether all were written: else somebody has
-    written one of them since, and the rest is there."""
+    """Write models over those that were read; they take effect at once. Return whether all were written; otherwise one
+    was changed concurrently, and only the others were written."""
     documents = [
         {
             "identity": (identity := f"{kind}:{name}"),
@@ -52,8 +53,8 @@ def save_models(solr: Solr, models: Registered, read: Versions) -> bool:
 
 
 def managed_field(solr: Solr, name: str) -> str:
-    """The field that keeps the values of the managed property ``namespace.name``: by its registered type, else the one that
-    most entities have."""
+    """Return the field that keeps the values of the managed property ``namespace.name``: by its registered type, else
+    the one that most entities have."""
     where = {"q": q.term("kind", Kind.PROPERTY), "fq": [q.term("entity_s", name)], "fl": "body", "rows": 1}
     for document in solr.select(EDITS, where)["response"]["docs"]:
         return MANAGED.get(str(orjson.loads(document["body"]).get("type")), "cp_") + name
@@ -62,7 +63,7 @@ def managed_field(solr: Solr, name: str) -> str:
 
 
 def registered(solr: Solr) -> tuple[Registered, Versions]:
-    """All models, and which state of each this is."""
+    """Return all models, and their versions."""
     found: dict[Kind, dict[str, Any]] = {kind: {} for kind in Kind}
     versions: dict[str, int] = {}
     filters = [q.one_of("kind", list(Kind))]

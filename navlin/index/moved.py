@@ -1,9 +1,9 @@
-"""What people wrote, and when something was first seen and last read, goes along with what its source renamed.
+"""User metadata, and the times of first appearance and last read, follow the entities that their source renames.
 
-Ids follow names, and renames come in rows: two tables may change places by way of a third name. So what the index has at all
-names concerned is read before anything is written, and kept in the index itself: if the run ends half way, the one that
-repeats it reads from there what stood where. If an entity is dropped, what people wrote of it waits under its name, for
-whatever is created there, or renamed to it without words of its own.
+Ids follow names, and renames come in sequences: two tables may swap names by way of a third. Therefore everything that
+the index has at all affected names is read before anything is written, and kept in the index itself: if the run is
+interrupted, its repetition reads the original state from there. If an entity is dropped, its user metadata waits under
+its name for an entity that is created there, or renamed to it without user metadata of its own.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from navlin.model.batches import in_batches
 from navlin.model.tree import ROOT, contains, upward
 
 MOST_DOCUMENTS: Final = 100_000
-"""What may stand below the names of one run's renames: it is held in memory."""
+"""Limit on the documents below the names of one run's renames: they are held in memory."""
 Words = Mapping[str, Any]
 _OF_THE_THING: Final = LAST_READ_FIELDS | CONTENT_FIELDS | {"firstSeen", "recreated"}
 _OF_THE_PLACE: Final = LINKER_FIELDS - LAST_READ_FIELDS
@@ -39,8 +39,8 @@ _OF_THE_PLACE: Final = LINKER_FIELDS - LAST_READ_FIELDS
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """``words`` are what belongs at each tree path after all renames; at a path that is concerned and not among them
-    nothing does. ``run_id``: documents that this run has written before, before it was repeated, have theirs already."""
+    """``words`` are the values that belong at each tree path after all renames; an affected path that is not among them
+    has none. ``run_id``: documents already written by this run, before it was repeated, have theirs."""
 
     paths: frozenset[str] = frozenset()
     words: Mapping[str, Words] = field(default_factory=dict)
@@ -55,7 +55,7 @@ class Moved:
         )
 
     def at(self, tree_path: str, before: Document | None) -> Words | None:
-        """What belongs to what is written at a path; None if it is what ``before`` has."""
+        """Return the values for a document written at a path; None if those of ``before`` stay."""
         if not self.concerns(tree_path) or (before and before.get("extractorRunId") == self.run_id):
             return None
         linked = {name: before[name] for name in _OF_THE_PLACE & before.keys()} if before else {}
@@ -63,7 +63,8 @@ class Moved:
 
 
 def read_moved(solr: Solr, source_id: str, run_id: str, moves: Sequence[tuple[str, str]]) -> Moved:
-    """What stood at the names of renames (before, after; in their order) before this run wrote anything, moved along."""
+    """Read the state at the names of renames (before, after; in order) from before this run's first write, and apply
+    the renames."""
     kept = next(iter(solr.get(RUNS, [_identity(source_id)])), None)
     before = orjson.loads(kept["body"]) if kept is not None else {}
     repeats = kept is not None and kept["key"] == run_id
@@ -79,7 +80,7 @@ def read_moved(solr: Solr, source_id: str, run_id: str, moves: Sequence[tuple[st
         )
     written = frozenset(before["paths"]) if repeats else frozenset()
     for path, document in documents_below(solr, source_id, sorted(paths)):
-        # What the run that is repeated may have written counts no more.
+        # Ignore anything that the repeated run may have written.
         if not any(each in written for each in upward(path)):
             known[path] = _of_thing(document)
     moved_moves = [list(move) for move in moves]
@@ -102,7 +103,7 @@ def _keep(solr: Solr, source_id: str, run_id: str, body: Mapping[str, Any]) -> N
 
 
 def moved_along(known: Mapping[str, Words], moves: Sequence[tuple[str, str]]) -> dict[str, Words]:
-    """What belongs at each path after all moves, given what did before."""
+    """Return the values at each path after all moves, given those before."""
     slots = _Slots(known, frozenset(path for move in moves for path in move))
     for before, after in moves:
         taken = {after + path.removeprefix(before): words for path, words in slots.take(before)}
@@ -117,9 +118,10 @@ def moved_along(known: Mapping[str, Words], moves: Sequence[tuple[str, str]]) ->
 
 
 def put_where_nothing_is(solr: Solr, source_id: str, run_id: str, moved: Moved) -> None:
-    """Lets documents that are flagged deleted have what waits at their place: after all others were written and flagged.
+    """Give documents flagged deleted the values that wait at their place: after all others were written and flagged.
 
-    Where there is no document at all (what had a new name was dropped before it was read) it is kept for the next run.
+    If there is no document at all (the renamed entity was dropped before it was read), the values are kept for the next
+    run.
     """
     if not moved.paths:
         return
@@ -146,13 +148,13 @@ def _of_thing(document: Document) -> Words:
 
 
 def _written(document: Words) -> dict[str, Any]:
-    """What people wrote of it."""
+    """Return the user's fields of a document, without those from its source."""
     of_source = document.get(SOURCE_WORDS, ())
     return {name: value for name, value in document.items() if is_user_field(name) and name not in of_source}
 
 
 class _Slots:
-    """Words by path, found by the paths above that renames name."""
+    """Values by path, with an index by the renamed paths above them."""
 
     def __init__(self, known: Mapping[str, Words], named: frozenset[str]) -> None:
         self.words: dict[str, Words] = {}

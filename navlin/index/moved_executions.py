@@ -1,4 +1,4 @@
-"""Executions that are of another operation than before, as more is known of what they run or write."""
+"""Executions that move to another operation, when more becomes known about what they run or write."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _INSTANCES: Final = RelationFilter((RelationType.INSTANCE_OF,), rule="")
 
 
 def follow_operations(solr: Solr, changed: Iterable[Envelope], stamp: Stamp) -> None:
-    """Puts each execution that changed below the operation that it has now, and takes it from the one that it had. Call it
-    before the executions are written: if it is cut off, the next run does the rest."""
+    """Relate each changed execution to its present operation, and remove its relation to the former one. Call it before
+    the executions are written: after an interruption, the next run does the rest."""
     by_id = {each.identity: each for each in changed if each.type == EntityType.OPERATION_EXECUTION}
     if not by_id:
         return

@@ -1,7 +1,7 @@
-"""Fills in what searches for parts of names need, for documents that an earlier navlin wrote: Solr makes it whenever a
-document is written, and these were written before there was that.
+"""Completes documents of earlier versions for searches by parts of names: Solr derives the field at each write, and
+these were written before it existed.
 
-Until it is done, a search finds these as it did: by the words of their names.
+Until then, a search finds these only by the words of their names.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ _LACKING: Final = (
 
 
 def names_filled(solr: Solr) -> bool:
-    """Whether no document lacks what searches need."""
+    """Whether all documents have the field that searches need."""
     return bool(solr.get(RUNS, [_STATE], ID))
 
 
 def fill_names(solr: Solr, stop: Callable[[], bool] = lambda: False) -> int:
-    """Writes the documents that lack something as they are, and returns how many; once for an index. ``stop`` is asked
-    between batches: the next call begins with what is left."""
+    """Rewrite the documents without the field, and return their number; once per index. ``stop`` is polled between
+    batches: the next call continues with the rest."""
     if names_filled(solr):
         return 0
     filled = 0

@@ -1,7 +1,7 @@
-"""Parts of names in a query: the text by which `namePieces` of the index finds them.
+"""Parts of names in a query: the text by which the index's `namePieces` finds them.
 
-A name stands there as ``/_orders_2024_/``, in any case: what is no letter or digit is one underscore, so a blank is one too.
-Files have no pieces, nor have statements and runs, whose names are texts.
+Names are indexed as ``/_orders_2024_/``, ignoring case: a run of characters other than letters and digits is one
+underscore, and so is a blank. Files have no pieces, nor do statements and runs, whose names are texts.
 """
 
 from __future__ import annotations
@@ -13,24 +13,24 @@ from navlin.index.query_tree import FieldValue, Phrase, Wild, Word
 
 NAME_PIECES: Final = "namePieces"
 PIECE_CHARS: Final = 3
-"""How long a piece is: nothing shorter is found within a name."""
+"""Length of a piece: nothing shorter is found within a name."""
 MOST_CHARS: Final = 1_000
-"""Longer than a name is in any metastore. A word of 40,000 characters has as many pieces, which cost Solr ten seconds."""
+"""Longer than a name in any metastore. A word of 40,000 characters has as many pieces, which take Solr ten seconds."""
 
 
 def plain(text: str) -> str:
-    """A name as its pieces have it, without what stands around it; "" if it has neither letters nor digits, or is longer
-    than names are."""
+    """Return a name in the form of its pieces, without the delimiters; "" if it has neither letters nor digits, or is
+    longer than any name."""
     if len(text) > MOST_CHARS:
         return ""
     spelled = "".join(each if unicodedata.category(each)[0] in "LMN" else " " for each in text)
-    # The tree of a source has names in capitals, and a few letters have no capital of their own.
+    # A source's tree has upper-case names, and a few letters have no upper-case form.
     return "_".join(spelled.upper().split())
 
 
 def part(name: str) -> FieldValue | None:
-    """Names with this in them (`plain`); None if that cannot be asked: a single letter is in most names, and so are two,
-    unless they are of a script of thousands."""
+    """Names that contain this (`plain`); None if it is too short: most names contain any single letter, and any two,
+    except in scripts with thousands of characters."""
     if len(name) >= PIECE_CHARS:
         return FieldValue(NAME_PIECES, Phrase(name))
     if len(name) == PIECE_CHARS - 1 and not name.isascii():
@@ -39,7 +39,7 @@ def part(name: str) -> FieldValue | None:
 
 
 def beginning(name: str) -> FieldValue | None:
-    """Names of which a word begins so."""
+    """Names with a word that begins with this; None if it is too short."""
     return part("_" + name) if len(name) >= PIECE_CHARS - 1 else None
 
 
@@ -49,15 +49,15 @@ def word(name: str) -> FieldValue:
 
 
 def whole(name: str) -> FieldValue:
-    """Names that are this and nothing else."""
+    """Names equal to this."""
     return FieldValue(NAME_PIECES, Phrase(f"/_{name}_/"))
 
 
 def ending(name: str) -> FieldValue | None:
-    """Names that end in this; None if that cannot be asked: it is too short."""
+    """Names that end in this; None if it is too short."""
     return FieldValue(NAME_PIECES, Phrase(f"{name}_/")) if len(name) >= PIECE_CHARS - 1 else None
 
 
 def last(name: str) -> FieldValue:
-    """Names that end in this, as a word."""
+    """Names whose last word is this."""
     return FieldValue(NAME_PIECES, Phrase(f"_{name}_/"))

@@ -1,7 +1,8 @@
-"""One hop of a walk: the relations at some ids, with a bound to how many of one id are read.
+"""One hop of a walk: the relations at some ids, with a limit on those read per id.
 
-Ids go to Solr as ``{!terms}``, which is right on any number of shards, a thousand in a request. An entity with very many
-relations does not crowd out its neighbours: past a page, the heavy ones are found by a facet and read one by one.
+Ids are sent to Solr as ``{!terms}``, which is correct on any number of shards, a thousand in a request. An entity with
+very many relations does not crowd out its neighbours: beyond a page, the heavy ones are found by a facet and read one
+by one.
 """
 
 from __future__ import annotations
@@ -22,15 +23,16 @@ from navlin.model.batches import in_batches
 IDS_A_BATCH: Final = 1_000
 IDS_A_PART: Final = 100
 PARTS: Final = 2
-"""Ids are looked for in so many parts side by side, if there are enough of them: more requests cost more than they bring."""
+"""Ids are looked up in this many parallel requests, if there are enough of them: more requests cost more than they
+gain."""
 ROWS_A_BATCH: Final = 10_000
 ROWS_A_HOP: Final = 50_000
-"""How many relations a batch of ids may bring in all: what is past it is cut, and reported as cut."""
+"""Limit on the relations of a batch of ids: the rest is cut, and reported as cut."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The live relations of these types that have one of these ids at this side, at most ``fan_out`` of each id."""
+    """The live relations of these types with one of these ids at this side, at most ``fan_out`` for each id."""
 
     ids: Collection[str]
     side: Side
@@ -45,16 +47,16 @@ class Wanted:
 
 @dataclass(slots=True)
 class Neighbours:
-    """The relations of some ids, by id, and the ids that have more than were read. What several sources state is one
-    relation."""
+    """The relations of some ids, by id, and the ids with more than were read. Relations stated by several sources are
+    merged."""
 
     relations: Mapping[str, Sequence[WalkedRelation]]
     cut: frozenset[str] = frozenset()
 
 
 def neighbours(solr: Solr, wanted: Sequence[Wanted], fields: str = NAMED) -> list[Neighbours]:
-    """What is wanted, each by itself; all read at once if it fits a page. ``fields`` is `NAMED`, `WALKED`, `IDENTIFIED` or
-    `FLOWING`."""
+    """Return the neighbours for each request; they are read together if they fit a page. ``fields`` is `NAMED`,
+    `WALKED`, `IDENTIFIED` or `FLOWING`."""
     collected = [_Collected(each) for each in wanted]
     if len(wanted) == 1 or not _read_together(solr, collected, fields):
         for each in collected:
@@ -89,7 +91,7 @@ class _Collected:
 
 
 def _read_together(solr: Solr, collected: Sequence[_Collected], fields: str) -> bool:
-    """Reads all at once; returns False, and nothing is collected, if there is too much for that."""
+    """Read everything together; return False, and collect nothing, if that is too much."""
     total = sum(len(each.wanted.ids) for each in collected)
     if total > IDS_A_BATCH:
         return False
@@ -112,7 +114,7 @@ def _read_together(solr: Solr, collected: Sequence[_Collected], fields: str) -> 
 def first_by_id(
     solr: Solr, core: str, query: str, filters: Sequence[str], fields: str, rows: int
 ) -> tuple[list[dict[str, Any]], int]:
-    """The first ``rows`` documents that match, by identity, and how many match."""
+    """Return the first ``rows`` matching documents, by identity, and the number of matches."""
     params = {"q": query, "fq": filters, "fl": fields, "rows": rows}
     response = solr.select(core, params)["response"]
     count, documents = int(response["numFound"]), response["docs"]
@@ -122,23 +124,24 @@ def first_by_id(
 
 
 def in_parts(ids: Collection[str], count: int) -> list[list[str]]:
-    """Ids in some lists of about one length, which Solr may look for side by side."""
+    """Split ids into lists of about equal length, for parallel requests."""
     listed = list(ids)
     return [listed[first::count] for first in range(count)]
 
 
 def parts_of(count: int) -> int:
-    """In how many parts this many ids are looked for."""
+    """Return the number of parallel requests for this many ids."""
     return max(1, min(PARTS, count // IDS_A_PART))
 
 
 def _all_in_order(solr: Solr, searches: Sequence[dict[str, Any]]) -> list[dict[str, Any]] | None:
-    """What the searches find, by its ends; None if it is more than a page. One with several ids may be there twice."""
+    """Return the documents found, sorted by their ends; None if they exceed a page. One with several ids may appear
+    twice."""
     responses = [answer["response"] for answer in solr.select_each(RELATIONS, searches)]
     if sum(response["numFound"] for response in responses) > ROWS_A_BATCH:
         return None
     documents = [document for response in responses for document in response["docs"]]
-    # Solr reads documents in half the time if it reads them in the order in which they lie: they are sorted here.
+    # Solr reads documents twice as fast in their storage order: they are sorted here.
     return sorted(documents, key=_ends)
 
 
@@ -158,7 +161,7 @@ def _ends(document: Mapping[str, Any]) -> tuple[list[str], list[str], str, str]:
 
 
 def _filters(types: tuple[str, ...]) -> tuple[str, ...]:
-    # What stands in a filter is kept by Solr from hop to hop; the ids are not asked for again.
+    # Solr caches filters from hop to hop; ids are not requested again.
     return tuple(RelationFilter(types, deleted=False).filters())
 
 
@@ -189,7 +192,7 @@ def _page(solr: Solr, collected: _Collected, batch: Sequence[str], fields: str) 
 
 
 def _packed(counts: Mapping[str, int], fan_out: int) -> Iterator[list[str]]:
-    """The ids that have no more than ``fan_out`` relations, in groups that fit a page."""
+    """Yield the ids that have no more than ``fan_out`` relations, in groups that fit a page."""
     group: list[str] = []
     rows = 0
     for one, count in sorted(counts.items()):

@@ -1,4 +1,4 @@
-"""How one source stands in the index: what it holds of it, how far it was read, what would not read, which run is held."""
+"""State of one source in the index: its entities and relations, positions, rejects and the held run."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ SHOWN_POSITIONS: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class SourceOverview:
-    """One source: its live entities and relations, and how many of these are unlinked. ``positions`` has the first of them
-    by key, ``position_count`` says how many there are; ``held_back`` and ``held_back_count`` are the same of what failed
-    and is tried again later: by the name of a file or another part, what is remembered of it."""
+    """State of one source: numbers of live entities, live relations, and unlinked ones among these. ``positions`` has
+    the first positions by key, ``position_count`` their total number; ``held_back`` and ``held_back_count`` are the
+    same for parts that failed and will be retried: by the name of a file or another part, its saved state."""
 
     entities: int
     relations: int
@@ -38,7 +38,7 @@ class SourceOverview:
 
 
 def source_overview(solr: Solr, source_id: str) -> SourceOverview:
-    """How one source stands in the index, by its id."""
+    """Return the state of a source in the index, by its id."""
     failed = q.starting("key", HELD_BACK)
     position_count, positions = _positions(solr, source_id, f"*:* AND NOT {failed}")
     held_back_count, held_back = _positions(solr, source_id, failed)
@@ -56,7 +56,7 @@ def source_overview(solr: Solr, source_id: str) -> SourceOverview:
 
 
 def _positions(solr: Solr, source_id: str, which: str) -> tuple[int, dict[str, Any]]:
-    """How many positions a clause finds, and the first of them by key, in the form for people."""
+    """Return the number of positions that match a clause, and the first of them by key, in readable form."""
     filters = ["kind:position", q.term("sourceId", source_id)]
     params = {"q": which, "fq": filters, "rows": SHOWN_POSITIONS, "sort": "key asc"}
     found = solr.select(RUNS, params)["response"]
@@ -65,9 +65,9 @@ def _positions(solr: Solr, source_id: str, which: str) -> tuple[int, dict[str, A
 
 
 def held_run(solr: Solr, source_id: str) -> str:
-    """The id of the run whose loss waits for a person; "" if there is none.
+    """Return the id of the run whose loss awaits review; "" if there is none.
 
-    Increments go on beside it. Only a complete listing that was believed ends that.
+    Increments continue meanwhile. Only a complete listing that was accepted ends that.
     """
     held = last_run(solr, source_id, Status.HELD)
     if held is None:

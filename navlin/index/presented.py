@@ -1,4 +1,5 @@
-"""Documents as people and programs see them: with the fields that the index does not keep (`navlin.index.stored_form`)."""
+"""Documents as shown to users and programs: including the fields that the index does not store
+(`navlin.index.stored_form`)."""
 
 from __future__ import annotations
 
@@ -28,13 +29,13 @@ _64_BITS: Final = (1 << 64) - 1
 
 
 def presented(solr: Solr, core: str, documents: Iterable[Mapping[str, Any]]) -> list[Document]:
-    """Documents of a core that were read with all their fields."""
+    """Present documents of a core that were read with all their fields."""
     every = [_presented(core, document) for document in documents]
     return with_end_names(solr, every) if core == RELATIONS else every
 
 
 def with_end_names(solr: Solr, relations: Sequence[Document]) -> list[Document]:
-    """Relations with the names of their ends. One that an entity implies does not keep them: they are its entities'."""
+    """Add the names of ends to relations. Implied relations do not store them, because their entities do."""
     ends = [
         (relation, f"endpoint{side}Name", relation[f"endpoint{side}Ids"][0])
         for relation in relations

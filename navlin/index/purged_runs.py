@@ -1,6 +1,6 @@
-"""What is remembered of the executions and operations that purges removed, for who asks later whether anything was missed:
-on which days a source recorded executions, and since when it did; and until when it had operations that were known
-incompletely, and records that would not read. A document of ``nav_runs`` for each source."""
+"""Memory of purged executions and operations, for later checks for gaps: the days on which a source recorded
+executions, the start of its first one, and the last times of incomplete operations and of unreadable records. One
+document of ``nav_runs`` for each source."""
 
 from __future__ import annotations
 
@@ -17,17 +17,16 @@ from navlin.index.solr import Solr
 
 DAY_MS: Final = 86_400_000
 DAYS_KEPT: Final = 2_000
-"""Of so many days, the last ones, it is known when executions started; of those before, only when the very first did."""
+"""The start times of executions are kept for this many of the latest days; of earlier ones only the very first is."""
 _KIND: Final = "purged runs"
 _ATTEMPTS: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
 class PurgedRuns:
-    """Of one source. ``first_ms`` is when the first execution started (epoch ms; 0: none was removed), ``days`` maps days
-    since 1970 to when the first and the last execution of that day started. ``incomplete_ms`` is the time of the last
-    operation that was known incompletely and was removed (0: there was none), ``rejected_ms`` when the last of the rejects
-    that were removed was seen (0: there were none)."""
+    """Purged executions of one source. ``first_ms`` is the start of the first execution (epoch ms; 0: none was
+    removed), ``days`` maps days since 1970 to the first and last start of that day. ``incomplete_ms`` is the time of
+    the last removed incomplete operation (0: none), ``rejected_ms`` the last time of the removed rejects (0: none)."""
 
     first_ms: int = 0
     days: Mapping[int, tuple[int, int]] = field(default_factory=dict)
@@ -35,17 +34,17 @@ class PurgedRuns:
     rejected_ms: int = 0
 
     def any_between(self, first_ms: int, before_ms: int) -> bool:
-        """Whether one is known to have started at or after a time, and before another."""
+        """Whether an execution is known to have started in the interval (``before_ms`` excluded)."""
         return any(first_ms <= each < before_ms for bounds in self.days.values() for each in bounds)
 
 
 def purged_runs(solr: Solr, source_id: str) -> PurgedRuns:
-    """What is remembered of a source."""
+    """Return the memory of a source's purged executions."""
     return _of(next(iter(solr.get(RUNS, [_identity(source_id)])), None))
 
 
 def remember_executions(solr: Solr, executions: Iterable[StoredEntity]) -> None:
-    """Call it before they are removed. ``executions`` were read with `navlin.index.entity.PURGE`."""
+    """Remember executions before they are removed. They were read with `navlin.index.entity.PURGE`."""
     started: dict[str, list[int]] = defaultdict(list)
     for each in executions:
         if each.started_ms:
@@ -55,7 +54,7 @@ def remember_executions(solr: Solr, executions: Iterable[StoredEntity]) -> None:
 
 
 def remember_incomplete(solr: Solr, operations: Iterable[StoredEntity]) -> None:
-    """Call it before they are removed. ``operations`` were read whole; those that are known completely do not count."""
+    """Remember operations before they are removed. They were read whole; complete ones do not count."""
     latest: dict[str, int] = defaultdict(int)
     for each in operations:
         if each.incomplete:
@@ -66,7 +65,8 @@ def remember_incomplete(solr: Solr, operations: Iterable[StoredEntity]) -> None:
 
 
 def remember_rejects(solr: Solr, source_id: str, seen_ms: int) -> None:
-    """Call it before rejects of a source are removed; the last of them was seen then (epoch ms)."""
+    """Remember that rejects of a source are being removed, before the removal; the last of them was seen then (epoch
+    ms)."""
     _change(solr, source_id, rejected_ms=seen_ms)
 
 

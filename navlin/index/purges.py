@@ -1,4 +1,4 @@
-"""Purges in ``nav_runs``: the one that is open, those that ended, and up to when anything was ever purged."""
+"""Purges in ``nav_runs``: the open one, the finished ones, and the time up to which records were ever purged."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from navlin.model.identity import run_id
 from navlin.model.redaction import bounded, redact
 
 PURGE: Final = "purge"
-"""In place of a source's id: the name of purge's lease, and of its run ids."""
+"""Stands in for a source's id: the name of purge's lease, and of its run ids."""
 _OPEN: Final = "purge:open"
 _BEFORE: Final = "purge:before"
 _UNFINISHED: Final = "purge:unfinished"
@@ -28,8 +28,8 @@ _TAKEN: Final = "another process has taken the lease of the purge, and goes on w
 
 @dataclass(frozen=True, slots=True)
 class PurgeRecord:
-    """How far a purge is. ``after`` is the identity up to which ``rule`` is done; ``pending`` what it was about to remove
-    next; ``tallies`` what each rule has done. All three are the purge's own affair and plain JSON."""
+    """Progress of a purge. ``after`` is the identity up to which ``rule`` is done; ``pending`` the next removal;
+    ``tallies`` the results of each rule. Only the purge itself interprets these three; they are plain JSON."""
 
     before_ms: int
     started_ms: int
@@ -41,17 +41,17 @@ class PurgeRecord:
     epoch: int = 0
     """The epoch of the lease under which it was saved."""
     version: int = field(default=-1, compare=False)
-    """The ``_version_`` that was read or written; -1 before it was written. Not kept."""
+    """The ``_version_`` that was read or written; -1 before it was written. Not stored."""
 
     @property
     def run_id(self) -> str:
-        """What the purge's changes are stamped with."""
+        """The stamp of the purge's changes."""
         return run_id(PURGE, self.started_ms)
 
 
 @dataclass(frozen=True, slots=True)
 class UnfinishedPurge:
-    """Why the last daily purge did not come to its end, when that was, and what was too old for it (epoch ms)."""
+    """Reason, time and age limit of the last daily purge that did not finish (epoch ms)."""
 
     reason: str
     at_ms: int
@@ -59,15 +59,14 @@ class UnfinishedPurge:
 
 
 def open_purge(solr: Solr) -> PurgeRecord | None:
-    """The purge that was begun and has not ended, if there is one."""
+    """Return the purge that was begun and has not ended, or None."""
     for document in solr.get(RUNS, [_OPEN]):
         return PurgeRecord(**orjson.loads(document["body"]), version=int(document["_version_"]))
     return None
 
 
 def ended_purges(solr: Solr, limit: int) -> tuple[list[tuple[PurgeRecord, int]], int]:
-    """The last ``limit`` purges that came to their end, the newest first, each with the time at which it did (epoch ms); and
-    how many there are in all."""
+    """Return the last ``limit`` finished purges, newest first, each with its end (epoch ms); and their total number."""
     filters = [q.term("kind", "purge"), q.term("status", "finished")]
     asked = {"q": q.EVERYTHING, "fq": filters, "sort": "started desc", "rows": limit}
     answer = solr.select(RUNS, asked)["response"]
@@ -79,8 +78,8 @@ def ended_purges(solr: Solr, limit: int) -> tuple[list[tuple[PurgeRecord, int]],
 
 
 def save_purge(solr: Solr, record: PurgeRecord) -> PurgeRecord:
-    """Records how far the open purge is, and returns that with its new version. Safe from the death of navlin and Solr
-    when this returns. Raises `LeaseLost` if what is indexed is not of the record's version."""
+    """Save the progress of the open purge, and return it with its new version. Durable when this returns. Raises
+    `LeaseLost` if the index has another version."""
     added = solr.add_all(RUNS, [{**_document(_OPEN, record, "running"), "_version_": record.version}])
     if added.conflicts:
         raise LeaseLost(_TAKEN)
@@ -91,12 +90,12 @@ def save_purge(solr: Solr, record: PurgeRecord) -> PurgeRecord:
 
 
 def close_purge(solr: Solr, record: PurgeRecord, ended_ms: int) -> None:
-    """Ends the open purge; its record is kept. Raises `LeaseLost` if another process has gone on with it."""
+    """End the open purge; its record is kept. Raises `LeaseLost` if another process has continued it."""
     document = _document(f"purge:{record.started_ms}", record, "finished")
     solr.add_all(RUNS, [{**document, "ended": solr_date(ended_ms)}])
     taken = solr.delete_versions(RUNS, {_OPEN: record.version})
     unfinished = unfinished_purge(solr)
-    # The command that lets a held one through names the beginning of a day.
+    # The command that releases a held purge names the beginning of a day.
     if unfinished is not None and not taken and record.before_ms > unfinished.before_ms - _DAY_MS:
         solr.delete_ids(RUNS, [_UNFINISHED])
     solr.commit(RUNS, soft=False)
@@ -105,21 +104,21 @@ def close_purge(solr: Solr, record: PurgeRecord, ended_ms: int) -> None:
 
 
 def unfinished_purge(solr: Solr) -> UnfinishedPurge | None:
-    """The daily purge that did not come to its end, if none has since of what it would have removed."""
+    """Return the last daily purge that did not finish, unless a later one covered the same range."""
     for document in solr.get(RUNS, [_UNFINISHED]):
         return UnfinishedPurge(**orjson.loads(document["body"]))
     return None
 
 
 def remember_unfinished(solr: Solr, unfinished: UnfinishedPurge) -> None:
-    """Records why the daily purge did not come to its end, until one does."""
+    """Record why the daily purge did not finish, until one does."""
     reason = bounded(redact(unfinished.reason), _MAX_REASON_BYTES)
     solr.add_all(RUNS, [_plain(_UNFINISHED, asdict(replace(unfinished, reason=reason)))])
     solr.commit(RUNS, soft=False)
 
 
 def forget_unfinished(solr: Solr) -> None:
-    """Forgets it: nothing is purged daily any more."""
+    """Forget the unfinished purge, because daily purging is disabled."""
     if unfinished_purge(solr) is not None:
         solr.delete_ids(RUNS, [_UNFINISHED])
         solr.commit(RUNS, soft=False)
@@ -127,34 +126,36 @@ def forget_unfinished(solr: Solr) -> None:
 
 @dataclass(frozen=True, slots=True)
 class DailyPurge:
-    """When the last daily purge was made (epoch ms), whatever came of it. Not ``made``: the first is due later."""
+    """Time of the last daily purge (epoch ms), whatever its result. Not ``made``: none was due yet, and the first is
+    due after this time."""
 
     at_ms: int
     made: bool = True
 
 
 def daily_purge(solr: Solr) -> DailyPurge | None:
-    """The last daily purge; None if none has been due so far."""
+    """Return the last daily purge; None if none has been due so far."""
     for document in solr.get(RUNS, [_DAILY]):
         return DailyPurge(**orjson.loads(document["body"]))
     return None
 
 
 def remember_daily(solr: Solr, purge: DailyPurge) -> None:
-    """Records the last daily purge."""
+    """Record the last daily purge."""
     solr.add_all(RUNS, [_plain(_DAILY, asdict(purge))])
     solr.commit(RUNS, soft=False)
 
 
 def forget_daily(solr: Solr) -> None:
-    """Forgets it: nothing is purged daily any more, so none can be missed."""
+    """Forget the last daily purge, because daily purging is disabled, so that none counts as missed."""
     if daily_purge(solr) is not None:
         solr.delete_ids(RUNS, [_DAILY])
         solr.commit(RUNS, soft=False)
 
 
 def purged_before_ms(solr: Solr) -> int:
-    """Up to when purges have removed what ages (epoch ms; 0: never). A record older than that is not to be written anew."""
+    """Return the time up to which purges have removed ageing records (epoch ms; 0: never). Older records must not be
+    written again."""
     for document in solr.get(RUNS, [_BEFORE]):
         before_ms: int = orjson.loads(document["body"])["before_ms"]
         return before_ms
@@ -162,13 +163,14 @@ def purged_before_ms(solr: Solr) -> int:
 
 
 def remember_purged_before(solr: Solr, before_ms: int) -> None:
-    """Records that what is older than this is being purged. Call it before the first removal."""
+    """Record that everything older than this is being purged. Call it before the first removal."""
     _remember(solr, max(before_ms, purged_before_ms(solr)), reads_lost_before_ms(solr))
 
 
 def reads_lost_before_ms(solr: Solr) -> int:
-    """Up to when reads may have been removed without a trace (epoch ms; 0: none were): by a purge of a navlin that left
-    nothing on what was read, or of paths around which the index had nothing, or by forgetting an engine's source."""
+    """Return the time up to which reads may have been removed without a trace (epoch ms; 0: none): by purges of early
+    versions, which recorded nothing on the entities read, or of paths without any known directory around them, or by
+    forgetting an engine's source."""
     for document in solr.get(RUNS, [_BEFORE]):
         body = orjson.loads(document["body"])
         lost_ms: int = body.get("reads_lost_before_ms", body["before_ms"])
@@ -177,13 +179,14 @@ def reads_lost_before_ms(solr: Solr) -> int:
 
 
 def remember_lost_reads(solr: Solr, before_ms: int) -> None:
-    """Records that reads earlier than this are removed without a trace. Call it before their removal."""
+    """Record that reads earlier than this are removed without a trace. Call it before their removal."""
     if before_ms > (lost_ms := reads_lost_before_ms(solr)):
         _remember(solr, purged_before_ms(solr), max(before_ms, lost_ms))
 
 
 def forget_purged_before(solr: Solr) -> None:
-    """Lets records of any time be written again. What was lost stays so: the files with its records may be gone."""
+    """Allow records of any time to be written again. Lost reads stay recorded as lost: the files with their records may
+    be gone."""
     if lost_ms := reads_lost_before_ms(solr):
         _remember(solr, 0, lost_ms)
     else:

@@ -1,7 +1,7 @@
-"""The fields of people's queries: their spellings, which ones are about relations, and what a clause asks of the index,
-since some fields are stored otherwise than people ask for them.
+"""Fields in users' queries: their spellings, those that only relations have, and the clauses for fields whose stored
+form differs from the queried one.
 
-Values are as Solr's syntax has them: a word with its escapes and wildcards, a phrase in quotation marks, a range.
+Values are in Solr's syntax: a word with its escapes and wildcards, a quoted phrase, a range.
 """
 
 from __future__ import annotations
@@ -40,24 +40,25 @@ TWINS: Final[Mapping[str, str]] = {
 """Other spellings of a field → its name in the index."""
 
 ANY_TEXT: Final = "anyText"
-"""What a word without a field is looked for in, beside `WORD_FIELDS`: the fields that are exact by themselves."""
+"""The field in which a word without a field is searched, in addition to `WORD_FIELDS`; it combines fields that match
+exactly."""
 WORD_FIELDS: Final = ("originalName", "name", "tags", "owner", "principal", "jobId", "mimeType")
 CONSTANTS: Final = frozenset(
     "type sourceType endpoint1Type endpoint2Type endpoint1SourceType endpoint2SourceType".split()
 )
-"""Fields whose values are words in capitals."""
+"""Fields whose values are upper-case words."""
 REWRITTEN: Final = DERIVED | {"writer"}
-"""Fields that are asked for by a clause of their own, never by their name alone."""
+"""Fields that are queried by a special clause, never by their name alone."""
 
 WORDS_ALONE: Final = frozenset({"queryText", ANY_TEXT})
-"""Fields of which the index keeps no values beside their words: Solr would take all of them into memory to count them."""
+"""Fields for which the index keeps only words, no values: to count values, Solr would load all of them into memory."""
 
 TYPE: Final = "type"
 
 CASELESS: Final = frozenset(
     "owner group principal lastModifiedBy clusterName tableType engineType originalName name tags inheritedTag".split()
 )
-"""Fields whose terms are lower case in the index. Solr folds what it analyses; ``{!terms}`` it takes as it stands."""
+"""Fields whose terms are lower case in the index. Solr folds the text that it analyses, but not ``{!terms}``."""
 
 RELATION_ONLY: Final = frozenset(
     "endpoint1Ids endpoint2Ids endpoint1Type endpoint2Type endpoint1SourceType endpoint2SourceType endpoint1SourceId"
@@ -78,14 +79,14 @@ _FUZZY = re.compile(r"~\d*\.?\d*$")
 
 
 def field_named(name: str) -> str:
-    """The index's name of a field: the twin's, or the custom property's that ``namespace.key`` means."""
+    """Return the index's name of a field: of its twin, or of the custom property that ``namespace.key`` means."""
     if "." in name and not name.startswith(("up_", "tp_", *MANAGED_PREFIXES)):
         return "cp_" + name
     return TWINS.get(name, name)
 
 
 def field_names() -> list[str]:
-    """Every field that a query may name, as the index spells it; properties aside."""
+    """Return all fields that a query may name, in the index's spelling; without properties."""
     return sorted(
         {
             *_OTHERS,
@@ -101,19 +102,19 @@ def field_names() -> list[str]:
 
 
 def core_asked(fields: Collection[str], types: Collection[str]) -> str:
-    """The core that a query is about: relations if it names their fields, or no types (in capitals) but theirs."""
+    """Return the core that a query is about: relations if it names their fields, or only their types (upper case)."""
     if not RELATION_ONLY.isdisjoint(fields):
         return RELATIONS
     return RELATIONS if types and _RELATION_TYPES.issuperset(types) else ELEMENTS
 
 
 def value_of(field: str, value: str) -> str:
-    """A value as the field has it. Constants are ASCII: what one other letter becomes in capitals may be two."""
+    """Return a value in the field's form. Only ASCII is upper-cased, because another letter may become two."""
     return value.upper() if field in CONSTANTS and value.isascii() else value
 
 
 def clause(field: str, value: str) -> str | None:
-    """The clause for a value of a field ("" for a word without one); None if it is ``field:value``."""
+    """Return the clause for a value of a field ("" for a word without one); None if it is ``field:value``."""
     match field:
         case "":
             return None if value == "*" or _RANGE.fullmatch(value) else _any_field(value)
@@ -132,13 +133,13 @@ def clause(field: str, value: str) -> str | None:
 
 def _any_field(value: str) -> str:
     words = " ".join(f"{field}:{value}" for field in WORD_FIELDS)
-    # Solr takes a word of several parts for any of them, unless it is a phrase.
+    # Solr would match any part of a compound word, unless it is a phrase.
     parts = f'"{value}"' if _PLAIN.fullmatch(value) else value
     return f"({ANY_TEXT}:{parts} {words} type:{value_of('type', value)})"
 
 
 def _of_class(value: str) -> str:
-    """Clauses for the entities whose class follows from their type."""
+    """Return clauses for the entities whose class follows from their type."""
     matches = _matches(value)
     types: dict[str, list[str]] = {}
     for (source_type, entity_type), own_class in CLASSES.items():

@@ -1,8 +1,8 @@
-"""Prints a question as Solr is asked it. All of it is navlin's own text: what a person typed is in it as an escaped word,
-between quotation marks, or as a decimal number.
+"""Prints queries for Solr. The text is navlin's own: user input appears in it only as an escaped word, in quotation
+marks, or as a decimal number.
 
-`printed` keeps the fields as they were asked for, and `navlin.query.syntax.parse` reads it back to the same tree; `asked`
-is what Solr gets, with the clauses for fields that are stored otherwise (`navlin.index.query_fields`).
+`printed` keeps the fields as given, and `navlin.query.syntax.parse` parses it back to the same tree; `asked` is the
+form for Solr, with the clauses for fields that are stored differently (`navlin.index.query_fields`).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ PROPERTY: Final = re.compile(r"(?!(?:up|tp|cp|cpl|cpd|cpt|cpb)_)[^.]+\..+", re.D
 DATE_FIELDS: Final = frozenset(
     {*DATES, "firstSeen", "recreated", "lastExecuted", "lastRead", "lastReadBelow", "unlinkedSince"}
 )
-"""Fields of dates; and `cpt_…`."""
+"""Date fields, in addition to `cpt_…`."""
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\S*Z\S*|NOW\b\S*")
 _INTEGER = re.compile(r"[+-]?\d{1,18}")
@@ -46,18 +46,18 @@ _DECIMAL = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?")
 
 
 def printed(query: Query) -> str:
-    """The query in the language that it was asked in. Parsing it gives the same tree."""
+    """Print the query in the query language. Parsing it gives the same tree."""
     return _whole(query, _as_asked, "{}")
 
 
 def asked(query: Query) -> str:
-    """The query for Solr."""
-    # A parser's clause at the very beginning would be the whole query.
+    """Print the query for Solr."""
+    # A parser's clause at the very beginning would be taken for the whole query.
     return _whole(query, _as_stored, "({})")
 
 
 def asked_facet(facet: Facet) -> str:
-    """A facet's field for Solr."""
+    """Print a facet's field for Solr."""
     local = _local(ex=",".join(facet.excluded), key=facet.key)
     return f"{{!{local}}}{facet.field}" if local else facet.field
 
@@ -155,7 +155,7 @@ def _as_stored(field: str, value: Value) -> str:
 
 
 def _in_whole_days(value: Value) -> Value:
-    """A date without a time means the whole day."""
+    """Expand a date without a time to the whole day."""
     match value:
         case Word() | Phrase():
             day = value.text
@@ -172,9 +172,10 @@ def _in_whole_days(value: Value) -> Value:
 
 
 def _property(name: str, value: Value) -> str:
-    """A property is kept under the prefix of its type, which the query does not say: the value's form does.
+    """Print a clause for a property. It is stored under the prefix of its type, which the query does not state but the
+    value's form suggests.
 
-    A range of numbers or dates is not asked of texts, which would compare them letter by letter.
+    A range of numbers or dates is not applied to texts, which would compare them letter by letter.
     """
     clauses = []
     for prefix in _prefixes(value):
@@ -198,7 +199,7 @@ def _prefixes(value: Value) -> list[str]:
 
 
 def _typed(texts: list[str]) -> list[str]:
-    """The prefixes of the properties that may have all of these values."""
+    """Return the prefixes of the property types that may have all of these values."""
     kinds = (("cpl_", _INTEGER), ("cpd_", _DECIMAL))
     prefixes = [prefix for prefix, form in kinds if all(form.fullmatch(text) for text in texts)]
     if all(_DAY.fullmatch(text) or _MOMENT.fullmatch(text) for text in texts):

@@ -1,7 +1,7 @@
-"""A question as a tree: what the text of a person's query becomes before anything is asked of Solr.
+"""Queries as trees: the parsed form of a user's query, before Solr is involved.
 
-The tree keeps Lucene's flat list of clauses, each with its operator and its sign, since ``a AND b OR c`` has no other
-meaning there. Texts are as they were meant, without escapes.
+The tree keeps Lucene's flat list of clauses, each with its operator and its sign, because ``a AND b OR c`` has no other
+meaning there. Texts are unescaped.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ class Wild(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A word: texts and wildcards in turn. ``distance`` ("", "2", "0.5", or "~" for Solr's own) finds similar words."""
+    """A word: alternating texts and wildcards. ``distance`` ("", "2", "0.5", or "~" for Solr's default) finds similar
+    words."""
 
     parts: tuple[str | Wild, ...]
     distance: str = ""
@@ -36,7 +37,7 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """What stands between quotation marks; ``distance`` is how many places its words may be apart."""
+    """A quoted phrase; ``distance`` is the number of places by which its words may be apart."""
 
     text: str
     distance: str = ""
@@ -70,8 +71,8 @@ class FieldValue:
 
 @dataclass(frozen=True, slots=True)
 class ExactTerms:
-    """``{!terms f=field}a,b``: the field has one of these indexed terms; with ``prefix`` a term that starts with
-    the only value."""
+    """``{!terms f=field}a,b``: the field has one of these indexed terms; with ``prefix`` a term that starts with the
+    only value."""
 
     parser: Literal["terms", "term", "prefix"]
     field: str
@@ -80,8 +81,8 @@ class ExactTerms:
 
 @dataclass(frozen=True, slots=True)
 class FunctionRange:
-    """``{!frange l=0 u=1}field``: bounds of a field of numbers, as decimal numbers, or of a whole text; "" leaves that side
-    open."""
+    """``{!frange l=0 u=1}field``: bounds of a numeric field, as decimal numbers, or of a whole text; "" leaves that
+    side open."""
 
     field: str
     low: str = ""
@@ -100,7 +101,7 @@ class Boost:
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """One clause with what stands before it and behind it."""
+    """One clause with its operator, sign and boost."""
 
     node: Node
     operator: Literal["", "AND", "OR"] = ""
@@ -110,15 +111,15 @@ class Clause:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Clauses between parentheses."""
+    """Clauses in parentheses."""
 
     clauses: tuple[Clause, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """``filter(…)``: what a few of navlin's own words match, which Solr remembers until the index changes. It costs next to
-    nothing for each document then, where a clause would be looked up for all that match."""
+    """``filter(…)``: the matches of a few words of navlin's own, which Solr caches until the index changes. The cost
+    per document is then negligible, while a plain clause would be evaluated for all matches."""
 
     clauses: tuple[Clause, ...]
 
@@ -139,8 +140,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Facet:
-    """A field whose values are counted, under the name ``key``, without the filters that bear one of the ``excluded``
-    tags."""
+    """A field whose values are counted under the name ``key``, ignoring the filters with one of the ``excluded`` tags."""
 
     field: str
     excluded: tuple[str, ...] = ()
@@ -148,5 +148,5 @@ class Facet:
 
     @property
     def name(self) -> str:
-        """What its counts are called in the answer."""
+        """The name of its counts in the answer."""
         return self.key or self.field

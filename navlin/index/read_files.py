@@ -1,4 +1,4 @@
-"""Which files have been read, as the saved positions have it."""
+"""Files that were read to their end, according to the saved positions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from navlin.index.solr import Solr
 
 
 def read_to_end(solr: Solr, sizes_bytes: Mapping[str, int]) -> set[str]:
-    """Those of some files, given by the keys of their positions, that all sources that follow them have read so far."""
+    """Return those files, given by their position keys and sizes, that all sources following them have read completely."""
     read: set[str] = set()
     behind: set[str] = set()
     filters = ["kind:position", q.terms("key", sizes_bytes)]

@@ -1,4 +1,4 @@
-"""Who reads a table: the operations into which something of it flows, by whatever name they read it."""
+"""Readers of a table: the operations into which any of its data flows, under any of its names."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ from navlin.model.keys import RelationType, column_id
 from navlin.model.source import HIVE
 
 MOST_READERS: Final = 1_000
-"""Of how many operations that read one table it is looked up when they ran."""
+"""Limit on the operations reading one table whose run times are looked up."""
 MOST_COLUMNS: Final = 100_000
-"""How many columns of the tables that are asked about together are looked at."""
+"""Limit on the columns examined, over all tables of one request."""
 COUNTED_A_QUERY: Final = 100
 NEVER_MS: Final = 1 << 62
 """Later than any record."""
 _COLUMNS: Final = EntityFilter(("FIELD",))
 _FLOWS: Final = (RelationType.DATA_FLOW.value, RelationType.CONTROL_FLOW.value)
-# A program that draws its own relations names what it likes as a reader, an execution for one.
+# A program that states its own relations names anything as a reader, for example an execution.
 _READ: Final = (
     *RelationFilter(_FLOWS, deleted=False).filters(),
     f"{q.one_of('endpoint2Type', ('OPERATION', 'SUB_OPERATION'))} OR writer:{q.phrase(SDK_SOURCE)}",
 )
-# One that was dropped may have been read before.
+# A dropped view may have been read before.
 _INTO_VIEWS: Final = RelationFilter((RelationType.DATA_FLOW,), ep2_types=("VIEW",))
 _INTO_OPERATIONS: Final = RelationFilter(_FLOWS, deleted=False, ep2_types=("OPERATION",))
 _LOCATED: Final = RelationFilter((RelationType.LOGICAL_PHYSICAL,), deleted=False)
@@ -48,8 +48,8 @@ _TABLES_LOCATED: Final = tuple(
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A path on a file system: where a table, or a partition of it, lies. ``since_ms`` is when that was first seen (epoch
-    ms; 0: not known, or it is a partition's)."""
+    """A path on a file system: the location of a table or partition. ``since_ms`` is when that was first seen (epoch
+    ms; 0: unknown, or a partition's)."""
 
     source_id: str
     path: str
@@ -58,8 +58,8 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Readers:
-    """The operations that read one table. ``newest_ms`` is the time of the newest record that says so (0: none does);
-    ``cut``: there are more operations than are listed."""
+    """The operations that read one table. ``newest_ms`` is the time of the newest record of a read (0: none); ``cut``:
+    there are more operations than are listed."""
 
     newest_ms: int
     operations: tuple[str, ...]
@@ -67,12 +67,12 @@ class Readers:
 
 
 def metastores(solr: Solr) -> tuple[str, ...]:
-    """The ids of all sources that may have tables, also of those that were only ever claimed."""
+    """Return the ids of all sources that may have tables, including those that were only claimed."""
     return tuple(source.id for source in known_sources(solr) if source.type == HIVE)
 
 
 def same_table(database: str, table: str, metastores: Iterable[str]) -> list[str]:
-    """The ids that a table of that name, in any case, has in each metastore; whether or not there are such tables."""
+    """Return the ids that a table of that name, ignoring case, has in each metastore, whether or not it exists."""
     return [identify(each, database.upper(), table.upper()) for each in metastores]
 
 
@@ -83,11 +83,12 @@ def readers_of(
     *,
     enough_ms: int = NEVER_MS,
 ) -> list[Readers]:
-    """The readers of each: of some entities (a table, and the views of it), their columns and partitions, and of what lies
-    at, below or around some places. Of what has a record of ``enough_ms`` (epoch ms) or later the operations are left out.
+    """Return the readers of each item: of some entities (a table, and the views of it), their columns and partitions,
+    and of everything at, below or around some places. Operations are omitted for an item with a record of ``enough_ms``
+    (epoch ms) or later.
 
-    Whatever has their names counts as they, in any case and whichever source it is claimed of: an engine may know a
-    metastore or a file system by an address that nobody configured.
+    Entities with the same names count too, ignoring case and whichever source claims them: an engine may know a
+    metastore or a file system by an address that is not configured.
     """
     tables = {each.id for entities, _ in read for each in entities}
     columns: dict[str, list[StoredEntity]] = defaultdict(list)
@@ -119,8 +120,8 @@ def readers_of(
 
 
 def _newest(graph: Graph, asked: Sequence[_At]) -> list[tuple[int, int]]:
-    """How many relations there are of each, and the time of the newest (epoch ms): many in one request, for most of what
-    is asked about is read by nobody, or was lately."""
+    """Return the number of relations of each item, and the time of the newest (epoch ms): many in one request, because
+    most items have no reader, or a recent one."""
     answers = graph.solr.select_each(
         RELATIONS, [_counting(batch) for batch in in_batches(asked, COUNTED_A_QUERY)]
     )
@@ -130,7 +131,7 @@ def _newest(graph: Graph, asked: Sequence[_At]) -> list[tuple[int, int]]:
 
 
 def _counting(asked: Sequence[_At]) -> dict[str, Any]:
-    # Each is asked once: kept by Solr, it would push out what is asked again.
+    # Each is asked once: in Solr's cache, it would evict entries that are needed again.
     facets = {
         f"of{at}": {
             "type": "query",
@@ -150,7 +151,7 @@ def _listing(asked: _At) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class _At:
-    """Where a relation must begin that reads something: at one of these ids, or at an end of which a clause is true."""
+    """The starting ends of relations that read an item: one of these ids, or an end that matches a clause."""
 
     ids: tuple[str, ...]
     clauses: tuple[str, ...]
@@ -163,7 +164,8 @@ class _At:
         places: Iterable[Place],
         metastores: Sequence[str],
     ) -> _At:
-        """The ids and the names of some entities, of their columns, and of what lies at, below or around some places."""
+        """Collect the ids and the names of some entities, of their columns, and of everything at, below or around some
+        places."""
         ids: dict[str, None] = {}
         clauses: dict[str, None] = {}
         for each in entities:
@@ -176,21 +178,21 @@ class _At:
                 clauses[f"endpoint1Name:{q.literal(name)}"] = None
                 clauses[q.starting("endpoint1Name", name + ".")] = None
         for place in places:
-            # A column of the data at a path has the path's name, a dot and its own.
+            # A column of the data at a path is named by the path, a dot and its own name.
             clauses[q.at_or_below("endpoint1Name", place.path)] = None
             clauses[q.starting("endpoint1Name", place.path + ".")] = None
-            # Who reads a directory may read all that is in it.
+            # A reader of a directory may read everything in it.
             clauses |= dict.fromkeys(f"endpoint1Name:{q.literal(each)}" for each in above(place))
         return cls(tuple(ids), tuple(clauses))
 
     def query(self, parameter: str) -> str:
-        """The query, in whose request this parameter has the ids."""
+        """Return the query; the parameter of this name has the ids."""
         return " ".join((q.terms_given("endpoint1Ids", parameter), *self.clauses))
 
 
 def views_of(graph: Graph) -> dict[str, set[str]]:
-    """For each table or view the ids of the views that are made of it, as engines or their texts say. All are held in
-    memory: they are as many as the estate has views."""
+    """Return for each table or view the ids of the views derived from it, according to engines or their texts. All are
+    held in memory: as many as the estate has views."""
     views: dict[str, set[str]] = defaultdict(set)
     made_by: dict[str, set[str]] = defaultdict(set)
     for relation in graph.relations(_INTO_VIEWS):
@@ -203,8 +205,8 @@ def views_of(graph: Graph) -> dict[str, set[str]]:
 def places_of(
     graph: Graph, tables: Sequence[StoredEntity], limit: int
 ) -> tuple[dict[str, list[Place]], set[str]]:
-    """Where each table and its partitions lie, without what lies inside of another such place; and the ids of tables that
-    have partitions in more places than ``limit``."""
+    """Return the locations of each table and its partitions, without those inside another; and the ids of tables whose
+    partitions are in more places than ``limit``."""
     ends: dict[str, list[End]] = defaultdict(list)
     since_ms: dict[str, int] = {}
     for relation in graph.relations(_LOCATED, of=[each.id for each in tables], sides=(1,), fields=SEEN):
@@ -237,13 +239,13 @@ def _outermost(ends: Iterable[End], since_ms: Mapping[str, int]) -> list[Place]:
 
 
 def table_places(graph: Graph) -> set[tuple[str, str]]:
-    """Where tables lie, as (file system's id, path): all of them, held in memory."""
+    """Return the locations of all tables, as (file system's id, path), held in memory."""
     located = RelationFilter((RelationType.LOGICAL_PHYSICAL,), deleted=False, ep1_types=("TABLE",))
     return {(each.ep2.source_id, each.ep2.name) for each in graph.relations(located, fields=NAMED)}
 
 
 def tables_near(graph: Graph, places: Sequence[Place]) -> list[list[str]]:
-    """The names of tables and partitions, some at most, that lie at, below or around each place."""
+    """Return the names of at most a few tables and partitions located at, below or around each place."""
     of_tables = tuple(
         RelationFilter(
             (RelationType.LOGICAL_PHYSICAL,), deleted=False, ep1_types=("TABLE", "PARTITION")
@@ -257,12 +259,12 @@ def tables_near(graph: Graph, places: Sequence[Place]) -> list[list[str]]:
 
 
 def sharing(graph: Graph, of: Sequence[tuple[str, Sequence[Place]]]) -> list[list[str]]:
-    """The names of other tables that lie at, below or around the places of each table (its id, its places)."""
+    """Return the names of other tables located at, below or around the places of each table (its id, its places)."""
     shared: list[list[str]] = [[] for _ in of]
     located = [(at, table, _around(places)) for at, (table, places) in enumerate(of) if places]
     batches = list(in_batches(located, COUNTED_A_QUERY))
     answers = graph.solr.select_each(RELATIONS, [_counting_others(batch) for batch in batches])
-    # Most lie alone: only of the others the names are asked for.
+    # Most are alone in their places: only for the rest are names requested.
     crowded = [
         (at, table, around)
         for batch, answer in zip(batches, answers, strict=True)
@@ -298,14 +300,14 @@ def _names(answer: Mapping[str, Any]) -> list[str]:
 
 
 def above(place: Place) -> Iterator[str]:
-    """The paths of the directories around a place, the root first."""
+    """Yield the paths of the directories around a place, the root first."""
     names = place.path.rstrip("/").split("/")
     yield from ("/".join(names[:depth]) or "/" for depth in range(1, len(names)))
 
 
 def _around(places: Iterable[Place]) -> str:
-    """What lies at, below or around one of these places. Each directory around them is asked for once: of a thousand places
-    they would be more clauses than Solr takes."""
+    """Build a query for everything at, below or around one of these places. Each directory around them is listed once:
+    otherwise a thousand places would need more clauses than Solr accepts."""
     of_sources: dict[str, list[Place]] = defaultdict(list)
     for place in places:
         of_sources[place.source_id].append(place)

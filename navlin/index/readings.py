@@ -1,4 +1,4 @@
-"""How up to date the index is: when each source was last read, when last whole, and what went wrong since."""
+"""Data freshness: the last read and last complete listing of each source, and errors since then."""
 
 from __future__ import annotations
 
@@ -15,17 +15,16 @@ from navlin.index.solr import Solr
 from navlin.index.sources import KnownSource, known_sources
 
 RUNS_LOOKED_AT: Final = 1_000
-"""Among so many runs of a source its last complete listing is looked for."""
+"""Limit on the runs of a source that are searched for its last complete listing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
     """One configured source. Times are epoch ms; 0 for never, or not among the last runs.
 
-    ``read_ms`` is when the last run that finished began, or when it was last found that there is nothing new, which is
-    noted once an hour; ``whole_ms`` when the last that listed the whole source did, and
-    ``error`` what the last run failed with. ``held`` is the id of the run whose loss waits for a person. ``rejects`` are
-    the records that did not read.
+    ``read_ms`` is the start of the last finished run, or the last poll without news, which is recorded once an hour;
+    ``whole_ms`` is the start of the last run that listed the whole source, and ``error`` the error of the last run.
+    ``held`` is the id of the run whose loss awaits review. ``rejects`` counts the unreadable records.
     """
 
     source: KnownSource
@@ -52,12 +51,12 @@ class Reading:
 
 
 def readings(solr: Solr) -> tuple[Reading, ...]:
-    """Every source that was ever configured and that the index holds."""
+    """Return every source in the index that was ever configured."""
     return tuple(reading(solr, source) for source in known_sources(solr) if not source.granted)
 
 
 def reading(solr: Solr, source: KnownSource) -> Reading:
-    """Looks up when one source was last read, and with which result."""
+    """Return the last read of one source, and its result."""
     last = last_run(solr, source.id)
     good = last_run(solr, source.id, Status.FINISHED, Status.HELD)
     counted = solr.select(

@@ -1,4 +1,4 @@
-"""Rejects in the core ``nav_runs``: what did not read, where, and why. Each bears the run that saw it last."""
+"""Rejects in the core ``nav_runs``: unreadable records with place and reason. Each has the run that saw it last."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _A_BATCH: Final = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """Something that would not read: where, why, how often. ``offset`` is -1 if the place has none; ``seen_ms`` is when it
-    was seen last (epoch ms)."""
+    """An unreadable record: place, reason, count. ``offset`` is -1 if the place has none; ``seen_ms`` is when it was
+    last seen (epoch ms)."""
 
     source: str
     place: str
@@ -44,7 +44,7 @@ class Rejected:
 def rejected(
     solr: Solr, limit: int, offset: int = 0, *, source: str = "", source_id: str = ""
 ) -> tuple[tuple[Rejected, ...], int]:
-    """Rejects, those seen last first, and how many there are: of the source of this name or id, or of all."""
+    """Return rejects, last seen first, and their total number: of the source of this name or id, or of all."""
     wanted = {"source": source, "sourceId": source_id}
     filters = ["kind:reject", *(q.term(field, value) for field, value in wanted.items() if value)]
     sort = "started desc,identity asc"
@@ -65,7 +65,7 @@ def rejected(
 
 
 def reject_count(solr: Solr, source_id: str) -> int:
-    """How many records of a source did not read: one reject may stand for several."""
+    """Count the unreadable records of a source: one reject may represent several."""
     params = {
         "q": "*:*",
         "fq": ["kind:reject", q.term("sourceId", source_id)],
@@ -78,7 +78,8 @@ def reject_count(solr: Solr, source_id: str) -> int:
 def save_rejects(
     solr: Solr, source: str, source_id: str, run: str, now_ms: int, rejects: Iterable[Reject]
 ) -> int:
-    """Records what would not read, by place, offset and reason: the same one seen again is one. Returns how many."""
+    """Save unreadable records, identified by place, offset and reason, so that repeated ones are stored once. Return
+    their number."""
     documents = reject_documents(source, source_id, run, now_ms, rejects)
     if documents:
         solr.add_all(RUNS, documents)
@@ -88,7 +89,7 @@ def save_rejects(
 def reject_documents(
     source: str, source_id: str, run: str, now_ms: int, rejects: Iterable[Reject]
 ) -> list[dict[str, Any]]:
-    """The documents of rejects, redacted, each once."""
+    """Build the documents of rejects, redacted, each once."""
     documents = {
         identity: {
             "identity": identity,
@@ -110,12 +111,12 @@ def reject_documents(
 
 
 def old_rejects(solr: Solr, before_ms: int) -> int:
-    """How many rejects were seen last before a time (epoch ms)."""
+    """Count the rejects last seen before a time (epoch ms)."""
     return solr.count(RUNS, _seen_before(before_ms), "kind:reject")
 
 
 def expire_rejects(solr: Solr, before_ms: int) -> int:
-    """Removes the rejects seen last before a time (epoch ms), and returns how many. What is seen again meanwhile stays;
+    """Remove the rejects last seen before a time (epoch ms), and return their number. Those seen again meanwhile stay;
     that a source had some is remembered."""
     removed = 0
     found = solr.cursor(

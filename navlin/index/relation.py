@@ -1,4 +1,4 @@
-"""A relation as the index holds it. The names of its fields are known here and nowhere outside of `navlin.index`."""
+"""Relations as stored in the index. Their field names are known only here and within `navlin.index`."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ TYPED: Final = (
     ",endpoint1Ids,endpoint1Type,endpoint1SourceType,endpoint1SourceId,endpoint1Name"
     ",endpoint2Ids,endpoint2Type,endpoint2SourceType,endpoint2SourceId,endpoint2Name"
 )
-"""The fields of which a `StoredRelation` is made."""
+"""The fields that make up a `StoredRelation`."""
 FLOWING: Final = (
     "type,endpoint1Ids,endpoint2Ids,endpoint1Type,endpoint2Type,unlinked,inferred,incomplete,parsed"
 )
-"""Those that a walk needs of flows: the ends without their names. Each field costs time, of thousands of relations: the
-identity alone a quarter of it."""
+"""The fields of flows that a walk needs: the ends without their names. Each field takes time for thousands of
+relations; the identity alone a quarter of the total."""
 IDENTIFIED: Final = f"identity,{FLOWING}"
-"""`FLOWING`, and the identity, by which the names of the ends can be asked for later."""
+"""`FLOWING`, and the identity, with which the names of the ends can be requested later."""
 WALKED: Final = f"{IDENTIFIED},endpoint1SourceId,writer,rule"
-"""`IDENTIFIED`, and who states the relation: what a walk needs of locations."""
+"""`IDENTIFIED`, and the relation's author: the fields of locations that a walk needs."""
 NAMED: Final = (
     f"{WALKED},endpoint1SourceType,endpoint2SourceType,endpoint2SourceId,endpoint1Name,endpoint2Name"
 )
-"""`WALKED`, and all that the relation says of its ends."""
+"""`WALKED`, and all fields of the ends."""
 SEEN: Final = f"{NAMED},firstSeen"
-"""`NAMED`, and since when the index has the relation."""
+"""`NAMED`, and the time since which the index has the relation."""
 END_NAMES: Final = "identity,endpoint1Name,endpoint2Name"
-"""How it calls its ends."""
+"""The names of its ends."""
 WHOLE: Final = "*"
 ENDS: Final = (
     "identity,_version_,type,treePath,writer,endpoint1Ids,endpoint2Ids,endpoint1SourceId,endpoint2SourceId"
@@ -45,7 +45,8 @@ ENDS: Final = (
 
 
 class End(NamedTuple):
-    """One end of a relation: the entity's id, and what the relation says of it, whether or not the index has it."""
+    """One end of a relation: the entity's id, and its description in the relation, whether or not the index has the
+    entity."""
 
     id: str
     name: str
@@ -56,10 +57,10 @@ class End(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class StoredRelation:
-    """A relation of the index. What was not asked for has its default.
+    """A relation of the index. Fields that were not requested have their defaults.
 
-    ``writer`` is the id of the source that states it, or the linker; ``rule`` names the linker's rule. ``claims`` are the
-    ids of those ends that another source owns. ``unlinked_since`` is a date as Solr writes it. ``version`` is the
+    ``writer`` is the id of the source that states it, or the linker; ``rule`` names the linker's rule. ``claims`` are
+    the ids of those ends that another source owns. ``unlinked_since`` is a date in Solr's format. ``version`` is the
     ``_version_`` that a change must still find.
     """
 
@@ -80,7 +81,7 @@ class StoredRelation:
     tree_path: str = ""
     version: int = 0
     document: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
-    """The fields as they were read. For `navlin.index` alone."""
+    """The fields as read. Only for `navlin.index`."""
 
     @property
     def as_of_ms(self) -> int:
@@ -89,18 +90,18 @@ class StoredRelation:
 
     @property
     def first_seen_ms(self) -> int:
-        """Since when it is in the index, epoch ms; 0 if that is not known."""
+        """Time of its first appearance in the index, epoch ms; 0 if unknown."""
         return date_ms(self.document["firstSeen"]) if "firstSeen" in self.document else 0
 
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> StoredRelation:
-        """The relation of a document; of several ids at one side the first."""
+        """Create from a document, with the first id of each side."""
         ep1, ep2 = (next(iter(document.get(f"endpoint{side}Ids", ())), "") for side in BOTH)
         return cls._between(document, ep1, ep2)
 
     @classmethod
     def each_of(cls, document: Mapping[str, Any]) -> Iterator[StoredRelation]:
-        """One relation for each pair of ends: a program may write several ids to one side."""
+        """Yield a relation for each pair of ends: a program may write several ids to one side."""
         for ep1 in document.get("endpoint1Ids", ()):
             for ep2 in document.get("endpoint2Ids", ()):
                 yield cls._between(document, ep1, ep2)
@@ -141,7 +142,7 @@ class StoredRelation:
         incomplete: bool = False,
         parsed: bool = False,
     ) -> StoredRelation:
-        """A relation that a rule of the linker adds; both its ends are claims."""
+        """Create a relation that a rule of the linker adds; both its ends are claims."""
         fields: dict[str, Any] = {
             "identity": relation_id(relation_type, ep1.id, ep2.id, LINKER),
             **relation_fields(relation_type, ep1, ep2),
@@ -154,21 +155,22 @@ class StoredRelation:
         return cls.of(placed(fields, LINKER, tree_path))
 
     def end(self, side: int) -> End:
-        """Endpoint 1 or 2."""
+        """Return endpoint 1 or 2."""
         return self.ep1 if side == 1 else self.ep2
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """What makes two statements the same edge, whichever source makes them."""
+        """Identity of an edge, whichever source states it."""
         return (self.type, self.ep1.id, self.ep2.id)
 
     @property
     def first_hand(self) -> bool:
-        """Whether the source that owns endpoint 1 states it, or a rule of the linker; else it is another source's hint."""
+        """Whether it is stated by the source that owns endpoint 1, or by a rule of the linker; otherwise it is another
+        source's hint."""
         return bool(self.rule) or self.writer == self.ep1.source_id
 
     def same_edge(self, other: StoredRelation) -> bool:
-        """Whether it has the same ends, as they are called, and is inferred or incomplete like the other."""
+        """Whether it has equal ends, including their names, and equal marks (inferred, incomplete)."""
         return (self.ep1, self.ep2, self.inferred, self.incomplete) == (
             other.ep1,
             other.ep2,
@@ -177,7 +179,7 @@ class StoredRelation:
         )
 
     def linked(self, reason: str | None, stamp: Stamp) -> StoredRelation:
-        """The relation stamped by a run: linked if ``reason`` is None, else unlinked, with the reason and since when."""
+        """Return the relation stamped by a run: linked if ``reason`` is None, else unlinked, with the reason and date."""
         waits = reason is not None
         since = (self.unlinked_since or solr_date(stamp.now_ms)) if waits else ""
         fields = {
@@ -195,7 +197,7 @@ class StoredRelation:
         )
 
     def in_place_of(self, stored: StoredRelation | None, stamp: Stamp) -> StoredRelation:
-        """The relation as it is written over what is stored, or as a new one: the linker's marks and the date stay."""
+        """Return the relation for writing over the stored one, or as a new one: the linker's marks and the date stay."""
         if stored is None:
             return replace(
                 self,
@@ -216,13 +218,13 @@ class StoredRelation:
 LINKER: Final = "linker"
 """The writer of the linker's own relations."""
 LINKER_TREE: Final = "#linker"
-"""Where the linker's relations stand: in no source's tree, so that no `Covered` reaches them."""
+"""Tree path of the linker's relations: in no source's tree, so that no `Covered` reaches them."""
 NO_TREE: Final = "#source"
-"""Where a SOURCE document stands: in no source's tree."""
+"""Tree path of a SOURCE document: in no source's tree."""
 
 
 def relation_fields(relation_type: str, ep1: End, ep2: End) -> dict[str, Any]:
-    """The fields that a relation's type and ends make; an end without a name has none."""
+    """Return the fields for a relation's type and ends; a missing name has no field."""
     fields: dict[str, Any] = {"type": str(relation_type)}
     for side, end in ((1, ep1), (2, ep2)):
         fields[f"endpoint{side}Ids"] = [end.id]
@@ -235,7 +237,7 @@ def relation_fields(relation_type: str, ep1: End, ep2: End) -> dict[str, Any]:
 
 
 def placed(fields: dict[str, Any], writer: str, tree_path: str) -> dict[str, Any]:
-    """Adds a relation's place and its writer."""
+    """Add a relation's writer and tree path."""
     fields["writer"] = writer
     fields["treePath"] = tree_path
     return fields

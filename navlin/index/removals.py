@@ -1,7 +1,7 @@
-"""What was removed from the index, and what changed since a run: an export that follows the index stands on both.
+"""Removals from the index, and changes since a run: the basis of exports that follow the index.
 
-Whatever removes an entity or relation leaves a record in ``nav_runs``: the ids of one batch, their kind, and the run. A
-record is written before the removal; ids that are still there, or there again, are left out when it is read.
+Every removal of entities or relations leaves a record in ``nav_runs``: the ids of one batch, their kind, and the run. A
+record is written before the removal; readers ignore its ids that still exist, or exist again.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ _KINDS: Final = {ELEMENTS: _ENTITY, RELATIONS: _RELATION}
 _CORES: Final = {kind: core for core, kind in _KINDS.items()}
 IDS_A_QUERY: Final = 1_000
 CLOCKS_DIFFER_MS: Final = 600_000
-"""By so much clocks of two hosts may differ: with more between them nothing is read."""
+"""Margin for the difference between two hosts' clocks: runs that ended earlier than that are not read."""
 _FEW_RECORDS: Final = 10
 """A record may have a thousand ids."""
 NOT_AHEAD: Final = "{!cache=false}started:[* TO NOW+1HOUR]"
-"""What did not start in Solr's future; an hour is what clocks of two hosts may differ by."""
+"""Excludes records that start in Solr's future; an hour allows for differing clocks."""
 
 
 class UnknownRun(LookupError):
-    """A run of which there is no record (any more): what changed since then is not known."""
+    """A run without a record (any more): the changes since then are unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +53,8 @@ class Removed:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What changed since a run. Each is read as it is asked for, and may be read once. ``edited`` are the ids of entities on
-    which people wrote: no run did."""
+    """Changes since a run. Each iterator is lazy and can be read once. ``edited`` are the ids of entities that users
+    edited, which no run did."""
 
     entities: Iterator[StoredEntity]
     relations: Iterator[StoredRelation]
@@ -63,7 +63,7 @@ class Changes:
 
 
 def record_removal(solr: Solr, core: str, ids: Sequence[str], stamp: Stamp) -> None:
-    """Records that a run removes these documents."""
+    """Record that a run removes these documents."""
     kind = _KINDS[core]
     document = {
         "identity": f"removal:{kind}:{stamp.run_id}:{identify(*sorted(ids))}",
@@ -76,7 +76,7 @@ def record_removal(solr: Solr, core: str, ids: Sequence[str], stamp: Stamp) -> N
 
 
 def expire_removals(solr: Solr, now_ms: int) -> None:
-    """Forgets removals of more than `KEPT_DAYS` days ago."""
+    """Delete the records of removals more than `KEPT_DAYS` days ago."""
     old = q.in_range("started", "*", solr_date(now_ms - KEPT_DAYS * _DAY_MS))
     ids = [each["identity"] for each in solr.cursor(RUNS, old, "identity", filters=["kind:removal"])]
     for batch in in_batches(ids, IDS_A_QUERY):
@@ -84,23 +84,23 @@ def expire_removals(solr: Solr, now_ms: int) -> None:
 
 
 def changed_since(solr: Solr, run_id: str) -> Changes:
-    """What was written and removed by the runs that ended after this run started; this run is left out.
+    """Return the changes by the runs that ended after this run started, without this run's own.
 
-    A run that went on at the same time counts: what it wrote may have become visible later. Raises `UnknownRun`.
+    Concurrent runs count: their changes may have become visible later. Raises `UnknownRun`.
     """
     started = _started(solr, run_id)
     return _changed(solr, started, but=run_id)
 
 
 def changed_since_ms(solr: Solr, since_ms: int) -> Changes:
-    """What was written and removed by the runs that ended after this time (epoch ms). Raises `UnknownRun`."""
+    """Return the changes by the runs that ended after this time (epoch ms). Raises `UnknownRun`."""
     return _changed(solr, solr_date(since_ms))
 
 
 def removed_entities(solr: Solr, since_ms: int, most: int) -> list[str] | None:
-    """The ids of the entities that are gone, of all that runs removed which ended after this time (epoch ms) or go on; None
-    if they may be more than ``most``."""
-    # A record is written before the removal: what somebody found gone has a visible record from now on.
+    """Return the ids of the entities removed by runs that ended after this time (epoch ms) or continue, if still
+    absent; None if they may be more than ``most``."""
+    # A record is written before the removal: after this commit, the record of every removal seen so far is visible.
     solr.commit(RUNS, soft=True)
     removed: list[str] = []
     since = solr_date(max(0, since_ms - CLOCKS_DIFFER_MS))
@@ -116,9 +116,9 @@ def removed_entities(solr: Solr, since_ms: int, most: int) -> list[str] | None:
 
 
 def newest_run(solr: Solr) -> str:
-    """The id of the run that started last of those that have finished, from which changes may be read later; "" if there
-    is none. One that goes on will have written more than can be read now, and so will one that failed, which is made again
-    under its id; one that a clock ahead stamped, by Solr's own clock, would hide what changes until then."""
+    """Return the id of the latest started run among the finished ones, from which changes can be read later; "" if
+    none. Not a running one, which will write more than can be read now, nor a failed one, which is repeated under its
+    id, nor one in the future by Solr's clock, which would hide changes until then."""
     runs = {
         "q": "kind:run",
         "fq": [q.present("runId"), q.one_of("status", (Status.FINISHED, Status.HELD)), NOT_AHEAD],
@@ -149,7 +149,7 @@ def _started(solr: Solr, run_id: str) -> str:
 
 
 def _require_records(solr: Solr, since: str) -> None:
-    """Raises `UnknownRun` if a source had more runs since then than are kept."""
+    """Raise `UnknownRun` if a source had more runs since then than are kept."""
     later = f"+{q.in_range('iteration', 2)} +{q.in_range('started', since)}"
     for source in solr.facet(RUNS, "sourceId", {"q": later, "fq": ["kind:run"]}):
         of_source = ["kind:run", q.term("sourceId", source)]
@@ -169,7 +169,7 @@ def _require_records(solr: Solr, since: str) -> None:
 
 
 def _runs_since(solr: Solr, started: str) -> Iterator[str]:
-    """The ids of the runs, purges and passes of the linker that ended later, or go on."""
+    """Yield the ids of the runs, purges and passes of the linker that ended later, or continue."""
     later = f"{q.in_range('ended', started)} status:{Status.RUNNING}"
     filters = ["kind:(run OR purge)", q.present("runId")]
     for record in solr.cursor(RUNS, later, "identity,runId", filters=filters):

@@ -1,6 +1,6 @@
-"""Requests to ``navlin serve``, in ``nav_runs``: what is to be run, with which arguments, how far it is, and the answer.
+"""Requests to ``navlin serve``, in ``nav_runs``: job, arguments, progress and answer.
 
-The command line leaves them, and so can any other process with access to the index. The daemon takes each up once; a
+They are left by the command line, or any other process with access to the index. The daemon takes up each once; a
 document's ``_version_`` decides if several try.
 """
 
@@ -20,11 +20,11 @@ from navlin.index.holder import Holder
 from navlin.index.solr import Solr
 
 KEPT_MS: Final = 24 * 3_600_000
-"""How long an answered request is kept."""
+"""Retention of answered requests."""
 
 
 class Job(StrEnum):
-    """What can be requested."""
+    """The jobs that can be requested."""
 
     EXTRACT = "extract"
     LINK = "link"
@@ -32,14 +32,14 @@ class Job(StrEnum):
 
 
 class State(StrEnum):
-    """How far a request is."""
+    """Progress of a request."""
 
     WAITING = "waiting"
     RUNNING = "running"
     DONE = "done"
-    """It has an answer; whether the run itself went well is in there."""
+    """It has an answer, which also tells whether the run itself succeeded."""
     FAILED = "failed"
-    """It has no answer; ``error`` says why."""
+    """It has no answer; ``error`` gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Request:
     holder: Holder | None = None
     """The daemon that took it up."""
     step: str = ""
-    """What the run is doing."""
+    """The current step of the run."""
     answer: Mapping[str, Any] = field(default_factory=dict)
     error: str = ""
     ended_ms: int = 0
@@ -73,33 +73,33 @@ class TakenMeanwhile(Exception):
 
 
 def leave_request(solr: Solr, job: Job, arguments: Mapping[str, Any], asked_by: str, now_ms: int) -> Request:
-    """Writes a new request, visible at once, and returns it."""
+    """Write a new request, visible at once, and return it."""
     request = save_request(solr, Request(str(uuid4()), job, arguments, asked_by, now_ms))
     solr.commit(RUNS, soft=True)
     return request
 
 
 def read_request(solr: Solr, request_id: str) -> Request | None:
-    """A request as it is at this moment; None if it was withdrawn, or answered more than a day ago."""
+    """Return the current state of a request; None if it was withdrawn, or answered more than a day ago."""
     for document in solr.get(RUNS, [_identity(request_id)]):
         return _request(document)
     return None
 
 
 def open_requests(solr: Solr) -> list[Request]:
-    """The requests that have no answer yet, the oldest first. Those written in this very moment may be missing."""
+    """Return the requests without an answer, oldest first. Those being written at this moment may be missing."""
     filters = [q.term("kind", "request"), q.one_of("status", [State.WAITING, State.RUNNING])]
     found = solr.select(
         RUNS, {"q": q.EVERYTHING, "fq": filters, "rows": 1_000, "fl": "identity", "sort": "started asc"}
     )
     ids = [document["identity"] for document in found["response"]["docs"]]
-    # What a search sees may be old by a commit.
+    # Search results may lag behind by one commit.
     requests = (_request(document) for document in solr.get(RUNS, ids)) if ids else ()
     return sorted((each for each in requests if each.open), key=lambda each: (each.asked_ms, each.id))
 
 
 def requests_for(solr: Solr, job: Job) -> list[Request]:
-    """All requests for a job that are kept, the newest first; those written in this very moment may be missing."""
+    """Return all kept requests for a job, newest first; those being written at this moment may be missing."""
     filters = [q.term("kind", "request"), q.one_of("key", [job])]
     ids = [each["identity"] for each in solr.cursor(RUNS, q.EVERYTHING, "identity", filters=filters)]
     requests = (_request(document) for document in solr.get(RUNS, ids)) if ids else ()
@@ -107,7 +107,7 @@ def requests_for(solr: Solr, job: Job) -> list[Request]:
 
 
 def save_request(solr: Solr, request: Request) -> Request:
-    """Writes a request and returns it with its new version. Raises `TakenMeanwhile`."""
+    """Write a request and return it with its new version. Raises `TakenMeanwhile`."""
     body = {
         "arguments": request.arguments,
         "asked_by": request.asked_by,
@@ -138,13 +138,13 @@ def save_request(solr: Solr, request: Request) -> Request:
 
 
 def withdraw_request(solr: Solr, request: Request) -> bool:
-    """Removes a request unless it was changed since it was read; returns whether it did."""
+    """Remove a request unless it has changed since it was read; return whether it was removed."""
     identity = _identity(request.id)
     return not solr.delete_versions(RUNS, {identity: request.version})
 
 
 def remove_answered(solr: Solr, now_ms: int) -> None:
-    """Removes requests that were answered long ago."""
+    """Remove requests that were answered more than `KEPT_MS` ago."""
     before = q.in_range("ended", before=solr_date(now_ms - KEPT_MS))
     found = solr.cursor(RUNS, q.EVERYTHING, "identity", filters=[q.term("kind", "request"), before])
     solr.delete_ids(RUNS, [document["identity"] for document in found])

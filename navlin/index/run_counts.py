@@ -1,4 +1,4 @@
-"""What a run counted."""
+"""Counts of a run."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any, Self
 
 @dataclass(frozen=True, slots=True)
 class RunCounts:
-    """How many records a run read, and what became of them. Nothing is counted twice but where it says so."""
+    """Numbers of the records that a run read, by outcome. Nothing is counted twice except where noted."""
 
     records: int = 0
-    """Entities and relations that were read. Each is one of the nine that follow."""
+    """Entities and relations read. Each is also counted by one of the next nine fields."""
     new: int = 0
     changed: int = 0
     unchanged: int = 0
@@ -23,13 +23,13 @@ class RunCounts:
     unclaimed: int = 0
     refused: int = 0
     gone_entities: int = 0
-    """Entities that the index holds, and a listing that covers them did not have."""
+    """Entities in the index that were missing in a listing that covers them."""
     gone_relations: int = 0
     reported_entities: int = 0
-    """The same, of a loss that the source itself reported."""
+    """The same, for losses that the source itself reported."""
     reported_relations: int = 0
     deleted: int = 0
-    """Of these four, documents that were flagged deleted."""
+    """Documents among these four that were flagged deleted."""
     linked: int = 0
     """Relations that the linker changed."""
     rejects: int = 0
@@ -39,13 +39,13 @@ class RunCounts:
 
     @classmethod
     def of(cls, counted: Mapping[str, Any]) -> Self:
-        """The counts of a run record's JSON. What this version does not count is left out."""
+        """Create from the JSON of a run record. Counts unknown to this version are ignored."""
         return cls(**{each.name: int(counted[each.name]) for each in fields(cls) if each.name in counted})
 
     def plus(self, **more: int) -> Self:
-        """The counts with ``more`` added to the fields of these names."""
+        """Return the counts with ``more`` added to the fields of these names."""
         return replace(self, **{name: getattr(self, name) + count for name, count in more.items()})
 
     def counted(self) -> dict[str, int]:
-        """Those that are not zero, by name."""
+        """Return the non-zero counts, by name."""
         return {name: count for name, count in asdict(self).items() if count}

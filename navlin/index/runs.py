@@ -1,9 +1,9 @@
-"""The core ``nav_runs``: run records and positions. navlin's own state, beside what it is about.
+"""The core ``nav_runs``: run records and positions, navlin's own state.
 
-Every document has a ``kind``. What is searched for has a field of its own, the rest is JSON in ``body``.
+Every document has a ``kind``. Values to search for have a field of their own, the rest is JSON in ``body``.
 
-Run records and positions bear the epoch of the lease under which they were saved, in ``epoch_l``. They are written over the
-versions that were read under that lease, so Solr refuses what a process saves that has lost its lease to another.
+Run records and positions have the epoch of the lease under which they were saved, in ``epoch_l``. They are written over
+the versions that were read under that lease, so that Solr refuses the writes of a process that has lost its lease.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ from navlin.model.records import Position
 from navlin.model.redaction import redact
 
 RUNS_KEPT = 20_000
-"""Run records kept of each source: with one every five seconds, what happened in the last day, for which an export's target
-may be away."""
+"""Run records kept per source: with one every five seconds, they cover the last day, for which an export's target may
+be down."""
 HELD_BACK: Final = "held back: "
-"""How the key of a position begins that remembers a split that failed."""
+"""Key prefix of positions that record a failed split."""
 MISSING: Final = "missing"
-"""Key of the position that remembers what full listings missed (`navlin.pipeline.missing.Remembered`)."""
+"""Key of the position that records paths missed by full listings (`navlin.pipeline.missing.Remembered`)."""
 
 
 class Status(StrEnum):
-    """How a run stands."""
+    """Status of a run."""
 
     RUNNING = "running"
     FINISHED = "finished"
     HELD = "held"
-    """Finished, but what it would have flagged deleted was implausible: it waits for a person."""
+    """Finished, but its pending deletions were implausible: it awaits review."""
     FAILED = "failed"
     IDLE = "idle"
-    """There was nothing to read; no record is kept of it."""
+    """There was nothing to read; no record is kept."""
     LEASED = "leased"
     """Another process is running this source."""
 
@@ -69,15 +69,15 @@ class RunRecord:
     counts: RunCounts = field(default_factory=RunCounts)
     failures: Sequence[str] = ()
     more: bool = False
-    """Whether there is more to read at once. Not kept: it is for the caller that ran it."""
+    """Whether more can be read at once. Not stored: it is for the caller that ran it."""
     epoch: int = 0
     """The epoch of the lease under which it ran; 0 if there was none."""
     version: int = field(default=0, compare=False)
-    """The ``_version_`` that was read or written. Not kept. 0 replaces what is there; -1 is for a new record."""
+    """The ``_version_`` that was read or written. Not stored. 0 replaces any version; -1 is for a new record."""
 
     @property
     def run_id(self) -> str:
-        """What the run's documents are stamped with."""
+        """The stamp of the run's documents."""
         return run_id(self.source_id, self.iteration)
 
 
@@ -85,7 +85,7 @@ class RunRecord:
 
 
 def last_run(solr: Solr, source_id: str, *statuses: Status) -> RunRecord | None:
-    """The newest run of a source, of those statuses if any are named."""
+    """Return the newest run of a source, with one of those statuses if any are given."""
     filters = ["kind:run", f"{{!term f=sourceId}}{source_id}"]
     if statuses:
         filters.append(f"status:({' OR '.join(statuses)})")
@@ -97,8 +97,8 @@ def last_run(solr: Solr, source_id: str, *statuses: Status) -> RunRecord | None:
 def recent_runs(
     solr: Solr, source: str, statuses: Sequence[Status], limit: int, offset: int
 ) -> tuple[tuple[RunRecord, ...], int]:
-    """Run records, the newest first, and how many there are: of the source of this name or, with "", of all; of those
-    statuses, if any are named."""
+    """Return run records, newest first, and their total number: of the source of this name or, with "", of all; with
+    one of those statuses, if any are given."""
     filters = ["kind:run", *([q.term("source", source)] if source else [])]
     if statuses:
         filters.append(q.one_of("status", statuses))
@@ -108,16 +108,16 @@ def recent_runs(
 
 
 def runs_to_link(solr: Solr, source_id: str, iteration: int) -> tuple[tuple[str, ...], int]:
-    """The run ids since a source's last finished run, up to this one: what they stamped is not linked for sure yet. And when
-    that one started, epoch ms; 0 if there is none."""
+    """Return the run ids after a source's last finished run, up to this one: their documents may not be linked yet.
+    Also return the start of that finished run, epoch ms; 0 if there is none."""
     finished = last_run(solr, source_id, Status.FINISHED, Status.HELD)
     first, since_ms = (finished.iteration + 1, finished.started_ms) if finished else (1, 0)
     return tuple(run_id(source_id, number) for number in range(first, iteration + 1)), since_ms
 
 
 def next_iteration(previous: RunRecord | None) -> int:
-    """The iteration of the run after ``previous``. One that failed or was cut off uses none up: what both write is linked
-    together, however long a source fails."""
+    """Return the iteration of the run after ``previous``. A failed or interrupted run does not use one up: the
+    documents of both are linked together, however long a source fails."""
     if previous is None:
         return 1
     return previous.iteration + (previous.status in (Status.FINISHED, Status.HELD))
@@ -128,9 +128,9 @@ class RecordTaken(LeaseLost):
 
 
 def save_run(solr: Solr, record: RunRecord) -> RunRecord:
-    """Writes a run record and returns it with its new version. It is visible after the next commit.
+    """Write a run record and return it with its new version. It is visible after the next commit.
 
-    Raises `RecordTaken` if what is indexed is not of the record's version.
+    Raises `RecordTaken` if the index has another version than the record.
     """
     body = {
         "note": redact(shown(record.note)),
@@ -164,8 +164,8 @@ def save_run(solr: Solr, record: RunRecord) -> RunRecord:
 
 
 def save_run_fenced(solr: Solr, record: RunRecord, renew: Callable[[], None]) -> RunRecord:
-    """As `save_run`, under a lease. ``renew`` raises if it is lost. If it is held, then what another process has written
-    since was written without it, and is replaced."""
+    """Do the same as `save_run` under a lease. ``renew`` raises if the lease is lost. While it is held, a version
+    written by another process since was written without a lease, and is replaced."""
     while True:
         try:
             return save_run(solr, record)
@@ -195,8 +195,8 @@ def _run(document: Mapping[str, Any]) -> RunRecord:
 
 @dataclass(frozen=True, slots=True)
 class SavedPositions:
-    """The positions of a source: the ``values`` by key of those that count; the ids of those that were saved under other
-    fingerprints, by other settings or another version, with these; the ``versions`` of all of them by id."""
+    """The positions of a source: ``values`` by key of the valid ones; ``outdated`` maps the ids of those saved with
+    other settings or another version to their fingerprints; ``versions`` of all by id."""
 
     values: Mapping[str, Any]
     outdated: Mapping[str, str]
@@ -204,7 +204,7 @@ class SavedPositions:
 
 
 def load_positions(solr: Solr, source_id: str, fingerprint: str) -> SavedPositions:
-    """What was saved of a source."""
+    """Return the saved positions of a source."""
     values: dict[str, Any] = {}
     outdated: dict[str, str] = {}
     versions: dict[str, int] = {}
@@ -228,10 +228,11 @@ def save_positions(
     outdated: Iterable[str] = (),
     fence: Fence | None = None,
 ) -> int:
-    """Writes the positions that differ from ``before``; returns how many. Call it after the hard commit of the data.
+    """Write the positions that differ from ``before``; return their number. Call it after the hard commit of the data.
 
-    ``outdated`` are ids of positions that count no more: they go, lest they count again when their settings come back.
-    With a ``fence``, nothing that another process has saved under a later lease is replaced or removed.
+    ``outdated`` are ids of positions that are no longer valid: they are removed, or they would become valid again if
+    their settings came back. With a ``fence``, nothing that another process has saved under a later lease is replaced
+    or removed.
     """
     # The last position of a key counts: a split that is read in parts yields one after each part.
     latest = {position.key: position.value for position in positions}
@@ -260,8 +261,8 @@ def save_positions(
 
 @dataclass(frozen=True, slots=True)
 class Fence:
-    """What keeps a process that has lost its lease from saving positions over those of the process that took it: the
-    ``epoch`` of its lease; the ``versions`` by id that it read; ``renew``, which raises if the lease is lost."""
+    """Prevents a process that has lost its lease from overwriting the positions of its successor: the ``epoch`` of its
+    lease; the ``versions`` by id that it read; ``renew``, which raises if the lease is lost."""
 
     epoch: int
     versions: Mapping[str, int]
@@ -280,7 +281,7 @@ def _add_fenced(solr: Solr, documents: Sequence[Mapping[str, Any]], fence: Fence
         ]
         conflicts = solr.add_all(RUNS, versioned).conflicts
         if conflicts:
-            # Either we have lost the lease, or what is there was saved late by one that has: ours counts.
+            # Either we have lost the lease, or a process without the lease wrote late: then ours counts.
             fence.renew()
             versions = _versions(solr, conflicts)
         todo = {identity: todo[identity] for identity in conflicts}
@@ -304,7 +305,7 @@ def _versions(solr: Solr, ids: Sequence[str]) -> dict[str, int]:
 
 
 def forget_positions(solr: Solr, source_id: str) -> None:
-    """Makes the next plan of a source a complete one."""
+    """Make the next plan of a source a complete one."""
     filters = ["kind:position", f"{{!term f=sourceId}}{source_id}"]
     ids = [document["identity"] for document in solr.cursor(RUNS, "*:*", "identity", filters=filters)]
     for batch in in_batches(ids, 1_000):
@@ -312,7 +313,7 @@ def forget_positions(solr: Solr, source_id: str) -> None:
 
 
 def position_id(source_id: str, key: str) -> str:
-    """The id of the document that has the position of this key."""
+    """Return the id of the document that has the position of this key."""
     return f"position:{source_id}:{identify(key)}"
 
 

@@ -1,4 +1,4 @@
-"""Saved searches in ``nav_edits``: the query that a user keeps under a name, alone or for everybody."""
+"""Saved searches in ``nav_edits``: queries that users save under a name, private or shared."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class SavedSearch:
 
     @property
     def full_name(self) -> str:
-        """What names it among those of all owners."""
+        """Its name among the searches of all owners."""
         return f"{self.owner}/{self.name}"
 
     def to_json(self) -> dict[str, Any]:
@@ -47,21 +47,21 @@ class SavedSearch:
 
 
 def saved_searches(solr: Solr) -> list[SavedSearch]:
-    """Those of all owners, by owner and name."""
+    """Return the searches of all owners, sorted by owner and name."""
     found = solr.cursor(EDITS, q.EVERYTHING, "*", filters=[q.term("kind", SAVED)])
     return sorted(map(_saved, found), key=lambda each: (each.owner, each.name))
 
 
 def saved_search(solr: Solr, owner: str, name: str) -> SavedSearch | None:
-    """One as it is at this moment; None if there is none."""
+    """Return the current state of a search; None if it does not exist."""
     for document in solr.get(EDITS, [_identity(owner, name)]):
         return _saved(document)
     return None
 
 
 def write_saved_search(solr: Solr, search: SavedSearch) -> bool:
-    """Writes one over the version that it bears; everybody sees it from then on. Returns whether it was written: else
-    somebody has changed it since."""
+    """Write a search over the version that was read; it is visible to all at once. Return whether it was written:
+    otherwise somebody has changed it since."""
     document = {
         "identity": _identity(search.owner, search.name),
         "kind": SAVED,
@@ -79,7 +79,7 @@ def write_saved_search(solr: Solr, search: SavedSearch) -> bool:
 
 
 def remove_saved_search(solr: Solr, search: SavedSearch) -> bool:
-    """Removes one that was read. Returns whether it was removed: else somebody has changed it since."""
+    """Remove a search that was read. Return whether it was removed: otherwise somebody has changed it since."""
     stayed = solr.delete_versions(EDITS, {_identity(search.owner, search.name): search.version})
     solr.commit(EDITS, soft=True)
     return not stayed

@@ -1,4 +1,4 @@
-"""Values of positions as JSON: the texts in them may be names that are no UTF-8."""
+"""Values of positions as JSON: strings in them may be names that are not UTF-8."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _NUL: Final = b"\\u0000"
 
 
 def dumps(value: Any) -> bytes:
-    """A value as JSON, with the texts in it in their stored form."""
+    """Serialise a value as JSON, with its strings in their stored form."""
     try:
         data = orjson.dumps(value)
     except orjson.JSONEncodeError:
@@ -21,7 +21,7 @@ def dumps(value: Any) -> bytes:
 
 
 def loads(data: str | bytes) -> Any:
-    """The inverse of `dumps`."""
+    """Invert `dumps`."""
     value = orjson.loads(data)
     odd = _NUL.decode() in data if isinstance(data, str) else _NUL in data
     return texts_by(raw, value) if odd else value

@@ -1,7 +1,7 @@
-"""The version of an index: what its documents and its Solr schema look like.
+"""The version of an index: the form of its documents and its Solr schema.
 
-A document of ``nav_runs`` bears it, written when the index is created or upgraded; navlin wrote none before version 2. The
-cores of each version have a configuration of their own in Solr, whose name ends in the version.
+It is kept in a document of ``nav_runs``, written when the index is created or upgraded; navlin wrote none before
+version 2. The cores of each version have a configuration of their own in Solr, whose name ends in the version.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from navlin.index.solr import Solr
 
 CORES: Final = (ELEMENTS, RELATIONS, RUNS, EDITS)
 VERSION: Final = 3
-"""What this navlin writes. Whoever raises it adds a step to `navlin.index.schema_steps`, and keeps an index of before for
-the tests (``python -m bench same_index --keep``)."""
+"""The version that this navlin writes. To raise it, add a step to `navlin.index.schema_steps`, and keep an index of the
+previous version for the tests (``python -m bench same_index --keep``)."""
 _IDENTITY: Final = "schema"
 
 
@@ -34,43 +34,43 @@ class UnusableIndex(Exception):
 
 
 def suffix(version: int = VERSION) -> str:
-    """The end of the names of what belongs to one version: its configuration in Solr, and its cores if another version's
-    are there as well."""
+    """Return the name suffix of one version's objects: its configuration in Solr, and its cores if those of another
+    version also exist."""
     return "" if version == 1 else f"-{version}"
 
 
 def configset(version: int = VERSION) -> str:
-    """The name of the cores' configuration in Solr, and of its schema."""
+    """Return the name of the cores' configuration in Solr, and of its schema."""
     return "navlin" + suffix(version)
 
 
 def schema_name(solr: Solr, core: str) -> str:
-    """The name of the schema that a core has."""
+    """Return the name of a core's schema."""
     return str(solr.answer(core, "schema/name")["name"])
 
 
 def schema_of(solr: Solr) -> Schema | None:
-    """What stands in the index; None if nothing does: then it is as its cores are (`version_of_cores`)."""
+    """Return the schema recorded in the index; None if there is none: then its cores tell (`version_of_cores`)."""
     for document in solr.get(RUNS, [_IDENTITY], "body"):
         return Schema(**orjson.loads(document["body"]))
     return None
 
 
 def version_of_cores(solr: Solr) -> int:
-    """The version that the cores were made for."""
+    """Return the version that the cores were made for."""
     _, _, version = schema_name(solr, RUNS).partition("-")
     return int(version or 1)
 
 
 def save_schema(solr: Solr, runs: str = RUNS) -> None:
-    """Writes the present version, durably."""
+    """Record the current version, durably."""
     body = orjson.dumps({"version": VERSION, "navlin": _navlin()}).decode()
     solr.add_all(runs, [{"identity": _IDENTITY, "kind": "schema", "body": body}])
     solr.commit(runs, soft=False)
 
 
 def require_known(schema: Schema) -> None:
-    """Raises `UnusableIndex` for a version that this navlin does not know."""
+    """Raise `UnusableIndex` for a version that this navlin does not know."""
     if schema.version > VERSION:
         raise UnusableIndex(
             f"the index is of version {schema.version}, written by navlin {schema.navlin}, and this navlin,"
@@ -79,7 +79,7 @@ def require_known(schema: Schema) -> None:
 
 
 def _navlin() -> str:
-    # Loaded when it is needed: every command loads this module.
+    # Imported on demand, because every command loads this module.
     from importlib.metadata import version
 
     return version("navlin")

@@ -1,7 +1,7 @@
-"""Holds the fields that a Solr has against those that navlin's schema names: a core whose schema somebody changed would be
-opened all the same, and read and write something else.
+"""Compares Solr's fields with those in navlin's schema: a core with a modified schema could still be opened, but would
+read and write something else.
 
-Fields and types that Solr has beside navlin's are no concern of this.
+Additional fields and types in Solr are ignored.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Properties = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """The fields of a schema and its types, by name, in the form of Solr's Schema API with every value as a text."""
+    """The fields of a schema and its types, by name, in the form of Solr's Schema API with every value as a string."""
 
     fields: Mapping[str, Properties]
     types: Mapping[str, Properties]
@@ -29,7 +29,7 @@ class Fields:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A field that a core does not have as navlin's schema has it, in words."""
+    """A field of a core that differs from navlin's schema, in words."""
 
     core: str
     field: str
@@ -43,9 +43,9 @@ class Difference:
 
 
 def require_fields(solr: Solr, schema: Path, remedy: str) -> None:
-    """Returns if the four cores have the fields of navlin's schema (the shipped ``schema.xml``), each of the same type.
+    """Return if the four cores have the fields of navlin's schema (the shipped ``schema.xml``), each of the same type.
 
-    Raises `UnusableIndex`, with ``remedy`` as what to do.
+    Raises `UnusableIndex`, with ``remedy`` as advice.
     """
     wanted = shipped_fields(schema)
     for core in CORES:
@@ -56,7 +56,7 @@ def require_fields(solr: Solr, schema: Path, remedy: str) -> None:
 
 
 def differences(core: str, wanted: Fields, found: Fields) -> list[Difference]:
-    """What a core lacks of the fields that are wanted, or has otherwise."""
+    """Return the wanted fields that a core lacks or defines differently."""
     differing = {name for name, kind in wanted.types.items() if found.types.get(name) != kind}
     all_differences = []
     for name, field in wanted.fields.items():
@@ -79,7 +79,7 @@ def _in_words(field: Properties, among: Fields) -> str:
 
 
 def fields_of(schema: Mapping[str, Any]) -> Fields:
-    """The fields of an answer of the Schema API."""
+    """Read the fields from an answer of the Schema API."""
     fields = [*schema["fields"], *schema["dynamicFields"]]
     return Fields(
         {field["name"]: _texts(field) for field in fields},
@@ -99,7 +99,7 @@ def _texts(value: Any) -> Any:
 
 
 def shipped_fields(schema: Path) -> Fields:
-    """The fields of a ``schema.xml``."""
+    """Read the fields from a ``schema.xml``."""
     root = ElementTree.parse(schema).getroot()
     fields = [*root.iterfind("field"), *root.iterfind("dynamicField")]
     return Fields(

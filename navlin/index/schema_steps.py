@@ -1,4 +1,4 @@
-"""How a document of one version of the index becomes one of the next: a pure function a version."""
+"""Conversion of documents from one version of the index to the next: a pure function for each version."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class Step:
 
 
 def _to_2(core: str, document: Document) -> Document | None:
-    """What follows from other fields is not stored any more, and a digest is a number; a granted document has none. Counts
-    of runs have names of one word."""
+    """Remove derived fields, and make the digest a number; a granted document has none. Rename the counts of runs to
+    single words."""
     if core == RUNS and document["kind"] == "run":
         body = orjson.loads(document["body"])
         body["counts"] = {_COUNTS.get(name, name): count for name, count in body["counts"].items()}
@@ -58,16 +58,16 @@ _COUNTS: Final = {
 
 
 def _to_3(_core: str, document: Document) -> Document | None:
-    """There are fields for what is inherited; what stands in them is computed after the upgrade."""
+    """Add fields for inheritance; their values are computed after the upgrade."""
     return document
 
 
 UPGRADES: Final[tuple[Step, ...]] = (Step(1, _to_2), Step(2, _to_3))
-"""In order. The first is for an index of version 1, and so on without a gap."""
+"""In order, without gaps, beginning with version 1."""
 
 
 def upgraded(core: str, document: Document, since: int) -> Document | None:
-    """A document of version ``since`` as the present version has it; None if that has no such document."""
+    """Convert a document of version ``since`` to the current version; None if that has no such document."""
     for step in UPGRADES[since - 1 :]:
         changed = step.change(core, document)
         if changed is None:

@@ -1,7 +1,7 @@
-"""Brings an index of an earlier version up to date: copies it, changed, into cores beside it, which then take its place.
+"""Upgrades an index of an earlier version: converts its documents into new cores, which then replace the old ones.
 
-The old cores are only read until the copy is whole, so a kill at any moment loses nothing. How far the copy is stands in
-the old ``nav_runs``; what is acknowledged and durable is not copied again.
+The old cores are only read until the copy is complete, so a crash at any time loses nothing. Progress is recorded in
+the old ``nav_runs``; documents acknowledged and durable are not copied again.
 """
 
 from __future__ import annotations
@@ -24,20 +24,21 @@ from navlin.model.batches import in_batches
 
 BATCH: Final = 1_000
 DURABLE_EVERY: Final = 20_000
-"""Documents after which a range is made durable and its progress noted: so much is copied again after a kill."""
+"""Documents after which a range is made durable and its progress recorded: at most this many are copied again after a
+crash."""
 THREADS: Final = 4
 ONE_RANGE_DOCUMENTS: Final = 50_000
-"""A core of fewer documents is copied by one thread."""
+"""A core with at most this many documents is copied by one thread."""
 NOT_COPIED: Final = ("lease", "upgrade")
-"""Kinds of ``nav_runs`` that are of the moment."""
+"""Kinds of ``nav_runs`` that are transient."""
 
 Report = Callable[[int, int], None]
-"""(documents copied so far, documents there are)"""
+"""(documents copied so far, total number of documents)"""
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far the copy of one range of a core is: every document up to ``last`` was read and what it became is durable."""
+    """Progress of copying a range of a core: every document up to ``last`` was read, and its result is durable."""
 
     last: str = ""
     read: int = 0
@@ -55,14 +56,14 @@ class _Range:
 
     @property
     def note(self) -> str:
-        """The id of the document that says how far its copy is."""
+        """The id of the document that records the copy's progress."""
         return f"upgrade:{VERSION}:{self.core}:{self.first}-{self.before}"
 
 
 def copy_index(solr: Solr, cores: Sequence[str], since: int, report: Report) -> None:
-    """Copies the cores of an index of version ``since`` into those `beside` them, or goes on with that.
+    """Copy the cores of an index of version ``since`` into those named by `beside`, or continue to do so.
 
-    The copy is durable and complete when this returns, and bears its version. Nobody may write to the index meanwhile.
+    The copy is durable and complete when this returns, and has its version. Nobody may write to the index meanwhile.
     Raises `UnusableIndex`.
     """
     total = sum(solr.count(core) for core in cores)
@@ -75,7 +76,7 @@ def copy_index(solr: Solr, cores: Sequence[str], since: int, report: Report) -> 
     for core in cores:
         notes = _notes(solr, _ranges(core, solr.count(core)))
         if sum(progress.written for progress in notes.values()) > _committed(solr, beside(core)):
-            # Somebody emptied the copy.
+            # The copy has been emptied.
             solr.delete_ids(RUNS, [each.note for each in notes])
             notes = dict.fromkeys(notes, Progress())
         with ThreadPoolExecutor(THREADS) as threads:

@@ -1,4 +1,4 @@
-"""Sends the query of a person, as `navlin.query` understood it, to one core, and reads the answer page by page."""
+"""Sends a user's query, as parsed by `navlin.query`, to one core, and reads the answer page by page."""
 
 from __future__ import annotations
 
@@ -15,23 +15,22 @@ from navlin.index.query_tree import Clause, Facet, Group, Query
 from navlin.index.solr import Solr
 
 PAGE_ROWS: Final = 10_000
-"""How many documents one request fetches; a larger limit is several requests."""
+"""Documents per request; a larger limit needs several requests."""
 STREAMED_ROWS: Final = 2_000
-"""How many are held in memory of a result that is passed on as it comes."""
+"""Documents held in memory while a result is streamed."""
 FACET_VALUES: Final = 100
 MOST_COUNTED_BESIDE: Final = 10_000
-"""Beside more documents a second count would take as long as the search, for a number that nobody needs then."""
+"""Above this number of results, a second count would take as long as the search, and its result would not be needed."""
 _SPECIAL: Final = re.compile(r"(\W)")
 MOST_S: Final = 60.0
-"""How long Solr may look for the documents of one request: a few wildcards may run through every name that there is."""
+"""Time limit for one request: a few wildcards may scan all names in the index."""
 
 
 @dataclass(frozen=True, slots=True)
 class SolrQuery:
-    """A query and what belongs to it. ``sort`` is a list of (field, "asc" or "desc"), the best match first if it is
-    empty; ``preferred`` are clauses that add to what matches and find nothing by themselves. ``beside`` is another query
-    with the same filters, of which only the types are counted, and these only beside at most `MOST_COUNTED_BESIDE`
-    documents."""
+    """A query and its options. ``sort`` is a list of (field, "asc" or "desc"), best match first if empty; ``preferred``
+    are clauses that raise scores but match nothing by themselves. ``beside`` is another query with the same filters:
+    its matches are only counted by type, and only if this query has at most `MOST_COUNTED_BESIDE`."""
 
     query: Query
     filters: Sequence[Query] = ()
@@ -45,7 +44,7 @@ class SolrQuery:
 
     @property
     def ranked(self) -> Query:
-        """The query with what is preferred."""
+        """The query with the preferred clauses."""
         if not self.preferred:
             return self.query
         return replace(self.query, clauses=(Clause(Group(self.query.clauses), sign="+"), *self.preferred))
@@ -53,24 +52,24 @@ class SolrQuery:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Documents, how many there are in all, and for each facet how many of all have which value."""
+    """Documents, the total number of matches, and for each facet the counts of its values over all matches."""
 
     documents: tuple[Mapping[str, Any], ...]
     total: int
     facets: Mapping[str, Mapping[str, int]]
     highlights: Mapping[str, Mapping[str, Sequence[str]]]
-    """identity → field → pieces of its text, for the first page"""
+    """identity → field → snippets of its text, for the first page"""
     beside: Mapping[str, int] | None
-    """type → how many the query beside it finds; None if they were not counted."""
+    """type → matches of the query ``beside``; None if they were not counted."""
 
 
 class TookTooLong(Exception):
-    """Solr did not find all documents in the time that it was given."""
+    """Solr did not find all documents within the time limit."""
 
 
 def find(solr: Solr, core: str, query: SolrQuery, limit: int, offset: int, most_s: float = MOST_S) -> Found:
-    """The documents from ``offset`` on, at most ``limit``. Raises `SolrError` with status 400 for a query that is wrong, and
-    `TookTooLong`."""
+    """Return the documents from ``offset`` on, at most ``limit``. Raises `SolrError` with status 400 for an invalid
+    query, and `TookTooLong`."""
     every = {**params(query), "timeAllowed": round(most_s * 1000), "omitHeader": "false"}
     rows = min(limit, PAGE_ROWS)
     where: dict[str, Any] = {"cursorMark": "*"} if not offset and limit > PAGE_ROWS else {"start": offset}
@@ -106,8 +105,8 @@ def find(solr: Solr, core: str, query: SolrQuery, limit: int, offset: int, most_
 def pages(
     solr: Solr, core: str, query: SolrQuery, limit: int, mark: str, most_s: float = MOST_S
 ) -> Iterator[tuple[list[Mapping[str, Any]], str]]:
-    """The documents after a cursor mark ("*" for the first), at most ``limit``, by identity: page by page, each with the
-    mark after it. Yields one page at least. Raises as `find`."""
+    """Yield the documents after a cursor mark ("*" for the first), at most ``limit``, by identity: page by page, each
+    with the mark after it. Yields at least one page. Raises as `find`."""
     every = {
         **params(query),
         "sort": "identity asc",
@@ -126,18 +125,18 @@ def pages(
 
 
 def in_time(answer: dict[str, Any]) -> dict[str, Any]:
-    """The answer. Raises `TookTooLong` if it is only a part of one."""
-    # Part of an answer would be counted as the whole.
+    """Return the answer. Raises `TookTooLong` if it is partial."""
+    # A partial answer would be counted as the whole.
     if answer["responseHeader"].get("partialResults"):
         raise TookTooLong
     return answer
 
 
 def params(query: SolrQuery) -> dict[str, Any]:
-    """The parameters that find the documents, in a total order."""
+    """Return the parameters that find the documents, in a total order."""
     orders = list(query.sort)
     if all(name != "identity" for name, _ in orders):
-        # A total order, so that no document is on two pages or on none.
+        # A total order, so that every document is on exactly one page.
         orders = [*(orders or [("score", "desc")]), ("identity", "asc")]
     return {
         "q": asked(query.ranked),
@@ -166,7 +165,7 @@ def _facet_params(query: SolrQuery) -> dict[str, Any]:
 
 
 def _types_of(solr: Solr, core: str, query: Query, filters: Sequence[Query], most_s: float) -> dict[str, int]:
-    """How many documents of which type a query finds."""
+    """Count the documents that a query finds, by type."""
     question = SolrQuery(query, filters, facets=[Facet("type")])
     return {**find(solr, core, question, 0, 0, most_s).facets["type"]}
 
@@ -184,8 +183,8 @@ def _highlight_params(query: SolrQuery) -> dict[str, Any]:
 
 
 def beginning(field: str, prefix: str) -> dict[str, str]:
-    """The parameters by which only values of a field are counted that begin so; of a field whose case does not count, in any
-    case: what is counted is the value as it was written."""
+    """Return the parameters that count only values of a field with this prefix; ignoring case for caseless fields,
+    because the values counted keep their original case."""
     if field in CASELESS:
         escaped = _SPECIAL.sub(r"\\\1", prefix)
         return {f"f.{field}.facet.matches": f"(?is){escaped}.*"}

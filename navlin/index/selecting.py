@@ -1,8 +1,8 @@
-"""A question in the form of Solr's own ``select``, as tools of Navigator's send it: made of what `navlin.query` has read and
-checked, sent to one core, and answered as Solr answers, page by page.
+"""Queries in the form of Solr's own ``select``, as sent by tools for Navigator: built from the input that
+`navlin.query` has parsed and checked, sent to one core, and answered in Solr's format, page by page.
 
-Nothing that somebody typed is in what is sent, but escaped words, numbers and dates. Counts are asked for under keys of
-navlin's own, and answered under those that were asked for.
+User input is sent only as escaped words, numbers and dates. Counts are requested under keys of navlin's own, and
+returned under the requested ones.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from navlin.index.solr import Solr
 from navlin.index.stored_form import DERIVED
 
 HIDDEN: Final = frozenset("_version_ digest treePath writer asOf sourceWords".split())
-"""What serves the index alone."""
+"""Fields for the index only."""
 PROPERTIES: Final = ("up_", "tp_", *MANAGED_PREFIXES)
-"""What the names of properties begin with."""
+"""Prefixes of the names of properties."""
 _KEPT: Final = frozenset({"identity", "score"})
 
 Documents = list[dict[str, Any]]
@@ -33,7 +33,7 @@ Documents = list[dict[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """What is counted, and what the asker calls it."""
+    """A count to request, and the client's label for it."""
 
     label: str
     what: Any
@@ -41,7 +41,7 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class Ranges:
-    """Ranges of a field of numbers or dates; a date may be reckoned from NOW."""
+    """Ranges of a numeric or date field; a date may be relative to NOW."""
 
     field: str
     start: str
@@ -51,8 +51,8 @@ class Ranges:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What documents have under the name by which it was asked for: the first of these fields that they have; with
-    ``all_so`` all fields that begin so."""
+    """A field shown under its requested name: the first of these fields that a document has; with ``all_so`` all fields
+    with these prefixes."""
 
     name: str
     fields: tuple[str, ...]
@@ -61,9 +61,9 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Select:
-    """One question. ``mark`` is a cursor mark, "" without one; no ``shown`` shows all fields. ``fields``, ``queries``,
-    ``pivots`` (tuples of fields), ``ranges`` and ``stats`` are counted of all that matched; ``options`` are those of Solr's
-    facets, by their names there, for all fields or as ``f.FIELD.…``."""
+    """One request. ``mark`` is a cursor mark, "" without one; an empty ``shown`` shows all fields. ``fields``,
+    ``queries``, ``pivots`` (tuples of fields), ``ranges`` and ``stats`` are counted over all matches; ``options`` are
+    those of Solr's facets, under Solr's names, for all fields or as ``f.FIELD.…``."""
 
     query: Query
     filters: Sequence[Query] = ()
@@ -82,7 +82,7 @@ class Select:
 
 
 def is_shown(name: str) -> bool:
-    """Whether the index has such a field for others than itself."""
+    """Whether the index has such a field for users."""
     return name not in HIDDEN and (name in _NAMES or name.startswith(PROPERTIES))
 
 
@@ -90,14 +90,14 @@ _NAMES: Final = frozenset(field_names()) | _KEPT
 
 
 def select(solr: Solr, core: str, question: Select, most_s: float = MOST_S) -> Iterator[bytes]:
-    """The answer as Solr's JSON, piece by piece. Raises `SolrError` with status 400 for what Solr refuses, with the first
-    piece, and `TookTooLong`, with the piece that took too long."""
+    """Yield the answer as Solr's JSON, piece by piece. Raises `SolrError` with status 400 for a request that Solr
+    refuses, with the first piece, and `TookTooLong`, with the piece that took too long."""
     base = {
         **params(SolrQuery(question.query, question.filters, question.sort, fields=_fetched(question))),
         "timeAllowed": round(most_s * 1000),
         "omitHeader": "false",
     }
-    # What is far from the beginning is found sooner by a mark than by counting.
+    # For distant pages, a cursor mark is faster than an offset.
     mark = question.mark or ("*" if not question.start and question.rows > STREAMED_ROWS else "")
     left, start = question.rows, question.start
     first = True
@@ -112,7 +112,7 @@ def select(solr: Solr, core: str, question: Select, most_s: float = MOST_S) -> I
         documents = [_shown(question, each) for each in _whole(solr, core, question, found)]
         if first:
             yield _head(question, answer)
-        # A list without its brackets: the pages make one list.
+        # A list without its brackets: the pages form one list.
         yield (b"," if documents and not first else b"") + orjson.dumps(documents)[1:-1]
         if first:
             tail = _tail(question, answer)
@@ -122,7 +122,7 @@ def select(solr: Solr, core: str, question: Select, most_s: float = MOST_S) -> I
             break
     if question.mark:
         tail["nextCursorMark"] = answer["nextCursorMark"]
-    # What follows the documents, as the rest of one object.
+    # The fields after the documents, as the rest of the object.
     yield b"]}" + (b"," + orjson.dumps(tail)[1:] if tail else b"}")
 
 
@@ -130,7 +130,7 @@ def select(solr: Solr, core: str, question: Select, most_s: float = MOST_S) -> I
 
 
 def _fetched(question: Select) -> str:
-    """The fields to ask Solr for: all, if some of those that are wanted follow from others."""
+    """Return the fields to request from Solr: all, if any wanted field is derived from others."""
     shown = question.shown
     if not shown or any(each.all_so or not DERIVED.isdisjoint(each.fields) for each in shown):
         return "*,score" if any("score" in each.fields for each in shown) else "*"
@@ -223,7 +223,7 @@ def _labelled(named: Sequence[Named], found: Mapping[str, Any]) -> dict[str, Any
 
 
 def _named(entries: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[dict[str, Any]]:
-    """The entries of a pivot with its fields as they were asked for."""
+    """Return the entries of a pivot with its fields under the requested names."""
     return [
         {
             **entry,

@@ -1,4 +1,4 @@
-"""How much lies at a path: the files that the index knows at or below it, their bytes, and when they were last accessed."""
+"""Totals at a path: the known files at or below it, their bytes, and their last access."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ _SUMS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Below:
-    """What lies at some places. Times are epoch ms, 0 for none. ``read_ms`` is the newest access time of a file that was
-    accessed later than it was written: writing sets both. ``directories`` are those that the index knows there."""
+    """Totals at some places. Times are epoch ms, 0 for none. ``read_ms`` is the latest access time among files accessed
+    later than written: writing sets both times. ``directories`` counts those that the index knows there."""
 
     files: int = 0
     directories: int = 0
@@ -43,7 +43,7 @@ class Below:
 
 
 def sums_below(graph: Graph, of: Sequence[Sequence[Place]]) -> list[Below]:
-    """What lies at each of some groups of places, which must not contain one another."""
+    """Return the totals of each group of places, which must not contain one another."""
     found = [Below() for _ in of]
     batches = list(in_batches(((at, places) for at, places in enumerate(of) if places), GROUPS_A_QUERY))
     answers = graph.solr.select_each(ELEMENTS, [_summing(batch) for batch in batches])
@@ -54,7 +54,7 @@ def sums_below(graph: Graph, of: Sequence[Sequence[Place]]) -> list[Below]:
 
 
 def _summing(groups: Sequence[tuple[int, Sequence[Place]]]) -> dict[str, Any]:
-    # Each is asked once: kept by Solr, it would push out what is asked again.
+    # Each is asked once: in Solr's cache, it would evict entries that are needed again.
     facets = {
         f"of{at}": {"type": "query", "q": "{!cache=false}" + " ".join(map(_at, places)), "facet": _SUMS}
         for at, places in groups

@@ -1,10 +1,10 @@
-"""Snapshots of the four cores of a single Solr, together consistent, while others write.
+"""Mutually consistent snapshots of the four cores of a single Solr, while others write.
 
-The order is the whole of it. ``nav_runs`` is first: an older position repeats, a newer one would lose what it is ahead of.
-``nav_relation`` is after ``nav_elements``: the relations that an entity implies are written before it, so none is missing
-that an entity in ``nav_elements`` stands for. So is ``nav_edits``: an edit is noted before it is made. If a run has finished
-between the first and the last, its documents are in the cores without its record, and the run after next would be the first
-to link them: then the snapshots are taken anew.
+The order is essential. ``nav_runs`` is first: an older position causes repetition, a newer one would lose the data that
+it is ahead of. ``nav_relation`` is after ``nav_elements``: implied relations are written before their entities, so that
+none is missing for an entity in ``nav_elements``. The same holds for ``nav_edits``: an edit is noted before it is made.
+If a run finished between the first and the last, its documents are in the cores without its record, and only the run
+after next would link them: then the snapshots are taken again.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from navlin.index.solr import Solr, SolrError
 
 ORDER: Final = (RUNS, ELEMENTS, RELATIONS, EDITS)
 ATTEMPTS: Final = 20
-"""How often snapshots are taken anew. Between the first and the last lies a fraction of a second."""
+"""Attempts to take snapshots. A fraction of a second lies between the first and the last."""
 COMMIT_NAME: Final = "navlin-backup"
-"""How Solr calls each snapshot."""
+"""Solr's name for each snapshot."""
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The files of a core as of one commit. They stay as they are while the snapshot exists."""
+    """The files of a core at one commit. They do not change while the snapshot exists."""
 
     core: str
     directory: Path
@@ -43,10 +43,11 @@ class TooBusy(Exception):
 
 @contextmanager
 def snapshots(solr: Solr) -> Iterator[tuple[Snapshot, ...]]:
-    """Snapshots of the cores in `ORDER`, removed at the end. Raises `TooBusy`, or `Leased` if another process has some."""
+    """Take snapshots of the cores in `ORDER`, and remove them at the end. Raises `TooBusy`, or `Leased` if another
+    process has some."""
     with lease(solr, "backup") as held, ExitStack() as stack:
         for core in ORDER:
-            # Of one that was killed. The kept files would stay for ever.
+            # Left by a killed process. The kept files would stay for ever.
             _delete(solr, core)
             stack.callback(_delete, solr, core)
         for _ in range(ATTEMPTS):
@@ -69,7 +70,7 @@ def _take(solr: Solr, core: str) -> Snapshot:
 
 
 def _delete(solr: Solr, core: str) -> None:
-    with suppress(SolrError):  # there is none, or Solr is away: the next backup removes it
+    with suppress(SolrError):  # there is none, or Solr is down: the next backup removes it
         solr.admin("cores", {"action": "DELETESNAPSHOT", "core": core, "commitName": COMMIT_NAME})
 
 

@@ -1,4 +1,4 @@
-"""Talking to Solr, embedded or not: one session, four cores, and answers that say what became of every document."""
+"""Access to Solr, embedded or not: one session, four cores, and the outcome for every document written."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Document = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A document that Solr would not take, whatever is done about its version."""
+    """A document that Solr rejects whatever its version."""
 
     identity: str
     reason: str
@@ -31,19 +31,19 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """What became of the documents of one `Solr.add`; each is in exactly one of the three."""
+    """The outcome of one `Solr.add`; each document is in exactly one of the three."""
 
     applied: Mapping[str, int] = field(default_factory=dict)
-    """identity → its new ``_version_``; 0 if a SolrCloud passed it on without one that was asked for, and returns none"""
+    """identity → its new ``_version_``; 0 if a SolrCloud forwarded it without a requested version, and returns none"""
     conflicts: tuple[str, ...] = ()
-    """what is indexed is not of the ``_version_`` that was asked for (or is, where it was to be absent)"""
+    """the index has another ``_version_`` than the requested one (or has the document although it had to be absent)"""
     refused: tuple[Refused, ...] = ()
 
 
 class Solr:
-    """The four cores of one Solr. Cheap to make: nothing is asked before the first call. May be shared by threads.
+    """The four cores of one Solr. Cheap to create: nothing is sent before the first call. Thread-safe.
 
-    Every method raises `SolrUnavailable` where Solr does not answer and `SolrError` where it refuses.
+    Every method raises `SolrUnavailable` if Solr does not answer and `SolrError` if it refuses.
     """
 
     def __init__(self, address: SolrAddress) -> None:
@@ -52,7 +52,7 @@ class Solr:
         self._clients: dict[str, Any] = {}
 
     def client(self, core: str) -> Any:
-        """pysolr's client of a core; it shares the session, and so its errors are `SolrError` as everywhere."""
+        """Return pysolr's client of a core; it shares the session, and so raises `SolrError` as well."""
         if core not in self._clients:
             self._clients[core] = pysolr.Solr(f"{self.address.url}/{core}", session=self.session)
         return self._clients[core]
@@ -60,26 +60,25 @@ class Solr:
     # -- Reading -----------------------------------------------------------------------------------------------------
 
     def select(self, core: str, params: Mapping[str, Any]) -> dict[str, Any]:
-        """Solr's answer to a search, whole. Sent as JSON: a list of ids may be long, and escaping one for a form takes
-        longer than Solr takes to find them."""
-        # Solr indents unless it is told not to: a sixth of the bytes.
-        # `${...}` in a name is a name.
+        """Return Solr's complete answer to a search. Sent as JSON: a list of ids may be long, and escaping one for a
+        form takes longer than Solr takes to find them."""
+        # By default Solr indents, which is a sixth of the bytes. Macros are off because `${...}` in a name is a name.
         fixed = {"wt": "json", "indent": "false", "omitHeader": "true", "expandMacros": "false"}
         body = orjson.dumps({"params": {**fixed, **params}})
         url, headers = f"{self.address.url}/{core}/select", {"Content-Type": "application/json"}
-        # Solr 9 begins to count the time before it reads the body, so a limit that stands there alone is none.
+        # Solr 9 starts the clock before it reads the body, so a limit given only there has no effect.
         in_address = {name: params[name] for name in ("timeAllowed",) if name in params}
         return self._json(self.session.post(url, params=in_address, data=body, headers=headers), core)
 
     def select_each(self, core: str, searches: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """Solr's answers to several searches, which it does side by side."""
+        """Return Solr's answers to several searches, sent in parallel."""
         if len(searches) < 2:
             return [self.select(core, params) for params in searches]
         others = self._threads.map(lambda params: self.select(core, params), searches[1:])
         return [self.select(core, searches[0]), *others]
 
     def get(self, core: str, ids: Iterable[str], fields: str = "*") -> list[dict[str, Any]]:
-        """The documents of these ids as they are at this moment, committed or not; absent ones are left out."""
+        """Return the current documents with these ids, committed or not; absent ones are left out."""
         found: list[dict[str, Any]] = []
         for batch in in_batches(ids, IDS_A_REQUEST):
             answer = self._post(core, "get", {"id": batch, "fl": fields})
@@ -90,11 +89,11 @@ class Solr:
         return found
 
     def count(self, core: str, query: str = "*:*", *filters: str) -> int:
-        """How many visible documents match."""
+        """Count the visible documents that match."""
         return int(self.select(core, {"q": query, "fq": filters, "rows": 0})["response"]["numFound"])
 
     def facet(self, core: str, field: str, params: Mapping[str, Any] | None = None) -> dict[str, int]:
-        """How many visible documents have each value of a field: of all, or of those that ``params`` ask for."""
+        """Count the visible documents by the values of a field: all, or those selected by ``params``."""
         every = {"q": "*:*", "rows": 0, "facet": "true", "facet.field": field, "facet.limit": -1}
         answer = self.select(core, {**every, "facet.mincount": 1, **(params or {})})
         flat = answer["facet_counts"]["facet_fields"][field]
@@ -103,13 +102,14 @@ class Solr:
     def cursor(
         self, core: str, query: str, fields: str, *, filters: Sequence[str] = (), rows: int = 5_000
     ) -> Iterator[dict[str, Any]]:
-        """All visible documents that match, by identity. What is written meanwhile may or may not be seen."""
+        """Yield all visible documents that match, by identity. Concurrent writes may or may not be seen."""
         mark = "*"
         params = {"q": query, "fq": filters, "fl": fields, "sort": "identity asc", "rows": rows}
         while True:
             answer = self.select(core, {**params, "cursorMark": mark})
             yield from answer["response"]["docs"]
-            # A page that is not full is the last: most answers are one page, and asking again costs as much as asking.
+            # A page that is not full is the last: most answers are one page, and another request costs as much as the
+            # first.
             if len(answer["response"]["docs"]) < rows or answer["nextCursorMark"] == mark:
                 return
             mark = answer["nextCursorMark"]
@@ -126,9 +126,9 @@ class Solr:
         first: str | None = None,
         before: str | None = None,
     ) -> Iterator[dict[str, Any]]:
-        """All visible documents that match and whose identity is in [``first``, ``before``), streamed shard after shard
-        (each shard is in order). Fields must have docValues; one that a document has not is left out.
-        ``shards`` are some of `shards(core)`; None is all of them."""
+        """Yield all visible documents that match and whose identity is in [``first``, ``before``), streamed shard after
+        shard (each shard is in order). Fields must have docValues; those that a document lacks are left out. ``shards``
+        are some of `shards(core)`; None means all."""
         if first is not None or before is not None:
             filters = [*filters, f"{{!cache=false}}identity:[{_quoted(first)} TO {_quoted(before)}}}"]
         form = {"q": query, "fq": filters, "fl": fields, "sort": sort, "distrib": "false", "indent": "false"}
@@ -137,11 +137,12 @@ class Solr:
                 yield from documents_of_export(response, core)
 
     def shards(self, core: str) -> tuple[str, ...]:
-        """The URL of a live core for each shard of a collection, leaders first; without SolrCloud that of the core."""
+        """Return the URL of a live core for each shard of a collection, preferably the leader; without SolrCloud that
+        of the core."""
         if not self.cloud:
             return (f"{self.address.url}/{core}",)
         status = self.admin("collections", {"action": "CLUSTERSTATUS", "collection": core})
-        # One, under its own name: ``core`` may be an alias.
+        # Only one, under its own name: ``core`` may be an alias.
         (collection,) = status["cluster"]["collections"].values()
         shards = collection["shards"]
         return tuple(
@@ -166,11 +167,11 @@ class Solr:
     # -- Writing -----------------------------------------------------------------------------------------------------
 
     def add(self, core: str, documents: Sequence[Document]) -> Added:
-        """Adds documents (or atomic updates: fields of the form ``{"set": value}``), each on its own terms:
+        """Add documents (or atomic updates: fields of the form ``{"set": value}``), each independently:
 
-        a document with ``_version_`` is written only if that is what is indexed (-1: only if nothing is, 1: only if
-        something is); one that conflicts or is refused does not keep out the others. Acknowledged means safe from the
-        death of Solr, or of one node of a SolrCloud, not yet visible.
+        a document with ``_version_`` is written only if the index has that version (-1: only if absent, 1: only if
+        present); one that conflicts or is refused does not affect the others. Acknowledged documents survive a crash of
+        Solr, or of one node of a SolrCloud, but are not yet visible.
         """
         sendable: list[tuple[str, bytes]] = []
         refused: list[Refused] = []
@@ -187,18 +188,18 @@ class Solr:
         return Added(outcome.applied, outcome.conflicts, (*refused, *outcome.refused))
 
     def add_all(self, core: str, documents: Sequence[Document]) -> Added:
-        """As `add`, where no document may be missing: raises `SolrError` if one is refused. Others may be written then."""
+        """Add documents as `add` does, but raise `SolrError` if one is refused. Others may be written even then."""
         added = self.add(core, documents)
         self.raise_refused(core, added.refused)
         return added
 
     def raise_refused(self, core: str, refused: Iterable[Refused]) -> None:
-        """Raises `SolrError` for the first of these, if there is any."""
+        """Raise `SolrError` for the first of these, if there is any."""
         for each in refused:
             raise SolrError(self.address.host, core, None, f"{each.identity} was refused: {each.reason}")
 
     def add_json(self, core: str, documents: Sequence[tuple[str, bytes]]) -> Added:
-        """As `add`, for documents that are JSON already: each is an identity and its document's JSON."""
+        """Add documents as `add` does, each given as its identity and its JSON."""
         if len(documents) < 2 or not any(_VERSION in text for _, text in documents):
             return self._add_strictly(core, documents)
         try:
@@ -206,8 +207,8 @@ class Solr:
         except SolrError as error:
             if error.status != 400 or "UpdateRequestProcessorChain" in error.message:
                 raise  # not a document's fault: the core has another configuration than navlin's
-            # Not even readable as a list of documents: one of them is to blame. What was applied before Solr came to it
-            # may come back as a conflict now; then the caller reads it again: harmless.
+            # Not even readable as a list of documents: one of them is the cause. Documents applied before the error may
+            # now conflict; then the caller reads them again, which is harmless.
             half = len(documents) // 2
             return _both(self.add_json(core, documents[:half]), self.add_json(core, documents[half:]))
         failed = {error["id"]: error["message"] for error in answer["responseHeader"].get("errors", [])}
@@ -223,12 +224,12 @@ class Solr:
         outcome = _both(Added(applied), self._confirmed(core, passed_on))
         conflicts = [identity for identity, message in failed.items() if message.startswith(_CONFLICT)]
         for identity in failed.keys() - set(conflicts):
-            # The answer bears no status for each: alone, the document shows whether it or Solr is at fault.
+            # The answer has no status for each: sent alone, the document shows whether it or Solr is at fault.
             outcome = _both(outcome, self._add_strictly(core, [(identity, texts[identity])]))
         return _both(outcome, Added(conflicts=tuple(conflicts)))
 
     def _add_strictly(self, core: str, documents: Sequence[tuple[str, bytes]]) -> Added:
-        """Adds documents by Solr's own chain, which says so if it loses one, but not of which it is true."""
+        """Add documents with Solr's default chain, which reports a loss, but not the document."""
         if not documents:
             return Added()
         try:
@@ -248,15 +249,15 @@ class Solr:
         return Added(_pairs(answer["adds"]))
 
     def _confirmed(self, core: str, passed_on: Mapping[str, bytes]) -> Added:
-        """What became of documents that a node of a SolrCloud took and passed on to another.
+        """Return the outcome of documents that a node of a SolrCloud accepted and forwarded to another.
 
-        If that one dies, Solr's tolerant chain says nothing of it (TolerantUpdateProcessor.finish keeps only errors that
-        are SolrExceptions), and answers as if all were well. So the documents themselves are asked for.
+        If that one dies, Solr's tolerant chain does not report it (TolerantUpdateProcessor.finish keeps only errors
+        that are SolrExceptions), and answers as if all were well. So the documents themselves are fetched.
         """
         if not passed_on:
             return Added()
         asked = {identity: orjson.loads(text).get("_version_", 0) for identity, text in passed_on.items()}
-        # Whatever was there may be what is there: nothing tells, and a second time does no harm.
+        # Presence proves nothing if any previous version was allowed; writing twice is harmless.
         again = [(identity, passed_on[identity]) for identity, version in asked.items() if version in (0, 1)]
         found = self._versions(
             core, [identity for identity, version in asked.items() if version not in (0, 1)]
@@ -272,21 +273,21 @@ class Solr:
         return _both(Added(found), self._add_strictly(core, again))
 
     def _versions(self, core: str, ids: Sequence[str]) -> dict[str, int]:
-        """The ``_version_`` of each as it is at this moment; -1 if it is absent."""
+        """Return the current ``_version_`` of each; -1 if it is absent."""
         found = self.get(core, ids, "identity,_version_")
         return dict.fromkeys(ids, -1) | {each["identity"]: each["_version_"] for each in found}
 
     def delete_ids(self, core: str, ids: Iterable[str]) -> None:
-        """Deletes documents whatever their version; absent ones are passed over."""
+        """Delete documents whatever their version; absent ones are ignored."""
         for batch in in_batches(ids, IDS_A_REQUEST):
             self.client(core).delete(id=batch)
 
     def delete_versions(self, core: str, versions: Mapping[str, int]) -> tuple[str, ...]:
-        """Deletes documents that are still of the ``_version_`` that was read, and returns the ids of all others
-        (written since, or gone)."""
+        """Delete documents that still have the ``_version_`` that was read, and return the ids of all others (changed
+        since, or gone)."""
         stayed: list[str] = []
         for batch in in_batches(versions, IDS_A_REQUEST):
-            # JSON with one key many times is how Solr takes several deletions with a version each.
+            # Solr takes several versioned deletions as JSON with a repeated key.
             deletions = (
                 orjson.dumps({"id": identity, "_version_": versions[identity]}) for identity in batch
             )
@@ -298,7 +299,7 @@ class Solr:
                         self.address.host, core, None, f"{error['id']} was not deleted: {error['message']}"
                     )
                 stayed.append(error["id"])
-            # As for what is added: a deletion that was passed on has the version of no tombstone, which is negative.
+            # As with additions: a forwarded deletion has no tombstone's version, which would be negative.
             deleted = _pairs(answer.get("deletes", []))
             passed_on = [each for each in deleted.keys() - set(stayed) if deleted[each] >= 0]
             if any(version == versions[each] for each, version in self._versions(core, passed_on).items()):
@@ -308,28 +309,28 @@ class Solr:
         return tuple(stayed)
 
     def commit(self, core: str, *, soft: bool) -> None:
-        """Makes what was written visible; a hard commit makes it safe from the loss of power as well."""
+        """Make written data visible; a hard commit also protects it from power loss."""
         self.client(core).commit(softCommit=soft, waitSearcher=True)
 
     # -- Administration ----------------------------------------------------------------------------------------------
 
     def ping(self, core: str) -> None:
-        """Returns if the core answers a search; else raises why not."""
+        """Return if the core answers a search; raise the reason otherwise."""
         self._post(core, "admin/ping", {"distrib": "false"})
 
     def admin(self, path: str, params: Mapping[str, str]) -> dict[str, Any]:
-        """An answer of Solr's own administration, ``admin/<path>``."""
+        """Return an answer of Solr's own administration, ``admin/<path>``."""
         response = self.session.get(f"{self.address.url}/admin/{path}", params={"wt": "json", **params})
         return self._json(response, "")
 
     def answer(self, core: str, handler: str, params: Mapping[str, str] | None = None) -> dict[str, Any]:
-        """The answer of a core's handler."""
+        """Return the answer of a core's handler."""
         asked = {"wt": "json", **(params or {})}
         response = self.session.get(f"{self.address.url}/{core}/{handler}", params=asked)
         return self._json(response, core)
 
     def close(self) -> None:
-        """Closes the pooled connections; the next call opens new ones."""
+        """Close the pooled connections; the next call opens new ones."""
         if threads := self.__dict__.pop("_threads", None):
             threads.shutdown()
         self.session.close()
@@ -382,7 +383,7 @@ def _both(one: Added, other: Added) -> Added:
 
 
 def _reason(message: str) -> str:
-    """A SolrCloud puts its own lines around the message of the shard."""
+    """Strip the lines that a SolrCloud puts around the message of the shard."""
     return message.rpartition("Remote error message: ")[2]
 
 

@@ -1,6 +1,6 @@
-"""How a query to Solr is spelled: terms, lists of values, ranges, and text that must count as text alone.
+"""Solr query syntax: terms, lists of values, ranges, and escaped text.
 
-Every function returns a whole filter (``fq``), except those that say "clause": a clause may stand inside a boolean query.
+Every function returns a whole filter (``fq``), except those that say "clause": a clause may be part of a boolean query.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ EVERYTHING: Final = "*:*"
 _SPECIAL: Final = re.compile(r"(\W)", re.ASCII)
 _OPERATORS: Final = frozenset({"AND", "OR", "NOT", "TO"})
 _SEPARATOR: Final = "\t"
-"""Between the values of a list. No id, run id or path in the index contains it."""
+"""Separates the values of a list. No id, run id or path in the index contains it."""
 
 
 def literal(text: str) -> str:
-    """Text as one word of a clause: no character of it, and no word such as AND, is syntax."""
+    """Escape text as one word of a clause: no character of it, and no word such as AND, is syntax."""
     return "\\" + text if text.upper() in _OPERATORS else _SPECIAL.sub(r"\\\1", text)
 
 
 def phrase(text: str) -> str:
-    """Text between quotation marks: a value of a clause, or a bound of a range."""
+    """Quote text: a value of a clause, or a bound of a range."""
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
@@ -32,22 +32,22 @@ def term(field: str, value: str) -> str:
 
 
 def terms(field: str, values: Iterable[str]) -> str:
-    """Documents whose field has one of these indexed terms; any number of them. Solr keeps no cache of the answer."""
+    """Documents whose field has one of these indexed terms; any number of them. Solr does not cache the answer."""
     return f'{{!terms f={field} separator="{_SEPARATOR}" cache=false}}{joined(values)}'
 
 
 def terms_given(field: str, parameter: str) -> str:
-    """A clause: the field has one of the terms that this parameter of the request holds, as `joined` makes it."""
+    """A clause: the field has one of the terms in this parameter of the request, as `joined` makes it."""
     return f'{{!terms f={field} separator="{_SEPARATOR}" v=${parameter}}}'
 
 
 def joined(values: Iterable[str]) -> str:
-    """Values as one parameter of a request, for `terms_given`. One with the separator in it cannot be asked for."""
+    """Join values as one parameter of a request, for `terms_given`. Values that contain the separator are left out."""
     return _SEPARATOR.join(value for value in values if _SEPARATOR not in value)
 
 
 def one_of(field: str, words: Iterable[str]) -> str:
-    """A clause: the field has one of these few words, analysed as the field's are."""
+    """A clause: the field has one of these few words, analysed like the field's values."""
     return f"{field}:({' OR '.join(map(literal, words))})"
 
 
@@ -72,7 +72,7 @@ def in_range(field: str, first: str | int = "*", before: str | int = "*") -> str
 
 
 def after(field: str, value: str) -> str:
-    """``field > value``; Solr keeps no cache of the answer."""
+    """``field > value``; Solr does not cache the answer."""
     return f"{{!cache=false}}{field}:{{{phrase(value)} TO *]"
 
 
@@ -92,7 +92,7 @@ def at_or_below(field: str, path: str) -> str:
 
 
 def quoted(value: str) -> str:
-    """Text as a value of local parameters."""
+    """Quote text as a value of local parameters."""
     return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 

@@ -1,4 +1,4 @@
-"""The SOURCE documents: which sources the index knows, configured once or granted, and the authorities each answers for."""
+"""The SOURCE documents: the sources known to the index, configured or granted, and the authorities of each."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ _FIELDS = "identity,sourceType,originalName,clusterName,serves,granted,sourceTem
 
 @dataclass(frozen=True, slots=True)
 class KnownSource:
-    """A source as the index has it. ``granted``: it was only ever claimed, never configured. ``metastore``: of type HIVE, it
-    has tables, and records nothing that ran but renames."""
+    """A source as the index has it. ``granted``: it was only claimed, never configured. ``metastore``: of type HIVE,
+    with tables, and without records of executions other than renames."""
 
     id: str
     type: str
@@ -25,7 +25,7 @@ class KnownSource:
 
 
 def known_sources(solr: Solr) -> tuple[KnownSource, ...]:
-    """Every source that the index holds and that is not flagged deleted, by id."""
+    """Return every live source in the index, by id."""
     documents = solr.cursor(ELEMENTS, "type:SOURCE", _FIELDS, filters=["deleted:false"])
     known = [
         KnownSource(

@@ -1,4 +1,4 @@
-"""What one run marks its documents with."""
+"""The stamp of a run on its documents."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ NEVER_MS: Final = (1 << 63) - 1
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """The id of a run (or of a purge, or of a pass of the linker) and when it started, epoch ms.
+    """The id of a run (or of a purge, or of a pass of the linker) and its start, epoch ms.
 
-    ``believed_ms``: an ``asOf`` in the index that is later was written while a clock was ahead, and counts as the oldest. A
-    complete listing sets it, and so heals what such a clock has stamped. Other runs leave such documents as they are: they
-    cannot know what has happened in between.
+    ``believed_ms``: a later ``asOf`` in the index was written while a clock was ahead, and counts as the oldest. A
+    complete listing sets it, and so repairs such stamps. Other runs leave such documents unchanged, because they cannot
+    know what happened meanwhile.
     """
 
     run_id: str
@@ -23,5 +23,5 @@ class Stamp:
     believed_ms: int = NEVER_MS
 
     def counted(self, as_of_ms: int) -> int:
-        """An ``asOf`` of the index as this run counts it."""
+        """Return an ``asOf`` of the index as this run counts it."""
         return as_of_ms if as_of_ms <= self.believed_ms else 0

@@ -1,4 +1,4 @@
-"""What the index holds: asked in one way, (identity, digest, deleted, asOf), of ids or of all that stands below a path."""
+"""State of the index: (identity, digest, deleted, asOf) of documents, by ids or at and below paths."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ _STATE_FIELDS = {
 _WRITER = {ELEMENTS: "sourceId", RELATIONS: "writer"}
 """The field that names the source that writes a document."""
 LOOKUP_IDS = 1_000
-"""Ids in one look-up: 67 ms; more only lengthens the answer."""
+"""Ids in one lookup: 67 ms; more only lengthens the answer."""
 LOOKUP_PATHS = 500
 EXPORTED_PATHS = 2_000
-"""How many paths one export looks below: each is four clauses, of which Solr takes 10,000."""
+"""Paths per export: each needs four clauses, and Solr accepts 10,000."""
 _NOT_IMPLIED = "-implied:true"
 
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What the index holds of one document."""
+    """The indexed state of one document."""
 
     identity: str
     digest: int
@@ -49,7 +49,7 @@ class Held:
 
 
 def look_up(solr: Solr, core: str, ids: Iterable[str]) -> dict[str, Held]:
-    """The state of the documents with these ids, by id; what is not there is left out."""
+    """Return the state of the documents with these ids, by id; absent ones are left out."""
     found: dict[str, Held] = {}
     for batch in in_batches(ids, LOOKUP_IDS):
         for document in _select(solr, core, "{!terms f=identity}" + ",".join(batch), len(batch)):
@@ -59,7 +59,8 @@ def look_up(solr: Solr, core: str, ids: Iterable[str]) -> dict[str, Held]:
 
 
 def held_below(solr: Solr, core: str, writer: str, paths: Iterable[str]) -> Iterator[Held]:
-    """The state of all that ``writer`` holds at or below each path. Implied relations are their child's matter."""
+    """Yield the state of everything that ``writer`` holds at or below each path. Implied relations are left to their
+    child."""
     for batch in in_batches(paths, LOOKUP_PATHS):
         if ROOT in batch:
             yield from held_in_range(solr, core, writer)
@@ -71,10 +72,10 @@ def held_below(solr: Solr, core: str, writer: str, paths: Iterable[str]) -> Iter
 
 
 def documents_below(solr: Solr, writer: str, paths: Iterable[str]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """All entities that ``writer`` holds at or below each path, flagged deleted or not, with their tree paths."""
+    """Yield all entities that ``writer`` holds at or below each path, deleted or not, with their tree paths."""
     for batch in in_batches(paths, LOOKUP_PATHS):
         found = solr.cursor(ELEMENTS, _below(ELEMENTS, batch), "identity", filters=_of(ELEMENTS, writer))
-        # As they are at this moment, not as they were when they were made visible.
+        # Current versions, not only committed ones.
         for document in solr.get(ELEMENTS, [each["identity"] for each in found]):
             yield tree_path_of(document), document
 
@@ -82,8 +83,8 @@ def documents_below(solr: Solr, writer: str, paths: Iterable[str]) -> Iterator[t
 def held_in_range(
     solr: Solr, core: str, writer: str, low: str = "", high: str = "", *, below: Iterable[str] = (ROOT,)
 ) -> Iterator[Held]:
-    """The state of all that ``writer`` holds at or below these paths with ``low <= identity < high`` ("" is open), sorted
-    by identity."""
+    """Yield the state of everything that ``writer`` holds at or below these paths with ``low <= identity < high`` (""
+    is open), sorted by identity."""
     paths = list(below)
     queries = (
         ["*:*"] if ROOT in paths else [_below(core, batch) for batch in in_batches(paths, EXPORTED_PATHS)]
@@ -101,7 +102,7 @@ def held_in_range(
         for shard in solr.shards(core)
         for query in queries
     ]
-    # Of two paths of two batches, one may stand below the other.
+    # A path of one batch may be below a path of another.
     for _, same in groupby(merge(*exports, key=itemgetter("identity")), key=itemgetter("identity")):
         yield _held(next(same))
 
@@ -109,7 +110,8 @@ def held_in_range(
 def count_held(
     solr: Solr, core: str, writer: str, *, live: bool = False, below: Iterable[str] = (ROOT,)
 ) -> int:
-    """How many documents a writer holds at or below these paths. Of many, one below another may be counted twice."""
+    """Count the documents that a writer holds at or below these paths. With many paths, one below another may be
+    counted twice."""
     paths = list(below)
     queries = ["*:*"] if ROOT in paths else [_below(core, batch) for batch in in_batches(paths, LOOKUP_PATHS)]
     filters = [*_of(core, writer), *(["deleted:false"] if live else [])]
@@ -117,7 +119,8 @@ def count_held(
 
 
 def claimed(solr: Solr, ids: Iterable[str]) -> set[str]:
-    """Those ids that a live relation claims. One that a million relations claim costs as much as one that a thousand do."""
+    """Return those ids that a live relation claims. One that a million relations claim costs as much as one that a
+    thousand do."""
     found: set[str] = set()
     for batch in in_batches(ids, LOOKUP_IDS):
         sought = set(batch)
@@ -133,13 +136,13 @@ def claimed(solr: Solr, ids: Iterable[str]) -> set[str]:
 
 def _below(core: str, paths: Sequence[str]) -> str:
     clauses = [q.at_or_below("treePath", path) for path in paths]
-    if core == ELEMENTS:  # a file's place is its path, which is stored once
+    if core == ELEMENTS:  # a file's place is its path, which is stored only once
         clauses += [q.at_or_below("fileSystemPath", path.replace("%25", "%")) for path in paths]
     return " ".join(clauses)
 
 
 def _of(core: str, writer: str) -> list[str]:
-    # What was registered for a source before it showed it is no loss of the source's.
+    # An entity registered before its source showed it is not a loss of the source's.
     return [q.term(_WRITER[core], writer), _NOT_IMPLIED if core == RELATIONS else NOT_OF_USERS]
 
 

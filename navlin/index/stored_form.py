@@ -1,7 +1,7 @@
-"""The stored form of a document, as Solr keeps it: without what follows from other fields, which is added when it is read.
+"""The stored form of a document in Solr: without fields derived from others, which are added when it is read.
 
-Every field of a document costs time when it is indexed, and there are tens of millions of files. So a document does not say
-again what its type or its path says already.
+Every field of a document costs indexing time, and there are tens of millions of files. So a document does not repeat
+facts that its type or its path implies.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from navlin.index.fields import ELEMENTS
 Document = dict[str, Any]
 
 PACKAGE: Final = "nav"
-"""The ``packageName`` of all that navlin's extractors read."""
+"""The ``packageName`` of everything that navlin's extractors read."""
 CLASSES: Final[Mapping[tuple[str, str], str]] = {
     ("HIVE", "DATABASE"): "hv_database",
     ("HIVE", "TABLE"): "hv_table",
@@ -39,16 +39,16 @@ CLASSES: Final[Mapping[tuple[str, str], str]] = {
     ("OOZIE", "OPERATION"): "oozie_operation",
     ("OOZIE", "OPERATION_EXECUTION"): "oozie_operation_execution",
 }
-"""Navigator's class of an entity (``internalType``, ``metaClassName``) by its source type and type; its extractor may name
-another one."""
+"""Navigator's class of an entity (``internalType``, ``metaClassName``) by its source type and type; its extractor may
+name another one."""
 DERIVED: Final = frozenset({"internalType", "metaClassName", "packageName"})
-"""Fields of an entity that are stored only if they are not what follows from its type: a query for them is one for types
-(`navlin.index.query_fields`), and they cannot be counted or sorted by."""
+"""Fields of an entity that are stored only if they differ from the values implied by its type: a query for them becomes
+one for types (`navlin.index.query_fields`), and they cannot be counted or sorted by."""
 _PATHS: Final = frozenset({"FILE", "DIRECTORY"})
 
 
 def stored(core: str, document: Mapping[str, Any]) -> Document:
-    """A document without what `whole` adds to it."""
+    """Return a document without the fields that `whole` adds."""
     if core != ELEMENTS:
         return dict(document)
     derived = _derived(document)
@@ -56,18 +56,18 @@ def stored(core: str, document: Mapping[str, Any]) -> Document:
 
 
 def whole(core: str, document: Mapping[str, Any]) -> Document:
-    """A document as it was stored, with what follows from its fields."""
+    """Return a stored document with its derived fields."""
     return {**_derived(document), **document} if core == ELEMENTS else dict(document)
 
 
 def tree_path_of(document: Mapping[str, Any]) -> str:
-    """The place of a stored document in its source's tree: that of a file is its path."""
+    """Return the tree path of a stored document: a file's is its path."""
     path: str = document.get("treePath", "")
     return path or _tree_path(document.get("fileSystemPath", ""))
 
 
 def class_of(source_type: str, entity_type: str) -> str | None:
-    """Navigator's class of an entity, None if it has none."""
+    """Return Navigator's class of an entity, None if it has none."""
     return CLASSES.get((source_type, entity_type))
 
 

@@ -1,4 +1,4 @@
-"""Relations that wait for an end: how many, since when and why, and which."""
+"""Unlinked relations: counts by age and reason, and lists."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ UNKNOWN_REASON: Final = "not looked for yet"
 
 @dataclass(frozen=True, slots=True)
 class Unlinked:
-    """How many relations wait for an end, of one reason and one age."""
+    """Number of relations that wait for an end, for one reason and one age."""
 
     reason: str
     age: str
@@ -28,14 +28,14 @@ class Unlinked:
 
 
 def unlinked_counts(solr: Solr, now_ms: int) -> tuple[Unlinked, ...]:
-    """Relations that wait for an end, by reason and by age, youngest first within a reason."""
+    """Count the relations that wait for an end, by reason and by age, youngest first within a reason."""
     since = 0
     buckets: dict[str, str] = {}
     for age, until in AGES_MS:
         buckets[age] = f'unlinkedSince:{{"{solr_date(now_ms - until)}" TO "{solr_date(now_ms - since)}"]'
         since = until
     buckets[OLDER] = f'unlinkedSince:[* TO "{solr_date(now_ms - since)}"]'
-    # A relation that the linker has not seen bears no date yet: it is as young as can be.
+    # A relation that the linker has not seen has no date yet: it counts as youngest.
     youngest = AGES_MS[0][0]
     buckets[youngest] = (
         f'({buckets[youngest]} OR unlinkedSince:["{solr_date(now_ms)}" TO *] OR (*:* -unlinkedSince:*))'
@@ -73,8 +73,8 @@ def unlinked_counts(solr: Solr, now_ms: int) -> tuple[Unlinked, ...]:
 def unlinked_relations(
     solr: Solr, writers: Collection[str], reason: str, limit: int, offset: int
 ) -> tuple[tuple[StoredRelation, ...], int]:
-    """Live relations that wait for an end, the youngest first, and how many there are. ``writers`` are ids of the
-    sources that state them, ``reason`` is one of `Unlinked`; none is any."""
+    """Return live relations that wait for an end, youngest first, and their total number. ``writers`` are ids of the
+    sources that state them, ``reason`` is one of `Unlinked`; empty means any."""
     filters = ["deleted:false", *([q.terms("writer", writers)] if writers else [])]
     if reason:
         filters.append(

@@ -1,7 +1,8 @@
-"""Entities and relations that people's programs write: their own (source type SDK), and those that a source will show later.
+"""Entities and relations written by users' programs: their own (source type SDK), and those that a source will show
+later.
 
-Both bear ``userEntity``, by which deletion and purge leave them alone. One of the second kind is granted, so the extraction
-that meets it takes it over with people's words, and it is an entity like any other from then on.
+Both have ``userEntity``, which protects them from deletion and purge. One of the second kind is granted, so the
+extraction that finds it takes it over with its user metadata, and it is an ordinary entity from then on.
 """
 
 from __future__ import annotations
@@ -23,17 +24,17 @@ from navlin.model.keys import EntityType, Key
 from navlin.model.source import Source
 
 SDK: Final = "SDK"
-"""The type of the source of all that programs write of their own."""
+"""The type of the source of all entities that programs themselves define."""
 SDK_SOURCE: Final = identify(SDK)
 TREE: Final = "#sdk"
-"""Where it stands: in no source's tree."""
+"""Its tree path: in no source's tree."""
 NOT_THERE: Final = "not in the index yet"
 _ITERATION: Final = 1
-"""Of that source. It stays, so clients that follow sources ask for all that is there each time."""
+"""The source's iteration. It is constant, so that clients that follow sources always request everything."""
 
 
 def require_sdk_source(solr: Solr, now_ms: int) -> None:
-    """Makes the SOURCE document of what programs write, if it is not there."""
+    """Create the SOURCE document for programs' entities, if it does not exist."""
     document: Document = {
         "identity": SDK_SOURCE,
         "type": "SOURCE",
@@ -50,7 +51,7 @@ def require_sdk_source(solr: Solr, now_ms: int) -> None:
 
 
 def require_sources(solr: Solr, sources: Iterable[Source], now_ms: int) -> None:
-    """Makes the SOURCE documents of sources that nobody configured, as a claim on them would."""
+    """Create the SOURCE documents of unconfigured sources, as a claim on them would."""
     for source in sources:
         envelope = source_envelope(source, now_ms, granted=True)
         document = {**envelope.fields(), **_stamps(source.id, now_ms), "extractorRunId": run_id(source.id, 0)}
@@ -58,7 +59,7 @@ def require_sources(solr: Solr, sources: Iterable[Source], now_ms: int) -> None:
 
 
 def user_entity(identity: str, kind: str, namespace: str, now_ms: int) -> Document:
-    """The document of a new entity of a program's own, without what the program says of it."""
+    """Return the document of a new entity of a program's own, without the program's attributes."""
     return {
         "type": kind,
         "sourceType": SDK,
@@ -72,7 +73,7 @@ def user_entity(identity: str, kind: str, namespace: str, now_ms: int) -> Docume
 
 
 def user_fields(attributes: Mapping[str, Any]) -> Document:
-    """What a program says of an entity of its own, as fields."""
+    """Convert a program's attributes of its own entity to fields."""
     fields = to_fields(attributes)
     if "internalType" in fields:
         fields["metaClassName"] = fields["internalType"]
@@ -80,16 +81,17 @@ def user_fields(attributes: Mapping[str, Any]) -> Document:
 
 
 def awaited_entity(key: Key, now_ms: int) -> Document:
-    """The document of an entity that its source has not shown yet."""
+    """Return the document of an entity that its source has not shown yet."""
     envelope = next(granted_envelopes(key, now_ms))
-    # By its text an operation is found again, and by the linker once its source shows it (`linker.adopt_operations`).
+    # The text allows clients to find an operation again, and the linker once its source shows it
+    # (`linker.adopt_operations`).
     text = to_fields({"queryText": key.name}) if key.type is EntityType.OPERATION else {}
-    # As old as can be: whatever its source says is newer.
+    # As old as possible: any record of its source is newer.
     return {**envelope.fields(), **text, "userEntity": True, **_stamps(key.identity, now_ms), "asOf": 0}
 
 
 def adopt_words(solr: Solr, awaited: str, adopting: str) -> None:
-    """Gives an entity what people wrote on another one. What it has itself stays; tags come together."""
+    """Copy the user metadata of one entity to another. Existing values stay; tags are merged."""
     (given,) = solr.get(ELEMENTS, [awaited])
     words = {name: value for name, value in given.items() if is_user_field(name)}
 
@@ -118,8 +120,8 @@ def write_relations(
     missing: Mapping[str, str],
     now_ms: int,
 ) -> bool:
-    """Writes relations of a program's own, each known by its type and ends, so that one that is written again is the same.
-    Returns whether all were written: somebody else may have written one in between.
+    """Write relations of a program's own, identified by type and ends, so that a repeated write changes the same one.
+    Return whether all were written: one may have been written concurrently.
 
     ``missing`` has the reason for each end that is not in the index: such a relation is unlinked until it arrives.
     """
@@ -160,7 +162,7 @@ def write_relations(
 def at_other_end(
     solr: Solr, relation: StoredRelation, before: str, entity: StoredEntity, now_ms: int
 ) -> None:
-    """Writes a program's relation once more, with an entity in place of the end ``before``."""
+    """Write a program's relation again, with an entity in place of the end ``before``."""
     new = end_of(entity)
     ends = [new if each.id == before else each for each in (relation.ep1, relation.ep2)]
     there = Graph(solr).present_now(each.id for each in ends)

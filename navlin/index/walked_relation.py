@@ -1,6 +1,6 @@
-"""A relation as a walk needs it.
+"""Relations in the form for walks.
 
-A walk reads thousands and keeps them: so they are tuples, and what the index sent is not kept beside them.
+A walk reads and keeps thousands: so they are tuples, and Solr's documents are not retained.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ _new: Final = tuple.__new__
 
 
 class WalkedRelation(NamedTuple):
-    """A relation with one id at each end; the fields are those of `StoredRelation`. What was not asked for has its
-    default."""
+    """A relation with one id at each end; the fields are those of `StoredRelation`. Fields that were not requested have
+    their defaults."""
 
     id: str
     type: str
@@ -30,10 +30,9 @@ class WalkedRelation(NamedTuple):
 
     @classmethod
     def each_of(cls, document: Mapping[str, Any]) -> list[WalkedRelation]:
-        """One relation for each pair of ends: a program may write several ids to one side.
+        """Return a relation for each pair of ends: a program may write several ids to one side.
 
-        Spelled out, since a walk does this thousands of times: by `StoredRelation.each_of` it takes three times as
-        long.
+        Inlined, because a walk calls it thousands of times: `StoredRelation.each_of` takes three times as long.
         """
         get = document.get
         identity, kind = get("identity", ""), get("type", "")
@@ -56,23 +55,24 @@ class WalkedRelation(NamedTuple):
         return relations
 
     def end(self, side: int) -> End:
-        """Endpoint 1 or 2."""
+        """Return endpoint 1 or 2."""
         return self.ep1 if side == 1 else self.ep2
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """What makes two statements the same edge, whichever source makes them."""
+        """Identity of an edge, whichever source states it."""
         return (self.type, self.ep1.id, self.ep2.id)
 
     @property
     def first_hand(self) -> bool:
-        """Whether the source that owns endpoint 1 states it, or a rule of the linker; else it is another source's hint."""
+        """Whether it is stated by the source that owns endpoint 1, or by a rule of the linker; otherwise it is another
+        source's hint."""
         return bool(self.rule) or self.writer == self.ep1.source_id
 
 
 def merged(one: WalkedRelation, other: WalkedRelation) -> WalkedRelation:
-    """The same edge, stated twice: certain and linked if either says so, incomplete if either is."""
-    # Of the two, the one that counts as first hand.
+    """Merge two statements of an edge: certain and linked if either is, incomplete if either is."""
+    # The first-hand statement, if there is one.
     stated = one if one.first_hand else other
     return one._replace(
         unlinked=one.unlinked and other.unlinked,

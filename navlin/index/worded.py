@@ -1,4 +1,4 @@
-"""Entities by what people wrote on them."""
+"""Entities by their user metadata."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from navlin.index.solr import Solr
 
 
 def worded(solr: Solr, query: Query) -> Iterator[StoredEntity]:
-    """The entities that match and are not flagged deleted, by id, with people's fields."""
-    # What was written a moment ago counts.
+    """Yield the live entities that match, by id, with user fields."""
+    # Recent edits count.
     solr.commit(ELEMENTS, soft=True)
     for document in solr.cursor(ELEMENTS, asked(query), WORDS, filters=["-deleted:true"]):
         yield StoredEntity.of(document)
 
 
 def with_property(solr: Solr, field: str) -> Iterator[StoredEntity]:
-    """The entities on which a person wrote this field, flagged deleted or not, by id, with people's fields."""
+    """Yield the entities with this user field, deleted or not, by id, with all user fields."""
     for document in solr.cursor(ELEMENTS, q.EVERYTHING, WORDS, filters=[q.present(field)]):
         yield StoredEntity.of(document)

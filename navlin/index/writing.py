@@ -1,7 +1,7 @@
-"""Writing documents so that nobody's words are lost: every write bears the `_version_` it read.
+"""Writes that lose nobody's edits: every write carries the `_version_` that it read.
 
-A document has several owners (`navlin.index.fields`). Whoever writes reads it, changes what is his, and writes it back; if
-somebody else was quicker, Solr answers with a conflict, and the document is read and changed again.
+A document has several owners (`navlin.index.fields`). A writer reads it, changes its own fields, and writes it back;
+after a concurrent write, Solr answers with a conflict, and the document is read and changed again.
 """
 
 from __future__ import annotations
@@ -34,33 +34,33 @@ if TYPE_CHECKING:
 
 WRITE_BATCH = 1_000
 ATTEMPTS = 8
-"""How often a document is read and written again when others keep writing it in between."""
+"""Attempts to read and write a document that others keep writing concurrently."""
 
 
 NO_MARKS: Mapping[str, Document] = {}
 
 
 class Outcome(StrEnum):
-    """What became of a record."""
+    """The outcome of a record."""
 
     NEW = "new"
     CHANGED = "changed"
     UNCHANGED = "unchanged"
     SEEN = "seen"
-    """Unchanged, but said anew by a later event: only its asOf moves, so that an older event stays older."""
+    """Unchanged, but repeated by a later event: only its asOf moves, so that an older event stays older."""
     LATE = "late"
-    """Older than what the index holds."""
+    """Older than the indexed document."""
     WITHDRAWN = "withdrawn"
-    """Older than a newer reading of the same thing that no longer says it: written, but flagged deleted."""
+    """Older than a newer reading that no longer includes it: written, but flagged deleted."""
     PURGED = "purged"
-    """Of a time that a purge has removed."""
+    """From a period that a purge has removed."""
     UNCLAIMED = "unclaimed"
-    """To be written only where a relation names it, and none does."""
+    """To be written only if a relation names it, and none does."""
     REFUSED = "refused"
 
 
 class TooManyConflicts(Exception):
-    """Somebody else keeps writing the same documents."""
+    """The same documents are being written concurrently all the time."""
 
 
 def outcome_of(
@@ -72,10 +72,10 @@ def outcome_of(
     purged_before_ms: int,
     stamp: Stamp,
 ) -> Outcome:
-    """What is to become of a record, given what the index holds of it.
+    """Decide the outcome of a record, given the indexed state.
 
-    ``covered_as_of_ms`` is when what contains the record was last read whole (0: never): what an older event says of it
-    is no longer so. ``follows_events`` says that as_of is an event's own time, not that of our reading.
+    ``covered_as_of_ms`` is when the record's container was last read completely (0: never): older events below it are
+    obsolete. ``follows_events`` means that as_of is an event's own time, not that of our reading.
     """
     if envelope.granted:
         return Outcome.NEW if held is None else Outcome.UNCHANGED
@@ -99,11 +99,11 @@ def write(
     moved: Moved | None = None,
     marked: Mapping[str, Document] = NO_MARKS,
 ) -> Iterator[tuple[Envelope, Outcome, str]]:
-    """Writes one batch of one core; yields what became of each, with Solr's reason if it was refused. ``moved`` has what
-    belongs to those that their source renamed, ``marked`` the linker's documents of some that are new, by id.
+    """Write one batch of one core; yield the outcome of each record, with Solr's reason if it was refused. ``moved``
+    has the values for entities that their source renamed, ``marked`` the linker's documents of some new ones, by id.
 
-    Implied relations are written before their entities: a crash in between leaves the entity new, and both are written
-    again.
+    Implied relations are written before their entities: after a crash in between the entity is still new, and both are
+    written again.
     """
     seen = [envelope for envelope, outcome in records if outcome is Outcome.SEEN]
     if seen:
@@ -119,7 +119,7 @@ def write(
         if not todo:
             return
         existing = {document["identity"]: document for document in solr.get(core, look_at)} if look_at else {}
-        # Purge may have removed the relation to its parent of an entity that comes back, and a claim knows no parent.
+        # An entity that returns may have lost its relation to its parent in a purge, and claims know no parent.
         revived = (
             todo[identity][0]
             for identity, before in existing.items()
@@ -161,10 +161,10 @@ _WRITTEN = (Outcome.NEW, Outcome.CHANGED, Outcome.WITHDRAWN)
 def rewrite(
     solr: Solr, core: str, ids: Iterable[str], change: Callable[[Document], Document | None]
 ) -> Iterator[Document]:
-    """Reads documents, lets ``change`` alter each, and writes them back; yields those that were written.
+    """Read documents, let ``change`` alter each, and write them back; yield those that were written.
 
-    ``change`` returns the document to write (it may alter its argument), or None to leave it. It is asked again when
-    somebody else wrote the document in between. Ids that are not there are passed over.
+    ``change`` returns the document to write (it may alter its argument), or None to leave it. It is called again after
+    a concurrent write. Absent ids are ignored.
     """
     for batch in in_batches(ids, WRITE_BATCH):
         todo = batch
@@ -182,7 +182,7 @@ def rewrite(
 
 
 def flag_deleted(document: Document, stamp: Stamp, as_of_ms: int) -> Document | None:
-    """Flags a document deleted as of a time, for `rewrite`; leaves what is flagged already, or newer than that."""
+    """Flag a document deleted as of a time, for `rewrite`; None if it is already flagged, or newer."""
     if document.get("deleted") or stamp.counted(int(document.get("asOf", 0))) > as_of_ms:
         return None
     document.update(deleted=True, deleteTime=stamp.now_ms, asOf=as_of_ms, extractorRunId=stamp.run_id)
@@ -204,7 +204,7 @@ def _to_write(
     *,
     withdrawn: bool,
 ) -> bytes:
-    """The document as it is sent. That of a new one is put together without being parsed."""
+    """Serialise the document. A new one is assembled without parsing it."""
     added = _pipeline_fields(envelope, stamp, withdrawn=withdrawn)
     if before is not None or envelope.renamed_from or words:
         return orjson.dumps(_merged(solr, {**envelope.fields(), **added}, envelope, before, stamp, words))
@@ -238,8 +238,8 @@ def _merged(
     stamp: Stamp,
     words: Mapping[str, Any] | None,
 ) -> Document:
-    """A document as its extractor has it, with what others own of the indexed one, and of the one before a rename; if there
-    are ``words``, with them instead."""
+    """Merge the extractor's document with the fields that others own in the indexed one, and in the one before a
+    rename; ``words``, if given, replace those."""
     of_source = set(filter(None, envelope.user_fields.split(",")))
     if words is not None:
         of_source -= words.keys()
@@ -270,13 +270,13 @@ def _merged(
 
 
 def _own_words(document: Document) -> Mapping[str, Any]:
-    """A document without the user fields that its source fills."""
+    """Return a document without the user fields that its source fills."""
     of_source = document.get(SOURCE_WORDS, ())
     return {name: value for name, value in document.items() if name not in of_source}
 
 
 def write_implied(solr: Solr, children: Iterable[Envelope], stamp: Stamp) -> None:
-    """Writes the relations to their parents that these entities imply."""
+    """Write the relations to their parents that these entities imply."""
     documents: list[tuple[str, bytes]] = []
     for child in children:
         if child.parent_id:

@@ -1,6 +1,6 @@
-"""Kerberos for what speaks Thrift or HTTP: tickets from a keytab, SASL and SPNEGO, by Java's own implementation.
+"""Kerberos for services over Thrift or HTTP: tickets from a keytab, SASL and SPNEGO, by Java's own implementation.
 
-Java is there wherever navlin runs. Python's packages would need the Kerberos libraries of the machine, and their headers to
-be built; Java needs nothing but a keytab and ``krb5.conf``. `client` is the child that does it, `words` what goes wrong,
-`spnego` how HTTP services want to be talked to; SASL over Thrift is with the metastore's extractor.
+Java is present wherever navlin runs. Python's packages would need the machine's Kerberos libraries, and their headers
+to build; Java needs only a keytab and ``krb5.conf``. `client` runs the Java child, `words` explains errors, `spnego`
+negotiates with HTTP services; SASL over Thrift is in the metastore's extractor.
 """

@@ -1,4 +1,5 @@
-"""The Java child that has the tickets: one a process of navlin's, started when first asked, and again when it ended."""
+"""The Java child that holds the tickets: one per navlin process, started at the first request, and restarted if it
+ended."""
 
 from __future__ import annotations
 
@@ -16,9 +17,9 @@ from navlin.kerberos.words import KerberosFailed, in_words
 
 SOURCE: Final = Path(__file__).with_name("KerberosClient.java")
 ANSWER_S: Final = 45.0
-"""How long an answer may take: it may need several KDCs, each asked more than once."""
+"""Timeout for an answer, which may need several KDCs, each asked more than once."""
 _OPTIONS: Final = (
-    # An answer of a metastore may be large, and is there twice while it is deciphered. What is not needed is given back.
+    # A metastore's answer may be large, and is in memory twice while it is decrypted. Unused memory is returned.
     "-Xmx1g",
     "-XX:MinHeapFreeRatio=10",
     "-XX:MaxHeapFreeRatio=30",
@@ -36,21 +37,21 @@ _BEGINNINGS: Final = ("sasl", "spnego")
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """Who asks. Without a ``keytab``, it is the ticket of the user that runs navlin."""
+    """The login identity. Without a ``keytab``, the ticket of the user that runs navlin is used."""
 
     principal: str = ""
     keytab: str = ""
     krb5_conf: str = ""
-    """the system's where empty"""
+    """the system's if empty"""
     cache: str = ""
-    """where the compiled child is kept; the system's temporary directory where empty"""
+    """directory of the compiled child; the system's temporary directory if empty"""
 
 
 TICKET_CACHE: Final = Login()
 
 
 class Conversation:
-    """SASL's client of one connection to one service. Not for two threads."""
+    """SASL client of one connection to one service. Not thread-safe."""
 
     def __init__(self, login: Login, service: str, host: str) -> None:
         self._kerberos = kerberos(login)
@@ -58,26 +59,26 @@ class Conversation:
         self._login = login
         request = ("sasl", login.principal, login.keytab, service, host)
         self._id, self.token = self._kerberos.ask(login, self._service, *request)
-        """what to send first"""
+        """the first token to send"""
         self.layer = ""
-        """``auth``, ``auth-int`` or ``auth-conf``, once that is agreed"""
+        """``auth``, ``auth-int`` or ``auth-conf``, once agreed"""
 
     def step(self, challenge: bytes) -> bytes:
-        """The answer to a challenge of the service."""
+        """Return the answer to a challenge of the service."""
         layer, token = self._ask("step", challenge)
         self.layer = layer.decode()
         return token
 
     def wrap(self, plain: bytes) -> bytes:
-        """As the service wants it, if the layer is more than ``auth``."""
+        """Wrap data for the service, if the layer is more than ``auth``."""
         return self._ask("wrap", plain)[0]
 
     def unwrap(self, wrapped: bytes) -> bytes:
-        """What the service meant, if the layer is more than ``auth``."""
+        """Unwrap data from the service, if the layer is more than ``auth``."""
         return self._ask("unwrap", wrapped)[0]
 
     def close(self) -> None:
-        """Forgets it."""
+        """Discard the conversation in the child."""
         with suppress(KerberosFailed):
             self._ask("close", b"")
 
@@ -86,7 +87,7 @@ class Conversation:
 
 
 class Kerberos:
-    """The child. May be shared by threads. Get it from `kerberos`."""
+    """The child process. Thread-safe. Get it from `kerberos`."""
 
     def __init__(self, krb5_conf: str, cache: str) -> None:
         self._krb5_conf = krb5_conf
@@ -96,18 +97,19 @@ class Kerberos:
 
     @property
     def pid(self) -> int | None:
-        """Process id of the child, None where there is none."""
+        """Process id of the child, None if there is none."""
         return self._child.pid if self._child else None
 
     def ask(self, login: Login, service: str, *request: str | bytes) -> list[bytes]:
-        """The fields of its answer. ``login`` and ``service`` are for the words of a `KerberosFailed`."""
+        """Return the fields of the child's answer. ``login`` and ``service`` are for the message of a `KerberosFailed`."""
         fields = [each.encode() if isinstance(each, str) else each for each in request]
         with self._lock:
             started_anew = self._child is None
             try:
                 answer = self._answer(fields)
             except Ended as error:
-                # One that died since it was last asked is replaced, but has no part in what the other had begun.
+                # A child that died since the last request is replaced, but the new one does not know the old one's
+                # conversations.
                 if started_anew or request[0] not in _BEGINNINGS:
                     raise KerberosFailed(f"Java's Kerberos {error}") from error
                 try:
@@ -121,7 +123,7 @@ class Kerberos:
         return answer[1:]
 
     def stop(self) -> None:
-        """Ends the child; the next request starts another."""
+        """End the child; the next request starts another."""
         with self._lock:
             self._end()
 
@@ -142,7 +144,7 @@ class Kerberos:
                 f"Kerberos gave no answer within {ANSWER_S:g} s: is the KDC that krb5.conf names within reach?"
             ) from None
         except BaseException:
-            self._end()  # what is still under way would be taken for the next answer
+            self._end()  # or a pending answer would be taken for the next one
             raise
 
     def _running(self) -> JavaChild:
@@ -178,8 +180,8 @@ _CHILDREN_LOCK = threading.Lock()
 
 
 def kerberos(login: Login) -> Kerberos:
-    """This process's child for the ``krb5.conf`` of a login."""
-    # By process: a worker that was forked has no part in its parent's child.
+    """Return this process's child for the ``krb5.conf`` of a login."""
+    # Per process: a forked worker cannot use its parent's child.
     key = (os.getpid(), login.krb5_conf, login.cache)
     with _CHILDREN_LOCK:
         return _CHILDREN.setdefault(key, Kerberos(login.krb5_conf, login.cache))

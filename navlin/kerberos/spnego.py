@@ -1,6 +1,6 @@
-"""SPNEGO for HTTP: an answer 401 that wants to negotiate is asked for again, with a token.
+"""SPNEGO for HTTP: a request answered with 401 Negotiate is sent again with a token.
 
-Hadoop's services, and Solr by Hadoop's filter, answer with a cookie then, which the session sends from there on.
+Hadoop's services, and Solr with Hadoop's filter, then set a cookie, which the session sends from there on.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ _WANTED: Final = re.compile(r"(^|,)\s*negotiate\b", re.IGNORECASE)
 
 
 def wants_kerberos(response: requests.Response) -> bool:
-    """Whether a service refused a request, and would take one with a token."""
+    """Whether a service refused a request, and would accept it with a token."""
     offered = response.headers.get("WWW-Authenticate", "")
     return response.status_code == 401 and _WANTED.search(offered) is not None
 
 
 class Spnego(requests.auth.AuthBase):
-    """For a session of requests. Raises `KerberosFailed` where there is no ticket.
+    """Authentication for a session of requests. Raises `KerberosFailed` if there is no ticket.
 
-    ``at_once`` sends a token with each request that has no cookie, before it is asked for one: what is posted is large, and
-    would otherwise go over the network twice.
+    ``at_once`` sends a token with each request that has no cookie, without waiting for a 401: posted bodies are large,
+    and would otherwise cross the network twice.
     """
 
     def __init__(self, login: Login, *, at_once: bool = False) -> None:
@@ -51,7 +51,7 @@ class Spnego(requests.auth.AuthBase):
             return response
         again = asked.copy()
         self._sign(again)
-        _ = response.content  # the connection is free for the next request
+        _ = response.content  # frees the connection for the next request
         response.close()
         answer: requests.Response = response.connection.send(again, **how)
         answer.history.append(response)

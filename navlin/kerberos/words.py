@@ -1,4 +1,4 @@
-"""What goes wrong with Kerberos, in sentences that name who could set it right."""
+"""Kerberos errors as sentences that name the responsible side."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 
 
 class KerberosFailed(OSError):
-    """There is no ticket, or the service does not take it. The text says why, and what to do."""
+    """There is no ticket, or the service does not accept it. The message says why, and what to do."""
 
 
 _REMEDIES: Final = (
@@ -63,8 +63,8 @@ _REMEDIES: Final = (
 
 
 def in_words(message: str, principal: str, keytab: str, service: str, *, other: str = "the KDC") -> str:
-    """What Java said, as what it means. ``service`` is the service's principal, without its realm; ``other`` is whose
-    message it is."""
+    """Translate Java's message. ``service`` is the service's principal, without its realm; ``other`` is the message's
+    author."""
     who = principal or "the user that runs navlin"
     words = {
         "principal": who,
@@ -81,7 +81,7 @@ def in_words(message: str, principal: str, keytab: str, service: str, *, other: 
 
 
 def _nothing(principal: str, keytab: str) -> str:
-    """Why there is nothing to log in with."""
+    """Explain why there are no credentials to log in with."""
     if not keytab:
         return f"there is no ticket for {principal} in the ticket cache: set principal and keytab"
     try:

@@ -1,1 +1,1 @@
-"""The ground floor: what entities, relations, plans and sources are. Imports nothing else of navlin, nor Spark or Solr."""
+"""The lowest layer: entities, relations, plans and sources. Imports nothing else of navlin, nor Spark or Solr."""

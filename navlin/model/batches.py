@@ -1,4 +1,4 @@
-"""Some at a time."""
+"""Batching of iterables."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _T = TypeVar("_T")
 
 
 def in_batches(items: Iterable[_T], size: int) -> Iterator[tuple[_T, ...]]:
-    """At most ``size`` items each time, as they come."""
+    """Yield the items in order, in tuples of at most ``size``."""
     iterator = iter(items)
     while batch := tuple(islice(iterator, size)):
         yield batch

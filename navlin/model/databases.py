@@ -1,4 +1,4 @@
-"""Databases by their addresses, and the datasets in them, as OpenLineage names both."""
+"""Database addresses and dataset names in OpenLineage's form."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ _NAMED: Final = re.compile(r";\s*(?:databaseName|database)\s*=\s*([^;]+)", re.IG
 
 
 class Database(NamedTuple):
-    """``namespace`` is ``postgres://host:5432``, "" where nothing is known; ``name`` the database's within it, or ""."""
+    """``namespace`` is like ``postgres://host:5432``, "" if unknown; ``name`` is the database's name within it, or ""."""
 
     namespace: str = ""
     name: str = ""
 
     def dataset(self, table: str) -> str:
-        """The name of one of its tables: ``db.schema.table``."""
+        """Return the dataset name of a table: ``db.schema.table``."""
         return f"{self.name}.{table}" if self.name else table
 
 
 def database_of(url: str) -> Database:
-    """The database at a JDBC URL, without user, password and parameters."""
+    """Return the database that a JDBC URL points to, without user, password and parameters."""
     bare = re.sub(r"^jdbc:", "", url.strip(), flags=re.IGNORECASE)
     if match := _ORACLE.match(bare):
         return Database(f"oracle://{match['host'].lower()}:{match['port'] or 1521}", match["path"])
@@ -48,5 +48,5 @@ def database_of(url: str) -> Database:
         named = _NAMED.search(bare)
         port = f":{_PORTS[scheme]}" if scheme in _PORTS and not re.search(r":\d+$", host) else ""
         return Database(f"{scheme}://{host}{port}", (named[1] if named else match["path"]).strip("/ "))
-    # One within the process, or in a file: `h2:mem:pg`.
+    # An in-process or file database: `h2:mem:pg`.
     return Database(redact(re.split(r"[?;]", bare, maxsplit=1)[0]), "")

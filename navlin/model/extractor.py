@@ -1,4 +1,4 @@
-"""What an extractor is, and the register of extractors. A class registers itself by the decorator, nothing else does.
+"""The extractor protocol, and the register of extractors. The decorator is the only way to register a class.
 
     @extractor("impala_events", source_type="IMPALA", mode=PUSH, version=1)
     @dataclass(frozen=True, slots=True)
@@ -10,8 +10,8 @@
         def plan(self, positions: Positions) -> Plan: ...
         def read(self, split: Split) -> Iterator[Record]: ...
 
-The fields after ``source`` and ``estate`` are the settings that a configuration may give it, checked by name and type.
-If one changes, the next plan is a complete one, unless the setting is declared by `keeps_positions`.
+The fields after ``source`` and ``estate`` are the settings that a configuration may give, checked by name and type. If
+one changes, the next plan is a complete one, unless the setting is declared with `keeps_positions`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from navlin.model.source import Estate, Source
 
 
 class Mode(StrEnum):
-    """Who starts: navlin on a schedule (pull), or the source by writing a file (push)."""
+    """The side that starts a read: navlin on a schedule (pull), or the source by writing a file (push)."""
 
     PULL = "pull"
     PUSH = "push"
@@ -39,7 +39,7 @@ PULL, PUSH = Mode.PULL, Mode.PUSH
 class Extractor(Protocol):
     """A small frozen dataclass that can plan and read. It is pickled into Spark tasks.
 
-    ``plan`` and ``read`` are its own; all other methods may be left as they are here.
+    Only ``plan`` and ``read`` must be implemented; all other methods have defaults.
     """
 
     __slots__ = ()
@@ -47,50 +47,53 @@ class Extractor(Protocol):
     estate: Estate
 
     def plan(self, positions: Positions) -> Plan:
-        """What to read, from the positions that were saved last time. Without splits there is nothing to do.
+        """Decide which splits to read, given the positions saved last time. No splits: nothing to do.
 
-        Raises what it cannot reach, in words that name host, file and what to do.
+        Raises an error for anything unreachable; its message names the host, the file and the remedy.
         """
         ...
 
     def read(self, split: Split) -> Iterator[Record]:
-        """The records of a split. May run twice on one split: it yields the same, and leaves nothing behind.
+        """Yield the records of a split. May run twice on one split: it yields the same records and has no lasting
+        effects.
 
-        Opens its connections and closes them. Yields a `Reject` for what it cannot parse; raises as ``plan`` does.
+        Opens and closes its own connections. Yields a `Reject` for anything unparseable; raises as ``plan`` does.
         """
         ...
 
     @property
     def local(self) -> bool:
-        """Whether each split must be read on the machine where the daemon runs, because reading takes more than the network:
-        a keytab, a file of authorities, a configuration of Hadoop, or a child in Java. See also `Split.local`."""
+        """Whether each split must be read on the daemon's host because reading needs more than the network: a keytab, a
+        CA file, a Hadoop configuration, or a Java child process. See also `Split.local`."""
         return False
 
     def still_there(self, paths: Sequence[str]) -> Collection[str] | None:
-        """Those of these paths of the source's own tree that the source has, asked for by their names; None if it cannot be
-        asked. They are what a full listing missed: one that is not named here is flagged deleted."""
+        """Return those of these paths (in the source's own tree) that the source has, looked up by name; None if it
+        cannot be asked. A full listing missed them: any path that is not returned is flagged deleted."""
         return None
 
     def directories(self) -> tuple[str, ...]:
-        """Local directories whose changes wake the daemon before the next poll. Raises ValueError for a wrong setting."""
+        """Return local directories whose changes wake the daemon before the next poll. Raises ValueError for a wrong
+        setting."""
         return ()
 
     def check(self) -> Iterator[str]:
-        """Tests the connection for ``navlin check``: yields what is fine, a sentence each, and raises what is not."""
+        """Test the connection for ``navlin check``: yield a sentence for each thing that works, raise for one that does
+        not."""
         yield from ()
 
     def problems(self) -> Iterator[tuple[str, str]]:
-        """What is wrong in the settings beyond their types, as (setting, sentence)."""
+        """Yield mistakes in the settings that their types do not show, as (setting, sentence)."""
         yield from ()
 
     @classmethod
     def serves(cls, settings: Mapping[str, Any]) -> tuple[str, ...]:
-        """The authorities that a source with these settings serves; the first is its address."""
+        """Return the authorities that a source with these settings serves; the first is its address."""
         return ()
 
 
 GIVEN: Final = ("source", "estate")
-"""The fields of every extractor that navlin fills in itself; all others are settings."""
+"""The fields of every extractor that navlin itself fills in; all others are settings."""
 
 KEEPS_POSITIONS: Final = "keeps positions"
 """The mark of `keeps_positions` in a field's metadata."""
@@ -103,18 +106,19 @@ def keeps_positions() -> Any: ...
 @overload
 def keeps_positions(default: _D) -> _D: ...
 def keeps_positions(default: Any = MISSING) -> Any:
-    """Declares a setting that may change while the positions still count: what has been read would be read alike.
+    """Declare a setting whose change keeps the positions valid: records already read would be read alike.
 
-    Such settings are how long to wait and how much to read at once; which files to follow, if each file has a position of
-    its own; who asks, if positions are saved only of what that user could read. An address is not: it may lead to another
-    service. Give the reason at each; in doubt do not use it: a complete plan too many costs time, one too few the truth.
+    Examples: timeouts and batch sizes; the choice of files to follow, if each file has its own position; the user, if
+    positions are saved only for what that user could read. An address does not qualify: it may lead to another service.
+    Give the reason at each use, and do not use it in doubt: a superfluous complete plan costs time, a missing one costs
+    correctness.
     """
     return field(default=default, metadata={KEEPS_POSITIONS: True})
 
 
 @dataclass(frozen=True, slots=True)
 class Registration:
-    """One kind of extractor: its name in the configuration, the class, and when it runs."""
+    """A kind of extractor: its name in the configuration, its class, and its mode."""
 
     name: str
     source_type: str
@@ -127,14 +131,14 @@ EXTRACTORS: dict[str, Registration] = {}
 
 
 class NotAnExtractor(TypeError):
-    """A class that is registered is no `Extractor`, or has the name of another one."""
+    """A registered class is not an `Extractor`, or has the name of another one."""
 
 
 _T = TypeVar("_T", bound=type[Extractor])
 
 
 def extractor(name: str, *, source_type: str, mode: Mode, version: int) -> Callable[[_T], _T]:
-    """Registers a class under ``name``. Raise ``version`` if better code should read the same input again.
+    """Register a class under ``name``. Raise ``version`` if better code should read the same input again.
 
     Raises `NotAnExtractor`.
     """

@@ -1,12 +1,13 @@
-"""What a record may leave out of which more is known than that something is missing."""
+"""Known kinds of gaps in a record, about which more is known than that something is missing."""
 
 from __future__ import annotations
 
 from typing import Final
 
 READ_BY_OLDER: Final = "an older version of navlin read it, and its record was not there to be read again"
-"""An operation that a mended reader did not see: it may have what that reader no longer says, and lack what it adds."""
+"""An operation that was not reread by a corrected reader: it may hold relations that the new reader no longer reports,
+and lack those that it adds."""
 READS_UNNAMED: Final = "its record does not name the tables that it reads: it reads no column of them"
-"""Why an operation is incomplete whose text names these tables: ``SELECT count(*) FROM t``."""
+"""Reason for which an operation is incomplete although its text names these tables: ``SELECT count(*) FROM t``."""
 SEARCHED_CHARS: Final = 4_000
-"""So much of a text is searched by the index at least."""
+"""The index searches at least this many characters of a text."""

@@ -1,7 +1,7 @@
-"""Natural keys: what each kind of entity is named by, in one place.
+"""Natural keys: the naming components of each kind of entity, in one place.
 
 The owner of an entity and every claimant make its `Key` with the same function, so that its identity is always computed
-alike. Names are upper-cased where the system folds case (Hive), never in paths; the spelling as seen is kept for
+alike. Names are upper-cased where the system folds case (Hive), never in paths; the original spelling is kept for
 display.
 """
 
@@ -48,11 +48,11 @@ class RelationType(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """What names one entity: enough to find it, to show it, and, where no source serves it, to grant it.
+    """The key of an entity: enough to find it, to show it, and, if no source serves it, to grant it.
 
     ``name`` is its originalName as seen, ``tree_path`` its place in its source's tree, ``parent_path`` Navigator's
-    parentPath, ``file_system_path`` where the key itself is a path. ``parent`` contains it: an operation is the parent
-    of its sub-operations and, as INSTANCE_OF, of its executions.
+    parentPath, ``file_system_path`` is set if the key itself is a path. ``parent`` contains it: an operation is the
+    parent of its sub-operations and, as INSTANCE_OF, of its executions.
     """
 
     type: EntityType
@@ -66,7 +66,7 @@ class Key:
 
 
 def parent_relation(child_type: str) -> RelationType:
-    """The type of the relation that an entity's parent implies."""
+    """Return the type of the relation that an entity's parent implies."""
     executed = child_type == EntityType.OPERATION_EXECUTION
     return RelationType.INSTANCE_OF if executed else RelationType.PARENT_CHILD
 
@@ -75,13 +75,13 @@ def parent_relation(child_type: str) -> RelationType:
 
 
 def database_key(source: Source, database: str) -> Key:
-    """A database of a metastore."""
+    """Return the key of a database of a metastore."""
     folded = database.upper()
     return Key(EntityType.DATABASE, identify(source.id, folded), source, database, tree_path(folded))
 
 
 def table_key(source: Source, database: str, table: str, kind: EntityType = EntityType.TABLE) -> Key:
-    """A table or a view: one name space, so one id whichever of the two it is."""
+    """Return the key of a table or a view: they share one name space, so the id does not depend on the kind."""
     parent = database_key(source, database)
     identity = identify(source.id, database.upper(), table.upper())
     path = below(parent.tree_path, table.upper())
@@ -89,12 +89,12 @@ def table_key(source: Source, database: str, table: str, kind: EntityType = Enti
 
 
 def column_id(source_id: str, database: str, table: str, column: str) -> str:
-    """The identity of a column, for who has names and no key."""
+    """Return the identity of a column, for callers that have names but no Key."""
     return identify(source_id, database.upper(), table.upper(), column.upper())
 
 
 def column_key(table: Key, column: str) -> Key:
-    """A column (a partition key as well) of a table or view made by `table_key`."""
+    """Return the key of a column (or a partition key) of a table or view made by `table_key`."""
     database = table.parent.name if table.parent else ""
     identity = column_id(table.source.id, database, table.name, column)
     path = below(table.tree_path, column.upper())
@@ -104,11 +104,13 @@ def column_key(table: Key, column: str) -> Key:
 
 
 PARTITIONS = "#partitions"
-"""The branch below a table in which its partitions live, so that a re-read table covers its columns and not them."""
+"""The branch below a table that holds its partitions, so that a re-read table covers its columns and not its
+partitions."""
 
 
 def partition_key(table: Key, name: str) -> Key:
-    """A partition by its metastore name, ``ds=2026-01-01/region=eu``: values keep their case, as their paths do."""
+    """Return the key of a partition by its metastore name, ``ds=2026-01-01/region=eu``: values keep their case, as
+    their paths do."""
     identity = identify(table.source.id, *_names(table), PARTITIONS, name)
     path = below(table.tree_path, PARTITIONS, name)
     return Key(
@@ -133,11 +135,12 @@ _S3_SCHEMES = frozenset({"s3", "s3a", "s3n"})
 
 
 def split_location(uri: str, default_fs: str = "") -> tuple[str, str, str]:
-    """(source type, authority, path) of a location: ``hdfs://nn:8020/a/b`` is (HDFS, ``hdfs://nn:8020``, ``/a/b``).
+    """Return the (source type, authority, path) of a location: ``hdfs://nn:8020/a/b`` is (HDFS, ``hdfs://nn:8020``,
+    ``/a/b``).
 
-    ``default_fs`` (``fs.defaultFS``) stands in for a missing scheme or host. ``file:/x``, ``file:///x`` are one, and so
-    are s3, s3a and s3n. A slash at the end and doubled slashes do not count. What is no location (`is_location`) is a path
-    of that name, with which nothing will be linked: plans and configurations hold anything.
+    ``default_fs`` (``fs.defaultFS``) replaces a missing scheme or host. ``file:/x`` and ``file:///x`` are the same, and
+    so are s3, s3a and s3n. Trailing and doubled slashes do not count. A text that is not a location (`is_location`)
+    becomes a path of that name, which will match nothing: plans and configurations hold anything.
     """
     if not is_location(uri):
         uri = f"/{uri}"
@@ -155,7 +158,7 @@ def split_location(uri: str, default_fs: str = "") -> tuple[str, str, str]:
     if scheme in _S3_SCHEMES:
         return S3, f"s3://{host}", path
     if scheme == "viewfs":
-        # Whichever mount table it is of, its paths are not those of a NameNode.
+        # Whatever its mount table, its paths are not those of a NameNode.
         return HDFS, f"viewfs://{host}", path
     if scheme in ("", "hdfs", "webhdfs", "swebhdfs"):
         return HDFS, f"hdfs://{host}" if host else "", path
@@ -172,7 +175,8 @@ def is_location(uri: str) -> bool:
 
 
 def _without_password(netloc: str) -> str:
-    # A container before the @ (abfs://data@account) is part of the address; credentials (s3a://key:secret@bucket) are not.
+    # A container before the @ (abfs://data@account) is part of the address; credentials (s3a://key:secret@bucket) are
+    # not.
     before, at, host = netloc.rpartition("@")
     return host if at and ":" in before else netloc
 
@@ -186,7 +190,7 @@ def _after_authority(uri: str) -> str:
 
 
 def path_key(source: Source, path: str, kind: EntityType = EntityType.DIRECTORY) -> Key:
-    """A file or directory of a file system, by its absolute path, case kept."""
+    """Return the key of a file or directory by its absolute path, case kept."""
     if path == "/":
         return Key(kind, identify(source.id, "/"), source, "/", "/", None, "/")
     above = parent_of(path)
@@ -195,7 +199,7 @@ def path_key(source: Source, path: str, kind: EntityType = EntityType.DIRECTORY)
 
 
 def listed_path_key(source: Source, path: str, kind: EntityType) -> Key:
-    """A file or directory as its own file system lists it: within the directory above."""
+    """Return the key of a file or directory that its own file system lists: its parent is the directory above."""
     key = path_key(source, path, kind)
     return key if path == "/" else replace(key, parent=path_key(source, parent_of(path)))
 
@@ -203,7 +207,7 @@ def listed_path_key(source: Source, path: str, kind: EntityType) -> Key:
 def location_key(
     estate: Estate, uri: str, default_fs: str = "", kind: EntityType = EntityType.DIRECTORY
 ) -> Key:
-    """A claim on the file or directory at a location, whoever serves it."""
+    """Return the key of the file or directory at a location, for a claim, whichever source serves it."""
     source_type, authority, path = split_location(uri, default_fs)
     return path_key(estate.serving(source_type, authority), path, kind)
 
@@ -212,25 +216,25 @@ _PARTITION_COMPONENT = re.compile(r"[^=/]+=.*", re.DOTALL)
 
 
 def surely_of_table(location: str, path: str) -> bool:
-    """Whether a path below a table's location is surely that table's: nothing but ``k=v`` directories lie between."""
+    """Whether a path below a table's location certainly belongs to that table: only ``k=v`` directories lie between."""
     below_it = path[len(location) :] if location != ROOT else path
     return all(_PARTITION_COMPONENT.fullmatch(part) for part in below_it.split("/") if part)
 
 
 COLUMNS = "#columns"
-"""Where columns of paths stand: outside of the file system's own tree, for it lists no columns and so covers none."""
+"""The branch for columns of paths, outside the file system's own tree, because it lists no columns and so covers none."""
 
 
 def path_column_id(path_id: str, column: str) -> str:
-    """The identity of a column of the data at a path."""
+    """Return the identity of a column of the data at a path."""
     return identify(path_id, COLUMNS, column.upper())
 
 
 def path_column_key(path: Key, column: str) -> Key:
-    """A column of the data at a path, made by `path_key` or `location_key`.
+    """Return the key of a column of the data at a path; the path's key is made by `path_key` or `location_key`.
 
-    No file system knows of columns, so no other source will ever show this one: the claimant grants it, whether or not the
-    path's source is configured. Case is folded, as the engines do that read such data.
+    No file system knows columns, so no other source will ever show this one: the claimant grants it, whether or not the
+    path's source is configured. Case is folded, as in the engines that read such data.
     """
     return Key(
         EntityType.FIELD,
@@ -247,19 +251,19 @@ def path_column_key(path: Key, column: str) -> Key:
 # -- Datasets: by a namespace and a name in it ------------------------------------------------------------------------------
 
 DATASETS = "datasets"
-"""The branch of a source's tree in which datasets stand that are neither tables of a metastore nor paths."""
+"""The branch of a source's tree for datasets that are neither tables of a metastore nor paths."""
 
 
 def dataset_key(source: Source, namespace: str, name: str) -> Key:
-    """A dataset such as a database's table, ``postgres://host:5432`` and ``db.schema.table``. Whether a database folds case
-    is not known."""
+    """Return the key of a dataset such as a database's table, ``postgres://host:5432`` and ``db.schema.table``. Case is
+    kept, because it is unknown whether the database folds it."""
     shown, place = redact(name), without_credentials(namespace)
     identity = identify(source.id, place, shown)
     return Key(EntityType.DATASET, identity, source, shown, tree_path(DATASETS, place, shown))
 
 
 def dataset_column_key(dataset: Key, column: str) -> Key:
-    """A column of a dataset made by `dataset_key`."""
+    """Return the key of a column of a dataset made by `dataset_key`."""
     identity = identify(dataset.identity, column.upper())
     path = below(dataset.tree_path, column.upper())
     return Key(EntityType.FIELD, identity, dataset.source, column, path, f"/{dataset.name}", parent=dataset)
@@ -268,19 +272,20 @@ def dataset_column_key(dataset: Key, column: str) -> Key:
 # -- Operations ---------------------------------------------------------------------------------------------------------
 
 OPERATIONS, EXECUTIONS = "operations", "executions"
-"""Branches of a source's tree. Reading a record covers its operation's branch, never the executions of it."""
+"""Branches of a source's tree. Reading a record covers its operation's branch, never the operation's executions."""
 
 
 def operation_key(source: Source, text: str, end_ids: tuple[str, ...], *, name: str = "") -> Key:
-    """A distinct statement, or a distinct plan: ``text`` is what distinguishes it, ``name`` what is shown."""
+    """Return the key of a distinct statement or plan: ``text`` identifies it, ``name`` is shown."""
     identity = operation_id(source.id, text, end_ids)
     return Key(EntityType.OPERATION, identity, source, name or text, tree_path(OPERATIONS, identity))
 
 
 def sub_operation_key(operation: Key, part: str, *, name: str = "") -> Key:
-    """A part of an operation; ``part`` is what distinguishes it from the operation's other parts, the same at each reading.
+    """Return the key of a part of an operation; ``part`` identifies it within the operation, and is the same at each
+    reading.
 
-    ``name`` is what is shown.
+    ``name`` is shown.
     """
     identity = identify(operation.identity, part)
     path = below(operation.tree_path, identity)
@@ -288,41 +293,43 @@ def sub_operation_key(operation: Key, part: str, *, name: str = "") -> Key:
 
 
 def execution_key(operation: Key, run: str) -> Key:
-    """One run of an operation; ``run`` is the engine's own id of it (unique within the source)."""
+    """Return the key of one run of an operation; ``run`` is the engine's own id of the run (unique within the source)."""
     return replace(claimed_execution_key(operation.source, run), parent=operation)
 
 
 def claimed_execution_key(source: Source, run: str) -> Key:
-    """One run by the engine's own id of it, for those who do not know of which operation."""
+    """Return the key of one run by the engine's own id, for callers that do not know its operation."""
     identity = identify(source.id, run)
     return Key(EntityType.OPERATION_EXECUTION, identity, source, run, tree_path(EXECUTIONS, identity))
 
 
 def granted_execution_key(source: Source, run: str) -> Key:
-    """One run on a system whose source shows no runs: a metastore's, for instance, for a Hive query that YARN names.
+    """Return the key of a run on a system whose source shows no runs: a metastore's, for instance, for a Hive query
+    that YARN names.
 
-    The claimant grants it, whether or not the source is configured, and outside of what its listings cover.
+    The claimant grants it, whether or not the source is configured, and outside the branches that its listings cover.
     """
     key = claimed_execution_key(replace(source, configured=False), run)
     return replace(key, tree_path=below(f"#{EXECUTIONS}", key.identity))
 
 
-# Bounded: a record may hold anything, and Python makes no number of thousands of digits.
+# Bounded: a record may hold anything, and Python refuses to convert thousands of digits to a number.
 _YARN_ID = re.compile(r"(?:application|job|appattempt)_(\d{1,19})_(\d{1,19})(?:_\d+)*\Z")
 
 
 def application_id(name: str) -> str | None:
-    """The YARN application that a name stands for: ``application_1_0002``, ``job_1_0002`` and old documents' ``job_1_2_2``
-    are one; None for anything else."""
+    """Return the YARN application that a name denotes: ``application_1_0002``, ``job_1_0002`` and old documents'
+    ``job_1_2_2`` are the same; None for anything else."""
     if (found := _YARN_ID.match(name)) is None:
         return None
     return f"application_{found[1]}_{int(found[2]):04d}"
 
 
 def application_key(source: Source, application: str, operation: Key | None = None) -> Key:
-    """A YARN application, which is the run of its ``operation``: by any of the ids that `application_id` knows.
+    """Return the key of a YARN application, which is the run of its ``operation``, by any of the ids that
+    `application_id` knows.
 
-    Who claims it does not know its operation. Raises ValueError for what is no such id.
+    Claimants do not know its operation. Raises ValueError if it is not such an id.
     """
     if (run := application_id(application)) is None:
         raise ValueError(f"{application!r} is no id of a YARN application")
@@ -330,7 +337,8 @@ def application_key(source: Source, application: str, operation: Key | None = No
 
 
 def pig_execution_key(source: Source, script_id: str, job_name: str, plan_hash: str) -> Key:
-    """One run of a Pig script, and as its parent the script: Navigator's form, which has no source in it."""
+    """Return the key of one run of a Pig script, with the script as its parent: Navigator's form, which does not
+    include the source."""
     operation = identify(job_name, plan_hash)
     parent = Key(EntityType.OPERATION, operation, source, job_name, tree_path(OPERATIONS, operation))
     run = identify(script_id)

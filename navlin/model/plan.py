@@ -1,4 +1,4 @@
-"""What an extractor gets to plan from, and what it decides to read."""
+"""Input and output of an extractor's planning."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from navlin.model.records import Covered, Position, Split
 
 @dataclass(frozen=True, slots=True)
 class Positions:
-    """What was saved last time, and the time now.
+    """The positions saved last time, and the current time.
 
-    ``values`` is empty when nothing was saved, and when the version of the extractor has changed since, or a setting that
-    affects what is read: the plan is then a complete one. ``complete`` asks for a complete plan whatever was saved.
-    ``failed`` is how many times in a row reading a split has failed, by the split's name.
+    ``values`` is empty if nothing was saved, or if the extractor's version or a setting that affects the records read
+    has changed since: the plan is then a complete one. ``complete`` asks for a complete plan whatever was saved.
+    ``failed`` is the number of consecutive failures to read a split, by the split's name.
     """
 
     values: Mapping[str, Any] = field(default_factory=dict)
@@ -28,7 +28,7 @@ class Positions:
 class SourceTime:
     """The time by a source's own clock, epoch ms. ``of`` names the clock in a sentence.
 
-    ``exact``: it is that time there now, give or take seconds; else it is at least as late, by the source's newest event.
+    ``exact``: this is the current time there, within seconds; else a lower bound, from the source's newest event.
     """
 
     at_ms: int
@@ -38,13 +38,13 @@ class SourceTime:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What to read, what is known beforehand, and what all of it together covers.
+    """The splits to read, the positions known beforehand, and the paths that all of it together covers.
 
     ``positions`` and ``covers`` hold once every split, and every split that those yielded, was read without error.
-    ``note`` is a sentence on why the plan is what it is, if a person would ask ("event ids have a gap"). ``more``: once it
-    is carried out there is more to read at once, which only then can be planned. ``source_time`` is what the source's own
-    clock showed, if it showed anything: this machine's is held against it. ``moves`` are what the source renamed since the
-    last plan, in that order, as tree paths before and after: what people wrote goes along, also of all below.
+    ``note`` is a sentence that explains an unusual plan ("event ids have a gap"). ``more``: there is more to read right
+    after this plan, which can be planned only then. ``source_time`` is the reading of the source's own clock, if any,
+    for comparison with this machine's. ``moves`` are the source's renames since the last plan, in order, as tree paths
+    before and after: user metadata moves along, including that of everything below.
     """
 
     splits: tuple[Split, ...] = ()

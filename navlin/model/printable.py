@@ -1,7 +1,7 @@
-"""Text from outside without what a terminal would obey: escape sequences, controls, marks that turn the writing around.
+"""Text from outside without characters that control a terminal: escape sequences, control characters, bidirectional
+marks.
 
-Names of files, tables and users come from others, and what is printed goes to somebody's terminal, or to a file that
-somebody looks at there.
+Names of files, tables and users are untrusted, and output goes to a terminal, or to a file that someone views in one.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ _ASCII: Final = re.compile(r"[ -~\n]*\Z")
 
 
 def printable(text: str) -> str:
-    """The text, its lines kept, with a replacement for each character that is not printed."""
+    """Return the text with each non-printable character replaced; line breaks stay."""
     if _ASCII.match(text):
         return text
     return "".join(each if each.isprintable() or each == "\n" else REPLACEMENT for each in text)
 
 
 def printable_json(text: str) -> str:
-    """A JSON document that means the same, with characters that are not printed in it as escapes."""
+    """Return an equivalent JSON document, with non-printable characters escaped."""
     if _ASCII.match(text):
         return text
     return "".join(each if each.isprintable() or each == "\n" else _escape(each) for each in text)

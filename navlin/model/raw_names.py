@@ -1,7 +1,7 @@
-"""Names as a file system has them: bytes that may be no UTF-8, which Python holds as halves of surrogate pairs.
+"""File names as the file system has them: bytes that may not be UTF-8, which Python holds as halves of surrogate pairs.
 
-Neither JSON nor Arrow takes such a half. `stored` is the form that navlin keeps, from which `raw` makes the name again, and
-`shown` the one for people. No name holds a NUL, so that nothing else looks like the stored form.
+Neither JSON nor Arrow accepts such a half. `stored` is the form that navlin keeps, `raw` restores the name from it, and
+`shown` is the form for people. No name holds a NUL, so nothing else looks like the stored form.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ _HALF: Final = re.compile("[\ud800-\udfff]")
 
 
 def stored(name: str) -> str:
-    """The form in which a name is kept."""
+    """Return the form in which a name is kept."""
     return name if name.isascii() and "\0" not in name else _ODD.sub(lambda odd: f"\0{ord(odd[0]):04x}", name)
 
 
 def raw(kept: str) -> str:
-    """The inverse of `stored`."""
+    """Invert `stored`."""
     return _STORED.sub(lambda found: chr(int(found[1], 16)), kept)
 
 
 def shown(name: str) -> str:
-    """The name with an escape for each byte that is no character: ``\\xff``."""
+    """Return the name with an escape for each byte that is not a character: ``\\xff``."""
     return _HALF.sub(lambda half: _escape(ord(half[0])), name)
 
 
@@ -35,7 +35,7 @@ def _escape(half: int) -> str:
 
 
 def texts_by(form: Callable[[str], str], value: Any) -> Any:
-    """A JSON value with another form of each text in it."""
+    """Apply ``form`` to each string of a JSON value, keys included."""
     match value:
         case str():
             return form(value)

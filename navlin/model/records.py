@@ -1,4 +1,4 @@
-"""Records: what reading a split yields."""
+"""The records that reading a split yields."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from navlin.model.keys import Key, RelationType
 from navlin.model.source import Source
 
 Attributes = Mapping[str, Any]
-"""Values by field name. Names are Navigator's (originalName, owner, queryText …); one that the index does not know is kept
-as ``tp_<name>``. None and empty values are left out. Dates are ``datetime`` or epoch milliseconds for the date fields. A
-mapping becomes one JSON text. All texts are redacted on their way into a document."""
+"""Values by field name. Names are Navigator's (originalName, owner, queryText …); a name that the index does not know
+is kept as ``tp_<name>``. None and empty values are left out. Date fields take ``datetime`` or epoch ms. A mapping
+becomes one JSON text. All texts are redacted on their way into a document."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """A thing that this source owns, as it is at ``as_of_ms`` (epoch ms, by the source's own clock).
+    """An entity that this source owns, as it is at ``as_of_ms`` (epoch ms, by the source's own clock).
 
-    Its relation to ``key.parent`` is implied: it is written, removed and reconciled with the entity.
-    ``volatile`` attributes (access times, statistics) change too often to count as a change: they are written along with
-    another one. ``ages`` marks what purge may remove by its age alone: executions, operations without output.
-    ``renamed_from`` is the identity under which people may have described it before the source renamed it: their words
-    go along.
+    Its relation to ``key.parent`` is implied: it is written, removed and reconciled with the entity. ``volatile``
+    attributes (access times, statistics) change too often to count as a change: they are written only along with
+    another one. ``ages`` marks entities that purge may remove by age alone: executions, operations without output.
+    ``renamed_from`` is the identity under which users may have described it before the source renamed it: their
+    metadata moves along.
     """
 
     key: Key
@@ -37,13 +37,13 @@ class Entity:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """Many files and directories of one file system at once, as columns: as much as that many `Entity`s, at a fraction of
-    the cost.
+    """Many files and directories of one file system as columns: the same content as that many `Entity` records, at a
+    fraction of the cost.
 
-    ``paths`` are absolute; ``directories``: whether each is one. A column of ``attributes`` or ``volatile`` is a
-    list, a NumPy array or an Arrow array of the same length; a row for which it is null has none. Dates are epoch ms.
-    That the directory above contains each of them is implied. A row marked in ``where_claimed`` is written only where a
-    relation names it, or the index has it already.
+    ``paths`` are absolute; ``directories`` tells for each whether it is one. A column of ``attributes`` or ``volatile``
+    is a list, a NumPy array or an Arrow array of the same length; null means that the row has no value. Dates are epoch
+    ms. The relation to the parent directory is implied. A row marked in ``where_claimed`` is written only if a relation
+    names it, or the index has it already.
     """
 
     source: Source
@@ -59,7 +59,7 @@ class Listing:
 class Relation:
     """A typed edge between two keys. An end whose source is not the writing one is a claim.
 
-    ``tree_path`` is where in the *writing* source's tree the statement stands (an edge of an operation stands below that
+    ``tree_path`` is the statement's place in the *writing* source's tree (an edge of an operation is below that
     operation); it decides which `Covered` covers it.
     """
 
@@ -74,10 +74,10 @@ class Relation:
 
 @dataclass(frozen=True, slots=True)
 class Reject:
-    """Something that would not read: counted, kept with its place, and passed.
+    """An unreadable record: counted, kept with its place, and skipped.
 
-    ``place`` is a file or a URL, ``offset`` bytes into it (or -1). ``tree_path``, where known, withdraws that path from
-    what its run covers: nothing below it is taken for gone.
+    ``place`` is a file or a URL, ``offset`` in bytes (or -1). ``tree_path``, if known, withdraws that path from the
+    run's coverage: nothing below it is treated as deleted.
     """
 
     place: str
@@ -90,10 +90,11 @@ class Reject:
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """How far something has been read. ``value`` is JSON; None forgets the key.
+    """The progress of reading. ``value`` is JSON; None deletes the key.
 
-    `navlin status` shows it to people: the key and a number, which is a time (epoch ms) where the key ends in ``_ms``; of an
-    object ``path`` (else the key), ``offset`` and ``size`` in bytes (-1: not read to its end); of others how many there are.
+    `navlin status` shows it to users: the key and a number, which is a time (epoch ms) if the key ends in ``_ms``; for
+    an object ``path`` (else the key), ``offset`` and ``size`` in bytes (-1: not read to its end); for other values
+    their number of items.
     """
 
     key: str
@@ -101,23 +102,23 @@ class Position:
 
 
 class Depth(StrEnum):
-    """How far down a `Covered` reaches."""
+    """Depth to which a `Covered` reaches."""
 
     SELF = "self"
     CHILDREN = "children"
-    """The thing itself and what stands directly below it."""
+    """The path itself and its direct children."""
     ALL = "all"
 
 
 @dataclass(frozen=True, slots=True)
 class Covered:
-    """Below this path of the source's own tree, what was not yielded is gone.
+    """Declares that everything below this path of the source's own tree that was not yielded is gone.
 
-    ``except_paths`` are branches that it does not cover; ``matching`` is a regular expression, and it does not cover a
-    path that does not match it as a whole (what a filter leaves out, though it cannot be listed). ``as_of_ms`` is when that
-    was so: what is in a newer record stays. ``reported``: the source itself reported the loss (a drop, a re-read
-    statement); the plausibility guard lets such a loss through. ``proved``: what was read is known to be whole, by a
-    checksum: what it does not have is not asked for by name.
+    ``except_paths`` are branches that it does not cover; ``matching`` is a regular expression, and paths that do not
+    match it as a whole are not covered (a filter excludes them, and they cannot be listed). ``as_of_ms`` is the time of
+    this state: entities in newer records stay. ``reported``: the source itself reported the loss (a drop, a re-read
+    statement), so the plausibility guard lets it through. ``proved``: a checksum shows that everything was read, so
+    missing paths are not looked up by name.
     """
 
     path: str
@@ -130,11 +131,11 @@ class Covered:
 
 
 class Split:
-    """A small picklable value that names one piece of work. Extractors define their own, as frozen dataclasses.
+    """A small picklable value that identifies one piece of work. Extractors define their own, as frozen dataclasses.
 
-    ``name`` distinguishes splits of one source in messages and when one that fails is held back (a file's path, a batch's
-    first table). ``local``: it must be read on the host where the daemon runs, because it names a file of that host;
-    every other one may be read by an executor on any machine (see also `navlin.model.extractor.Extractor.local`).
+    ``name`` distinguishes the splits of one source in messages and for backoff after failures (a file's path, a batch's
+    first table). ``local``: it must be read on the daemon's host, because it names a file of that host; any other split
+    may be read by an executor on any machine (see also `navlin.model.extractor.Extractor.local`).
     """
 
     __slots__ = ()

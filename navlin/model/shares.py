@@ -1,4 +1,4 @@
-"""Shares of what is bounded: nobody takes what others need."""
+"""Fair shares of a limited resource."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ _Who = TypeVar("_Who", bound=Hashable)
 
 
 def shares(wanted: Mapping[_Who, int], *, of_one: int, in_all: int) -> dict[_Who, int]:
-    """How much each may have of ``in_all``, at most ``of_one``: what those leave that want little is for the others, and
-    those that want most are the first to go without."""
+    """Divide ``in_all`` fairly, at most ``of_one`` each: the smallest requests are met first, and the largest share the
+    rest."""
     given: dict[_Who, int] = {}
     left = in_all
     for number, who in enumerate(sorted(wanted, key=lambda each: (wanted[each], str(each)))):

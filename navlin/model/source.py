@@ -1,8 +1,8 @@
-"""Sources: the services that navlin reads, and whose key is whose.
+"""Sources: the services that navlin reads, and the assignment of keys to them.
 
-An authority is what a claim can know of the service behind a name: ``hdfs://ns1``, ``thrift://hms:9083``, ``s3://bucket``.
-Every source lists those it serves. An authority that no source serves is a source all the same, by a computed id, so that
-what is claimed there can be granted.
+An authority is what a claim can know about the service: ``hdfs://ns1``, ``thrift://hms:9083``, ``s3://bucket``. Every
+source lists those it serves. An authority that no source serves is also a source, with a computed id, so that entities
+claimed there can be granted.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ PIG: Final = "PIG"
 OOZIE: Final = "OOZIE"
 S3: Final = "S3"
 SDK: Final = "SDK"
-"""What is told of systems that have no source of their own, by OpenLineage's clients."""
+"""Systems without a source of their own that OpenLineage clients report."""
 LOCAL: Final = "LOCAL"
 """Files of one host's own file system (Cloudera's word for them in the Spark lineage log)."""
 
@@ -34,8 +34,8 @@ DEFAULT_AUTHORITY: Final = ""
 class Source:
     """One service: a configured one, or an authority that a claim names and no source serves (``configured=False``).
 
-    ``claimable``: claims may mean it. What follows an engine's files has what ran, and no catalogue to name tables
-    in: HiveServer2's queries and the metastore's tables are of one type, and a table that is named is the metastore's.
+    ``claimable``: claims may refer to it. A source that follows an engine's files has executions but no catalogue of
+    tables: HiveServer2's queries and the metastore's tables have the same type, and a named table is the metastore's.
     """
 
     id: str
@@ -49,18 +49,17 @@ class Source:
 
 
 def source_id(cluster: str, name: str) -> str:
-    """Navigator's id of a source: H(cluster, service name)."""
+    """Return Navigator's id of a source: H(cluster, service name)."""
     return identify(cluster, name)
 
 
 @dataclass(frozen=True, slots=True)
 class Estate:
-    """Every source that is configured, for finding whose key a claim has. Small, and travels into Spark tasks.
+    """All configured sources, to find the source of a claimed key. Small; pickled into Spark tasks.
 
-    ``adopted`` maps (source type, authority) to the id under which the index already holds what was granted there: a
-    source that is configured later takes that id over, so nothing that was claimed changes its identity.
-    ``spool`` is a directory where an extractor may keep between plan and read what is too large to carry; "" is the
-    system's own for temporary files.
+    ``adopted`` maps (source type, authority) to the id under which the index already holds entities granted there: a
+    source that is configured later takes over that id, so that no claimed entity changes its identity. ``spool`` is a
+    directory for data that is too large to carry from plan to read; "" is the system's temporary directory.
     ``masks_literals``: no text leaves an extractor with a literal in it (`navlin.model.redaction.literals`).
     """
 
@@ -71,10 +70,10 @@ class Estate:
     masks_literals: bool = False
 
     def serving(self, source_type: str, authority: str = DEFAULT_AUTHORITY) -> Source:
-        """The source that answers for an authority; one that is not configured if none does.
+        """Return the source that answers for an authority; one that is not configured if none does.
 
-        The default authority is served by the one configured source of that type. Where there are several, it is
-        none's: no lineage is better than lineage to the wrong metastore.
+        The default authority is served by the only configured source of that type. If there are several, none serves
+        it: no lineage is better than lineage to the wrong metastore.
         """
         of_type = [source for source in self.sources if source.type == source_type and source.claimable]
         wanted = normal_authority(authority)
@@ -88,28 +87,29 @@ class Estate:
         return Source(granted_id, source_type, name, self.cluster, (wanted,), configured=False)
 
     def metastore_meant(self, uris: Sequence[str], default: str) -> str:
-        """The address by which a job means its metastore: of those it names the one that a configured source serves, or the
-        first if none does; ``default`` if it names none."""
+        """Return the address of the metastore that a job means: the first of its addresses that a configured source
+        serves, or its first if none does; ``default`` if it names none."""
         served = {authority for source in self.sources if source.type == HIVE for authority in source.serves}
         served_first = (uri for uri in uris if normal_authority(uri) in served)
         return next(served_first, uris[0] if uris else default)
 
 
 METASTORES_NAMED: Final = 10
-"""How many addresses of one metastore a job may name."""
+"""Maximum number of addresses of one metastore that a job may name."""
 
 
 def metastores_named(uris: str) -> tuple[str, ...]:
-    """The addresses in a value of ``hive.metastore.uris``: all of them are of one metastore."""
+    """Return the addresses in a value of ``hive.metastore.uris``: all belong to one metastore."""
     return tuple(filter(None, map(str.strip, uris.split(","))))[:METASTORES_NAMED]
 
 
 def adoption_key(source_type: str, authority: str) -> str:
-    """The key of `Estate.adopted`."""
+    """Return the key of `Estate.adopted`."""
     return f"{source_type} {authority}"
 
 
 def normal_authority(authority: str) -> str:
-    """One spelling for one authority: lower case (host names and schemes have none), no slash after a host."""
+    """Return the canonical spelling of an authority: lower case (host names and schemes ignore case), no slash after
+    the host."""
     scheme, separator, host = authority.lower().partition("://")
     return scheme + separator + host.rstrip("/")

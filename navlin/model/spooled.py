@@ -1,4 +1,4 @@
-"""Names of the files in which navlin keeps what is sent to it: a file's name says who sent what is in it."""
+"""Names of the files that store received events: the name tells the sender."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _SPOOLED: Final = re.compile(rf"{PREFIX}\d{{8}}-\d+-\d+-(.+){re.escape(SUFFIX)}"
 
 
 def spooled_name(day: str, process: int, number: int, sender: str) -> str:
-    """The name of a file of one sender's, the ``number``-th that a process begins."""
+    """Return the name of a sender's file, the ``number``-th that a process begins."""
     return f"{PREFIX}{day}-{process}-{number}-{in_name(sender)}{SUFFIX}"
 
 
 def in_name(sender: str) -> str:
-    """The part of a file's name that is the sender's; a hash for one whose name is long."""
+    """Return the sender's part of a file name; a hash if the name is long."""
     quoted = quote(sender, safe="", errors="replace")
     if len(quoted) <= _MOST_BYTES:
         return quoted
@@ -28,13 +28,13 @@ def in_name(sender: str) -> str:
 
 
 def part_of_sender(name: str) -> str:
-    """The part of a file's name that is the sender's; "" if it is no file of those."""
+    """Return the sender's part of a file name; "" if it is not such a file."""
     found = _SPOOLED.fullmatch(name)
     return found[1] if found else ""
 
 
 def sender_of(path: str) -> str:
-    """The sender of what is in a file, in words: a user, or whoever writes into its directory."""
+    """Return the sender of a file's content, in words: a user, or the file's directory."""
     file = PurePath(path)
     if sender := part_of_sender(file.name):
         return f"the user {unquote(sender)}"
@@ -42,5 +42,5 @@ def sender_of(path: str) -> str:
 
 
 def file_key(host: str, stat: os.stat_result) -> str:
-    """The key of the position of a file that is followed on a host: logs are renamed, an inode stays."""
+    """Return the position key of a followed file on a host: logs are renamed, but keep their inode."""
     return f"{host}:{stat.st_dev}:{stat.st_ino}"

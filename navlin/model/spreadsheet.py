@@ -1,7 +1,7 @@
-"""CSV that a spreadsheet takes as it is meant.
+"""CSV that spreadsheets read as intended.
 
 A spreadsheet takes a cell that begins with ``=``, ``+``, ``-`` or ``@`` for a formula. Such a value gets an apostrophe
-before it, and so does one that has apostrophes before such a sign; reading takes one away. Every text comes back as it was.
+before it, and so does one with apostrophes before such a sign; reading removes one. Every text round-trips.
 """
 
 from __future__ import annotations
@@ -13,30 +13,30 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 MARK: Final = b"\xef\xbb\xbf"
-"""Spreadsheets take a file without this mark for one of their own code page."""
+"""Without this mark, spreadsheets read a file in their own code page."""
 _ACTIVE: Final = re.compile(r"'*[=+\-@\t\r\n＝＋－＠]")
 _ESCAPED: Final = re.compile(r"'+[=+\-@\t\r\n＝＋－＠]")
 
 
 def passive(cell: str) -> str:
-    """A cell that no spreadsheet takes for a formula."""
+    """Return the cell escaped so that no spreadsheet takes it for a formula."""
     return "'" + cell if _ACTIVE.match(cell) else cell
 
 
 def active(cell: str) -> str:
-    """The inverse of `passive`."""
+    """Invert `passive`."""
     return cell[1:] if _ESCAPED.match(cell) else cell
 
 
 def csv_row(cells: Sequence[str]) -> bytes:
-    """One row, every cell in quotation marks."""
+    """Return one row, every cell quoted."""
     out = io.StringIO()
     csv.writer(out, quoting=csv.QUOTE_ALL, lineterminator="\n").writerow(cells)
     return out.getvalue().encode("utf-8", "replace")
 
 
 def csv_lines(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
-    """A table: a heading, and a line for each row. What a row does not have, or has as None, is an empty cell."""
+    """Yield a table: a header, and a line for each row. A missing or None value is an empty cell."""
     yield MARK + csv_row(columns)
     for row in rows:
         yield csv_row([_cell(row.get(column)) for column in columns])

@@ -1,14 +1,14 @@
-"""What may be kept of a text from outside: no secrets, and not without bound.
+"""Redaction and truncation of texts from outside: no secrets, and bounded lengths.
 
-The index redacts every text that becomes part of a document, a reject or a run record. An extractor redacts what enters an
-identity or a position, and nothing else; but what it cuts is redacted first (`bounded`, `sample`), because a secret that was
-cut in two may not be recognised.
+The index redacts every text that becomes part of a document, a reject or a run record. An extractor redacts only texts
+that enter an identity or a position; but text must be redacted before it is cut (`bounded`, `sample`), because half a
+secret may not be recognised.
 
-Secrets are replaced by `MASK`: values beside the name of a secret (``password = '…'``, ``'fs.s3a.secret.key'='…'``,
-``?sig=…``, ``IDENTIFIED BY '…'``), the password of a URL's user, and what shows by its form that it is one (AWS access keys,
-JSON web tokens, private keys). In doubt a value is masked; names are not: ``token_count`` and ``a.token = b.token`` stay.
+Secrets are replaced by `MASK`: values next to the name of a secret (``password = '…'``, ``'fs.s3a.secret.key'='…'``,
+``?sig=…``, ``IDENTIFIED BY '…'``), the password in a URL, and values recognisable by their form (AWS access keys, JSON
+web tokens, private keys). In doubt a value is masked; names are not: ``token_count`` and ``a.token = b.token`` stay.
 
-Everything here is pure and takes time in proportion to the text: no pattern can look at one place again and again.
+Everything here is pure and takes time linear in the length of the text: no pattern can backtrack without bound.
 """
 
 from __future__ import annotations
@@ -50,7 +50,8 @@ __all__ = [
 ]
 
 Class = tuple[tuple[str, ...], Callable[[str], str]]
-"""A class of forms: what a text must contain for RE2, and the text without the secrets that have one of the forms."""
+"""A class of forms: the RE2 patterns that may find it in a text, and the function that removes the secrets of these
+forms."""
 CLASSES: tuple[Class, ...] = (
     (urls.SIGNS, urls.without_passwords),
     (tokens.SIGNS, tokens.without_tokens),
@@ -63,7 +64,7 @@ CLASSES: tuple[Class, ...] = (
     (comparisons.SIGNS, comparisons.without_compared),
     (entities.SIGNS, lambda text: entities.without_escaped(text, _without_plain)),
 )
-"""In this order: a password of an address may contain the name of a secret."""
+"""Order matters: the password of an address may contain the name of a secret."""
 
 
 def _without_plain(text: str) -> str:
@@ -76,7 +77,7 @@ def _look() -> Callable[[bytes], list[int] | None]:
 
 
 _NONE = [0]
-"""Of the look, if no class shows."""
+"""The result of the RE2 scan if no class matches."""
 _SHORTEST = 6
 """No form of a secret is shorter, its name included."""
 MAX_TEXT_BYTES = 1 << 20
@@ -85,7 +86,8 @@ SAMPLE_CHARACTERS = 200
 
 
 def bounded(text: str, max_bytes: int = MAX_TEXT_BYTES) -> str:
-    """The text, if it has at most so many bytes of UTF-8; else its redacted beginning with a note that it was cut.
+    """Return the text if it has at most this many bytes of UTF-8; else its redacted beginning with a note that it was
+    cut.
 
     Lone surrogates become U+FFFD.
     """
@@ -104,20 +106,20 @@ def _utf8(text: str) -> bytes:
 
 
 def sample(data: bytes) -> str:
-    """The beginning of a line that does not read, redacted, for a person to recognise it."""
+    """Return the beginning of an unreadable line, redacted, so that a user can recognise it."""
     text = data[: 8 * SAMPLE_CHARACTERS].decode(errors="replace")
     return redact(text).replace("\0", "␀")[:SAMPLE_CHARACTERS]
 
 
 def redact(text: str) -> str:
-    """The text without its secrets: SQL, a URL, a configuration, a command line, or one within another.
+    """Return the text without its secrets: SQL, a URL, a configuration, a command line, or one within another.
 
-    Redacting twice changes nothing more.
+    Idempotent.
     """
     if len(text) < _SHORTEST:
         return text
     if "\u0131" in text or "\u0130" in text:
-        # Python takes a Turkish i for an i if case does not count, and RE2 does not.
+        # With IGNORECASE, Python matches a Turkish i with an i; RE2 does not.
         return redact_by(text, CLASSES)
     found = _look()(text.encode("utf-8", "replace"))
     if found == _NONE:
@@ -125,23 +127,24 @@ def redact(text: str) -> str:
     if not found:
         return redact_by(text, CLASSES)
     redacted = redact_by(text, [CLASSES[at - 1] for at in sorted(found) if at])
-    # What was masked may have hidden where the name of a secret begins.
+    # A masked value may have hidden the beginning of a secret's name.
     hidden = redacted != text and not set(_look()(redacted.encode("utf-8", "replace")) or ()) <= set(found)
     return redact_by(text, CLASSES) if hidden else redacted
 
 
 def redact_by(text: str, classes: Iterable[Class]) -> str:
-    """The text without the secrets of these classes. For the whole of it, `redact` is quicker."""
+    """Return the text without the secrets of these classes. `redact` is faster for all classes."""
     for _, without in classes:
         text = without(text)
     return text
 
 
 def shows(texts: bytes) -> bool:
-    """Whether one of several texts, in UTF-8 and on lines of their own, may have a secret: a quick look at many."""
+    """Whether any of several texts, in UTF-8 and one per line, may have a secret: a quick scan of many."""
     return _look()(texts) != _NONE or b"\xc4\xb1" in texts or b"\xc4\xb0" in texts
 
 
 def redact_options(options: Mapping[str, str]) -> dict[str, str]:
-    """A configuration without its secrets: values of keys that name secrets are masked, others are redacted as texts."""
+    """Return a configuration without its secrets: values of keys that name secrets are masked, others are redacted as
+    texts."""
     return {key: MASK if is_secret(key) else redact(value) for key, value in options.items()}

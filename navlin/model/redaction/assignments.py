@@ -1,7 +1,7 @@
-"""Secrets beside a name that says so: ``name = value`` in SQL, properties, YAML, JSON, calls and command lines.
+"""Secrets next to a telling name: ``name = value`` in SQL, properties, YAML, JSON, calls and command lines.
 
-A quoted value is masked. A bare one may be a column (``a.token = b.token``), a type (``password: string``) or a word of a
-sentence: where it stands decides.
+A quoted value is masked. A bare one may be a column (``a.token = b.token``), a type (``password: string``) or a word of
+a sentence: its context decides.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _DOTTED = rf"[\w.{BEYOND_ASCII}-]"
 _WORDS = "(?:pass|pwd|pw|secret|token|credential|key|sig|sas|auth|delegation|psk|pin|session)"
 _CLOSED = rf"{SIGN}\\*[\"'`]?\]?"
 _QUOTE = rf"(?:/\*|--|(?:[A-Za-z]{{0,2}}|(?:new{SPACE}+)?[\w.{BEYOND_ASCII}]+{SPACE}?\({SPACE}*[A-Za-z]{{0,2}})\\*[\"'$])"
-"""A quote with what stands before it, or a comment, behind which one may stand."""
+"""A quote with its prefix, or a comment, which a quote may follow."""
 _TYPE = rf"{SPACE}+[A-Za-z]\w*(?:\(\w*\))?"
 _SIGN = rf"(?:[:=!]|<>|->|<-|is{SPACE}*:|(?:\(|\bto\b|\bis\b){SPACE}*{_QUOTE})"
 SIGNS = (
@@ -32,7 +32,7 @@ SIGNS = (
 
 _READS = r"""(?:get|env|read|load|fetch|find|look_?up|resolve|ask|input|prompt|ref|var)\w{0,40}\(
     | \w{0,40}(?:env|field|column|param|parameter|input|prompt|config|conf|label)\( | \w{1,40}option\("""
-"""A function whose argument only says where a value is."""
+"""A function whose argument only names the place of a value."""
 _PREFIX = rf"""(?: [A-Za-z]{{0,2}} (?=['"]|\$\w{{0,30}}\$)
     | (?: new\s{{1,9}} (?:\w{{1,20}}\.){{0,4}} \w{{0,20}} (?:String|Secret|Password)
       | (?:\w{{1,20}}\.){{0,4}} (?: (?:String|Option|Optional|Some) \.\w{{1,20}} | \w{{0,10}} b64decode )
@@ -40,9 +40,9 @@ _PREFIX = rf"""(?: [A-Za-z]{{0,2}} (?=['"]|\$\w{{0,30}}\$)
     ) \( \s*+ [A-Za-z]{{0,2}} (?=\\*['"]) )"""
 """A literal's own prefix (``N'…'``, ``f"…"``), or a function around it."""
 _OF_YAML = r"(?: (?: &\w{1,40} | !!(?:str|binary) ) [ \t]++ )?+"
-"""An anchor, or the tag of a text."""
+"""A YAML anchor, or the tag of a string."""
 _IN_BRACKETS = r"""(?: \s*+ \( (?= \s{0,20} \\*["'] [^"'\n]{0,200} ["'] \s{0,40} [)"'] ) )?+"""
-"""One literal, or several that are one; not a tuple."""
+"""One literal, or several that form one; not a tuple."""
 _NAMED = re.compile(
     rf"""
     {NAME} (?P<closed> \\*["'`]? ) \]?
@@ -68,12 +68,12 @@ _MORE = re.compile(
     r"|(?P<adjacent>\s{1,40}+)(?=['\"])|(?P<listed>\s?,\s?)(?=\\*['\"])",
     re.IGNORECASE,
 )
-"""What stands between two literals of one value, or of which one is the value."""
+"""The text between two literals of one value, or between alternatives for one value."""
 _MARK = re.compile(r"\\*[\"'][^\w\s\"'\\]\\*[\"']")
-"""A literal that is no more than a separator."""
+"""A literal that is only a separator."""
 _CONCATENATED = re.compile(r"\bconcat(?:_ws)?\s?\([^()]{0,200}\Z", re.IGNORECASE)
 _CLOSES = re.compile(r"\\*\"\s?(?:\|\||\+)\s?(?=[\w(\"'\\])")
-"""A double quote behind which an expression goes on, if the name stands within quotes."""
+"""A double quote followed by the rest of an expression, if the name is within quotes."""
 _QUOTES = frozenset("'\"\\")
 _END_OF_QUOTE = re.compile(r"\\*[\"']")
 _QUALIFIES = re.compile(r"\"[^\"\\]{0,200}\"\.(?=[\w\"`*])(?!\w{1,40}\()")
@@ -89,7 +89,7 @@ _DEFAULT = re.compile(
     r"|\.(?:get_?)?or_?else\(\s?(?=(?:'[^'\n]{0,200}'|\"[^\"\n]{0,200}\")\)))",
     re.IGNORECASE,
 )
-"""A value that counts if nothing gives another: ``os.getenv('PW') or 'S'``."""
+"""A default value: ``os.getenv('PW') or 'S'``."""
 _CALLED = re.compile(
     r"(?:\.\s?\w{1,40}|\b(?:set|put|option|config|conf|header|setenv|putenv|add|define)\w{0,30})\s?\(\s{0,8}[A-Za-z]?\\?['\"]\Z"
     r"|['\"]set\w{0,30}['\"]\s?,\s?['\"]\Z",
@@ -102,14 +102,14 @@ _OF_COLUMNS = re.compile(
     r"\s?\(\s{0,8}[A-Za-z]?\\?['\"]\Z",
     re.IGNORECASE,
 )
-"""Methods whose arguments are names of columns, or of options that a program takes."""
+"""Methods whose arguments are names of columns, or of a program's options."""
 _SQL = re.compile(
     r"\b(?:select|update|merge|delete\s+from|insert|join|where|filter|project)\b", re.IGNORECASE
 )
 
 
 def without_values(text: str) -> str:
-    """The text without the values that stand beside the name of a secret."""
+    """Return the text without the values next to the names of secrets."""
     pieces: list[str] = []
     copied = at = quotes = counted = 0
     in_sql = _SQL.search(text) is not None
@@ -145,7 +145,8 @@ def without_values(text: str) -> str:
 
 
 def _is_outside(text: str, at: int, *, within: bool) -> bool:
-    """Whether the quote after a name closes the text that the name stands in: ``concat('token: ', x)``, ``"&pw=" + x``."""
+    """Whether the quote after a name closes the string that contains the name: ``concat('token: ', x)``, ``"&pw=" +
+    x``."""
     if text.startswith("'", at):
         return within and _GOES_ON_OUTSIDE.match(text, at + 1) is not None
     if _CLOSES.match(text, at) is None:
@@ -155,7 +156,7 @@ def _is_outside(text: str, at: int, *, within: bool) -> bool:
 
 
 def _literals(text: str, at: int, named: re.Match[str], most: int = 20) -> tuple[str, int]:
-    """The literals that go on with a value, masked, and where the last of them ends: ``'a' || 'b'``, ``x or 'b'``."""
+    """Mask the literals that continue a value, ``'a' || 'b'``, ``x or 'b'``. Return their text and the end of the last."""
     pieces: list[str] = []
     listed = None
     while len(pieces) < 2 * most and (more := _MORE.match(text, at)) is not None:
@@ -197,7 +198,7 @@ def _quoted(text: str, named: re.Match[str]) -> tuple[str, int] | None:
     value = masked_at(text, named.end())
     if value is None or (named["weak"] is not None and value[1] - named.end() < LONG):
         return None
-    # The name of a table, in quotes; an operator in a parser's message, a sign among words.
+    # The quoted name of a table; an operator in a parser's message, a punctuation mark among words.
     if _QUALIFIES.match(text, named.end()) is not None or _MARK.match(text, named.end()) is not None:
         return None
     if named["closed"] and ":" in named[0]:
@@ -211,7 +212,7 @@ def _quoted(text: str, named: re.Match[str]) -> tuple[str, int] | None:
 
 
 def _default(text: str, named: re.Match[str], *, in_sql: bool) -> tuple[str, int] | None:
-    """What replaces the word beside a name and the literal that stands in for it, if there is one."""
+    """Mask the default literal in ``name = word or 'literal'``: return the replacement and its end, or None."""
     if named["equals"] is None or (default := _DEFAULT.match(text, named.end())) is None:
         return None
     if in_sql and not default[0].rstrip().endswith("("):
@@ -221,8 +222,8 @@ def _default(text: str, named: re.Match[str], *, in_sql: bool) -> tuple[str, int
 
 
 def _is_argument(text: str, named: re.Match[str]) -> bool:
-    """Whether a quoted name and what follows the comma are a setting: an argument of a method, a pair in brackets, or a flag
-    and its value in a list of arguments."""
+    """Whether a quoted name and the literal after the comma are a setting: an argument of a method, a pair in brackets,
+    or a flag and its value in a list of arguments."""
     start = start_of_name(text, named.start())
     if not named["closed"]:
         return False

@@ -1,4 +1,4 @@
-"""Whether a word without quotes beside the name of a secret is its value: where it stands decides."""
+"""Decide by its context whether an unquoted word next to the name of a secret is its value."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SETTING = re.compile(
     )\Z""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""What stands before the name in a setting, where a column of SQL could stand as well."""
+"""Text before the name in a setting, where a column of SQL could also occur."""
 _GOES_ON = re.compile(
     r"(?:\b(?:where|and|or|on|set|when|then|by|select|having|else|case)|[,(=])\s*\Z", re.IGNORECASE
 )
@@ -44,7 +44,7 @@ _ALIAS = re.compile(r"\*[A-Za-z_-]{1,40}\Z")
 _IN_CALL = re.compile(r"[(,]\s*\Z")
 _LABEL = re.compile(r"[A-Z]{1,9}=")
 _DIRECTIVE = re.compile(r"(?:root|bind)pw\Z", re.IGNORECASE)
-"""A setting of a directory's client, with a space before its value."""
+"""A setting of an LDAP client, with a space before its value."""
 _PHRASE = re.compile(r"[a-z0-9-]{1,40}+(?: [a-z0-9-]{1,40}+){1,11}[ \t\r]*\Z", re.IGNORECASE)
 _OF_SENTENCES = re.compile(
     r"\b(?:an?|the|of|is|are|was|be|been|not|no|never|in|on|for|from|by|with|to|and|or|as|at|this|that|it|its|must|may|will"
@@ -64,7 +64,8 @@ LONG = 16
 
 @dataclass(frozen=True, slots=True)
 class _Bare:
-    """A word without quotes beside a name, and what is around: before it, before it on its line, behind it on its line."""
+    """An unquoted word next to a name, with the text before it, the text before it on its line, and the rest of its
+    line."""
 
     named: re.Match[str]
     name: str
@@ -84,7 +85,8 @@ class _Bare:
 
 
 def bare_value(text: str, named: re.Match[str], *, in_sql: bool) -> tuple[str, int] | None:
-    """What replaces the word that stands beside a name, and where that ends; nothing if the word is no secret."""
+    """Mask the word next to a name: return the replacement and the end of the masked text; None if the word is not a
+    secret."""
     start, at = start_of_name(text, named.start()), named.end()
     value = bare_at(text, at)
     if value.startswith("{") and (braced := masked_at(text, at)) is not None:
@@ -92,7 +94,7 @@ def bare_value(text: str, named: re.Match[str], *, in_sql: bool) -> tuple[str, i
     is_call = text.startswith("(", at + len(value)) and (
         named["equals"] != "=" or _WORD.match(value) is not None
     )
-    # A command's output, the element of a mapping, a class of characters, an object.
+    # A command's output, the element of a mapping, a character class, an object.
     if text.startswith(("$(", "[^"), at) or value.endswith("[") or _is_expression(text, at, value):
         return None
     if not value or is_no_value(value) or is_call or (named["weak"] is not None and len(value) < LONG):
@@ -114,7 +116,7 @@ def bare_value(text: str, named: re.Match[str], *, in_sql: bool) -> tuple[str, i
 
 
 def _is_expression(text: str, at: int, value: str) -> bool:
-    """Whether a word goes on as no value does: ``a.`b```, ``tokens[0]``, ``new X(``."""
+    """Whether a word continues as an expression, not as a value: ``a.`b```, ``tokens[0]``, ``new X(``."""
     if value == "new":
         return _CONSTRUCTED.match(text, at) is not None
     match text[at + len(value) : at + len(value) + 1]:
@@ -126,14 +128,14 @@ def _is_expression(text: str, at: int, value: str) -> bool:
 
 
 def _length_of_entry(bare: _Bare) -> int:
-    """How much behind a colon is a value: the word, or all words of a phrase; nothing if it is no entry."""
+    """Length of the value after a colon: the word, or all words of a phrase; 0 if it is not an entry."""
     if _is_entry(bare):
         return len(bare.value)
     return len(bare.rest.rstrip()) if _is_phrase(bare) else 0
 
 
 def _is_phrase(bare: _Bare) -> bool:
-    """Whether a line of YAML is a password of several words: none of those that make a sentence."""
+    """Whether a line of YAML is a password of several words, none of them typical of a sentence."""
     name = bare.name.lower()
     if (
         not ("passw" in name or name.endswith("phrase"))
@@ -150,11 +152,12 @@ def _is_phrase(bare: _Bare) -> bool:
 
 
 def _is_entry(bare: _Bare) -> bool:
-    """Whether a word after a name and a colon is its value: a line of YAML, one of ``{a: b, c: d}``, ``/password:S``."""
+    """Whether a word after a name and a colon is its value: a line of YAML, an entry of ``{a: b, c: d}``,
+    ``/password:S``."""
     value = bare.value
     if value[0] == "/" or (_NUMBER.match(value) and not bare.named["closed"]) or _TAG.match(bare.rest):
         return False
-    # A label that is a value itself, ``A=load-token:ID=7``; a reference of YAML.
+    # A label that is a value itself, ``A=load-token:ID=7``; a YAML alias.
     if (bare.before.endswith("=") and _LABEL.match(value)) or _ALIAS.match(value):
         return False
     return (
@@ -169,7 +172,7 @@ def _is_entry(bare: _Bare) -> bool:
 
 
 def _length_assigned(bare: _Bare) -> int:
-    """How much behind an equals sign is a value: the word, or more of a line of properties; nothing if it is a column."""
+    """Length of the value after an equals sign: the word, or more of a line of properties; 0 if it is a column."""
     value = bare.value
     is_word = _WORD.match(value) is not None
     at_head = _HEAD.match(bare.line) is not None
@@ -210,7 +213,7 @@ def _is_column(bare: _Bare) -> bool:
 
 
 def _is_operand(bare: _Bare) -> bool:
-    """Whether a word after a name and a space is its value: ``--password S``, or a line of a file of properties."""
+    """Whether a word after a name and a space is its value: ``--password S``, or a line of a properties file."""
     if bare.value.startswith("-") or _MASKED.match(bare.value):
         return False
     if bare.name.startswith("-"):
@@ -225,7 +228,7 @@ def _is_alone(rest: str, value: str) -> bool:
 
 
 def _is_column_of(bare: _Bare, name: str) -> bool:
-    """Whether both sides are columns, or variables: of one name, or the other one is named as a secret is
+    """Whether both sides are columns or variables: of the same name, or the right one is named like a secret
     (``a.token=b.token``, ``self.token = token``, ``pw = user.password``)."""
     is_dotted = _COLUMN.match(bare.value) is not None
     last = bare.value.rpartition(".")[2]
@@ -241,7 +244,7 @@ def _is_column_of(bare: _Bare, name: str) -> bool:
 
 
 def _is_part_of_path(before: str) -> bool:
-    """Whether the assignment is a part of a path, as partitions are: ``/warehouse/t/token=abc/ds=2020``."""
+    """Whether the assignment is a component of a path, like a partition: ``/warehouse/t/token=abc/ds=2020``."""
     word = re.split(r"[\s'\"]", before[-200:])[-1]
     return word.endswith("/") and "?" not in word and "/" in word[:-1] and "=" not in word.split("/")[-1]
 
@@ -252,7 +255,7 @@ def _line_at(text: str, at: int) -> str:
 
 
 def start_of_name(text: str, at: int) -> int:
-    """Where the name begins of which the part at a place shows that it names a secret."""
+    """Return the start of the name that contains the matched part at ``at``."""
     first = max(0, at - 200)
     while at > first and (text[at - 1].isalnum() or text[at - 1] in "_.-"):
         at -= 1

@@ -1,4 +1,4 @@
-"""Secrets that command lines hold behind flags, which mean a password to one program and a port to the next."""
+"""Secrets after command-line flags that mean a password to one program and a port to the next."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ SIGNS = (
 )
 _ANY = re.compile(rf"(?<![\w.-])(?:{'|'.join(_FLAGS)})(?=\s|['\"]\s*,)")
 _WINDOW = 1000
-"""How much of the text behind a program's name is taken for its arguments: to the end of the line, at most."""
+"""Number of characters after a program's name that are taken for its arguments, at most to the end of the line."""
 
 _PIPED = re.compile(
     r"(\b(?:echo|printf)\s++(?:-\w{1,3}\s++|'%s(?:\\n)?'\s++|\"%s(?:\\n)?\"\s++)*+)('[^'\n]{1,200}'|\"[^\"\n]{1,200}\"|[^\s|'\"]{1,200})"
@@ -62,7 +62,7 @@ _SUBSTITUTED = re.compile(
     r"('[^'\n]{1,200}'|\"[^\"\n]{1,200}\"|[^\s|'\"`()$-][^\s|'\"`()]{0,200})",
     re.IGNORECASE | re.VERBOSE,
 )
-"""A password that a shell makes of a word: ``PASSWORD=$(echo S | base64 -d)``."""
+"""A password that a shell computes from a word: ``PASSWORD=$(echo S | base64 -d)``."""
 _HERE = re.compile(
     r"(\b(?:kinit|passwd|su|sudo -S)\b[^\n<]{0,200}(?:<<<|<\s*<\(echo)\s*+)"
     r"('[^'\n]{1,200}'|\"[^\"\n]{1,200}\"|[^\s'\")]{1,200})"
@@ -70,7 +70,7 @@ _HERE = re.compile(
 
 
 def without_arguments(text: str) -> str:
-    """The command lines of the text without the arguments that are passwords."""
+    """Return the text with the password arguments of its command lines masked."""
     for program, flag in _BY_PROGRAM if _ANY.search(text) else ():
         pieces: list[str] = []
         copied = 0
@@ -94,7 +94,7 @@ def without_arguments(text: str) -> str:
 
 
 def _end_of_line(text: str, start: int, most: int) -> int:
-    """Where a command line ends; a backslash before the end of a line continues it."""
+    """Return the end of a command line; a backslash before the end of a line continues it."""
     at = start
     while (end := text.find("\n", at, most)) >= 0:
         if text[end - 1] != "\\":

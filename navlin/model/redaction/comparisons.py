@@ -1,9 +1,10 @@
-"""Secrets that SQL compares with a column of that name, or puts in its place: ``lower(name) = '…'``, ``'…' = name``,
-``name in ('…', '…')``, ``name like '…'``, ``name between '…' and '…'``, ``case name when '…'``, ``coalesce(name, '…')``.
+"""Secrets that SQL compares with a column of such a name, or uses as its default: ``lower(name) = '…'``, ``'…' =
+name``, ``name in ('…', '…')``, ``name like '…'``, ``name between '…' and '…'``, ``case name when '…'``,
+``coalesce(name, '…')``.
 
-The text is read as words, literals and signs of SQL. What stands around a name decides, whatever blanks and comments lie
-between. Only literals are masked: a comparison with another column stays. Comments, and texts in quotes that have quotes,
-are read as texts of their own.
+The text is read as words, literals and signs of SQL. The tokens around a name decide, whatever blanks and comments lie
+between. Only literals are masked: a comparison with another column stays. Comments, and quoted texts that contain
+quotes, are read as texts of their own.
 """
 
 from __future__ import annotations
@@ -36,24 +37,24 @@ _REPLACES: Final = frozenset(("coalesce", "nvl", "ifnull", "isnull", "nullif"))
 _MEASURES: Final = frozenset(
     ("length", "len", "char_length", "octet_length", "count", "size", "in", "and", "or", "not", "where")
 )
-"""What stands before a bracket, and makes of a secret what is none; or is no function."""
+"""Words before a bracket that are not functions, or whose result is not a secret."""
 _WORDS_OF_TEXTS: Final = frozenset(("token", "tokens"))
-"""Names that a column of words has as often as one of secrets, if nothing stands beside them."""
+"""Names used as often for a column of words as for one of secrets, if they appear without context."""
 _MOST_IN_LIST: Final = 10_000
 _MOST_IN_CALL: Final = 300
-"""Tokens that are looked at: hostile texts open many lists, and close none."""
+"""Limit on the tokens examined: hostile texts open many lists and close none."""
 _MOST_STEPS: Final = 10
-"""Qualifiers, functions and casts around one column, and words before one literal."""
+"""Limit on qualifiers, functions and casts around one column, and on words before one literal."""
 _DEPTH: Final = 3
-"""SQL stands in a command, and that in JSON."""
+"""Nesting levels that are read: SQL within a command within JSON."""
 _QUOTE_WITHIN = re.compile(r"['\"]")
 
 SIGNS = (rf"(?i:{SIGN}(?:\W|\z))",)
 
 
 class _Tokens(NamedTuple):
-    """Of each token what it is, its text and where it stands. A megabyte has some hundred thousand of them: as objects they
-    would call for the collection of garbage."""
+    """Kind, text and start of each token, as columns. A megabyte has some hundred thousand tokens: as objects they
+    would trigger garbage collection."""
 
     kinds: list[str]
     texts: list[str]
@@ -74,7 +75,7 @@ _NOTHING: Final = _Token("", "", 0)
 
 
 def without_compared(text: str) -> str:
-    """The text without the literals that a column of secrets is compared with, or replaced by."""
+    """Return the text without the literals that a column of secrets is compared with, or replaced by."""
     if _QUOTE_WITHIN.search(text) is None:
         return text
     masks: list[tuple[int, int, str]] = []
@@ -91,7 +92,7 @@ def without_compared(text: str) -> str:
 
 
 def _texts(text: str) -> Iterator[_Tokens]:
-    """The tokens of the text without its blanks and comments; then those within each comment and each quoted text."""
+    """Yield the tokens of the text without blanks and comments; then those of each comment and each quoted text."""
     pending = [(0, len(text), _DEPTH)]
     while pending:
         at, until, depth = pending.pop()
@@ -117,14 +118,14 @@ def _texts(text: str) -> Iterator[_Tokens]:
 
 
 class _Statement:
-    """The tokens of a text. Places are their numbers."""
+    """The tokens of a text. Places are their indexes."""
 
     def __init__(self, tokens: _Tokens) -> None:
         self._kinds, self._texts, self._starts = tokens
         self._listed_until = 0
 
     def masks(self) -> Iterator[tuple[int, int, str]]:
-        """Where literals stand that are to be masked, and what replaces each."""
+        """Yield (start, end, replacement) of each literal to mask."""
         openings: list[int] = []
         for at, text in enumerate(self._texts):
             if text == "(":
@@ -156,8 +157,8 @@ class _Statement:
         yield from self._right_of(end + 1, alone=start == end)
 
     def _expression(self, first: int, last: int) -> tuple[int, int, int]:
-        """The column with its types and the functions around it, ``lower(u.name)``, ``cast(name as string)``; and how many
-        brackets that has."""
+        """Extend the column to its casts and the functions around it, ``lower(u.name)``, ``cast(name as string)``:
+        return the first and last place, and the number of enclosing brackets."""
         brackets = 0
         for _ in range(_MOST_STEPS):
             after = self._at(last + 1)
@@ -187,7 +188,7 @@ class _Statement:
     def _right_of(self, at: int, *, alone: bool) -> Iterator[_Token]:
         name, token = self._at(at - 1).low, self._at(at)
         if token.text in _COMPARES:
-            # A plain ``name = f('…')`` may be where a secret is read from: `assignments` decides.
+            # A plain ``name = f('…')`` may only name the place of a secret: `assignments` decides.
             if not (
                 alone and token.text in _EQUALS and "(" in (self._at(at + 1).text, self._at(at + 2).text)
             ):
@@ -213,7 +214,7 @@ class _Statement:
             yield from self._listed(at + 2)
 
     def _value(self, at: int) -> Iterator[_Token]:
-        """The literal there, be it in brackets, in a function, or with a prefix (``N'…'``, ``binary '…'``)."""
+        """Yield the literal there, even in brackets, in a function, or with a prefix (``N'…'``, ``binary '…'``)."""
         for _ in range(_MOST_STEPS):
             token = self._at(at)
             if token.kind == "literal" or (token.kind == "quoted" and token.text[-1] == '"'):
@@ -233,9 +234,9 @@ class _Statement:
                 return
 
     def _listed(self, at: int) -> Iterator[_Token]:
-        """All literals up to the bracket that closes a list."""
+        """Yield all literals up to the bracket that closes a list."""
         if at < self._listed_until:
-            return  # a list within one that is masked whole
+            return  # a list within one that is masked as a whole
         depth = 1
         for place in range(at, min(at + _MOST_IN_LIST, len(self._texts))):
             text = self._texts[place]
@@ -247,7 +248,7 @@ class _Statement:
             self._listed_until = place
 
     def _arguments(self, at: int) -> Iterator[_Token]:
-        """The literals that stand alone between the commas behind a column."""
+        """Yield the literals that are whole arguments after a column."""
         depth = 1
         for place in range(at + 1, min(at + _MOST_IN_CALL, len(self._texts))):
             text = self._texts[place]
@@ -258,7 +259,7 @@ class _Statement:
                 yield self._at(place)
 
     def _cases(self, at: int) -> Iterator[_Token]:
-        """The literals behind the WHENs of a CASE that names its column once."""
+        """Yield the literals after the WHENs of a CASE that names its column once."""
         depth = 1
         for place in range(at, min(at + _MOST_IN_CALL, len(self._texts))):
             low = self._texts[place].lower()
@@ -275,7 +276,8 @@ def _is_secret(word: str) -> bool:
 
 
 def _masked(literal: str) -> str | None:
-    """What replaces a literal; nothing for one that is empty, a mere separator, or only says where the secret is."""
+    """Return the replacement of a literal; None for one that is empty, a mere separator, or only a reference to the
+    secret."""
     parts = _INNER.match(literal)
     if parts is None or not parts[2] or is_reference(parts[2]) or _SEPARATOR.match(parts[2]):
         return None

@@ -1,4 +1,4 @@
-"""Secrets in the forms of documents: XML, pairs of a name and a value, blocks of YAML, headers, password files."""
+"""Secrets in document formats: XML, name-value pairs, YAML blocks, headers, password files."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _ESCAPED_ELEMENT = re.compile(
     ) (?! &lt; ) [^<\s] (?: [^<&] | &(?!lt;) ){{0,2000}}+""".replace("(?P<weak>", "(?:"),
     re.IGNORECASE | re.VERBOSE,
 )
-"""An element within the text of another."""
+"""An escaped element within the text of another."""
 _MEMBER = r"\\*[\"']\w{1,40}\\*[\"']\s*+:\s*+(?:\\*[\"'][^\"'\\\n]{0,200}\\*[\"']|[\w.]{1,40})\s*+,\s*+"
 _VALUE = re.compile(
     rf"(?P<before>\\*[\"']\s?(?:,|:\s?\{{)?+\s*+(?:{_MEMBER}){{0,4}}(?:\\*[\"'])?value(?:\\*[\"'])?\s?[:=]\s*+\\*[\"'])(?:[^\"'\\\n]|\\.){{1,2000}}+",
@@ -48,7 +48,7 @@ _BEFORE_NAME = re.compile(
     """,
     re.IGNORECASE | re.VERBOSE,
 )
-"""The value before the name."""
+"""The value precedes the name."""
 _NAME_BEFORE = re.compile(rf"{NAME}\Z", re.IGNORECASE | re.VERBOSE)
 _ENTRY = re.compile(
     rf"( name: \s*+ [\"']? [\w.-]{{0,60}}? {NAME} [\"']? \s*+ ,?+ \s*+ value: \s*+ [\"']? )[^\s\"',}}]++".replace(
@@ -145,7 +145,7 @@ SIGNS = (
 
 
 def without_values(text: str) -> str:
-    """The text without secrets in the forms of documents."""
+    """Return the text without secrets in document formats."""
     folded = text.lower()
     if "</" in text or ("<" in text and "/>" in text):
         text = _ELEMENT.sub(rf"\g<1>{MASK}", text)
@@ -183,7 +183,7 @@ def without_values(text: str) -> str:
 
 
 def _without_data(document: str) -> str:
-    """A manifest without its data, if it is one of secrets."""
+    """Return a manifest without its data if it is a Kubernetes Secret."""
     if _MANIFEST.search(document) is None:
         return document
     return _DATA.sub(lambda data: _DATUM.sub(_datum, data[0]), document)
@@ -194,7 +194,7 @@ def _datum(line: re.Match[str]) -> str:
 
 
 def _without_items(found: re.Match[str]) -> str:
-    """A list without those of its literals that are secrets; of passwords, these are all but names and types."""
+    """Mask the secrets among a list's literals; in a list of passwords, everything but names and types."""
     name = found["head"].lower()
     is_of_yaml = ":" in name and found["closed"] is None
     are_passwords = name.startswith("p")
@@ -214,6 +214,6 @@ def _value_first(pair: re.Match[str]) -> str:
 
 
 def _pair(value: re.Match[str]) -> str:
-    """A pair of a name and a value without the value, if the name is one of a secret."""
+    """Mask the value of a name-value pair if the name is a secret's."""
     name = value.string[max(0, value.start() - 60) : value.start()]
     return f"{value['before']}{MASK}" if _NAME_BEFORE.search(name) else value[0]

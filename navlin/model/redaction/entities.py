@@ -1,4 +1,4 @@
-"""Secrets in a text whose quotes and signs are escaped for another one that it stands in: ``&quot;password&quot;:``."""
+"""Secrets in a text whose quotes and signs are escaped because it is embedded in another: ``&quot;password&quot;:``."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SIGNS = (rf"(?i:{_IN_ANY}|\\u00(?:2[27]|3[acde]))",)
 
 
 def without_escaped(text: str, redact: Callable[[str], str]) -> str:
-    """The text without the secrets that show once it is not escaped; escaped no more if there were some."""
+    """Remove the secrets that show after unescaping; the result is unescaped only if there were some."""
     plain, found = _ESCAPED.subn(_sign, text)
     if not found:
         return text

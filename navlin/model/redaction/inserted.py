@@ -1,4 +1,4 @@
-"""Secrets that a statement gives to columns that it names in a list of their own: by VALUES, or by a SELECT."""
+"""Secrets that a statement assigns to columns in a separate list: by VALUES, or by a SELECT."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SIGNS = (rf"(?i:{SIGN}[^()]*\){_BEHIND}\(?{SPACE}*(?:values|select|with|table|as
 
 
 def without_inserted(text: str) -> str:
-    """The text without the literals that a statement gives to columns of secrets."""
+    """Return the text without the literals that a statement assigns to columns of secrets."""
     pieces: list[str] = []
     copied = at = 0
     while (head := _HEAD.search(text, at)) is not None:
@@ -50,7 +50,7 @@ def without_inserted(text: str) -> str:
 
 
 def _literals(text: str, at: int) -> Iterator[tuple[int, int, int]]:
-    """The literals of a statement's rows or lists of columns: the number of the column, and where each begins and ends."""
+    """Yield (column index, start, end) of each literal in a statement's rows or select lists."""
     depth = column = 0
     base: int | None = None
     active = rows = with_ = False

@@ -1,7 +1,9 @@
-"""Texts without any literal, for those who must be sure (``[redaction] literals = "all"``): by the tokens of their dialect.
+"""Texts without any literal, for users who need certainty (``[redaction] literals = "all"``), by the tokens of their
+dialect.
 
-What looks like a secret is not asked for. A text that has no tokens, or others if a backslash escapes nothing, is stored as
-its length only; comments go. A process masks while it reads for an estate that wants it (`masking`).
+Whether a literal looks like a secret does not matter. A text that has no tokens, or different ones if a backslash
+escapes nothing, is stored as its length only; comments are removed. A process masks while it reads for an estate that
+asks for it (`masking`).
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from typing import Final
 from navlin.model.redaction import redact
 
 STRING, NUMBER = "'?'", "0"
-"""What stands for a literal: a statement without its literals can still be read."""
+"""Replacements for literals: the masked statement can still be parsed."""
 _MASKING: Final[ContextVar[bool]] = ContextVar("masking", default=False)
 _MOST_CHARACTERS: Final = 1 << 20
 _LENGTH: Final = re.compile(r"\[\d+ characters\]")
@@ -28,7 +30,7 @@ _QUOTED: Final = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`")
 
 @contextmanager
 def masking(every_literal: bool) -> Iterator[None]:
-    """Whether literals are masked in what this thread reads meanwhile."""
+    """Set whether literals are masked in this thread's reads within the block."""
     before = _MASKING.set(every_literal)
     try:
         yield
@@ -42,13 +44,13 @@ def masks_literals() -> bool:
 
 
 def length_of(text: str) -> str:
-    """What is stored of a text that has no tokens."""
+    """Return the stored form of a text that has no tokens."""
     return text if not text or _LENGTH.fullmatch(text) else f"[{len(text)} characters]"
 
 
 def without_literals(text: str, *, escapes: bool = False) -> str:
-    """A statement, or an expression, without its literals and comments. ``escapes``: in its dialect a backslash is known to
-    escape a quote."""
+    """Return a statement or an expression without its literals and comments. ``escapes``: a backslash is known to
+    escape a quote in its dialect."""
     if not _SIGNS_OF_LITERALS.search(text) or _LENGTH.fullmatch(text):
         return text
     if len(text) > _MOST_CHARACTERS or _OTHER_QUOTES.search(text):
@@ -60,25 +62,27 @@ def without_literals(text: str, *, escapes: bool = False) -> str:
 
 
 def name_without_literals(name: str, *, escapes: bool = False) -> str:
-    """A name without the literals of the statement that it may be made of; a single word is none."""
+    """Return a name without the literals of the statement that it may be derived from; a single word is not a
+    statement."""
     return without_literals(name, escapes=escapes) if _MAY_BE_STATEMENT.search(name) else name
 
 
 def without_quoted(text: str) -> str:
-    """A sentence of navlin's own without what it quotes; nothing of one that has half a quotation."""
+    """Return a sentence of navlin's own without its quotations; only its length if a quotation is unbalanced."""
     masked = _QUOTED.sub(STRING, text)
     rest = masked.replace(STRING, "")
     return length_of(text) if "'" in rest or '"' in rest else masked
 
 
 def said_in_state(text: str) -> str:
-    """What may be kept between two readings of a text in an engine's own words, which identifies nothing."""
+    """Return the form in which a text in an engine's own words, which identifies nothing, may be kept between two
+    readings."""
     return length_of(text) if masks_literals() else redact(text)
 
 
 def _masked(text: str, dialect: str) -> str | None:
-    """The text by the tokens of a dialect; None if it has none."""
-    # Not above: it takes its time to import, and few want it.
+    """Mask the text by the tokens of a dialect; None if it cannot be tokenised."""
+    # Imported here because it is slow and rarely needed.
     from sqlglot import Dialect
     from sqlglot.errors import SqlglotError
     from sqlglot.tokenizer_core import TokenType as Of
@@ -95,13 +99,13 @@ def _masked(text: str, dialect: str) -> str | None:
     behind, shows = 0, ""
     for token in tokens:
         if token.start < behind:
-            continue  # what is made of the sign behind a number
+            continue  # derived from the sign after a number
         between = text[behind : token.start]
         pieces.append(between if not between.strip() else " ")
         last = shows
         shown = text[token.start : token.end + 1]
         if token.token_type in strings or '"' in shown or "'" in shown:
-            # A quote that is doubled ends a literal in one dialect, and stands for itself in others.
+            # A doubled quote ends a literal in one dialect, and is an escaped quote in others.
             shows = STRING
             pieces.append("" if last == STRING and not between else STRING)
         elif token.token_type is Of.NUMBER or shown[:1].isdigit():

@@ -1,4 +1,4 @@
-"""The names that a secret stands beside."""
+"""Names of secrets."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ NAME = rf"""(?:
     (?: (?P<weak> {_WEAK} ) | (?: {_STRONG} ) )
     (?: [._-]? (?: value|string|text|plain|raw|b64|base64|cmd|[0-9]{{1,2}} ) )?+
 )(?![\w$]) """
-"""A name whose value is a secret, as its end shows; of a weak one, only if the value is long."""
+"""A name whose value is a secret, recognised by its end; with a weak name, only a long value is a secret."""
 
 NAME_AGAIN = NAME.replace("(?P<weak>", "(?:")
-"""A name where a pattern has one already, or does not ask how strong it is."""
+"""A name for a pattern that has the group already, or does not distinguish weak names."""
 
 SIGN = re.sub(r"\s", "", loosened(NAME.replace("(?![\\w$])", "")))
-"""A name for RE2, without what must not stand before or behind it."""
+"""A name for RE2, without the look-arounds before and after it."""
 
 _SECRET_KEY = re.compile(
     r"passw|passphrase|(?<![a-z])(?:pwd|pass|pw)(?![a-z])|secret|token|credential|signature"
@@ -56,7 +56,7 @@ _ABOUT_SECRETS = re.compile(
     r"|\Aspark\.kubernetes\.(?:driver|executor)\.secret(?:s|keyref)\.",
     re.IGNORECASE,
 )
-"""Settings of how secrets are kept, and for how long: by their ends, or by name."""
+"""Settings of how and for how long secrets are kept: by their suffixes, or by name."""
 
 
 def is_about_secrets(key: str) -> bool:
@@ -65,6 +65,6 @@ def is_about_secrets(key: str) -> bool:
 
 
 def is_secret(key: str) -> bool:
-    """Whether the value of a configuration key is a secret. Any part of the key may show it, as in Spark's own redaction;
-    its end may show that it is a setting about secrets."""
+    """Whether the value of a configuration key is a secret. Any part of the key may show it, as in Spark's own
+    redaction; its suffix may show that it is a setting about secrets instead."""
     return _SECRET_KEY.search(key) is not None and _ABOUT_SECRETS.search(key) is None

@@ -1,7 +1,7 @@
-"""The first look at a text: which classes of secrets it may have.
+"""The first scan of a text: which classes of secrets it may have.
 
-RE2 finds that in one pass, whatever the number of expressions. It has no look-around and knows ASCII alone: an expression of
-a class finds every text in which the class's own patterns find something, and a few more.
+RE2 finds that in one pass, whatever the number of expressions. It has no look-around and knows only ASCII: the
+expression of a class matches every text in which the class's own patterns match, and a few more.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterable
 
 BEYOND_ASCII = r"\x{80}-\x{10FFFF}"
 SPACE = rf"[\s\v\x1c-\x1f{BEYOND_ASCII}]"
-"""At least what Python's ``\\s`` matches."""
+"""A superset of Python's ``\\s``."""
 WORD = rf"[\w{BEYOND_ASCII}]"
 
 EVERYTHING = ""
-"""An expression that every text matches."""
+"""An expression that matches every text."""
 
 _PIECE = re.compile(
     r"\[\^(?:\\.|[^\]\\])+\]|\[(?:\\.|[^\]\\])+\]|\\.|\(\?<[!=](?:\[[^\]]*\]|[^()\[])*\)|\{[01],\d+\}\+?|([*+?}])\+"
@@ -23,9 +23,10 @@ _PIECE = re.compile(
 
 
 def loosened(pattern: str) -> str:
-    """A pattern of Python's `re` as one of RE2 that matches at least the same.
+    """Convert a pattern of Python's `re` to one of RE2 that matches at least the same texts.
 
-    Looks behind are dropped, and bounds above; possessive quantifiers become greedy ones. Looks ahead must not be in it.
+    Look-behinds and upper bounds are dropped; possessive quantifiers become greedy. The pattern must not contain
+    look-aheads.
     """
     return _PIECE.sub(_loosened, pattern.replace("(?P<weak>", "(?:"))
 
@@ -44,16 +45,18 @@ def _loosened(piece: re.Match[str]) -> str:
 
 
 def look(expressions: Iterable[str]) -> Callable[[bytes], list[int] | None]:
-    """A function that gives the places of those expressions that a text of UTF-8 matches, in no order.
+    """Return a function that returns the indexes of those expressions that a UTF-8 text matches, in no particular
+    order.
 
-    What stands first must be `EVERYTHING`: RE2 gives nothing if it runs out of memory, too.
+    The first expression must be `EVERYTHING`: RE2 also returns nothing if it runs out of memory, and only then no
+    expression matches.
     """
-    # Not above: most commands redact nothing, and need not wait for it.
+    # Imported here because most commands redact nothing and need not wait for it.
     import re2
 
     options = re2.Options()
     options.never_capture = True
-    # What 20 000 texts of all kinds need, and twice as much: the automaton is built while texts are read.
+    # Twice what 20 000 texts of all kinds needed: the automaton is built while texts are read.
     options.max_mem = 32 << 20
     found = re2.Set.SearchSet(options)
     for expression in expressions:

@@ -1,4 +1,4 @@
-"""Secrets in the attributes of an element of XML, in whatever order: ``<add value="S" key="password"/>``."""
+"""Secrets in attributes of an XML element, in any order: ``<add value="S" key="password"/>``."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SIGNS = (rf"(?i:=\s?\\*[\"'][\w.:{BEYOND_ASCII}-]*{SIGN}\\*[\"'](?:{SPACE}[^<>]*
 
 
 def without_values(text: str) -> str:
-    """The text without the values of elements that another attribute names as secrets."""
+    """Mask the values of elements that another attribute names as secrets."""
     return _TAG.sub(_without_value, text) if "<" in text else text
 
 

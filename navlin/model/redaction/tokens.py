@@ -1,4 +1,4 @@
-"""Secrets that show by their form what they are: tokens of services, hashes of passwords, keys in armour.
+"""Secrets recognisable by their form: tokens of services, password hashes, armoured keys.
 
 Prefixes and lengths are as the services document them.
 """
@@ -75,7 +75,8 @@ _TOKENS = {
 
 
 def _pattern(sign: str, form: str) -> re.Pattern[str]:
-    """The form, not within a word. It begins with letters where it can, since these are found fastest."""
+    """Compile a form that must not begin within a word. The pattern starts with letters if possible, because these are
+    found fastest."""
     for first in (sign, re.escape(sign)):
         if form.startswith(first):
             return re.compile(rf"{first}(?<![\w-]{first}){form[len(first) :]}")
@@ -83,7 +84,7 @@ def _pattern(sign: str, form: str) -> re.Pattern[str]:
 
 
 _PATTERNS = {sign: _pattern(sign, form) for sign, form in _TOKENS.items()}
-"""What a token contains, case for case: a text is looked through only for the forms that it may have."""
+"""Patterns by a substring of the token (case-sensitive): a text is searched only for the forms that it may have."""
 
 _AZURE_KEY = re.compile(rf"(?<![\w+/]){_B64}{{86}}==")
 _BESIDE_AN_ID = re.compile(
@@ -114,7 +115,7 @@ SIGNS = (
 
 
 def without_tokens(text: str) -> str:
-    """The text without tokens, keys in armour and hashes of passwords."""
+    """Return the text without tokens, armoured keys and password hashes."""
     if "-----BEGIN " in text:
         text = _ARMOUR.sub(rf"\g<1>{MASK}", text)
     if "Private-Lines" in text:

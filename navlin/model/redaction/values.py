@@ -1,4 +1,4 @@
-"""What stands where a secret would stand: where it begins and ends, and whether it is one."""
+"""Values next to the name of a secret: their boundaries, and whether they are secrets."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 MASK = "********"
 
 GAP = r"(?:\s|/\*(?:[^*]|\*(?!/)){0,300}+\*/|--[^\n]{0,300}+\n)"
-"""White space or a comment of SQL; comments are bounded, so that an open one is not read again and again."""
+"""White space or an SQL comment; comments are bounded, so that an unclosed one is not rescanned at every place."""
 
 _QUOTED = re.compile(
     r"""
@@ -37,9 +37,9 @@ _TYPES = re.compile(
 
 
 def masked_at(text: str, at: int) -> tuple[str, int] | None:
-    """What replaces the quoted value at a place, and where that value ends; nothing if none stands there.
+    """Mask the quoted value at a place: return the replacement and the end of the value; None if there is none.
 
-    An empty value, and a reference to a variable, stay.
+    Empty values and references to variables stay.
     """
     value = _QUOTED.match(text, at)
     if value is None:
@@ -57,24 +57,25 @@ def masked_at(text: str, at: int) -> tuple[str, int] | None:
 
 
 def bare_at(text: str, at: int) -> str:
-    """The value without quotes that stands at a place, or the beginning of a long one: most are looked at in vain."""
+    """Return the unquoted value at a place, or the first 500 characters of a longer one, because most are rejected
+    anyway."""
     value = _BARE.match(text, at)
     return "" if value is None else value[0]
 
 
 def end_of_bare(text: str, at: int, end: int) -> int:
-    """Where the value without quotes ends that begins at one place and has been looked at up to another."""
+    """Return the end of the unquoted value that begins at ``at`` and was examined up to ``end``."""
     rest = _REST_OF_BARE.match(text, end) if end - at >= 500 else None
     return end if rest is None else rest.end()
 
 
 def is_reference(value: str) -> bool:
-    """Whether a value only says where the secret is: ``$PW``, ``${pw}``, ``?``, ``:pw``, ``%s``."""
+    """Whether a value only refers to the secret: ``$PW``, ``${pw}``, ``?``, ``:pw``, ``%s``."""
     return _REFERENCE.match(value) is not None
 
 
 def is_no_value(value: str) -> bool:
-    """Whether a word is none that could be a secret: nothing, a constant, a type, a reference."""
+    """Whether a word cannot be a secret: nothing, a constant, a type, a reference."""
     return value.lower() in _NO_VALUES or is_type(value) or is_reference(value)
 
 
@@ -84,7 +85,7 @@ def is_type(value: str) -> bool:
 
 
 def is_opaque(value: str) -> bool:
-    """Whether a word is none of a language: letters with digits or signs that no name has."""
+    """Whether a word does not look like natural language or a name: letters mixed with digits or signs."""
     return (
         len(value) >= 6
         and re.search("[A-Za-z]", value) is not None
