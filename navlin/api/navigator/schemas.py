@@ -13,7 +13,7 @@ from navlin.index.query_fields import RELATION_ONLY, field_names
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """Which."""
+    """Selects a resource."""
 
     resource: Annotated[str, "entities or relations."]
 

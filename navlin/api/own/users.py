@@ -11,7 +11,7 @@ from navlin.api.endpoint import Asked, Endpoint
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """Whom it is about."""
+    """Selects a user."""
 
     name: Annotated[str, "The user's name."]
 
