@@ -43,7 +43,6 @@ class Linking:
 
     @property
     def graph(self) -> Graph:
-        """The graph to link."""
         return Graph(self.solr)
 
     @property

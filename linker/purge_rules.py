@@ -88,7 +88,6 @@ def operations_executed_since(graph: Graph, ids: Collection[str], before_ms: int
 
 
 def parts_of(graph: Graph, operation_ids: Sequence[str], fields: str = CORE) -> list[StoredEntity]:
-    """The sub-operations of operations."""
     return [
         part
         for batch in in_batches(operation_ids, IDS_A_QUERY)

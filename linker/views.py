@@ -156,8 +156,6 @@ def _position(column: StoredEntity) -> tuple[int, str]:
 
 
 class _Relations:
-    """The relations of one view."""
-
     def __init__(self, view: StoredEntity, made: Made, known: Tables) -> None:
         self.view, self.made, self.known = view, made, known
         self.own = known.columns.get(view.id, {})

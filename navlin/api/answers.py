@@ -39,7 +39,6 @@ class Html:
     policy: str
 
     def response(self, status: int = 200) -> Response:
-        """The page as an HTTP response."""
         headers = {
             "Content-Type": "text/html; charset=utf-8",
             "Content-Security-Policy": self.policy,

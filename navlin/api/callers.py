@@ -83,7 +83,6 @@ class SessionCookie:
         self._put(response, session.secret, "")
 
     def clear(self, response: Response) -> None:
-        """Removes the cookie."""
         self._put(response, "", "; Max-Age=0")
 
     def _put(self, response: Response, value: str, more: str) -> None:
@@ -202,7 +201,6 @@ class Callers:
 
 
 def refused(request: Request, found: Refused) -> None:
-    """Logs the refusal."""
     audit("request refused", request, found.name[:128], reason=found.failed or found.reason)
 
 

@@ -30,7 +30,6 @@ _STRANGER: Final = ""
 def routes(
     service: Service, door: Door, cookie: SessionCookie, bodies: Bodies, pages: Pages | None = None
 ) -> list[Route]:
-    """The three addresses."""
     return [
         Route(LOG_IN, partial(_log_in, service, door, cookie, bodies, pages), methods=["POST"]),
         Route(LOG_OUT, partial(_log_out, service, cookie, bodies), methods=["POST"]),

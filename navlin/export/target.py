@@ -129,7 +129,6 @@ def register(target: Target) -> None:
 
 
 def targets() -> Mapping[str, Target]:
-    """All targets, by name."""
     package = importlib.import_module("navlin.export")
     for module in pkgutil.iter_modules(package.__path__):
         importlib.import_module(f"navlin.export.{module.name}")

@@ -42,7 +42,6 @@ class Exported:
     resumed: bool = False
 
     def add(self, batch: Batch) -> None:
-        """Counts the items of a batch."""
         for item in batch.items:
             self.counts[_KINDS[type(item)]] += 1
 
@@ -68,7 +67,6 @@ class Question:
     options: Any
 
     def batches(self, solr: Solr, after: Place | None = None) -> Iterator[Batch]:
-        """The items, batch by batch."""
         return read(solr, self.selection, after)
 
     def records(self, batches: Iterator[Batch]) -> Iterator[bytes]:

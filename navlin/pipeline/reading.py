@@ -77,7 +77,7 @@ def read_splits(extractor: Extractor) -> Callable[[Iterable[pa.RecordBatch]], It
 def read_into_files(extractor: Extractor, splits: Iterable[Split], folder: Path) -> Iterator[Path]:
     """Reads splits as a task does, into Parquet files of at most some `BYTES_IN_FILE` in ``folder``; yields each when it
     is complete. There is always one."""
-    import pyarrow.parquet as pq  # of use on a cluster alone
+    import pyarrow.parquet as pq  # only needed on a cluster
 
     batches = (batch for split in splits for batch in in_record_batches(_read_split(extractor, split)))
     for number in count():

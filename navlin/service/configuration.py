@@ -223,8 +223,6 @@ class SourceSettings:
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """All sections of the file."""
-
     file: Path
     navlin: NavlinSettings
     solr: SolrSettings

@@ -37,7 +37,6 @@ class DueTime:
         return self.due_s is None
 
     def begin(self, now_s: float) -> None:
-        """Begins a run."""
         self.due_s, self.begun_s = None, now_s
         self.woken = False
 

@@ -72,7 +72,6 @@ class ExportSettings:
 
     @property
     def name(self) -> str:
-        """The name of the export."""
         return self.keys.name
 
     def question(self) -> Question:

@@ -42,7 +42,6 @@ def extract(
 
 
 def run_as_json(record: RunRecord, *, dry_run: bool) -> Answer:
-    """A run record as plain JSON."""
     return {"run_id": record.run_id, "dry_run": dry_run, **asdict(record)}
 
 

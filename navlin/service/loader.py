@@ -80,7 +80,6 @@ class ConfiguredSources:
     sources: tuple[Loaded, ...]
 
     def named(self, name: str) -> Loaded | None:
-        """The source of this name."""
         return next((loaded for loaded in self.sources if loaded.name == name), None)
 
 

@@ -9,7 +9,6 @@ from linker.purge import PurgeReport
 
 
 def report_as_json(report: PurgeReport) -> dict[str, Any]:
-    """The report as plain JSON."""
     return {
         "status": report.status,
         "dry_run": report.dry_run,

@@ -133,7 +133,6 @@ class Schedule:
         return list(self._scheduler.get_jobs())
 
     def running(self) -> list[str]:
-        """The running sources."""
         return [name for name, due_s in self.due_s().items() if due_s is None]
 
     def run_in_turn(self, name: str, run: Callable[[], T]) -> T | None:

@@ -55,7 +55,6 @@ class Watching:
         self._refused: set[tuple[str, str]] = set()
 
     def start(self) -> None:
-        """Starts watching."""
         self._observer.start()
 
     def stop(self) -> None:

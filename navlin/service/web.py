@@ -117,7 +117,6 @@ def _event_door(web: WebSettings, address: Callable[[], SolrAddress]) -> EventDo
 
 
 def now_ms() -> int:
-    """Epoch ms."""
     return time.time_ns() // 1_000_000
 
 

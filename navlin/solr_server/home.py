@@ -164,7 +164,6 @@ SMALL_HEAP_MB: Final = 2_048
 
 
 def logs(home: Path) -> Path:
-    """The directory of Solr's logs."""
     return home / "logs"
 
 

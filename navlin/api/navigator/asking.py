@@ -37,8 +37,6 @@ Page = tuple[list[Mapping[str, Any]], str]
 
 @dataclass(frozen=True, slots=True)
 class ListParameters:
-    """The parameters of a list."""
-
     query: Annotated[str, "Solr's syntax; everything without it."] = EVERYTHING
     limit: Annotated[int, "How many at most."] = DEFAULT_LIMIT
     offset: Annotated[int, "How many of the first to pass over."] = 0
@@ -46,8 +44,6 @@ class ListParameters:
 
 @dataclass(frozen=True, slots=True)
 class PageParameters:
-    """The parameters of a page."""
-
     query: Annotated[str, "Solr's syntax; everything without it."] = EVERYTHING
     limit: Annotated[int, "How many at most; a page with fewer is the last."] = DEFAULT_LIMIT
     cursorMark: Annotated[str, "* for the first page, then what the page before answered."] = "*"

@@ -24,8 +24,6 @@ NOT_FIRST_CLASS: Final = "-type:(FIELD OR PARTITION OR SUB_OPERATION)"
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """The parameters of a search."""
-
     query: Annotated[str, "Solr's syntax; everything without it."] = EVERYTHING
     limit: Annotated[int, "How many at most; 0 counts only."] = DEFAULT_LIMIT
     offset: Annotated[int, "How many of the first to pass over."] = 0
@@ -38,8 +36,6 @@ class Parameters:
 
 @dataclass(frozen=True, slots=True)
 class SuggestParameters:
-    """The parameters of suggestions."""
-
     query: Annotated[str, "What was typed so far."] = EVERYTHING
 
 

@@ -39,8 +39,6 @@ class ExportDirection(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """The parameters of a diagram."""
-
     entityIds: Annotated[tuple[str, ...], "Where it begins. Repeatable."]
     length: Annotated[int, "How many hops in each direction."] = 2
     mergeDeletedEntities: Annotated[bool, "Passes through what is deleted, and does not show it."] = True
@@ -48,8 +46,6 @@ class Parameters:
 
 @dataclass(frozen=True, slots=True)
 class ExportParameters:
-    """The parameters of an export."""
-
     ids: Annotated[tuple[str, ...], "Where it begins: the body, a list of up to 100."]
     direction: Annotated[ExportDirection, "Where to go."] = ExportDirection.DOWNSTREAM
     length: Annotated[int, "How many hops; -1 for all."] = -1

@@ -24,8 +24,6 @@ MOST: Final = 1_000
 
 @dataclass(frozen=True, slots=True)
 class PurgeParameters:
-    """The parameters of a purge."""
-
     deleteTimeThresholdMinutes: Annotated[
         int, "What was deleted or executed longer ago goes.", range(MOST_MINUTES + 1)
     ] = SIXTY_DAYS_MINUTES
@@ -33,8 +31,6 @@ class PurgeParameters:
 
 @dataclass(frozen=True, slots=True)
 class HistoryParameters:
-    """The parameters of a list of purges."""
-
     limit: Annotated[int, "How many at most, the newest first.", range(1, MOST + 1)] = 100
     offset: Annotated[int, "How many of the newest to pass over.", range(MOST + 1)] = 0
 

@@ -17,15 +17,11 @@ from navlin.index.models import Kind
 
 @dataclass(frozen=True, slots=True)
 class NamespaceParameters:
-    """Selects a namespace."""
-
     namespace: Annotated[str, "Its name."]
 
 
 @dataclass(frozen=True, slots=True)
 class ClassParameters:
-    """Selects a class."""
-
     package: Annotated[str, "The name of its package; nav is navlin's own."]
     name: Annotated[str, "Its name, such as hv_table."]
 

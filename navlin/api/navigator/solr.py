@@ -23,8 +23,6 @@ OFF = "Solr is not answered here: an administrator can enable it by solr_passthr
 
 @dataclass(frozen=True, slots=True)
 class CoreParameters:
-    """Selects a core."""
-
     core: Annotated[str, "nav_elements, nav_relation or nav_relations."]
 
 

@@ -24,8 +24,6 @@ def request(asked: Asked, job: Job, arguments: Mapping[str, Any]) -> dict[str, A
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """Selects a request."""
-
     id: Annotated[str, "As it was answered."]
 
 

@@ -62,7 +62,6 @@ class DataHubOptions:
 
     @property
     def names(self) -> names.Names:
-        """The naming scheme."""
         return names.Names(self.platform_instance, self.storage_instance, self.env.upper(), self.lowercase)
 
 

@@ -119,7 +119,6 @@ def execution(identity: str) -> str:
 
 
 def platform_urn(platform: str) -> str:
-    """The URN of a platform."""
     return f"urn:li:dataPlatform:{platform}"
 
 
