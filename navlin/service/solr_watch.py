@@ -16,8 +16,8 @@ log = structlog.stdlib.get_logger(__name__)
 
 
 class SolrWatch:
-    """Watches one embedded Solr, whenever `look_after` is called with it. ``go_on`` is called when Solr writes again
-    after a failure."""
+    """Watches one embedded Solr, whenever `look_after` is called with it. ``go_on`` is called after a restart because of
+    failed writes."""
 
     def __init__(self, disk: DiskWatch, go_on: Callable[[], None]) -> None:
         self.in_doubt = False

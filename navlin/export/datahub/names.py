@@ -33,7 +33,7 @@ _PLATFORMS: Final = {
 @dataclass(frozen=True, slots=True)
 class Names:
     """The URNs of one export. ``instance`` is the platform instance of tables and databases, ``storage_instance`` that
-    of paths; "" for none. ``lowercase`` folds the names of tables and databases, never a path's."""
+    of paths; "" for none. ``lowercase`` folds the names of tables, databases and columns, never a path's."""
 
     instance: str = ""
     storage_instance: str = ""
