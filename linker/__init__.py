@@ -1,4 +1,4 @@
-"""Rules over the index, in the order in which they run. The pipeline flags deletions before them; purge is for itself."""
+"""Rules over the index, in the order in which they run. The pipeline flags deletions before them; purge is separate."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from linker.resolve_views import resolve_views
 from navlin.index.inheritance import note_due
 
 Rule = Callable[[Linking], int]
-"""Changes what is due, with the index as last committed for its ground, and returns how many documents it changed."""
+"""Makes the due changes, based on the index as last committed, and returns the number of changed documents."""
 
 RULES: Final[tuple[Rule, ...]] = (
     resolve_endpoints,
@@ -26,10 +26,10 @@ RULES: Final[tuple[Rule, ...]] = (
 
 
 def link(linking: Linking) -> dict[str, int]:
-    """Runs the rules in order; returns how many documents each changed. Linking twice changes nothing.
+    """Runs the rules in order; returns the number of changed documents by rule. Linking twice changes nothing.
 
-    What the runs wrote must have been committed (softly will do). What the rules wrote is visible when this returns;
-    it is durable after the caller's hard commit. What is inherited by way of it is noted as due.
+    The runs' writes must have been committed (a soft commit will do). The rules' writes are visible when this returns,
+    and durable after the caller's hard commit. Tag inheritance over them is noted as due.
     """
     changed: dict[str, int] = {}
     for rule in RULES:

@@ -1,13 +1,13 @@
-"""A path that data flows from or to lies in a table.
+"""Locates each path that data flows from or to in a table.
 
-Metastores state where tables and partitions lie, and engines name paths. A path that is an end of a flow and lies deeper
-than a location gets LOGICAL_PHYSICAL(table or partition, path) from the longest location that contains it, compared by
-component and within one file system; ``inferred`` where more than ``k=v`` directories lie between. No end is ever
-rewritten: lineage walks through these relations.
+Metastores state the locations of tables and partitions, and engines name paths. A path that is an end of a flow and is
+deeper than a location gets LOGICAL_PHYSICAL(table or partition, path) from the longest location that contains it,
+compared by component and within one file system; ``inferred`` if more than ``k=v`` directories are in between. No end is
+ever rewritten: lineage walks through these relations.
 
-They are a function of the flows and locations that are live now. When a location changes hands, or the last flow of a
-path goes, those that no longer hold are removed, not flagged: a flag would depend on the order of events, and linking
-everything anew could not give the same.
+They are a function of the present live flows and locations. If a location moves to another table, or the last flow of a
+path is deleted, relations that no longer hold are removed, not flagged: a flag would depend on the order of events, and
+relinking everything could not give the same result.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _LIVE_PATH_FLOWS = replace(PATH_FLOWS, deleted=False)
 def add_locations(linking: Linking) -> int:
     """Adds, corrects and removes the relations between tables and paths; returns how many changed."""
     if linking.everything:
-        # A range of flows covers every path that has one; a range of what was added, those that have none any more.
+        # A range of flows covers every path that has one; a range of the added relations, those that no longer have one.
         changed = sum(linking.each_range(partial(_flows_range, linking.for_task), linking.ranges))
         return changed + sum(linking.each_range(partial(_added_range, linking.for_task), linking.ranges))
     flows = linking.graph.relations(replace(PATH_FLOWS, runs=linking.runs))
@@ -55,8 +55,8 @@ def add_locations(linking: Linking) -> int:
 def locate(linking: Linking, paths: Iterable[End]) -> int:
     """Makes the linker's relations to these paths what the index now warrants; returns how many changed.
 
-    What was changed is committed and looked at again, until nothing changes: another run may have moved a location in
-    between, and of two that cross, the one that looks later sees what the other did.
+    Changes are committed and checked again, until nothing changes: another run may have moved a location in between, and
+    of two concurrent runs, the one that reads later sees the other's changes.
     """
     changed = 0
     for batch in in_batches(_without_repetition(paths), PATHS_A_BATCH):
@@ -76,7 +76,7 @@ def locate(linking: Linking, paths: Iterable[End]) -> int:
 
 
 def _without_repetition(paths: Iterable[End]) -> Iterator[End]:
-    """Leaves out what came shortly before: one path's many flows stand together more often than not."""
+    """Omits recent repetitions: the many flows of one path are usually adjacent."""
     seen: dict[str, str] = {}
     for path in paths:
         if seen.get(path.id) != path.type:
@@ -87,9 +87,9 @@ def _without_repetition(paths: Iterable[End]) -> Iterator[End]:
 
 
 def _locate_once(linking: Linking, paths: dict[str, End]) -> tuple[set[str], int]:
-    """The paths of which something changed or has to be tried again, and how many relations were written or removed."""
+    """The paths with a change or a needed retry, and the number of relations written or removed."""
     graph = linking.graph
-    # What is stored is read first: it was warranted by something older than what is read next.
+    # Stored relations are read first: they were warranted by an older state than the one read next.
     stored = {relation.id: relation for relation in graph.relations(ADDED, of=paths, sides=(2,))}
     types = {relation.ep2.id: relation.ep2.type for relation in stored.values()}
     located = locations_above(graph, paths.values())
@@ -109,8 +109,8 @@ def _locate_once(linking: Linking, paths: dict[str, End]) -> tuple[set[str], int
 
 
 def _concerned(linking: Linking) -> Iterator[End]:
-    """The paths that may lie in another table because of what a run wrote: locations, new and withdrawn, and tables and
-    partitions, dropped and revived. From the smaller side: from these, or from all flows of paths."""
+    """Yields the paths that may now belong to another table because of a run's writes: locations, new and withdrawn, and
+    tables and partitions, dropped and restored. From the smaller side: from these, or from all flows of paths."""
     graph = linking.graph
     locations = replace(LOCATIONS, runs=linking.runs)
     tables = EntityFilter(types=("TABLE", "PARTITION"), runs=linking.runs)
@@ -120,7 +120,7 @@ def _concerned(linking: Linking) -> Iterator[End]:
         yield from chain.from_iterable(map(path_ends, graph.relations(_LIVE_PATH_FLOWS)))
     elif written and flows:
         for stated in in_batches(graph.relations(locations), PATHS_A_BATCH):
-            # The hints of others on the same table do not count any more once its own source states it.
+            # Hints of others about the same table no longer count once its own source states it.
             tables_stated = sorted({relation.ep1.id for relation in stated})
             yield from _lying_in(linking, chain(stated, locations_of(graph, tables_stated)))
         for entities in in_batches(graph.entities(tables), PATHS_A_BATCH):

@@ -1,9 +1,9 @@
-"""An operation that a program named by its text becomes the one that its source shows.
+"""Merges an operation that a program referred to by its text into the one that its source shows.
 
-The id of an operation comes from what it reads and writes as well, so nobody can compute it from the text alone. Until its
-source shows one of that text, what programs wrote of it is kept under an id of the text. Then it goes over: words, and the
-programs' own relations. Of several operations of the same text (in two databases) the first is meant, as it is for who
-names one that is there.
+The id of an operation depends on its inputs and outputs as well, so it cannot be computed from the text alone. Until its
+source shows one with that text, a program's data about it are kept under an id of the text. Then they are moved:
+people's fields, and the programs' own relations. If several operations have the same text (in two databases) the first
+is chosen, as for a reference to an existing one.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _AWAITED = EntityFilter(("OPERATION",), awaited=True)
 
 
 def adopt_operations(linking: Linking) -> int:
-    """Has those that are there take over from those that were awaited; returns how many did."""
+    """Merges awaited operations into those that have arrived; returns how many."""
     graph = linking.graph
     if not graph.count_entities(_AWAITED):
         return 0
@@ -38,7 +38,7 @@ def adopt_operations(linking: Linking) -> int:
     for awaited in list(graph.entities(_AWAITED, fields=VIEW)):
         if not awaited.text or awaited.source_id not in known:
             continue
-        # Of whichever source of its type there: clients name the metastore for a statement of Hive.
+        # From any source of its type there: clients name the metastore for a statement of Hive.
         named = known[awaited.source_id]
         others = sorted(set(alike[named.type, named.cluster]) - {named.id})
         sources = [*([named.id] if named.id in arrived else []), *others]
@@ -53,7 +53,7 @@ def adopt_operations(linking: Linking) -> int:
 
 
 def _adopt(linking: Linking, awaited: StoredEntity, shown: StoredEntity) -> None:
-    # In this order: whatever ends it half way, the next pass does it once more.
+    # In this order: if interrupted anywhere, the next pass repeats it.
     adopt_words(linking.solr, awaited.id, shown.id)
     relations = {each.id: each for each in linking.graph.relations(of=[awaited.id], fields=WHOLE)}
     for each in relations.values():

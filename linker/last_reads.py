@@ -1,9 +1,9 @@
-"""The last read of what purge removes is left on what was read: with its time and its user.
+"""Records the last read of purged entities on the entities that they read: with its time and its user.
 
-A table's or path's own document has it, and keeps it through readings, renames and a restore. What was read may not be in
-the index: a read of a column is its table's, and a read of a path that is gone is left, as one of something below, on the
-nearest directory that is there. Only the later of two reads is written, so a table that was read a million times is written
-a few times.
+It is in the document of the table or path, and survives re-extraction, renames and a restore. The entity read may not be
+in the index: a read of a column counts for its table, and a read of a deleted path is recorded, as one of something
+below, on the nearest existing directory. Only the later of two reads is written, so a table that was read a million
+times is written a few times.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ _READ_BY: Final = RelationFilter(types=FLOWS, deleted=False, ep2_types=("OPERATI
 
 
 def leave_reads(linking: Linking, read: Mapping[str, LastRead], *, by_record: bool = False) -> None:
-    """Leaves on all that operations read (their ids, with the last of each one's reads that goes) when that was. With
-    ``by_record`` the record itself that states a flow counts as a read, at its own time."""
+    """Records the last read on all inputs of operations (their ids, with each one's last read among the purged ones).
+    With ``by_record`` the record that states a flow counts as a read itself, at its own time."""
     ends: dict[tuple[str, str, str], LastRead] = {}
     for operation, flow in _inputs(linking.graph, read, columns=by_record):
         if flow.ep1.type in OPERATION_TYPES:
@@ -41,7 +41,7 @@ def leave_reads(linking: Linking, read: Mapping[str, LastRead], *, by_record: bo
 
 
 def leave_reads_above(linking: Linking, paths: Iterable[str]) -> None:
-    """Leaves what is left on files and directories that go on the nearest directories above that stay."""
+    """Moves the last reads of files and directories to be removed to the nearest remaining directories above."""
     entities = linking.graph.entities_now(paths, LAST_READ)
     going = {
         each.path: _beneath(each.last_read) for each in entities.values() if each.path and any(each.last_read)
@@ -56,8 +56,8 @@ def _beneath(read: LastRead) -> LastRead:
 def _inputs(
     graph: Graph, operations: Iterable[str], *, columns: bool
 ) -> Iterator[tuple[str, StoredRelation]]:
-    """What flows into operations, with the operation. Without ``columns``, these are looked at only where no flow of
-    a table or path is known: else they are columns of the same tables."""
+    """Yields the flows into operations, with the operation. Without ``columns``, column flows are read only if no flow
+    of a table or path is known: otherwise they are columns of the same tables."""
     ids = list(operations)
     with_flows = set()
     for flow in graph.relations(_READ_BY, of=ids, sides=(2,)):
@@ -72,7 +72,7 @@ def _inputs(
 
 
 def _leave(linking: Linking, ends: Mapping[tuple[str, str, str], LastRead]) -> None:
-    """``ends`` are id, name and type of what was read."""
+    """Records reads on entities. ``ends`` are id, name and type of the inputs."""
     graph = linking.graph
     known = graph.entities_now({identity for identity, _, _ in ends}, CORE)
     left: dict[str, LastRead] = {}

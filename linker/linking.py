@@ -1,4 +1,4 @@
-"""What every rule is given, and how rules that run over everything divide it into ranges."""
+"""The arguments of every rule, and the division into ranges for rules that run over everything."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from navlin.index.solr import Solr, SolrAddress
 from navlin.index.stamp import Stamp
 
 RangeTask = Callable[[IdRange], int]
-"""Does a rule's work on one range and returns how many documents it changed. Picklable; runs here or in a Spark task."""
+"""Does a rule's work on one range and returns the number of changed documents. Picklable; runs here or in a Spark task."""
 EachRange = Callable[[RangeTask, Sequence[IdRange]], Iterable[int]]
 
 
@@ -25,11 +25,11 @@ def in_this_process(task: RangeTask, ranges: Sequence[IdRange]) -> Iterator[int]
 class Linking:
     """One pass of the linker.
 
-    ``run_id`` is this run's and stamps what it changes, so that a later rule sees what an earlier one did. ``run_ids`` are
-    all runs of the source since its last finished one: what they and this one stamped is what is to be linked, and it must
-    have been committed. ``since_ms`` is when that last one started (0: there was none): entities that were there when these
-    runs wrote may have been removed after it; None if nobody wrote. With ``everything`` the rules look at the whole index
-    instead, by ``ranges``, each handed to ``each_range``.
+    ``run_id`` is this run's and stamps its changes, so that a later rule sees those of an earlier one. ``run_ids`` are
+    all runs of the source since its last finished one: the documents that they and this one stamped are to be linked,
+    and must have been committed. ``since_ms`` is the start of that last one (0: there was none): entities that existed
+    when these runs wrote may have been removed since then; None if no run wrote. With ``everything`` the rules process
+    the whole index instead, by ``ranges``, each passed to ``each_range``.
     """
 
     solr: Solr
@@ -43,12 +43,11 @@ class Linking:
 
     @property
     def graph(self) -> Graph:
-        """The graph that is linked."""
         return Graph(self.solr)
 
     @property
     def stamp(self) -> Stamp:
-        """What this pass marks its changes with."""
+        """The stamp of this pass's changes."""
         return Stamp(self.run_id, self.now_ms)
 
     @property
@@ -58,13 +57,13 @@ class Linking:
 
     @property
     def for_task(self) -> LinkingTask:
-        """The pass as a Spark task gets it."""
+        """The pass in the form for a Spark task."""
         return LinkingTask(self.solr.address, self.stamp)
 
 
 @dataclass(frozen=True, slots=True)
 class LinkingTask:
-    """What a range task needs to make its own `Linking`: small and picklable."""
+    """The parameters from which a range task makes its own `Linking`: small and picklable."""
 
     address: SolrAddress
     stamp: Stamp

@@ -1,4 +1,4 @@
-"""Where tables and partitions lie, and which of them a path lies in."""
+"""Locations of tables and partitions, and the tables that contain a path."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PATHS = ("DIRECTORY", "FILE")
 LOCATIONS = RelationFilter(
     types=(RelationType.LOGICAL_PHYSICAL,), ep1_types=("TABLE", "PARTITION"), ep2_types=PATHS, rule=""
 )
-"""Where a table or partition lies, or lay, as extractors state it."""
+"""Present and past locations of tables and partitions, as extractors state them."""
 LIVE_LOCATIONS = replace(LOCATIONS, deleted=False)
 ADDED = RelationFilter(types=(RelationType.LOGICAL_PHYSICAL,), rule=RULE)
 PATH_FLOWS = RelationFilter(types=FLOWS, end_types=PATHS)
@@ -32,20 +32,20 @@ _FLOWS_AT = {
 def path_ends(relation: StoredRelation) -> Iterator[End]:
     """The ends of a relation that are paths.
 
-    One whose name does not make its id is passed over (cut, because it is longer than the index keeps, or not UTF-8):
-    where it lies is not known.
+    A path whose id does not follow from its name is skipped (truncated, because it is longer than the index keeps, or
+    not UTF-8): its location is unknown.
     """
     return (path for side in BOTH if (path := path_end(relation, side)))
 
 
 def path_end(relation: StoredRelation, side: Side) -> End | None:
-    """One end of a relation if it is a path whose name makes its id."""
+    """One end of a relation if it is a path whose id follows from its name."""
     end = relation.end(side)
     return end if end.type in PATHS and identify(end.source_id, end.name) == end.id else None
 
 
 class Located(NamedTuple):
-    """Locations by the id of their directory: those of tables that are there, and of dropped ones."""
+    """Locations by the id of their directory: those of existing tables, and of dropped ones."""
 
     live: dict[str, list[StoredRelation]]
     past: dict[str, list[StoredRelation]]
@@ -54,8 +54,8 @@ class Located(NamedTuple):
 def locations_above(graph: Graph, paths: Iterable[End]) -> Located:
     """The locations at these paths and at all directories that contain them.
 
-    A table's own source knows best where it lies: if that has ever stated it, the hints of others (an engine that met the
-    table in a query) do not count, also once the table is gone.
+    A table's own source knows its location best: if it has ever stated one, hints of others (an engine that met the
+    table in a query) do not count, even after the table is dropped.
     """
     directories = {identify(path.source_id, up) for path in paths for up in upward(path.name)}
     stated = list(graph.relations(LIVE_LOCATIONS, of=sorted(directories), sides=(2,)))
@@ -70,13 +70,13 @@ def locations_above(graph: Graph, paths: Iterable[End]) -> Located:
 
 
 def _stated_by_owner(graph: Graph, table_ids: Iterable[str]) -> set[str]:
-    """Those tables and partitions of which their own source has ever stated a location."""
+    """Those tables and partitions whose own source has ever stated a location."""
     stated = graph.relations(LOCATIONS, of=sorted(table_ids), sides=(1,))
     return {relation.ep1.id for relation in stated if relation.first_hand}
 
 
 def locations_of(graph: Graph, table_ids: Iterable[str]) -> Iterator[StoredRelation]:
-    """The locations of these tables and partitions, whoever states them."""
+    """The locations of these tables and partitions, from any source."""
     return graph.relations(LIVE_LOCATIONS, of=table_ids, sides=(1,))
 
 
@@ -84,7 +84,7 @@ def wanted_relations(path: End, located: Located) -> dict[str, StoredRelation]:
     """The linker's relations to one path, by id: LOGICAL_PHYSICAL from every table or partition at the longest location
     that contains it. At a location itself the extractors have stated everything.
 
-    A dropped table keeps what flowed through its location until a table that is there contains it.
+    A dropped table keeps the flows through its location until an existing table contains it.
     """
     for locations in located:
         for location in upward(path.name):
@@ -95,7 +95,7 @@ def wanted_relations(path: End, located: Located) -> dict[str, StoredRelation]:
 
 
 def _from_each(stated: Iterable[StoredRelation], path: End, location: str) -> dict[str, StoredRelation]:
-    # Of several statements on one table the one with the smallest id names it: the same at every pass.
+    # Of several statements about one table, the one with the smallest id names it: the same at every pass.
     by_table = {each.ep1.id: each.ep1 for each in sorted(stated, key=lambda each: each.id, reverse=True)}
     added = (
         StoredRelation.by_rule(
@@ -112,7 +112,7 @@ def _from_each(stated: Iterable[StoredRelation], path: End, location: str) -> di
 
 
 def flows_below(graph: Graph, directories: Iterable[End]) -> Iterator[End]:
-    """The paths at and below these directories that data flows from or to; one may come more than once."""
+    """Yields the paths at and below these directories that data flows from or to; maybe repeatedly."""
     by_source: dict[str, list[str]] = {}
     for source_id, path in _outermost(directories):
         by_source.setdefault(source_id, []).append(path)

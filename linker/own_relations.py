@@ -1,4 +1,4 @@
-"""The linker's own relations: how those in the index become what they should be."""
+"""Updates the linker's own relations in the index to the wanted ones."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from navlin.index.writing import WRITE_BATCH
 from navlin.model.batches import in_batches
 
 Relations = Mapping[str, StoredRelation]
-"""By id."""
+"""Relations by id."""
 
 
 def replace_relations(linking: Linking, stored: Relations, wanted: Relations) -> tuple[set[str], int]:
-    """Removes what is stored and not wanted, writes what is new or differs, linked or not as its ends are there.
+    """Removes stored relations that are not wanted, writes new and different ones, linked or not depending on their
+    ends.
 
-    Returns the ids of which something changed or has to be tried again, and how many changed.
+    Returns the ids with a change or a needed retry, and the number of changes.
     """
     graph, stamp = linking.graph, linking.stamp
     surplus = {identity: stored[identity].version for identity in stored.keys() - wanted.keys()}

@@ -1,11 +1,12 @@
-"""A run that its engine recorded itself is one run, whoever reported it besides.
+"""Flags reports of runs that the engine recorded itself.
 
-Spark with OpenLineage's agent tells of its SQL executions twice: in its event log, and by the agent. They are the same if
-application and time of start, or of end, are the same to the millisecond: the agent has both from the events of the log.
-So is an execution within one of these, which Spark's log has as a part of it.
-The engine's record counts; what was reported beside it is flagged deleted: the execution, and the operation with its parts
-and flows once all of its executions are such. It stays if the engine's record does not say what was written, and the
-report does.
+Spark with OpenLineage's agent reports its SQL executions twice: in its event log, and by the agent. They are the same if
+application and start time, or end time, are equal to the millisecond: the agent has both from the events of the log. An
+execution within one of these, which Spark's log has as a part of it, is the same as well.
+
+The engine's record counts; the additional report is flagged deleted: the execution, and the operation with its parts and
+flows once all of its executions are. It is kept if the engine's record does not say what was written, and the report
+does.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ _MANY = 1_000_000
 
 
 def prefer_engines(linking: Linking) -> int:
-    """Flags what was reported beside engines' own records; returns how many documents were."""
+    """Flags reports that duplicate engines' own records; returns the number of flagged documents."""
     if not linking.graph.count_entities(REPORTED):
         return 0
     changed = 0
@@ -43,7 +44,7 @@ def prefer_engines(linking: Linking) -> int:
 
 
 def _applications(linking: Linking) -> Iterator[str]:
-    """The applications of which something was reported that is to be linked, each once."""
+    """Yields the applications with reports to link, each once."""
     runs = () if linking.everything else linking.runs
     where = EntityFilter(EXECUTIONS, deleted=False, runs=runs, reported=True if linking.everything else None)
     found = (each.application for each in linking.graph.entities(where, fields=EXECUTED))
@@ -57,7 +58,7 @@ def _of_applications(linking: Linking, applications: Collection[str]) -> int:
     for each in linking.graph.entities(where, fields=EXECUTED):
         if each.reported:
             reported.append(each)
-        elif each.source_type == SPARK:  # YARN has the application as a whole, of the same id
+        elif each.source_type == SPARK:  # YARN has the application as a whole, with the same id
             recorded |= dict.fromkeys(_moments(each), each)
     engines = list({each.id: each for each in recorded.values()}.values())
     of_engine = {
@@ -95,14 +96,14 @@ def _operations(linking: Linking, executions: Iterable[str]) -> dict[str, str]:
 
 
 def _moments(execution: StoredEntity) -> Iterator[tuple[str, str, int]]:
-    """What an execution may be known by."""
+    """Yields the keys by which an execution may be recognized."""
     for name, at_ms in (("started", execution.started_ms), ("ended", execution.ended_ms)):
         if at_ms:
             yield execution.application, name, at_ms
 
 
 def _flag(linking: Linking, doubles: Mapping[str, str]) -> int:
-    """Flags executions (with their operations), and operations all of whose executions these are."""
+    """Flags executions (with their operations), and operations that have no other executions."""
     graph = linking.graph
     operations = set(doubles.values()) - {""}
     instances = graph.relations(_INSTANCES, of=sorted(operations), sides=(1,), fields=ENDS)

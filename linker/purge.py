@@ -1,7 +1,7 @@
-"""Purge: removes what is old, beside everything else that goes on.
+"""Purge: removes old data, while everything else continues.
 
-The rules stand in `linker.purge_rules`. Candidates are read by identity, a batch is recorded before the first of it goes,
-and what a batch did when it is done: a purge that was cut off anywhere is continued where it was, with its own threshold.
+The rules are in `linker.purge_rules`. Candidates are read by identity, a batch is recorded before its first removal, and
+its result when it is done: a purge that was interrupted anywhere is continued from there, with its own threshold.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _STEPS: Final[dict[str, _Step]] = {
 
 @dataclass(slots=True)
 class Tally:
-    """What one rule did, or in a dry run would do. ``kept`` counts by reason those of its candidates that stay."""
+    """The result of one rule, or its forecast in a dry run. ``kept`` counts by reason the candidates that stay."""
 
     candidates: int = 0
     removed: int = 0
@@ -67,7 +67,7 @@ class Tally:
     kept_examples: dict[str, list[str]] = field(default_factory=dict)
 
     def keep(self, reason: str, names: Collection[str]) -> None:
-        """Counts some that stay."""
+        """Counts candidates that a rule keeps."""
         if names:
             self.kept[reason] = self.kept.get(reason, 0) + len(names)
             shown = self.kept_examples.setdefault(reason, [])
@@ -84,11 +84,11 @@ class NeverReport:
 
 @dataclass(frozen=True, slots=True)
 class PurgeReport:
-    """What a purge did, or would do.
+    """The result of a purge, or its forecast.
 
-    ``status``: finished, stopped (on request; the next one goes on), leased (another purge is going on: this one was
-    ignored), or held (a person must look). ``note`` says in words what a person would ask about. ``rejects`` were seen last
-    before that time, and are forgotten.
+    ``status``: finished, stopped (on request; the next one continues), leased (another purge is running: this one was
+    ignored), or held (a person must look). ``note`` is an explanation for people. ``rejects`` were last seen before that
+    time, and are forgotten.
     """
 
     before_ms: int
@@ -115,12 +115,12 @@ def purge(
     stop: Callable[[], bool] = lambda: False,
     batch: int = BATCH,
 ) -> PurgeReport:
-    """Removes what the rules say is older than ``before_ms``; without ``deleted_files`` only by Navigator's own rules.
+    """Removes data older than ``before_ms`` by the rules; without ``deleted_files`` only by Navigator's own.
 
-    A purge that was begun and not ended is continued instead, with the threshold and the rules it began with.
-    ``clock`` gives epoch ms; ``holder``, ``lives`` and ``lease_s`` as for `lease`. ``stop`` is asked between batches.
-    A dry run writes nothing at all. A purge that is not plausible is held; ``accepted`` is how many candidates a person has
-    accepted, as `linker.purge_doubt` counts them.
+    An unfinished purge is continued instead, with the threshold and the rules it began with. ``clock`` gives epoch ms;
+    ``holder``, ``lives`` and ``lease_s`` as for `lease`. ``stop`` is checked between batches. A dry run writes nothing
+    at all. An implausible purge is held; ``accepted`` is the number of candidates that a person has accepted, as counted
+    by `linker.purge_doubt`.
     """
     if dry_run:
         return _dry_run(solr, before_ms, clock(), deleted_files=deleted_files, batch=batch, accepted=accepted)
@@ -158,7 +158,7 @@ def _purge(
             Graph(solr), before_ms, clock(), deleted_files=deleted_files, accepted=accepted
         ).note:
             return PurgeReport(before_ms, HELD, dry_run=False, note=doubt)
-        # Before the first removal: what is read anew meanwhile must not be written anew.
+        # Before the first removal: a re-extraction meanwhile must not write purged data again.
         remember_purged_before(solr, before_ms)
     rejects = 0
     try:
@@ -168,7 +168,7 @@ def _purge(
         if finished:
             held.renew()
             Graph(solr).commit(soft=False)
-            # Relations that lost an end are unlinked; those that were removed are noted one by one.
+            # Relations that lost an end are unlinked; removed ones are noted one by one.
             note_due(solr, runs=[run.record.run_id])
             expire_removals(solr, clock())
             rejects = expire_rejects(solr, record.before_ms)
@@ -181,21 +181,21 @@ def _purge(
 
 
 def _due(record: PurgeRecord) -> Iterator[PurgeRule]:
-    """The rules from the one that a record stands at."""
+    """The rules from the current one of a record on."""
     names = [rule.name for rule in PURGE_RULES]
     first = names.index(record.rule) if record.rule else 0
     return (rule for rule in PURGE_RULES[first:] if record.ours or not rule.ours)
 
 
 class _Run:
-    """One process's work on a purge; ``record`` is how far it is, as last saved."""
+    """One process's work on a purge; ``record`` is its progress, as last saved."""
 
     def __init__(self, solr: Solr, record: PurgeRecord, batch: int, check: Callable[[], None]) -> None:
         self.solr, self.record, self.batch, self.check = solr, record, batch, check
         self.linking = Linking(solr, record.started_ms, record.run_id)
 
     def rule(self, rule: PurgeRule, stop: Callable[[], bool]) -> bool:
-        """Does what is left of one rule; returns whether it came to its end."""
+        """Does the rest of one rule; returns whether it finished."""
         tally = Tally(**self.record.tallies.get(rule.name, {}))
         if self.record.rule != rule.name:
             self._save(rule=rule.name, after="", pending={})
@@ -232,7 +232,7 @@ class _Run:
         self._save(pending={}, after=after, tallies={**self.record.tallies, rule.name: asdict(tally)})
 
     def _show(self) -> None:
-        # No rule needs to see what was removed, and a new searcher has cold caches: people get one in a while.
+        # No rule needs to see removals, and a new searcher has cold caches: readers get one only from time to time.
         self.linking.graph.commit()
 
     def _save(self, **changed: Any) -> None:
@@ -249,7 +249,7 @@ def _candidates(
 def _examine(
     linking: Linking, rule: PurgeRule, candidates: Sequence[StoredEntity], before_ms: int, tally: Tally
 ) -> Batch:
-    """Counts what stays and why, by the first reason that holds, and prepares the batch of what goes."""
+    """Counts the candidates that stay, by the first reason that holds, and prepares the batch of the others."""
     going, staying = {each.id: each for each in candidates}, []
     tally.candidates += len(going)
     for keep in rule.keeps:

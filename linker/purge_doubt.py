@@ -1,4 +1,4 @@
-"""Whether a purge is plausible: a wrong clock or a slip of the hand would remove history that nothing brings back."""
+"""The plausibility of a purge: a wrong clock or a typing error would irrecoverably remove history."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from navlin.index.filters import EntityFilter
 from navlin.index.graph import Graph
 
 LEAST: Final = 1_000
-"""So few candidates are never doubted for their share. A clock is doubted whatever their number."""
+"""Up to so many candidates are never doubted for their share. A clock is doubted whatever their number."""
 SHARE: Final = 0.5
-"""Of executions, of operations, and of files and directories: more than that would be half of the history at once."""
+"""Share of executions, of operations, and of files and directories: more would be half of the history at once."""
 QUIET_MS: Final = 14 * 86_400_000
-"""If no source has told of anything newer, the clock may rather be wrong."""
+"""If no source has reported anything newer, the clock may be wrong instead."""
 AHEAD_MS: Final = 86_400_000
-"""A time that lies further ahead is a mistake of its source, and proves nothing of this machine's clock."""
+"""A time further ahead is an error of its source, and says nothing about this machine's clock."""
 _ALL: Final = {
     "directories": EntityFilter(types=("DIRECTORY",)),
     "files": EntityFilter(types=("FILE",)),
@@ -28,8 +28,8 @@ _ALL: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """Why a purge is held, and what a person has to accept: so many ``candidates`` older than that moment (epoch ms). No
-    reasons: it is not held."""
+    """The reasons why a purge is held, and the number of ``candidates`` older than that moment (epoch ms) that a person
+    has to accept. Without reasons it is not held."""
 
     reasons: tuple[str, ...]
     candidates: int
@@ -37,10 +37,10 @@ class Doubt:
 
     @property
     def note(self) -> str:
-        """The sentence for a person, empty if the purge is not held."""
+        """The sentence for a person; "" if the purge is not held."""
         if not self.reasons:
             return ""
-        # The day in which a daily purge's moment lies begins earlier, so that no more goes than was counted.
+        # The day of a daily purge's moment begins earlier, so that no more is removed than was counted.
         before = f"{datetime.fromtimestamp(self.before_ms / 1000).astimezone():%Y-%m-%d}"
         accept = f"if that is right: navlin purge --before {before} --accept {self.candidates}"
         return f"held, nothing was removed: {'; '.join(self.reasons)}; {accept}"
@@ -49,7 +49,7 @@ class Doubt:
 def purge_doubt(
     graph: Graph, before_ms: int, now_ms: int, *, deleted_files: bool, accepted: int = 0
 ) -> Doubt:
-    """Counts what the rules would look at. ``accepted`` candidates, and not one more, were accepted by a person."""
+    """Counts the candidates of the rules. A person accepted ``accepted`` candidates, and not one more."""
     reasons, candidates = [], 0
     for rule in PURGE_RULES:
         if rule.ours and not deleted_files:

@@ -1,4 +1,4 @@
-"""How many relations would go, for a dry run. Changes nothing."""
+"""The number of relations that a purge would remove, for a dry run. Changes nothing."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from navlin.model.batches import in_batches
 from navlin.model.keys import RelationType
 
 Forecast = Callable[[Graph, Batch, int], int]
-"""(graph, a batch, the threshold) → how many relations its removal would take along."""
+"""(graph, a batch, the threshold) → the number of relations that its removal would take along."""
 _CONTAINS: Final = RelationFilter(types=(RelationType.PARENT_CHILD,))
 
 
 def of_directories(graph: Graph, batch: Batch, before_ms: int) -> int:
-    """What they contain, and their own PARENT_CHILD, unless the parent loses all that it contained anyway."""
+    """Counts the PARENT_CHILD of their content, and their own, unless the parent loses all of its content anyway."""
     emptied = [*batch.versions, *batch.kept]
     return _count(graph, emptied, _CONTAINS, (1,)) + of_files(graph, batch, before_ms)
 
 
 def of_files(graph: Graph, batch: Batch, before_ms: int) -> int:
-    """Their PARENT_CHILD, unless the parent loses all that it contained anyway."""
+    """Counts their PARENT_CHILD, unless the parent loses all of its content anyway."""
     emptied = EntityFilter(types=("DIRECTORY",), deleted_before_ms=before_ms)
     relations = graph.relations(_CONTAINS, of=batch.versions, sides=(2,), fields=ENDS)
     count = 0
@@ -37,12 +37,12 @@ def of_files(graph: Graph, batch: Batch, before_ms: int) -> int:
 
 
 def of_executions(graph: Graph, batch: Batch, _: int) -> int:
-    """All relations of theirs."""
+    """Counts all their relations."""
     return _count(graph, batch.versions, ANY_RELATION)
 
 
 def of_operations(graph: Graph, batch: Batch, _: int) -> int:
-    """All relations of theirs and of their parts; those to executions go with these."""
+    """Counts all relations of theirs and of their parts; those to executions go with these."""
     parts = [part.id for part in parts_of(graph, list(batch.versions))]
     but_instances = RelationFilter(but_types=(RelationType.INSTANCE_OF,))
     return _count(graph, [*batch.versions, *parts], but_instances)

@@ -1,9 +1,9 @@
-"""How each kind of entity is removed: by id and version; what came back meanwhile stays.
+"""The removal of each kind of entity: by id and version; entities changed meanwhile stay.
 
-Everything here may be cut off at any point and called again with the same `Batch`: what is gone already counts as removed,
-what was written since counts as come back. Entities go before their relations. The other way round, one that comes back in
-between would find its relations gone, and nothing would write them anew; in this order a batch that was cut off leaves
-relations without an end, and the batch, which was recorded first, names the entities.
+Everything here may be interrupted at any point and called again with the same `Batch`: entities already gone count as
+removed, those written since as come back. Entities are removed before their relations. In the opposite order, an entity
+that comes back in between would find its relations gone, and nothing would write them again; in this order an
+interrupted batch leaves relations without an end, and the batch, which was recorded first, names the entities.
 """
 
 from __future__ import annotations
@@ -33,25 +33,25 @@ _INSTANCES: Final = RelationFilter(types=(RelationType.INSTANCE_OF,))
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What is to be removed next, as plain JSON, recorded before the first of it goes.
+    """The next removals, as plain JSON, recorded before the first of them.
 
-    ``versions`` are the entities that go, ``kept`` those that stay but lose what they contained, both with the
-    ``_version_`` that was read; ``executions`` and ``operations`` are what operations keep of their executions;
-    ``paths`` are those whose flows go: (id, path, type, source's id, source's type).
+    ``versions`` are the entities to remove, ``kept`` those that stay but lose their content, both with the ``_version_``
+    that was read; ``executions`` and ``operations`` are the data that operations keep about their executions; ``paths``
+    are those whose flows are removed: (id, path, type, source's id, source's type).
     """
 
     versions: Mapping[str, int]
     kept: Mapping[str, int] = field(default_factory=dict)
     executions: Mapping[str, tuple[str, int, str]] = field(default_factory=dict)
-    """id → (operation's id, when executed (epoch ms), by whom)"""
+    """id → (operation's id, time of the execution (epoch ms), its user)"""
     operations: Mapping[str, tuple[int, int, str]] = field(default_factory=dict)
-    """id → what it kept before this batch: (how many, last executed (epoch ms), by whom)"""
+    """id → the data before this batch: (count, last execution (epoch ms), its user)"""
     paths: tuple[tuple[str, str, str, str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """What became of a batch."""
+    """The result of a batch."""
 
     entities: int
     relations: int
@@ -61,13 +61,14 @@ class Removed:
 
 Entities = Sequence[StoredEntity]
 Prepare = Callable[[Linking, Entities, Entities], Batch]
-"""(linking, what goes, what stays) → the batch. Changes nothing."""
+"""(linking, entities to remove, entities that stay) → the batch. Changes nothing."""
 Remove = Callable[[Linking, Batch, int, Callable[[Batch], None]], Removed]
-"""(linking, the batch, the threshold, record a batch that grew) → what became of it."""
+"""(linking, the batch, the threshold, a function that records a grown batch) → its result."""
 
 
 def _remove_entities(linking: Linking, versions: Mapping[str, int]) -> tuple[list[str], tuple[str, ...]]:
-    """Removes entities that are as they were read. Returns the ids that are gone now, and those that came back."""
+    """Removes entities that have not changed since they were read. Returns the ids that are gone now, and those that
+    came back."""
     stayed = linking.graph.remove_entities(versions, linking.stamp)
     came_back = linking.graph.present_now(sorted(stayed)) if stayed else set()
     return [each for each in versions if each not in came_back], tuple(sorted(came_back))
@@ -89,18 +90,18 @@ def _versions(entities: Iterable[StoredEntity]) -> dict[str, int]:
 
 
 def prepare_directories(_: Linking, going: Entities, staying: Entities) -> Batch:
-    """A directory loses what it contained even if it has to stay itself."""
+    """A directory loses its content even if it has to stay itself."""
     return Batch(_versions(going), kept=_versions(staying))
 
 
 def prepare_files(_: Linking, going: Entities, __: Entities) -> Batch:
-    """Files just go."""
+    """Files have nothing else to prepare."""
     return Batch(_versions(going))
 
 
 def remove_paths(linking: Linking, batch: Batch, _: int, __: Callable[[Batch], None]) -> Removed:
-    """Removes files and directories, their PARENT_CHILD, and unlinks what else named them. When they were last read is left
-    on what is above them."""
+    """Removes files and directories, their PARENT_CHILD, and unlinks other relations to them. Their last read time is
+    recorded on the directories above them."""
     graph = linking.graph
     leave_reads_above(linking, batch.versions)
     gone, came_back = _remove_entities(linking, batch.versions)
@@ -119,7 +120,7 @@ def remove_paths(linking: Linking, batch: Batch, _: int, __: Callable[[Batch], N
 
 
 def prepare_executions(linking: Linking, going: Entities, _: Entities) -> Batch:
-    """Notes for each execution its operation, and for each operation what it kept so far."""
+    """Records for each execution its operation, and for each operation its data so far."""
     by_id = {execution.id: execution for execution in going}
     instances = linking.graph.relations(_INSTANCES, of=by_id, sides=(2,), fields=ENDS)
     executions = {
@@ -135,8 +136,8 @@ def prepare_executions(linking: Linking, going: Entities, _: Entities) -> Batch:
 
 
 def remove_executions(linking: Linking, batch: Batch, _: int, __: Callable[[Batch], None]) -> Removed:
-    """Has the operations, and what these read, keep what is worth keeping, then removes executions with all their
-    relations."""
+    """Records the summary of the executions on their operations and the last reads on their inputs, then removes
+    executions with all their relations."""
     graph = linking.graph
     there = graph.entities_now(batch.versions, PURGE)
     changed = {each for each, now in there.items() if now.version != batch.versions[each]}
@@ -154,7 +155,7 @@ def remove_executions(linking: Linking, batch: Batch, _: int, __: Callable[[Batc
 
 
 def _last_of_each(batch: Batch) -> dict[str, LastRead]:
-    """The last of the executions that go, by their operation's id. One that came back meanwhile did run all the same."""
+    """The last of the removed executions, by their operation's id. One that came back meanwhile did run as well."""
     last: dict[str, LastRead] = {}
     for operation, executed_ms, principal in batch.executions.values():
         last[operation] = last.get(operation, LastRead()).or_later(LastRead(executed_ms, principal))
@@ -180,7 +181,7 @@ def _keep(linking: Linking, batch: Batch, *, without: Collection[str]) -> None:
 
 
 def prepare_operations(_: Linking, going: Entities, __: Entities) -> Batch:
-    """Their parts and relations are looked up when they are gone: nothing can be added to them then."""
+    """Their parts and relations are looked up after their removal: nothing can be added to them then."""
     return Batch(_versions(going))
 
 
@@ -189,8 +190,9 @@ def remove_operations(
 ) -> Removed:
     """Removes operations with their sub-operations and all their relations.
 
-    An execution that arrived meanwhile does not change its operation's document: if one shows once the operation is
-    gone, the operation is put back. Of some no execution was ever known: their own record is the last read.
+    An execution that arrives meanwhile does not change its operation's document: if one appears after the operation's
+    removal, the operation is restored. For operations without any known execution, their own record counts as the last
+    read.
     """
     graph = linking.graph
     whole = graph.entities_now(batch.versions, WHOLE)
@@ -214,7 +216,7 @@ def remove_operations(
     removed = _remove_relations(linking, relations.values())
     unlinked = unlink(linking, ids, Reason.PURGED) if removed < len(relations) else 0
     graph.commit(entities=False)
-    # A path that nothing flows through any more lies in no table: the linker's relation to it goes as well.
+    # A path without any flow left belongs to no table: the linker's relation to it is removed as well.
     locate(linking, paths)
     return Removed(len(gone), removed, unlinked, tuple(sorted(chain(came_back, needed))))
 

@@ -1,7 +1,7 @@
-"""What purge removes, what keeps it from doing so, and what it never touches: as data.
+"""The rules of purge: candidates, reasons to keep them, and kinds that are never removed, as data.
 
-The first five are Cloudera Navigator's, from its documentation of purge: three say what goes, two what never does. The
-sixth is navlin's own, and can be switched off.
+The first five are Cloudera Navigator's, from its documentation of purge: three remove, two protect. The sixth is
+navlin's own, and can be switched off.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from navlin.model.batches import in_batches
 from navlin.model.keys import RelationType
 
 Aged = Callable[[int], EntityFilter]
-"""What is older than a threshold (epoch ms)."""
+"""Filters entities older than a threshold (epoch ms)."""
 Check = Callable[[Graph, Sequence[StoredEntity], int], set[str]]
-"""The ids of those candidates that stay, given the threshold."""
+"""Returns the ids of the candidates that stay, given the threshold."""
 
 
 def _deleted_before(*types: str) -> Aged:
@@ -33,7 +33,7 @@ def _deleted_before(*types: str) -> Aged:
 
 @dataclass(frozen=True, slots=True)
 class Keep:
-    """A reason for which a candidate stays."""
+    """A reason to keep a candidate."""
 
     name: str
     what: str
@@ -68,16 +68,16 @@ def _executed_since(graph: Graph, operations: Sequence[StoredEntity], before_ms:
 
 
 def operations_with_output(graph: Graph, ids: Sequence[str]) -> set[str]:
-    """Those operations that produce something, on the level of tables or of columns."""
+    """Those operations that produce something, at table or column level."""
     flows = RelationFilter(types=(RelationType.DATA_FLOW,), deleted=False)
     found = graph.ends_among(ids, replace(flows, but_ep2_types=("SUB_OPERATION",)), (1,))
-    # Column-level output counts as well, if a record has columns only.
+    # Column-level output counts as well, if a record has only columns.
     operations = {part.id: part.parent_id for part in parts_of(graph, ids)}
     return found | {operations[part] for part in graph.ends_among(operations, flows, (1,))}
 
 
 def operations_executed_since(graph: Graph, ids: Collection[str], before_ms: int) -> set[str]:
-    """Those operations of which an execution is not older than the threshold."""
+    """Those operations with an execution that is not older than the threshold."""
     instances = RelationFilter(types=(RelationType.INSTANCE_OF,))
     recent = EntityFilter(not_executed_before_ms=before_ms)
     found: set[str] = set()
@@ -88,7 +88,6 @@ def operations_executed_since(graph: Graph, ids: Collection[str], before_ms: int
 
 
 def parts_of(graph: Graph, operation_ids: Sequence[str], fields: str = CORE) -> list[StoredEntity]:
-    """The sub-operations of operations."""
     return [
         part
         for batch in in_batches(operation_ids, IDS_A_QUERY)
@@ -118,7 +117,7 @@ EXECUTION_DESCRIBED: Final = Keep(
 HAS_OUTPUT: Final = Keep("has output", "operations that produce something are never removed", _has_output)
 EXECUTED_SINCE: Final = Keep("executed since", "it was executed after the date", _executed_since)
 CHANGED: Final = "changed meanwhile"
-"""What was written between our reading and removing it stays, whatever the rule."""
+"""Entities written between reading and removing them stay, whatever the rule."""
 
 
 # -- The rules -----------------------------------------------------------------------------------------------------------
@@ -126,7 +125,7 @@ CHANGED: Final = "changed meanwhile"
 
 @dataclass(frozen=True, slots=True)
 class PurgeRule:
-    """One kind of entity that goes: which are looked at, and what keeps one of them."""
+    """One kind of entity that is removed: its candidates, and the reasons to keep one."""
 
     name: str
     what: str
@@ -137,8 +136,8 @@ class PurgeRule:
 
 @dataclass(frozen=True, slots=True)
 class Never:
-    """A kind of entity that never goes: no rule looks at it, and ``aged`` gives those that are old enough; or
-    it is what a rule's ``keep`` holds on to."""
+    """A kind of entity that is never removed: either no rule considers it, and ``aged`` filters those that are old
+    enough; or a rule's ``keep`` retains it."""
 
     name: str
     what: str
@@ -147,7 +146,7 @@ class Never:
 
 
 PURGE_RULES: Final[tuple[PurgeRule, ...]] = (
-    # Those that look at flows stand before the one that removes flows: so a dry run shows exactly what would go.
+    # Rules that check flows come before the one that removes flows: so a dry run gives the exact result.
     PurgeRule(
         "directories",
         "PARENT_CHILD between a directory that has been flagged deleted for longer and what it contained; and the"

@@ -1,15 +1,15 @@
-"""Is what a relation claims in the index?
+"""Links relations whose claimed ends are in the index, and unlinks the others.
 
-A relation with a claim is ``unlinked`` until every id that it claims is there; the ids are in place from the start.
-An entity that is flagged deleted is there: a relation to it is linked, and whether to draw it is the asker's choice.
-What stays unlinked bears a reason (`Reason`) and since when. An id is never guessed, so there are never two that match.
+A relation with a claim is ``unlinked`` until every id that it claims is there; the ids are in place from the start. An
+entity that is flagged deleted counts as there: a relation to it is linked, and the reader decides whether to show it. An
+unlinked relation has a reason (`Reason`) and its time. An id is never guessed, so there are never two candidates.
 
-Both directions in time, each from its smaller side, each after the commit of what it asks about: new relations look for
-their ends, and arrived entities find the relations that wait for them. If two runs cross, the one that committed later
-sees what the other wrote.
+Both directions in time, each from its smaller side, each after the commit of the data it queries: new relations look for
+their ends, and arrived entities find the relations that wait for them. If two runs overlap, the one that committed later
+sees the other's writes.
 
-A new relation bears its mark when it is written (`marked`): if its ends are there already it is written once. That was
-found before the commit. So the pass after it looks again at what is unlinked, and at what may have lost an end meanwhile.
+A new relation is written with its mark (`marked`): if its ends exist already it is written once. That is determined
+before the commit. So the next pass checks unlinked relations again, and those that may have lost an end meanwhile.
 """
 
 from __future__ import annotations
@@ -31,31 +31,32 @@ from navlin.model.batches import in_batches
 
 WAITING = RelationFilter(unlinked=True)
 _UNLINKED = b'"unlinked":true'
-"""Stands in the JSON of a relation that claims an end of a configured source."""
+"""Part of the JSON of a relation that claims an end of a configured source."""
 FEW_ARRIVALS = 1_000
-"""So many entities are asked about in one query; no need to find out whether fewer relations wait."""
+"""Most entities in one query; for so few it is not worth counting whether fewer relations wait."""
 FEW_REMOVALS = 1_000
-"""So many are looked for among the ends of what runs wrote."""
+"""Most removed entities that are looked up among the ends of the runs' relations."""
 
 Reasons = Mapping[str, str | None]
-"""A relation's id → why it is unlinked; None if it is linked."""
+"""A relation's id → the reason why it is unlinked; None if it is linked."""
 
 
 class Reason(StrEnum):
-    """Why a relation is unlinked. For an end that is merely not there yet the reason names the source that has not
-    shown it: "not in HIVE-1 yet" (`not_yet`)."""
+    """The reason why a relation is unlinked. For an end that has not arrived yet the reason names the source that has
+    not shown it: "not in HIVE-1 yet" (`not_yet`)."""
 
     PURGED = "purged"
-    """The end was there, was long flagged deleted, and was removed."""
+    """The end existed, was flagged deleted for long, and was removed."""
     FORGOTTEN = "forgotten"
-    """The end's source, or that part of it, is no longer configured, and what it left behind was removed."""
+    """The end's source, or that part of it, is no longer configured, and its remains were removed."""
     NOT_READ = "its source has not been read yet"
     NO_AUTHORITY = "no such authority"
-    """No source serves the system that was claimed, nor was the end granted."""
+    """No source serves the claimed system, nor was the end granted."""
 
 
 _LASTING = frozenset({Reason.PURGED, Reason.FORGOTTEN})
-"""Reasons that stay until the end is there again; a later pass cannot distinguish them from an end that never was."""
+"""Reasons that stay until the end exists again; a later pass cannot distinguish such an end from one that never existed.
+"""
 
 
 def not_yet(source_name: str) -> str:
@@ -64,20 +65,20 @@ def not_yet(source_name: str) -> str:
 
 
 def resolve_endpoints(linking: Linking) -> int:
-    """Links what can be linked and gives a reason for the rest; returns how many relations changed."""
+    """Links relations where possible and gives a reason for the rest; returns how many changed."""
     if linking.everything:
         return sum(linking.each_range(partial(_resolve_range, linking.for_task), linking.ranges))
     stamped = linking.graph.relations(RelationFilter(unlinked=True, runs=linking.runs))
     changed = resolve(linking, stamped) + resolve(linking, _bereft(linking))
     if changed > WRITE_BATCH:
-        # Else all of that would be looked at twice: for its own sake, and as what the run's entities may have met.
+        # Else all of them would be checked twice: on their own, and as relations waiting for the run's entities.
         linking.graph.commit(entities=False)
     return changed + resolve(linking, _waiting_for_arrivals(linking))
 
 
 def marked(linking: Linking, new: Iterable[Envelope]) -> dict[str, Document]:
-    """Those relations that are on their way to the index and claim an end of a configured source, by id: the document with
-    the mark that the index as it is now warrants."""
+    """The relations among new ones that claim an end of a configured source, by id: the document with the mark that the
+    present index warrants."""
     claiming = (each for each in new if _UNLINKED in each.document)
     relations = (StoredRelation.of({"identity": each.identity, **each.fields()}) for each in claiming)
     waiting = [relation for relation in relations if relation.unlinked]
@@ -86,7 +87,7 @@ def marked(linking: Linking, new: Iterable[Envelope]) -> dict[str, Document]:
 
 
 def resolve(linking: Linking, relations: Iterable[StoredRelation]) -> int:
-    """Links or unlinks those of these relations that are not as they should be; returns how many changed."""
+    """Links or unlinks the relations whose mark is wrong; returns how many changed."""
     changed = 0
     for batch in in_batches(relations, WRITE_BATCH):
         by_id = {relation.id: relation for relation in batch}
@@ -97,7 +98,7 @@ def resolve(linking: Linking, relations: Iterable[StoredRelation]) -> int:
 
 
 def reasons_of(linking: Linking, relations: Collection[StoredRelation]) -> Reasons:
-    """Why each of these relations is to be unlinked, by its id."""
+    """The reason to unlink each of these relations, by its id; None to link it."""
     wanted = {relation.id: _wanted_ends(relation) for relation in relations}
     there = linking.graph.present({end for ends in wanted.values() for end in ends})
     missing = {identity: [end for end in ends if end not in there] for identity, ends in wanted.items()}
@@ -106,11 +107,11 @@ def reasons_of(linking: Linking, relations: Collection[StoredRelation]) -> Reaso
 
 
 def unlink(linking: Linking, gone_ids: Iterable[str], reason: Reason, but_types: tuple[str, ...] = ()) -> int:
-    """Unlinks every relation that has one of these entities, which were removed from the index, as an end; relations of
-    some types are left alone. An entity that has come back meanwhile keeps its relations."""
+    """Unlinks every relation with one of these removed entities as an end, except relations of ``but_types``. An entity
+    that has come back meanwhile keeps its relations."""
     unlinked = 0
     where = RelationFilter(but_types=but_types, but_reason=reason)
-    # A run that wrote one when the end was still there may have died since.
+    # A run that wrote one while the end existed may have died since.
     linking.graph.commit(entities=False)
     for batch in in_batches(gone_ids, IDS_A_QUERY):
         still_gone = set(batch) - linking.graph.present_now(batch)
@@ -143,7 +144,7 @@ def _is_so(relation: StoredRelation, reason: str | None) -> bool:
 
 def _wanted_ends(relation: StoredRelation) -> tuple[str, ...]:
     if relation.unlinked_reason in _LASTING:
-        # What was removed may be the writer's own end, of which there is no claim.
+        # The removed entity may be the writer's own end, for which there is no claim.
         return tuple(sorted({relation.ep1.id, relation.ep2.id}))
     return relation.claims
 
@@ -166,8 +167,8 @@ def _reason_of_source(source: KnownSource | None) -> str:
 
 
 def _bereft(linking: Linking) -> Iterator[StoredRelation]:
-    """The runs' relations that may have lost an end between the look at it and the commit: those of what was removed
-    meanwhile, or all with a claim if that is much."""
+    """Yields the runs' relations that may have lost an end between their check and the commit: those of entities removed
+    meanwhile, or all with a claim if there are many."""
     if linking.since_ms is None:
         return
     removed = removed_entities(linking.solr, linking.since_ms, FEW_REMOVALS)
@@ -178,8 +179,8 @@ def _bereft(linking: Linking) -> Iterator[StoredRelation]:
 
 
 def _waiting_for_arrivals(linking: Linking) -> Iterator[StoredRelation]:
-    """The waiting relations of which the runs' entities may be ends, from the smaller side: the entities that arrived (a
-    few are asked about without counting), or the relations that wait for something of their sources."""
+    """Yields the waiting relations whose ends may be among the runs' entities, from the smaller side: the arrived
+    entities (a few are queried without counting), or the relations that wait for entities of their sources."""
     graph = linking.graph
     arrived = EntityFilter(runs=linking.runs)
     by_source = graph.entities_by_source(arrived)
@@ -201,7 +202,7 @@ def _waiting_for_arrivals(linking: Linking) -> Iterator[StoredRelation]:
 
 
 def _waiting_for_source(linking: Linking, source_id: str) -> Iterator[StoredRelation]:
-    """Relations that wait for something of a source that is new, or that has another name now: their reason names it."""
+    """Yields relations that wait for an entity of a new or renamed source: their reason contains its name."""
     name = next((source.name for source in known_sources(linking.solr) if source.id == source_id), "")
     for where in (
         RelationFilter(unlinked=True, but_reason=not_yet(name), ep1_sources=(source_id,)),

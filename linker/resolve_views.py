@@ -1,13 +1,13 @@
-"""What a view is made of, read from its text, if no engine recorded it.
+"""The lineage of a view, read from its text, if no engine recorded it.
 
-An engine's record of the view's creation wins: then the linker adds nothing to the view, and what it added before goes.
-Else it adds which tables the text reads and, of those whose columns the index knows, which columns each of the view's own
-is made of (DATA_FLOW) and which decide its rows (CONTROL_FLOW): relations straight from table to view and from column to
-column, marked ``parsed``, because no operation ran. A text that gives nothing leaves its reason on the view
-(``unparsedReason``).
+An engine's record of the view's creation wins: then the linker adds nothing to the view, and removes its earlier
+relations. Else it adds the tables that the text reads and, for those whose columns the index knows, the source columns
+of each of the view's own columns (DATA_FLOW) and the columns that decide its rows (CONTROL_FLOW): relations straight
+from table to view and from column to column, marked ``parsed``, because no operation ran. For a text without a result,
+its reason is written to the view (``unparsedReason``).
 
-As with `add_locations`, all this is a function of what the index holds now: of views, tables, columns and records. What no
-longer holds is removed, and linking everything anew gives the same.
+As with `add_locations`, all this is a function of the present index: of views, tables, columns and records. Relations
+that no longer hold are removed, and relinking everything gives the same.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from navlin.sql.bounded import SqlReader
 VIEWS_A_BATCH = 50
 IDS_A_BATCH = 1_000
 FEW_VIEWS = 500
-"""So many are read in the time in which each range's own parser would have started."""
+"""So many views are read in the time that the start of each range's own parser would take."""
 ADDED = RelationFilter(rule=RULE)
 VIEWS = EntityFilter(types=("VIEW",))
 _TABLES = tuple(sorted(TABLE_TYPES))
@@ -41,9 +41,9 @@ _TABLES_AND_COLUMNS = EntityFilter(types=(*_TABLES, "FIELD"))
 
 
 def resolve_views(linking: Linking) -> int:
-    """Adds to views what their texts give if no engine recorded them; returns how many documents changed."""
+    """Adds lineage from their texts to views that no engine recorded; returns the number of changed documents."""
     if linking.everything:
-        # A range of views covers all that there are; a range of what was added, what is no view any more.
+        # A range of views covers all existing ones; a range of the added relations, those of former views.
         few = linking.graph.count_entities(VIEWS) <= FEW_VIEWS
         ranges = (IdRange("*", "*"),) if few else linking.ranges
         changed = sum(linking.each_range(partial(_views_range, linking.for_task), ranges))
@@ -52,11 +52,11 @@ def resolve_views(linking: Linking) -> int:
 
 
 def resolve(linking: Linking, view_ids: Iterable[str]) -> int:
-    """Makes the linker's relations to these views what the index now warrants; returns how many documents changed. Ids of
-    other entities, of former views too, are no error.
+    """Makes the linker's relations to these views what the index now warrants; returns the number of changed documents.
+    Ids of other entities, including former views, are allowed.
 
-    What was changed is committed and looked at again, until nothing changes: another run may have changed a table in
-    between, and of two that cross, the one that looks later sees what the other did.
+    Changes are committed and checked again, until nothing changes: another run may have changed a table in between, and
+    of two concurrent runs, the one that reads later sees the other's changes.
     """
     changed = 0
     with SqlReader() as reader:
@@ -76,9 +76,9 @@ def resolve(linking: Linking, view_ids: Iterable[str]) -> int:
 
 
 def _resolve_once(linking: Linking, reader: SqlReader, ids: Collection[str]) -> tuple[set[str], int]:
-    """The views of which something changed or has to be tried again, and how many documents were written or removed."""
+    """The views with a change or a needed retry, and the number of documents written or removed."""
     graph = linking.graph
-    # What is stored is read first: it was warranted by something older than what is read next.
+    # Stored relations are read first: they were warranted by an older state than the one read next.
     stored = {relation.id: relation for relation in _added_to(graph, ids)}
     views = {view.id: view for view in graph.entities(VIEWS, ids=ids, fields=VIEW)}
     recorded = _recorded_by_engines(graph, views)
@@ -96,8 +96,8 @@ def _added_to(graph: Graph, view_ids: Iterable[str]) -> Iterator[StoredRelation]
 
 
 def _recorded_by_engines(graph: Graph, view_ids: Collection[str]) -> set[str]:
-    """Those views that an operation made, by the record of an engine. A metastore's own operations are renames: they do not
-    tell what a view is made of."""
+    """Those views that an operation made, by the record of an engine. A metastore's own operations are renames: they do
+    not tell a view's lineage."""
     operations = graph.relations(replace(_BY_ENGINES, deleted=False), of=view_ids, sides=(2,), fields=ENDS)
     return {relation.ep2.id for relation in operations if relation.writer != relation.ep2.source_id}
 
@@ -114,9 +114,9 @@ def _write_reasons(graph: Graph, views: Iterable[StoredEntity], lineage: dict[st
 
 
 def _concerned(linking: Linking) -> Iterator[str]:
-    """The views whose lineage may change by what a run wrote: they themselves and their columns, records of engines that
-    made them, tables that they read and the columns of these. From the smaller side: from what was written, or from all
-    views."""
+    """Yields the views whose lineage may change because of a run's writes: the views themselves and their columns,
+    records of engines that made them, tables that they read and the columns of these. From the smaller side: from the
+    writes, or from all views."""
     graph = linking.graph
     views, added = graph.count_entities(VIEWS), graph.count_relations(_ADDED_TO_TABLES)
     if not views and not added:
@@ -134,7 +134,7 @@ def _concerned(linking: Linking) -> Iterator[str]:
 
 
 def _made_by_engines(linking: Linking, views: int) -> Iterator[str]:
-    """The views that records of engines, written or withdrawn, are about."""
+    """Yields the views of engines' records, written or withdrawn."""
     graph = linking.graph
     written = replace(_BY_ENGINES, runs=linking.runs)
     if graph.count_relations(written) > views:

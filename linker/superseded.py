@@ -1,10 +1,11 @@
-"""What an older reading left that the newer one of the same records does not bear out.
+"""Removes results of an older reading that the newer one of the same records does not confirm.
 
-The newer reading does not say that something is gone: it says that it never was. So this is removed, and not flagged
-deleted: operations to which none of the executions read again belongs any more, with all that hangs on them; what operations
-that were read again no longer have; and placeholders that nothing else names.
+The newer reading does not say that something was deleted: it says that it never existed. So it is removed, not flagged
+deleted: operations that none of the reread executions belongs to any more, with everything attached to them; parts that
+reread operations no longer have; and placeholders without any other reference.
 
-All of it is found before the first of it goes, and goes in such an order that a pass that was cut off finds the rest again.
+All of it is determined before the first removal, and removed in such an order that an interrupted pass finds the rest
+again.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _INSTANCES = RelationFilter(types=(RelationType.INSTANCE_OF,))
 _CONTAINS = RelationFilter(types=(RelationType.PARENT_CHILD,))
 _STATED = RelationFilter(but_types=(RelationType.PARENT_CHILD,), rule="")
 Relations = dict[str, StoredRelation]
-"""By id."""
+"""Relations by id."""
 
 
 def remove_superseded(
@@ -39,10 +40,10 @@ def remove_superseded(
     entity_ids: Iterable[str],
     relation_ids: Iterable[str],
 ) -> int:
-    """Removes operations that lost their executions, and returns how many entities and relations went.
+    """Removes operations that lost their executions, and returns the number of removed entities and relations.
 
-    ``executions`` were read again, as were the operations ``read_ids``; ``entity_ids`` and ``relation_ids`` are parts of
-    these that they do not have any more.
+    ``executions`` were read again, as were the operations ``read_ids``; ``entity_ids`` and ``relation_ids`` are parts
+    that these no longer have.
     """
     graph = linking.graph
     moved, left = _moved(linking, executions)
@@ -68,7 +69,7 @@ def remove_superseded(
 
 
 def doubt_unread(linking: Linking, source_id: str, read_ids: Collection[str]) -> int:
-    """Says of a source's operations that were not read again that an older reader made them; returns of how many."""
+    """Marks a source's operations that were not read again as made by an older reader; returns how many."""
     where = EntityFilter(("OPERATION",), sources=(source_id,), deleted=False)
     unread = [
         each.id for each in linking.graph.entities(where) if each.id not in read_ids and not each.granted
@@ -79,8 +80,8 @@ def doubt_unread(linking: Linking, source_id: str, read_ids: Collection[str]) ->
 
 
 def _moved(linking: Linking, executions: Iterable[Envelope]) -> tuple[Relations, dict[str, str]]:
-    """Puts executions below the operations that they belong to now. Returns their relations to those that they were below,
-    and each of these with one that took over."""
+    """Moves executions to the operations that they belong to now. Returns their relations to the previous operations,
+    and for each of these one that replaced it."""
     graph = linking.graph
     moved: Relations = {}
     left: dict[str, str] = {}
@@ -98,8 +99,8 @@ def _moved(linking: Linking, executions: Iterable[Envelope]) -> tuple[Relations,
 
 
 def _without_executions(linking: Linking, left: dict[str, str], moved: Relations) -> dict[str, StoredEntity]:
-    """Those operations that keep no execution, with their parts, by id. What people wrote on one goes over to that which
-    took over. One of which purge removed executions stays: nothing else knows of them."""
+    """Those operations that keep no execution, with their parts, by id. People's fields are moved to the replacement. An
+    operation from which purge removed executions stays: no other document records them."""
     graph = linking.graph
     instances = graph.relations(_INSTANCES, of=sorted(left), sides=(1,), fields=ENDS)
     kept = {each.ep1.id for each in instances if each.id not in moved}
@@ -113,8 +114,8 @@ def _without_executions(linking: Linking, left: dict[str, str], moved: Relations
 def _placeholders(
     linking: Linking, ids: Collection[str], going: Relations
 ) -> tuple[dict[str, StoredEntity], Relations]:
-    """What was granted to a claim, and nothing but relations that go names it, or what it contained; by id, and with the
-    relations to what contains it. None that bears words or a last read."""
+    """Placeholders granted to a claim that only removed relations, or their own content, refer to; by id, and with the
+    relations to their parents. None with people's fields or a last read."""
     graph = linking.graph
     found: dict[str, StoredEntity] = {}
     contained: Relations = {}
@@ -143,7 +144,7 @@ def _placeholders(
 
 
 def _empty_sources(linking: Linking, going: Collection[StoredEntity]) -> dict[str, StoredEntity]:
-    """The placeholders of sources of which nothing but these entities is left, by id."""
+    """The placeholders of sources without any entities but these, by id."""
     if not going:
         return {}
     left = linking.graph.entities_by_source(EntityFilter())

@@ -1,5 +1,5 @@
-"""A view's text as relations: the tables that it reads and, where the index knows their columns, the columns
-that each of its own is made of."""
+"""A view's text as relations: the tables that it reads and, if the index knows their columns, the source columns of each
+of its own."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from navlin.sql.reading import METASTORES, Answer, Made, MadeColumn, Name, Quest
 RULE: Final = "resolve_views"
 TABLES_A_QUERY: Final = 1_000
 PAIRS_OF_A_VIEW: Final = 5_000
-"""Columns that decide which rows there are, times the view's own. Where there are more, the linker keeps to tables for
-those, and marks it incomplete."""
+"""Columns that decide which rows there are, times the view's own. Beyond this, the linker records only tables for the
+deciding ones, and marks the view incomplete."""
 
 
 @dataclass(slots=True)
 class Tables:
-    """What the index knows of some tables and views: the entities, and their columns in their order."""
+    """The index's data on some tables and views: the entities, and their columns in order."""
 
     entities: dict[str, StoredEntity] = field(default_factory=dict)
     columns: dict[str, dict[str, StoredEntity]] = field(default_factory=dict)
-    """By the table's id and the column's name in lower case. A table that was only ever claimed has none: who claims a
-    table names the columns that it used."""
+    """By the table's id and the column's name in lower case. A table that was only ever claimed has none: a claim names
+    only the columns that it used."""
 
 
 UNKNOWN_COLUMNS: Final = "the columns of a table that it reads are not in the index"
@@ -45,14 +45,14 @@ TOO_MANY: Final = "too many columns decide which rows there are"
 
 @dataclass(frozen=True, slots=True)
 class ViewLineage:
-    """The linker's relations to one view, by id, and why there are none, or not all."""
+    """The linker's relations to one view, by id, and the reason why there are none, or not all."""
 
     relations: dict[str, StoredRelation] = field(default_factory=dict)
     reason: str = ""
 
 
 def tree_path_of(view_id: str) -> str:
-    """Where the relations to a view stand, so that they are found together."""
+    """The tree path of the relations to a view, by which they are found together."""
     return f"{LINKER_TREE}/{view_id}"
 
 
@@ -64,7 +64,7 @@ def view_id_in(relation: StoredRelation) -> str:
 def lineage_of(graph: Graph, reader: SqlReader, views: Iterable[StoredEntity]) -> dict[str, ViewLineage]:
     """The lineage of views that no engine recorded, by their id.
 
-    Each text is read twice: for the tables that it names, and again with what the index knows of their columns.
+    Each text is parsed twice: for the tables that it names, and again with their columns from the index.
     """
     lineage: dict[str, ViewLineage] = {}
     named: dict[str, tuple[StoredEntity, dict[str, Name]]] = {}
@@ -97,7 +97,7 @@ def lineage_of(graph: Graph, reader: SqlReader, views: Iterable[StoredEntity]) -
 
 
 def _reason(view: StoredEntity, answer: Answer) -> str:
-    """Why a view's text gives no lineage; "" if it does."""
+    """The reason why a view's text gives no lineage; "" if it does."""
     if view.text.endswith(CUT_NOTE):
         return "its text is longer than the index keeps"
     if answer.problem:
@@ -106,7 +106,7 @@ def _reason(view: StoredEntity, answer: Answer) -> str:
 
 
 def load_tables(graph: Graph, ids: Iterable[str]) -> Tables:
-    """What the index knows of tables and their columns. The columns of a deleted table are those that went with it."""
+    """The index's data on tables and their columns. The columns of a deleted table are those that were deleted with it."""
     known = Tables()
     tables = EntityFilter(types=tuple(sorted(TABLE_TYPES)))
     known.entities = {table.id: table for table in graph.entities(tables, ids=ids, fields=COLUMN)}
@@ -116,7 +116,7 @@ def load_tables(graph: Graph, ids: Iterable[str]) -> Tables:
         of_tables = EntityFilter(types=("FIELD",), parents=tuple(batch))
         for column in graph.entities(of_tables, fields=COLUMN):
             table = known.entities[column.parent_id]
-            # A column that went before its table did was no part of it any more.
+            # A column deleted before its table was no longer a part of it.
             if not column.deleted or (table.deleted and column.as_of_ms >= table.as_of_ms):
                 found.setdefault(table.id, []).append(column)
     for table_id, columns in found.items():
@@ -131,15 +131,15 @@ def _read(reader: SqlReader, view: StoredEntity, schema: Mapping[str, Sequence[s
 
 
 def _default_database(view: StoredEntity) -> str:
-    """Where a table without a database is. Hive and Impala write databases into a view's text; Spark keeps beside it what
-    the session's was, and of which catalog."""
+    """The database of a table without one in the text. Hive and Impala write databases into a view's text; Spark stores
+    the session's database and catalog with the view."""
     number = str(view.parameters.get("view.catalogAndNamespace.numParts", ""))
     if number.isascii() and number.isdigit() and len(number) <= 2:
         parts = [
             str(view.parameters.get(f"view.catalogAndNamespace.part.{at}", "")) for at in range(int(number))
         ]
         if parts and all(parts) and parts[0].lower() not in METASTORES:
-            # The first is the catalog, and stands alone where the session has chosen no database of it.
+            # The first is the catalog, which is the only part if the session has not chosen one of its databases.
             return ".".join(parts if len(parts) > 1 else (*parts, "default"))
         if parts and parts[-1]:
             return parts[-1]
@@ -156,14 +156,12 @@ def _position(column: StoredEntity) -> tuple[int, str]:
 
 
 class _Relations:
-    """The relations of one view."""
-
     def __init__(self, view: StoredEntity, made: Made, known: Tables) -> None:
         self.view, self.made, self.known = view, made, known
         self.own = known.columns.get(view.id, {})
 
     def all(self) -> ViewLineage:
-        """Tables and columns, each pair once: what is data to a column is not also its control."""
+        """Tables and columns, each pair once: a data source of a column is not also its control."""
         pairs = list(self._matched())
         shared = self.made.control
         too_many = len(shared) * len(self.own) > PAIRS_OF_A_VIEW
@@ -175,7 +173,7 @@ class _Relations:
         return ViewLineage({each.id: each for each in relations}, reason)
 
     def _reason(self, pairs: Collection[tuple[StoredEntity, MadeColumn]]) -> str:
-        """Why not all that the view is made of is known; "" where it is."""
+        """The reason why the view's lineage is not completely known; "" if it is."""
         names = [each.name for each in self.made.tables]
         sources = (*self.made.control, *chain(*((*made.data, *made.control) for _, made in pairs)))
         if any(name.is_path or "." in name.database for name in names):
@@ -210,8 +208,8 @@ class _Relations:
             yield self._flow(kind, end, end_of(self.view), incomplete=not complete)
 
     def _matched(self) -> Iterator[tuple[StoredEntity, MadeColumn]]:
-        """The view's columns, each with what its text makes it of: by position, or by the names that Spark keeps of the
-        text's columns, for its views outlive a change of their tables."""
+        """Yields the view's columns, each with its part of the text: by position, or by the names that Spark stores of
+        the text's columns, because its views survive a change of their tables."""
         outputs = {each.output.lower(): each for each in self.made.columns}
         count, parameters = len(self.own), self.view.parameters
         names = [str(parameters.get(f"view.query.out.col.{at}", "")).lower() for at in range(count)]

@@ -1,7 +1,7 @@
-"""HTTP answers that end: each is bounded in time and in bytes as it comes, whatever the server does.
+"""Bounded HTTP answers: each is limited in time and in bytes, whatever the server does.
 
-A timeout of requests bounds the silence between two bytes. Here an answer, its head included, is waited for `WHOLE` times as
-long in all, and its bytes are counted before and after they are unpacked. Sessions get it by `bound`.
+A timeout of requests bounds the silence between two bytes. Here the whole answer, including its head, may take `WHOLE`
+times as long, and its bytes are counted before and after decompression. Sessions get these limits by `bound`.
 """
 
 from __future__ import annotations
@@ -18,27 +18,27 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 
 WHOLE: Final = 4
-"""An answer may be waited for so many times the timeout in all."""
+"""Factor of the timeout for a whole answer."""
 SLOWEST_BYTES_S: Final = 16 << 10
-"""A stream may be waited for longer, as long as so much comes of it a second."""
+"""A stream may take longer, as long as it delivers this much per second."""
 _HEAD_BYTES: Final = 8 << 20
 _LINE_BYTES: Final = 1 << 16
 _BUFFER_BYTES: Final = 1 << 16
 
 
 class AnswerTooLong(requests.exceptions.RequestException):
-    """An answer has more bytes than any that is right."""
+    """An answer has more bytes than any valid one."""
 
 
 class BoundedAdapter(HTTPAdapter):
-    """Connections whose answers end. None for ``most_bytes`` is for streams, which the caller takes piece by piece."""
+    """Connections with bounded answers. ``most_bytes`` None is for streams, which the caller takes piece by piece."""
 
     def __init__(self, most_bytes: int | None, **pools: Any) -> None:
         self._most_bytes = most_bytes
         super().__init__(**pools)
 
     def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
-        """Makes the pools, with connections that are bounded."""
+        """Makes the pools, with bounded connections."""
         super().init_poolmanager(*args, **kwargs)
         pools: dict[str, Any] = {
             "http": partial(_pool, HTTPConnectionPool, partial(_Plain, self._most_bytes)),
@@ -47,7 +47,7 @@ class BoundedAdapter(HTTPAdapter):
         self.poolmanager.pool_classes_by_scheme = pools
 
     def send(self, *args: Any, **kwargs: Any) -> requests.Response:
-        """As `HTTPAdapter.send`; reading more of the answer than is allowed raises `AnswerTooLong`."""
+        """Like `HTTPAdapter.send`; reading more of the answer than is allowed raises `AnswerTooLong`."""
         response = super().send(*args, **kwargs)
         if self._most_bytes is not None:
             raw: Any = response.raw
@@ -56,7 +56,7 @@ class BoundedAdapter(HTTPAdapter):
 
 
 def bound(session: requests.Session, most_bytes: int | None, **pools: Any) -> requests.Session:
-    """The session, whose answers end from here on. Every request needs a timeout."""
+    """The session, with bounded answers from now on. Every request needs a timeout."""
     adapter = BoundedAdapter(most_bytes, **pools)
     session.mount("http://", adapter)
     session.mount("https://", adapter)
@@ -72,7 +72,7 @@ def _pool(kind: Callable[..., Any], connection: Callable[..., Any], *args: Any, 
 def _counted(
     raw: Any, stream: Callable[..., Iterator[bytes]], most: int, *args: Any, **kwargs: Any
 ) -> Iterator[bytes]:
-    """The pieces of a body, unpacked."""
+    """Yields the pieces of a body, decompressed."""
     count = 0
     for piece in stream(*args, **kwargs):
         count += len(piece)
@@ -107,7 +107,7 @@ class _Tls(HTTPSConnection):
 
 
 class _Socket:
-    """A socket that is read within bounds, one answer at a time."""
+    """A socket that is read within limits, one answer at a time."""
 
     def __init__(self, socket: Any, most_bytes: int | None) -> None:
         self._socket, self._most_bytes = socket, most_bytes
@@ -116,7 +116,7 @@ class _Socket:
         return getattr(self._socket, name)
 
     def makefile(self, *_: Any, **__: Any) -> io.BufferedReader:
-        """What the next answer is read from."""
+        """The file for reading the next answer."""
         return _Lines(_Answer(self._socket, self._most_bytes), _BUFFER_BYTES)
 
 

@@ -11,8 +11,8 @@ from typing import BinaryIO
 
 @contextmanager
 def replaced(file: Path, *, durable: bool = True) -> Iterator[BinaryIO]:
-    """What is written takes the place of ``file`` when it is whole, for nobody but its owner. After any error ``file`` is as
-    it was, and nothing is left of what was written. ``durable``: a loss of power leaves the one or the other."""
+    """Opens a file that replaces ``file`` when it is complete, readable only by its owner. After any error ``file`` is
+    unchanged, and the partial file is removed. ``durable``: a power failure leaves the one or the other."""
     unfinished = file.with_name(file.name + ".new")
     unfinished.unlink(missing_ok=True)
     try:
@@ -23,7 +23,7 @@ def replaced(file: Path, *, durable: bool = True) -> Iterator[BinaryIO]:
                 os.fsync(out.fileno())
         unfinished.replace(file)
     except BaseException:
-        # A full disk is not to keep what nobody reads.
+        # A full disk must not keep a useless partial file.
         with suppress(OSError):
             unfinished.unlink()
         raise

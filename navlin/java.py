@@ -1,4 +1,4 @@
-"""Java programs of one source file. A wheel brings them compiled; a checkout compiles them once, and keeps that."""
+"""Java programs of one source file. A wheel has them compiled; a checkout compiles them once, and caches the result."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from zipfile import ZipFile, ZipInfo
 
 OLDEST_JAVA: Final = 17
 RECORD_S: Final = 600
-"""After how long without an archive it is written by another process than the one that began."""
+"""Time after which another process writes an archive that the first one did not finish."""
 QUICK: Final = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData")
-"""Options of a JVM that lives for minutes: without the thorough compiler its start takes half the work. Killed, it leaves
-no file behind in the system's temporary directory."""
+"""Options of a JVM that lives for minutes: without the optimizing compiler its start takes half the work. If killed, it
+leaves no file in the system's temporary directory."""
 
 
 class NoJava(Exception):
-    """There is no Java that could compile and run the program; the text says what to do."""
+    """There is no Java that could compile and run the program; the text gives a remedy."""
 
 
 class NoCompiler(NoJava):
@@ -34,12 +34,12 @@ class NoCompiler(NoJava):
 
 
 def find_java(java_home: Path | None = None) -> str:
-    """The program ``java``: of ``java_home``, else of the path. Whether it is there shows when it is started."""
+    """The program ``java``: of ``java_home``, else of the path. It may not exist, which shows when it is started."""
     return str(java_home / "bin" / "java") if java_home else shutil.which("java") or "java"
 
 
 def identity_of_java(java: str) -> bytes:
-    """What tells one Java from another: an archive of classes is of use only to the one that wrote it. Raises `NoJava`."""
+    """An identification of a Java: an archive of classes works only with the one that wrote it. Raises `NoJava`."""
     try:
         program = Path(java).resolve(strict=True)
     except OSError as error:
@@ -52,23 +52,23 @@ def _no_java(java: str) -> NoJava:
 
 
 def class_sharing(archive: Path, *, record: bool) -> list[str]:
-    """The options with which Java takes loaded classes out of an archive or, with ``record``, writes one when it ends.
+    """The options with which Java takes loaded classes from an archive or, with ``record``, writes one when it ends.
 
-    An archive that is not there or does not fit is passed over in silence: it is only about speed.
+    A missing or unsuitable archive is ignored silently: it only affects speed.
     """
     flag = "ArchiveClassesAtExit" if record else "SharedArchiveFile"
     return [f"-XX:{flag}={archive}", "-Xshare:auto", "-Xlog:disable"]
 
 
 def pyspark_jars() -> Path:
-    """The jars that PySpark brings, Hadoop's client and the metastore's classes among them; PySpark is not imported.
+    """PySpark's jars, among them Hadoop's client and the metastore's classes; PySpark is not imported.
 
-    Raises FileNotFoundError where it is not installed.
+    Raises FileNotFoundError if it is not installed.
     """
     spec = find_spec("pyspark")
     folders = [Path(spec.origin).parent / "jars"] if spec is not None and spec.origin is not None else []
     with suppress(PackageNotFoundError):
-        # In a Spark task the modules come out of an archive, which has no jars.
+        # In a Spark task the modules come from an archive, which has no jars.
         folders.append(Path(str(distribution("pyspark").locate_file("pyspark/jars"))))
     for folder in folders:
         if folder.is_dir():
@@ -77,11 +77,11 @@ def pyspark_jars() -> Path:
 
 
 class JavaProgram:
-    """A program of one source file, whose main class is named as the file.
+    """A program of one source file, whose main class has the name of the file.
 
-    A wheel has it compiled, in a jar beside the source. Else it is compiled once for each state of its source, of its jars
-    and of Java, and kept in ``cache``, where the archive of its classes is too. Several processes may do so at once.
-    ``jars`` are its class path, in that order.
+    A wheel has it compiled, in a jar next to the source. Else it is compiled once for each state of its source, its jars
+    and Java, and kept in ``cache``, with the archive of its classes. Several processes may do so at once. ``jars`` are
+    its class path, in that order.
     """
 
     def __init__(
@@ -100,26 +100,26 @@ class JavaProgram:
         archive_classes: bool,
         before: Sequence[Path] = (),
     ) -> list[str]:
-        """The whole command line; compiles first where need be. Raises `NoJava`.
+        """The whole command line; compiles first if necessary. Raises `NoJava`.
 
-        ``archive_classes``: the first that is started leaves, at its orderly end, an archive of the loaded classes behind,
-        with which all later starts take about half as long. That needs a class path without folders; ``before`` are
-        folders that stand first on it.
+        ``archive_classes``: the first process writes, at its orderly end, an archive of the loaded classes, with which
+        all later starts take about half as long. That needs a class path without folders; ``before`` are folders that
+        come first on it.
         """
         program, archive = self._files()
         sharing: list[str] = []
         if archive_classes and (archive.exists() or _begins_to_record(archive)):
             sharing = class_sharing(archive, record=not archive.exists())
-        # Named one by one, in order: an archive is for exactly one class path.
+        # Listed one by one, in order: an archive is for exactly one class path.
         path = os.pathsep.join(map(str, (*before, program, *self._jars)))
         return [self.java, *sharing, *options, "-cp", path, self._source.stem, *arguments]
 
     def archive(self) -> Path:
-        """The archive of its classes, which need not be there; compiles first where need be. Raises `NoJava`."""
+        """The path of the archive of its classes, which may not exist; compiles first if necessary. Raises `NoJava`."""
         return self._files()[1]
 
     def _files(self) -> tuple[Path, Path]:
-        """The compiled program, and the archive of its classes, which need not be there."""
+        """The compiled program, and the path of the archive of its classes, which may not exist."""
         known = hashlib.sha256(self._source.read_bytes() + identity_of_java(self.java))
         for jar in self._jars:
             known.update(f"{jar}:{jar.stat().st_size}\n".encode())
@@ -134,8 +134,8 @@ class JavaProgram:
 
 
 def _begins_to_record(archive: Path) -> bool:
-    """Whether no other process is about to write the archive: it takes seconds of a processor, and one is enough. Who
-    was to write it may have been killed: after a while another one does."""
+    """Whether no other process is about to write the archive: it takes seconds of a processor, and one is enough. That
+    process may have been killed, so after a while another one does it."""
     mark = archive.with_suffix(".recording")
     try:
         mark.touch(exist_ok=False)
@@ -149,7 +149,7 @@ def _begins_to_record(archive: Path) -> bool:
 
 
 def own_directory() -> Path:
-    """A cache in the system's temporary directory, where nobody else can put another program. Raises PermissionError."""
+    """A cache in the system's temporary directory, where no other user can place a program. Raises PermissionError."""
     directory = Path(gettempdir()) / f"navlin-java-{os.getuid()}"
     directory.mkdir(mode=0o700, exist_ok=True)
     found = directory.lstat()
@@ -165,7 +165,7 @@ def compile_program(source: Path, jars: Sequence[Path], into: Path, java: str) -
     """
     with TemporaryDirectory(dir=into.parent) as folder:
         _compile(source, jars, Path(folder), java)
-        # As a jar, because the archive of loaded classes knows no folders.
+        # As a jar, because an archive of loaded classes does not support folders.
         finished = Path(folder) / "finished"
         with ZipFile(finished, "w") as archive:
             for file in sorted(Path(folder).glob("*.class")):
@@ -175,7 +175,7 @@ def compile_program(source: Path, jars: Sequence[Path], into: Path, java: str) -
 
 
 def _compile(source: Path, jars: Sequence[Path], folder: Path, java: str) -> None:
-    # The compiler is a module of the JDK: it needs no javac on the path, only that this Java is no bare JRE.
+    # The compiler is a module of the JDK: it needs no javac on the path, only a Java that is not a bare JRE.
     compiler = [java, "-m", "jdk.compiler/com.sun.tools.javac.Main", "--release", str(OLDEST_JAVA)]
     path = os.pathsep.join(map(str, jars))
     command = [*compiler, "-nowarn", "-encoding", "UTF-8", "-d", str(folder), "-cp", path, str(source)]

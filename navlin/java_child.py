@@ -1,4 +1,4 @@
-"""A Java program beside this one, asked over a pipe: its answers are waited for within bounds, its last words are kept."""
+"""A Java child process, queried over a pipe: waits for its answers are bounded, and its last output is kept."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from contextlib import suppress
 from typing import Final
 
 ENDING_S: Final = 1.0
-"""How long one that hung up has until its exit code is its own."""
+"""Time for a process that closed its pipe to end with its own exit code."""
 WHOLE: Final = 4
-"""An answer may take so many times as long in all as the silence that is waited for."""
+"""Factor of the allowed silence for a whole answer."""
 MOST_LINE_BYTES: Final = 64 << 20
 MOST_BYTES: Final = 1 << 29
-"""What a line, and the bytes of an answer, may have: more than any program of navlin sends."""
+"""Most bytes of a line, and of an answer: more than any program of navlin sends."""
 _CHUNK_BYTES: Final = 1 << 20
 _LAST_WORDS_BYTES: Final = 2_000
 
 
 class Ended(Exception):
-    """The program ended without an answer; the text says with which code and what it wrote last."""
+    """The program ended without an answer; the text gives its exit code and its last output."""
 
 
 class JavaChild:
-    """One process, and the line to it. Not for two threads. Raises OSError if it does not start.
+    """One process, and the pipe to it. Not thread-safe. Raises OSError if it does not start.
 
-    ``silence_s`` is how long it may say nothing while an answer is awaited; from `send` on, the whole of it may take `WHOLE`
-    times as long.
+    ``silence_s`` is the longest silence while an answer is awaited; the whole answer, counted from `send`, may take
+    `WHOLE` times as long.
     """
 
     def __init__(self, command: Sequence[str], silence_s: float) -> None:
@@ -57,7 +57,7 @@ class JavaChild:
         return self._process.poll() is None
 
     def send(self, data: bytes) -> None:
-        """Sends a question. Raises `Ended`."""
+        """Sends a request. Raises `Ended`."""
         assert self._process.stdin is not None
         self.go_on()
         try:
@@ -67,11 +67,11 @@ class JavaChild:
             raise Ended(self.end(ENDING_S)) from None
 
     def go_on(self) -> None:
-        """Begins the time of an answer, or of its next part."""
+        """Restarts the time for an answer, or for its next part."""
         self._begun_s = time.monotonic()
 
     def line(self) -> bytes:
-        """The next line, without its end. Raises `Ended` or TimeoutError; ValueError for one that has no end."""
+        """The next line, without its end. Raises `Ended` or TimeoutError; ValueError if it is too long."""
         searched = 0
         while (end := self._received.find(b"\n", searched)) < 0:
             searched = len(self._received)
@@ -83,7 +83,7 @@ class JavaChild:
         return line
 
     def take(self, count: int) -> bytes:
-        """So many bytes. Raises `Ended` or TimeoutError; ValueError for a number that no answer has."""
+        """The next ``count`` bytes. Raises `Ended` or TimeoutError; ValueError for a count that no answer has."""
         if not 0 <= count <= MOST_BYTES:
             raise ValueError(f"{count} bytes")
         while len(self._received) < count:
@@ -93,7 +93,8 @@ class JavaChild:
         return data
 
     def end(self, wait_s: float = 0.0) -> str:
-        """Hangs up, and kills it unless it ends within that time; returns how it ended. Harmless where it has ended."""
+        """Closes the pipes, and kills it unless it ends within that time; returns a sentence on its end. Harmless if it
+        has ended."""
         for stream in (self._process.stdin, self._process.stdout):
             assert stream is not None
             with suppress(OSError):
@@ -120,7 +121,7 @@ class JavaChild:
         self._received += data
 
     def _listen(self) -> None:
-        """Reads what it complains of for ever: a full pipe would stop it."""
+        """Reads its standard error forever: a full pipe would block it."""
         assert self._process.stderr is not None
         with self._process.stderr as lines:
             for line in lines:

@@ -1,7 +1,7 @@
-"""Keeps what a shell of the estate has set (its Spark, its Hadoop, options of every JVM) away from navlin's processes.
+"""Keeps the settings of an estate's shell (its Spark, its Hadoop, options of every JVM) away from navlin's processes.
 
-navlin brings its own Spark, locked to its release. Another one's home, settings, classes or Python would start in its place,
-or write navlin's own log where the site's are. What is to count is in the configuration.
+navlin has its own Spark, pinned to its release. Another one's home, settings, classes or Python would start in its
+place, or write navlin's own log among the site's. Intended settings are in the configuration.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from typing import Final
 PREFIXES: Final = ("SPARK_", "PYSPARK_", "HADOOP_", "YARN_", "HDFS_", "MAPRED_")
 OF_EVERY_JVM: Final = ("JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS")
 TO_THE_NETWORK: Final = ("-Dhttp.", "-Dhttps.", "-Djavax.net.ssl.")
-"""Options of every JVM that stay: the proxy by which jars are fetched, and whom to believe there."""
+"""Options of every JVM that are kept: the proxy for fetching jars, and the trusted authorities."""
 MEANT: Final = "SPARK_LOCAL_IP"
 """With Spark on YARN: the address at which executors reach this machine."""
 PYTHONPATH: Final = "PYTHONPATH"
 OF_SPARK: Final = ("pyspark", "py4j")
-"""Packages that the home of another Spark brings too."""
+"""Packages that another Spark's home has too."""
 UTF_8: Final = "C.UTF-8"
 
 
 def shut_out(environment: MutableMapping[str, str], path: list[str]) -> tuple[str, ...]:
-    """Removes what would steer navlin's Spark and its JVMs from an environment, and another Spark's Python from ``path``.
-    Returns the names of the variables."""
+    """Removes variables that would affect navlin's Spark and its JVMs from an environment, and another Spark's Python
+    from ``path``. Returns the names of the variables."""
     left_out = [name for name in environment if name.startswith(PREFIXES) and name != MEANT]
     for name in left_out:
         del environment[name]
@@ -51,14 +51,14 @@ def _brings_spark(folder: Path) -> bool:
 
 
 def speak_utf_8(environment: MutableMapping[str, str]) -> None:
-    """Lets the JVMs that this process starts read the names of files: in the locale C they know ASCII alone."""
+    """Lets the JVMs that this process starts read all file names: in the locale C they support only ASCII."""
     if locale.setlocale(locale.LC_CTYPE) in ("C", "POSIX"):
         environment.pop("LC_ALL", None)
         environment["LC_CTYPE"] = UTF_8
 
 
 def open_standard_streams() -> None:
-    """Puts nothing in the place of standard streams that were closed: else the next file that is opened would be one."""
+    """Opens the null device for closed standard streams: else the next opened file would become one."""
     for number in range(3):
         try:
             os.fstat(number)

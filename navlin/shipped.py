@@ -1,4 +1,4 @@
-"""Where the files that ship beside the code are: in the package once installed, beside it in a checkout."""
+"""The directories of the files that ship with the code: in the package once installed, next to it in a checkout."""
 
 from pathlib import Path
 

@@ -1,1 +1,1 @@
-"""navlin over HTTP. What is asked goes to `navlin.query`; what is to be run is only requested, of `navlin serve`."""
+"""navlin over HTTP. Questions go to `navlin.query`; runs are only requested, from `navlin serve`."""

@@ -1,4 +1,4 @@
-"""The form of answers: JSON to the letter, and errors that are a sentence."""
+"""The form of answers: JSON exactly as its clients expect it, and errors as one sentence."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ TEXT = "text/plain; charset=utf-8"
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """An answer as lines, of CSV or another form, sent as they come. ``exit_code`` is asked after the last line: what the
-    command ends with that is answered so. ``headers`` are sent beside."""
+    """An answer in lines, of CSV or another form, streamed. ``exit_code`` is called after the last line and gives the
+    exit code of the equivalent command. ``headers`` are sent as well."""
 
     lines: Iterator[bytes]
     media_type: str = CSV
@@ -33,20 +33,19 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Html:
-    """A page. ``policy`` is what it may load."""
+    """A page. ``policy`` is its Content-Security-Policy."""
 
     text: str
     policy: str
 
     def response(self, status: int = 200) -> Response:
-        """The page as it is sent."""
         headers = {
             "Content-Type": "text/html; charset=utf-8",
             "Content-Security-Policy": self.policy,
-            # With no-referrer a browser names no origin when it sends a form, and that is refused.
+            # With no-referrer, a browser sends no origin with a form, and such a form is refused.
             "Referrer-Policy": "same-origin",
         }
-        # What people wrote and what sources had may hold half of a pair of surrogates, which is no UTF-8.
+        # Text from people or sources may contain a lone surrogate, which is not valid UTF-8.
         return Response(self.text.encode("utf-8", "replace"), status, headers)
 
 
@@ -57,13 +56,13 @@ class Empty:
 
 @dataclass(frozen=True, slots=True)
 class Onward:
-    """The path of the page that comes next: what was asked for is done."""
+    """A redirect to this path after a completed request."""
 
     path: str
 
 
 class Problem(Exception):
-    """Ends a request with a status of HTTP and a sentence; ``more`` stands beside it in the answer."""
+    """Ends a request with an HTTP status and a sentence; ``more`` adds members to the answer's JSON."""
 
     def __init__(self, status: int, message: str, **more: Any) -> None:
         super().__init__(message)
@@ -71,8 +70,8 @@ class Problem(Exception):
 
 
 def json_answer(answer: Any, status: int = 200) -> Response:
-    """An answer. Clients of Navigator's take nothing but ``application/json``, without a character set."""
-    # What people wrote and what sources had may hold half of a pair of surrogates, which is no UTF-8.
+    """A JSON response. Navigator's clients accept only ``application/json``, without a character set."""
+    # Text from people or sources may contain a lone surrogate, which is not valid UTF-8.
     try:
         body = orjson.dumps(answer)
     except TypeError:
@@ -83,7 +82,7 @@ def json_answer(answer: Any, status: int = 200) -> Response:
 def error_answer(
     status: int, message: str, headers: Mapping[str, str] | None = None, **more: Any
 ) -> Response:
-    """An error: ``message``, and what else there is to say."""
+    """An error response: ``message``, and the members of ``more``."""
     response = json_answer({"message": message, **more}, status)
     response.headers.update(headers or {})
     return response
@@ -105,23 +104,23 @@ def _mended(value: Any) -> Any:
 WIDTH_CHARS: Final = 160
 MOST_WIDTH_CHARS: Final = 1_000
 MARKED: Final = "Navlin-Mark"
-"""Header of a request that wants a mark behind the last piece of an answer, and of the answer that has it."""
+"""Header of a request that wants a mark after the last piece of an answer, and of an answer that has it."""
 END_MARK: Final = b"\x00end %d\n"
 UNTIL: Final = "Navlin-Until"
-"""Header of an export: the run from which the next one may go on."""
+"""Header of an export: the run from which the next export may continue."""
 EXIT_CODE: Final = "Navlin-Exit-Code"
-"""What the command would end with: 0; 1 if somebody should look, or something was refused; 3 if nothing was found."""
+"""Exit code of the equivalent command: 0; 1 if somebody should look, or something was refused; 3 if nothing was found."""
 _TEXT: Final = re.compile(r"\s*text/plain\s*(?:;\s*width=(\d{1,4})\s*)?(?:[;,].*)?", re.I)
 
 
 def text_width(accept: str) -> int:
-    """How wide a text a request wants (``Accept: text/plain; width=120``), in characters; 0 if it wants none."""
+    """Text width that a request wants (``Accept: text/plain; width=120``), in characters; 0 if it does not want text."""
     found = _TEXT.fullmatch(accept)
     return min(MOST_WIDTH_CHARS, max(20, int(found[1] or WIDTH_CHARS))) if found else 0
 
 
 def text_answer(view: RenderableType, width_chars: int) -> Response:
-    """An answer as the command prints it, without colour."""
+    """A text response, as the command prints it, without colour."""
     out = io.StringIO()
     CleanConsole(file=out, width=width_chars, highlight=False, color_system=None).show(view)
     text = out.getvalue().encode("utf-8", "replace")
@@ -129,7 +128,7 @@ def text_answer(view: RenderableType, width_chars: int) -> Response:
 
 
 def exit_code(answer: Mapping[str, Any]) -> int:
-    """What the command ends with whose JSON this is."""
+    """The exit code of the command with this JSON answer."""
     if answer.get("failing") or answer.get("refused") or answer.get("space", {}).get("short"):
         return 1
     return 3 if answer.get("total", answer.get("entities", 1)) == 0 else 0

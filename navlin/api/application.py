@@ -1,7 +1,7 @@
-"""The web application: which address is answered by what, who is let in, and what every answer bears.
+"""The web application: its addresses, access to them, and the headers of every answer.
 
-Everything but ``/api/version``, ``/healthz`` and ``/readyz`` has a user, on loopback too: other users of the machine reach
-it as well.
+Everything but ``/api/version``, ``/healthz`` and ``/readyz`` needs a user, on loopback too: other users of the machine
+reach it as well.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ MOST_PING_AGE_S: Final = 5.0
 PING_WAITED_S: Final = 2.0
 PACKED_FROM_BYTES: Final = 1_000
 PACKED_LEVEL: Final = 3
-"""Of gzip, 1 to 9: higher ones take up to five times as long for a tenth less."""
+"""Level of gzip, 1 to 9: higher ones take up to five times as long for a tenth less."""
 SECURITY_HEADERS: Final = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
@@ -84,8 +84,8 @@ SECURITY_HEADERS: Final = {
 
 
 def application(service: Service, pages: Pages | None = None) -> Starlette:
-    """The application, with pages for people if there are any; it keeps no state that matters, so any number may serve one
-    index."""
+    """The application, with pages for people if there are any. It keeps no state that matters, so any number of
+    processes may serve one index."""
     questions, bodies, metrics = Questions(), Bodies(), Metrics(service)
     door, cookie = Door(), SessionCookie.of(service)
     pings = Repeated("ping", partial(_pinged, service), every_s=PING_EVERY_S, until_unasked_s=UNASKED_S)
@@ -129,8 +129,9 @@ def application(service: Service, pages: Pages | None = None) -> Starlette:
         Middleware(Timed, metrics=metrics),
         Middleware(_Headers, tls=service.tls),
         Middleware(_Paths, base_path=service.base_path),
-        # Each piece of what is streamed is packed, and sent, by itself. A page has a session's token and words that another
-        # site may have put into its address: the length of the two packed together would tell of the token.
+        # Each streamed piece is compressed and sent by itself. Pages are not compressed: a page has a session's token
+        # and words that another site may have put into its address, and the length of both compressed together would
+        # leak the token.
         Middleware(
             GZipMiddleware,
             minimum_size=PACKED_FROM_BYTES,
@@ -161,7 +162,7 @@ async def _root(service: Service, pages: Pages | None, request: Request) -> Resp
 
 
 async def _console(service: Service, _request: Request) -> Response:
-    """Where Navigator described its API, people find the description of this one."""
+    """Redirects from the address of Navigator's API description to navlin's."""
     return RedirectResponse(service.base_path + DESCRIPTION)
 
 
@@ -170,7 +171,7 @@ async def _healthy(_request: Request) -> Response:
 
 
 def _pinged(service: Service) -> str:
-    """Why the index is not ready; "" if it is."""
+    """Pings the index; returns the reason why it is not ready, "" if it is."""
     try:
         with service.index.solr() as solr:
             solr.ping(RUNS)
@@ -194,7 +195,7 @@ async def _measured(metrics: Metrics, _request: Request) -> Response:
 
 
 async def _api_version(_request: Request) -> Response:
-    # To the letter: clients build addresses from it.
+    # Exactly this text: clients build addresses from it.
     return Response(f"v{navigator.NEWEST}", media_type="text/plain")
 
 
@@ -206,7 +207,7 @@ async def _described(service: Service, cookie: SessionCookie, _request: Request)
 async def answered(
     service: Service, questions: Questions, bodies: Bodies, address: str, endpoint: Endpoint, request: Request
 ) -> Response:
-    """What an endpoint answers. ``address`` is what metrics call it."""
+    """Answers a request for an endpoint. ``address`` is its name in the metrics."""
     user: User = request.state.user
     csrf = caller_of(request).csrf
     request.state.address = address
@@ -235,7 +236,7 @@ async def answered(
                 result = result.lines
             if not isinstance(result, Iterator):
                 return _whole(endpoint, result, text_width(request.headers.get("accept", "")))
-            # What is wrong with the question shows with the first piece, while there may still be another status.
+            # An error in the question surfaces with the first piece, while the status can still be changed.
             lines: Iterator[bytes] = chain([next(result, b"")], result)
             headers = {"Content-Type": form, **beside}
             if request.headers.get(MARKED):
@@ -255,7 +256,7 @@ async def answered(
 
 
 def _whole(endpoint: Endpoint, answered: Any, width_chars: int) -> Response:
-    """An answer in one piece: as text if so many characters of width are wanted, else as JSON."""
+    """An answer in one piece: as text if ``width_chars`` is not 0, else as JSON."""
     form = endpoint.form(answered)
     if endpoint.view is None:
         return json_answer(form, endpoint.status)
@@ -269,14 +270,14 @@ def _whole(endpoint: Endpoint, answered: Any, width_chars: int) -> Response:
 
 
 def marked(pieces: Iterable[bytes], ended: Callable[[], int] | None) -> Iterator[bytes]:
-    """The pieces, and a mark behind the last: an answer without it was cut off, which HTTP alone does not always show. The
-    mark has the command's exit code."""
+    """Yields the pieces, then a mark: an answer without it was cut off, which HTTP alone does not always show. The mark
+    contains the command's exit code."""
     yield from pieces
     yield END_MARK % (ended() if ended else 0)
 
 
 def held_until_read(pieces: Iterator[bytes], held: ExitStack) -> Iterator[bytes]:
-    """The pieces; ``held`` is closed after the last, or as soon as nobody wants them any more, be it before the first."""
+    """The pieces; ``held`` is closed after the last, or as soon as the iterator is dropped, even before the first."""
 
     def sent() -> Iterator[bytes]:
         with held:
@@ -284,14 +285,15 @@ def held_until_read(pieces: Iterator[bytes], held: ExitStack) -> Iterator[bytes]
             yield from pieces
 
     begun = sent()
-    # Only a generator that has begun does what follows its end if it is dropped.
+    # A generator runs its cleanup when dropped only if it has started.
     next(begun)
     return begun
 
 
 async def by_turns(pieces: Iterator[bytes], walking: Walking) -> AsyncIterator[bytes]:
-    """The pieces, made by turns: most of a walk may come after its first piece. What `TURN_S` bring goes out as one, and
-    then others have their turn: with a turn for each piece a long answer would never end beside others."""
+    """The pieces, computed in turns, because most of a walk may come after its first piece. The pieces of one turn
+    (`TURN_S`) are sent as one, then others have their turn: with a turn for each piece, a long answer would never end
+    next to others."""
     ended = False
 
     def some() -> bytes:
@@ -314,11 +316,11 @@ _WORDS: Final = {
     Role.METADATA_ADMINISTRATOR: "edit requested",
     Role.ADMINISTRATOR: "run requested",
 }
-"""The log has these words for requests that do something: one for each role that a request may need."""
+"""Log events for requests that do something, by the role that the request needs."""
 
 
 async def _parameters(endpoint: Endpoint, bodies: Bodies, request: Request) -> tuple[Any, Any]:
-    """The parameters, and the body for an endpoint that takes it as it is."""
+    """Returns the parameters, and the body for an endpoint that takes it as it is."""
     query, in_path, user = request.scope["query_string"], request.path_params, request.state.user.name
     if endpoint.method in ("GET", "DELETE"):
         return await bodies.parse(user, len(query), partial(_read, endpoint, query, in_path, b""))
@@ -345,7 +347,7 @@ def _read(endpoint: Endpoint, query: bytes, in_path: Mapping[str, Any], body: Oc
     if endpoint.lenient:
         return from_both(endpoint.parameters, given, read), None
     if raw:
-        # Passed over, a dry_run=true there would make a real run of what was to be tried.
+        # If it were ignored, a dry_run=true there would start a real run instead of a trial.
         names = ", ".join(dict.fromkeys(name for name, _ in texts_of(raw))) or raw
         raise Problem(400, f"parameters belong into the JSON body, and not into the address: {names:.200}")
     return from_json(endpoint.parameters, read), None
@@ -380,7 +382,7 @@ async def _http_error(request: Request, error: HTTPException) -> Response:
     words = {404: nothing, 405: "this address does not take that method"}
     headers = dict(error.headers or {})
     if error.status_code == 405:
-        # Starlette names the methods of the first route alone.
+        # Starlette names only the methods of the first matching route.
         routes = (each for each in request.app.routes if each.matches(request.scope)[0] is not Match.NONE)
         headers["Allow"] = ", ".join(sorted({method for each in routes for method in each.methods or ()}))
     return error_answer(error.status_code, words.get(error.status_code, error.detail), headers)
@@ -397,7 +399,7 @@ async def _too_many_conflicts(_request: Request, error: Exception) -> Response:
 
 
 async def _unforeseen(request: Request, error: Exception) -> Response:
-    """Who asked gets a number by which the log has the rest."""
+    """Logs the error; the caller gets the number under which the log has it."""
     number = uuid.uuid4().hex[:12]
     log.error("request failed", number=number, path=request.url.path, exc_info=error)
     return error_answer(500, f"that failed inside navlin; its log has the reason under {number}")
@@ -419,7 +421,7 @@ class _Headers:
             if message["type"] == "http.response.start":
                 given = message.get("headers", [])
                 named = {name.lower() for name, _ in given}
-                # A page says itself what it may load, and a file of pages that it may be kept.
+                # A page sets its own policy, and a static file of the pages its own caching.
                 message["headers"] = [*given, *(each for each in self.headers if each[0] not in named)]
             await send(message)
 
@@ -427,7 +429,7 @@ class _Headers:
 
 
 class _Paths:
-    """Takes off what a proxy puts before each path, and a slash at the end: clients write either."""
+    """Strips a proxy's prefix from each path, and a trailing slash: clients write both forms."""
 
     def __init__(self, app: ASGIApp, base_path: str) -> None:
         self.app, self.base_path = app, base_path

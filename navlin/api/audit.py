@@ -1,4 +1,4 @@
-"""Lines of the log that say who did what over HTTP."""
+"""The audit log: HTTP callers and their actions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ log = structlog.stdlib.get_logger(__name__)
 
 
 def audit(what: str, request: Request, user: str, **more: Any) -> None:
-    """One line, with the client's address. ``user`` is whoever asks, or says so."""
+    """Logs one line, with the client's address. ``user`` is the caller, or the name that they claim."""
     log.info(
         what, user=user, address=address_of(request), method=request.method, path=request.url.path, **more
     )

@@ -1,7 +1,7 @@
-"""What a request sends, read only once it is known who asks, and parsed beside everything else.
+"""Bodies of requests, read only after the caller is known, and parsed apart from everything else.
 
-A body is bounded in bytes by its address (`Endpoint.most_bytes`), in time, and by the room that all bodies have together, in
-which each user has a share. It is parsed in few threads that answer no questions, by turns of the users.
+A body is bounded in bytes by its address (`Endpoint.most_bytes`), in time, and by the room that all bodies share, in
+which each user has a share. It is parsed in a few threads that answer no questions, in turns of the users.
 """
 
 from __future__ import annotations
@@ -22,38 +22,38 @@ from navlin.api.turns import Turns
 
 T = TypeVar("T")
 SMALL_BYTES: Final = 64 << 10
-"""Of a body whose address does not say otherwise."""
+"""Largest body at an address that sets no limit of its own."""
 EDIT_BYTES: Final = 2 << 20
-"""A description may be of a million characters."""
+"""A description may have a million characters."""
 QUERY_BYTES: Final = 4 << 20
-"""Clients of Navigator's send queries with ten thousand ids."""
+"""Navigator's clients send queries with ten thousand ids."""
 EVENTS_BYTES: Final = 16 << 20
-"""Of OpenLineage events, as they are sent."""
+"""Largest body of OpenLineage events, as sent (maybe compressed)."""
 
 UNCOUNTED_BYTES: Final = 16 << 10
-"""A body that is no larger finds room at any time."""
+"""A body up to this size always finds room."""
 ROOM_BYTES: Final = 36 << 20
-"""Of all larger bodies that are being read or parsed."""
+"""Room for all larger bodies together that are being read or parsed."""
 SHARE_BYTES: Final = 18 << 20
-"""Of that, for one user."""
+"""One user's share of that room."""
 ROOM_WITHIN_S: Final = 30.0
 SILENCE_S: Final = 15.0
-"""For how long the next piece of a body is awaited."""
+"""Longest wait for the next piece of a body."""
 GRACE_S: Final = 15.0
 LEAST_BYTES_A_SECOND: Final = 16 << 10
-"""After the grace a body comes at least as fast, on average."""
+"""Lowest average rate of a body after the grace period."""
 MOST_DISCARDED_BYTES: Final = 64 << 20
 DISCARDED_WITHIN_S: Final = 5.0
-"""So much of a body that is too large, and for so long, is read on, so that whoever sends it gets the answer."""
+"""Limits up to which a body that is too large is still read, so that its sender gets the answer."""
 
 PARSED_AT_ONCE: Final = 2
 PARSED_INLINE_BYTES: Final = 2 << 10
-"""So little takes less time than to hand it to a thread."""
+"""Parsing so few bytes takes less time than handing them to a thread."""
 
 
 @dataclass(slots=True)
 class Bodies:
-    """The bodies of one process that are under way. For one event loop."""
+    """The bodies in progress in one process. For one event loop."""
 
     _room: int = ROOM_BYTES
     _of_user: dict[str, int] = field(default_factory=dict)
@@ -64,7 +64,7 @@ class Bodies:
 
     @asynccontextmanager
     async def read(self, request: Request, user: str, most_bytes: int) -> AsyncIterator[Octets]:
-        """The body of a request of this user's, in memory for as long as the context lasts. Raises `Problem`."""
+        """The body of a user's request, in memory for as long as the context lasts. Raises `Problem`."""
         declared = request.headers.get("content-length", "")
         if declared and (not declared.isdigit() or int(declared) > most_bytes):
             await _refuse_large(request, most_bytes)
@@ -74,14 +74,14 @@ class Bodies:
             yield await _read(request, most_bytes) if wanted else b""
 
     async def parse(self, user: str, size_bytes: int, work: Callable[[], T]) -> T:
-        """What ``work`` makes of so many bytes of a user's, in a thread unless they are few."""
+        """Returns the result of ``work`` on ``size_bytes`` bytes of a user's, run in a thread unless they are few."""
         if size_bytes <= PARSED_INLINE_BYTES:
             return work()
         async with self._turns.turn(user):
             return await to_thread.run_sync(work, limiter=self._threads)
 
     async def take_in(self, user: str, work: Callable[[], T]) -> T:
-        """What ``work`` returns, which may take a hundred MiB: one at a time of all users."""
+        """Returns the result of ``work``, which may take a hundred MiB: one at a time across all users."""
         async with self._turns.turn(user):
             return await to_thread.run_sync(work, limiter=self._large)
 
@@ -112,7 +112,7 @@ class Bodies:
 
 
 def json_of(body: Octets, most_values: int = MOST_VALUES) -> Any:
-    """The JSON value of a body; an empty object if there is none. Raises `Problem`."""
+    """The JSON value of a body; an empty object for an empty body. Raises `Problem`."""
     try:
         check_json(body, most_values)
         return orjson.loads(body) if body else {}
@@ -125,7 +125,7 @@ def json_of(body: Octets, most_values: int = MOST_VALUES) -> Any:
 
 
 async def _read(request: Request, most_bytes: int) -> Octets:
-    # Not joined at the end: others would wait for that.
+    # Pieces are not joined at the end, because that would block others.
     body, began_s = bytearray(), anyio.current_time()
     while True:
         until_s = began_s + GRACE_S + len(body) / LEAST_BYTES_A_SECOND
@@ -145,8 +145,8 @@ async def _read(request: Request, most_bytes: int) -> Octets:
 
 
 async def _refuse_large(request: Request, most_bytes: int) -> NoReturn:
-    """Raises `Problem`, after what is being sent was read for a while: a connection that is closed while the other side
-    still sends may take the answer along."""
+    """Raises `Problem`, after reading on for a while: closing a connection while the other side still sends may lose the
+    answer."""
     discarded, goes_on = 0, "expect" not in request.headers
     with anyio.move_on_after(DISCARDED_WITHIN_S):
         while goes_on and discarded < MOST_DISCARDED_BYTES:

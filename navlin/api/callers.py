@@ -1,11 +1,11 @@
-"""Who is asking, by which means, and whether it is meant: what stands before every endpoint and page.
+"""Authentication before every endpoint and page: the caller, the means, and whether the request is intended.
 
-A cookie goes along with whatever makes a browser send a request, so it is believed less than a password or a token: it never
-writes without the session's token beside it, and what a page of somebody else's loads is not answered by it.
+A browser sends a cookie with every request, so it is trusted less than a password or a token: it never permits a write
+without the session's token as well, and never a read for something that another site's page loads.
 
-Cookies are SameSite=Lax, and not Strict: a link to a table in Hue, a wiki or a mail, which may well be another site, would
-else lead whoever is logged in to a log-in. Lax lets a cookie come along from another site if somebody goes to a page, and
-only then; no GET writes.
+Cookies are SameSite=Lax, and not Strict: with Strict, a link to a table in Hue, a wiki or a mail, which may well be on
+another site, would take a logged-in user to the log-in page. Lax sends the cookie from another site only for a top-level
+navigation, and no GET writes.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from navlin.api.pages import Pages, wants_page
 from navlin.api.service import Service
 
 OPEN: Final = frozenset({"/api/version", "/healthz", "/readyz"})
-"""What is answered to everybody."""
+"""Paths that need no user."""
 LOG_IN: Final = "/login"
-"""Whoever posts here is not known yet."""
+"""Requests posted here have no known caller yet."""
 CSRF_HEADER: Final = "X-Navlin-CSRF"
 CSRF_FIELD: Final = "csrf"
 FORM: Final = "application/x-www-form-urlencoded"
@@ -41,20 +41,20 @@ _SAFE: Final = frozenset({"GET", "HEAD"})
 _READING_AT_ONCE: Final = 4
 _AT_ONCE: Final[Mapping[Kind, int]] = {"known": 1, "stranger": 1, "directory": 8}
 _WAITING: Final[Mapping[Kind, int]] = {"known": 20, "stranger": 20, "directory": 100}
-"""A look at a password takes 0.1 s: whoever comes after so many is refused instead of waiting for two seconds."""
+"""Checking a password takes 0.1 s: beyond so many waiting, a request is refused instead of waiting for two seconds."""
 _Look: TypeAlias = Callable[[], Caller | Refused | Later]
 
 
 def caller_of(request: Request) -> Caller:
-    """Who asks, by which means, and with which token a page of theirs writes (`Caller.csrf`)."""
+    """The caller of a request: the user, the means, and the token with which their pages write (`Caller.csrf`)."""
     caller: Caller = request.state.caller
     return caller
 
 
 @dataclass(frozen=True, slots=True)
 class SessionCookie:
-    """The cookie that has a session's id. Its name is bound to the instance: navlins on one host differ, several
-    ``navlin web`` of one state directory do not."""
+    """The cookie with a session's id. Its name is bound to the instance: it differs between navlins on one host, but not
+    between several ``navlin web`` of one state directory."""
 
     name: str
     path: str
@@ -62,14 +62,14 @@ class SessionCookie:
 
     @classmethod
     def of(cls, service: Service) -> SessionCookie:
-        """The one of this process."""
-        # With these prefixes a browser takes it from this host alone, by TLS, and not from a neighbour in its domain.
+        """The cookie of this process."""
+        # With these prefixes a browser accepts it only from this host, over TLS, and not from a sibling domain.
         prefix = "" if not service.secure else "__Secure-" if service.base_path else "__Host-"
         name = f"{prefix}navlin-{service.gate.sessions.instance()}"
         return cls(name, service.base_path or "/", service.secure)
 
     def sent_with(self, request: Request) -> str | None:
-        """What a request has in it. Of two, one was put there by somebody else: nobody knows which, and none counts."""
+        """The cookie's value in a request. If there are two, one was planted, and it is unknown which: neither counts."""
         found = [
             value.strip()
             for header in request.headers.getlist("cookie")
@@ -79,11 +79,10 @@ class SessionCookie:
         return found[0] if len(found) == 1 else None
 
     def set(self, response: Response, session: Session) -> None:
-        """It ends with the browser, or with the session."""
+        """Sets the cookie; it expires with the browser, or with the session."""
         self._put(response, session.secret, "")
 
     def clear(self, response: Response) -> None:
-        """Takes it back."""
         self._put(response, "", "; Max-Age=0")
 
     def _put(self, response: Response, value: str, more: str) -> None:
@@ -93,16 +92,16 @@ class SessionCookie:
 
 
 class Door:
-    """Looks up who asks, in threads. What takes long has threads and a queue of its own for each kind (`Later`): a slow
-    directory, or the passwords of strangers, hold up nobody who is known without."""
+    """Identifies callers, in threads. Slow look-ups have threads and a queue for each kind (`Later`): a slow directory,
+    or the passwords of strangers, delay nobody who is identified without them."""
 
     def __init__(self) -> None:
         self._reading = CapacityLimiter(_READING_AT_ONCE)
         self._lanes = {kind: CapacityLimiter(at_once) for kind, at_once in _AT_ONCE.items()}
 
     async def caller(self, look: _Look, *, reads: bool = False) -> Caller | Refused:
-        """What ``look`` finds in the end. ``reads`` says that it reads a file; else it takes less time than to hand it to a
-        thread, in which it would wait for those of others."""
+        """The final result of ``look``. ``reads`` says that it reads a file; otherwise it takes less time than handing
+        it to a thread, where it would wait for those of others."""
         found = await to_thread.run_sync(look, limiter=self._reading) if reads else look()
         if not isinstance(found, Later):
             return found
@@ -113,7 +112,7 @@ class Door:
 
 
 class Callers:
-    """Finds out who asks; nobody else comes further."""
+    """Middleware that identifies the caller; unidentified requests go no further."""
 
     def __init__(
         self,
@@ -172,12 +171,13 @@ class Callers:
     def _look(self, request: Request, cookie: str | None) -> _Look:
         proxy = self.service.gate.proxy
         named = request.headers.getlist(proxy.header) if proxy is not None else []
-        # Two headers are none that reads.
+        # Two joined headers parse as neither.
         header = ", ".join(request.headers.getlist("authorization"))
         return partial(self.service.gate.caller, header, address_of(request), named, cookie)
 
     async def _meant(self, request: Request, session: Session, *, writes: bool) -> Receive:
-        """Raises `Problem` unless whoever has the session means this request. Returns what is to be received of it."""
+        """Raises `Problem` unless the owner of the session intends this request. Returns the ``receive`` to go on with,
+        because a form's body has been read for its token."""
         if not writes:
             goes_there = request.headers.get("sec-fetch-mode") == "navigate"
             in_a_page = request.headers.get("sec-fetch-dest", "document") != "document"
@@ -201,12 +201,11 @@ class Callers:
 
 
 def refused(request: Request, found: Refused) -> None:
-    """The log's line about it."""
     audit("request refused", request, found.name[:128], reason=found.failed or found.reason)
 
 
 def refusal(found: Refused, *, challenge: bool) -> Response:
-    """The answer to somebody who is not let in. ``challenge`` makes a browser ask for a password by itself."""
+    """The response to a caller who is refused. ``challenge`` makes a browser prompt for a password."""
     if found.wait_s:
         return error_answer(429, found.reason, {"Retry-After": str(round(found.wait_s) + 1)})
     if found.failed:
@@ -216,7 +215,7 @@ def refusal(found: Refused, *, challenge: bool) -> Response:
 
 
 def fields_of(body: Octets) -> dict[str, list[str]]:
-    """The fields of a form. Raises `Problem` if it does not read."""
+    """The fields of a form. Raises `Problem` if it cannot be parsed."""
     try:
         return parse_qs(body.decode(), keep_blank_values=True, errors="strict", max_num_fields=1_000)
     except ValueError as error:
@@ -235,7 +234,7 @@ def _from_another_site(request: Request) -> bool:
 
 
 def _of_another_page(request: Request, service: Service) -> bool:
-    """Whether a browser sends this for a page of somebody else's, with the password or the cookie that it remembers."""
+    """Whether a browser sends this for another site's page, with the password or the cookie that it remembers."""
     if _from_another_site(request):
         return True
     origins = request.headers.getlist("origin")
@@ -247,7 +246,7 @@ def _of_another_page(request: Request, service: Service) -> bool:
 
 
 def _again(body: Octets, receive: Receive) -> Receive:
-    """Receives a body that was read already."""
+    """Replays a body that has been read already."""
     unread = [body]
 
     async def received() -> Message:

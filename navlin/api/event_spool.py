@@ -1,9 +1,9 @@
-"""Files to which what is sent by HTTP is appended before it is answered, for a source to follow.
+"""Files to which data sent by HTTP is appended before it is answered, for a source to follow.
 
-Each process writes files of its own, one for each sender, a new one every day and after `ROLL_BYTES`: what another process
-had to leave half written is nobody else's matter. They are navlin's own. Those that nobody has written to for `KEEP_S` are
-removed, or earlier if there is no room for more; but only what the saved positions say is read to its end, whatever a clock
-shows. Each sender has a share of the room: beyond it nothing is accepted.
+Each process writes its own files, one for each sender, a new one every day and after `ROLL_BYTES`, so that a line left
+half written by one process affects no other. The files are navlin's own. Those not written to for `KEEP_S` are removed,
+or earlier if there is no room for more; but only files that the saved positions show to be read to the end, whatever the
+clock says. Each sender has a share of the room and cannot append beyond it.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ KEEP_S: Final = 30 * 86_400
 SENDER_BYTES: Final = 1 << 30
 ALL_BYTES: Final = 8 << 30
 LOOK_S: Final = 10.0
-"""How often the files of other processes are counted."""
+"""Interval at which the files of other processes are counted."""
 MOST_OPEN: Final = 32
 ReadToEnd = Callable[[Mapping[str, int]], Collection[str]]
-"""Says which of some files, given by the keys of their positions with their sizes, are read to their ends."""
+"""Maps the keys of file positions, with the files' sizes, to the keys of those that are read to the end."""
 
 
 class SpoolFull(Exception):
-    """A sender's share of the room is used up, by events that are not read yet."""
+    """A sender's share of the room is used up, by events that have not been read yet."""
 
 
 @dataclass(slots=True)
@@ -87,7 +87,7 @@ class EventSpool:
     def _current(self, sender: str) -> _File:
         day = f"{datetime.fromtimestamp(self._now_s(), UTC):%Y%m%d}"
         file = self._files.pop(sender, None)
-        # One that somebody has removed would take what nobody reads.
+        # Nobody would read lines appended to a file that has been unlinked.
         if (
             file is None
             or file.day != day
@@ -111,7 +111,7 @@ class EventSpool:
             with suppress(FileExistsError):
                 flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
                 descriptor = os.open(self._directory / name, flags, 0o600)
-                # Whoever removes files leaves those that are being written to.
+                # `_remove` spares files that are being written to.
                 fcntl.flock(descriptor, fcntl.LOCK_SH)
                 break
         # The name must outlive a crash as well.
@@ -123,7 +123,7 @@ class EventSpool:
         return descriptor
 
     def _take_back(self, sender: str, file: _File) -> None:
-        """What was written of lines that are refused must not be followed by others."""
+        """Truncates a partial write of rejected lines, or abandons the file: nothing may be appended after it."""
         try:
             os.ftruncate(file.descriptor, file.size)
         except OSError:
@@ -164,7 +164,7 @@ class EventSpool:
                 yield path, path.stat()
 
     def _remove(self, before_s: float | None = None) -> None:
-        """Removes what is read to its end, and was not written to since ``before_s`` if that is given."""
+        """Removes files that are read to the end; with ``before_s``, only those not written to since."""
         host = socket.gethostname()
         found = {
             file_key(host, stat): (path, stat.st_size)

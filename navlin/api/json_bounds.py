@@ -1,7 +1,7 @@
-"""JSON of strangers, bounded before it is parsed.
+"""JSON of untrusted callers, bounded before it is parsed.
 
-A few bytes make a value of some hundred: 65 KB of gzip became 2 GiB. So the text is scanned first, which takes no memory,
-in pieces between which other threads have their turn; the parser itself lets nobody else run.
+A few bytes become a value of some hundred: 65 KB of gzip became 2 GiB. So the text is scanned first, which takes no
+memory, in pieces that let other threads run in between; the parser itself holds the GIL.
 """
 
 from __future__ import annotations
@@ -12,34 +12,34 @@ from typing import Final, TypeAlias
 
 Octets: TypeAlias = bytes | bytearray
 MOST_VALUES: Final = 100_000
-"""Values, the names of members included: parsing as many takes some 20 ms and 10 MiB."""
+"""Values, including the names of members: parsing this many takes some 20 ms and 10 MiB."""
 MOST_DEPTH: Final = 100
-"""Lists and objects in each other."""
+"""Nesting of lists and objects."""
 PIECE_BYTES: Final = 64 << 10
 
 _MARKS: Final = b"[]{},:"
 _ALL_ELSE: Final = bytes(set(range(256)) - set(_MARKS))
-# Possessive, so that no text makes them go back: each takes a time that follows from the bytes.
+# Possessive, so that no text causes backtracking: the time is linear in the bytes.
 _TEXT: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:(")|(\\?)\Z)', re.DOTALL)
-"""A text between quotation marks, or the beginning of one, maybe with the backslash at which the piece ends."""
+"""A string, or its beginning, maybe with the backslash at which the piece ends."""
 _REST_OF_TEXT: Final = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
 _STEPS: Final = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1, ord(","): 0, ord(":"): 0}
 
 
 class TooMuch(ValueError):
-    """More values than are taken; the text says how many."""
+    """More values than allowed; the text names the limit."""
 
 
 class TooDeep(ValueError):
-    """More lists and objects in each other than are taken; the text says how many."""
+    """Deeper nesting than allowed; the text names the limit."""
 
 
 def check_json(text: Octets, most_values: int = MOST_VALUES, most_depth: int = MOST_DEPTH) -> None:
-    """Count the values of a JSON text, or of several, and how deep they are. Raises `TooMuch` and `TooDeep`.
+    """Counts the values and the depth of a JSON text, or of several. Raises `TooMuch` and `TooDeep`.
 
-    A text that is no JSON may pass: that is for the parser to say.
+    Invalid JSON may pass: that is for the parser to reject.
     """
-    # One value, and one more for each of these; an empty list is counted twice.
+    # One value, and one more for each of these marks; an empty list is counted twice.
     values, texts, depth, at, in_text = 1, 0, 0, 0, False
     while at < len(text):
         piece = text[at : at + PIECE_BYTES]
@@ -48,7 +48,7 @@ def check_json(text: Octets, most_values: int = MOST_VALUES, most_depth: int = M
             assert found is not None  # it matches nothing, too
             end = found.end()
             in_text = end == len(piece) or piece[end : end + 1] != b'"'
-            # What is left is a quotation mark, or a backslash whose other half is in the next piece.
+            # The rest starts with a quotation mark, or with a backslash whose other half is in the next piece.
             at += end + (not in_text)
             if in_text and end == 0:
                 break  # the backslash is the last byte of all
@@ -60,7 +60,7 @@ def check_json(text: Octets, most_values: int = MOST_VALUES, most_depth: int = M
             at -= 1
         marks = outside.translate(None, _ALL_ELSE)
         values += len(marks) - marks.count(b"]") - marks.count(b"}")
-        texts += begun  # side by side they are no JSON, but take as long
+        texts += begun  # adjacent strings are not JSON, but take as long to parse
         if max(values, texts) > most_values:
             raise TooMuch(f"it has more than {most_values:,} values")
         if max(accumulate(map(_STEPS.__getitem__, marks), initial=depth)) > most_depth:

@@ -1,4 +1,4 @@
-"""What one user, and one request, may take of a process that serves all."""
+"""The limits of one user, and of one request, in a process that serves all."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from navlin.api.turns import Turns
 from navlin.api.walking import Walking
 
 AT_ONCE: Final = 8
-"""How many questions of one user are answered at the same time."""
+"""Questions of one user that are answered at the same time."""
 
 
 IN_ALL: Final = max(4, 2 * (os.cpu_count() or 1))
-"""How many questions of all users are answered at the same time; others wait. More would only share the processors, and
-take them from extraction."""
+"""Questions of all users that are answered at the same time; others wait. More would only share the processors, and take
+them from extraction."""
 TURN_S: Final = 0.5
-"""For how long one of these goes on if its answer comes in pieces, before another has its turn."""
+"""Time for which an answer in pieces runs before another has its turn."""
 
 
 @dataclass(slots=True)
@@ -34,14 +34,14 @@ class Questions:
     most: int = AT_ONCE
     limiter: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(IN_ALL))
     walking: Walking = field(default_factory=Walking)
-    # One thread is always somebody else's.
+    # One thread always remains for somebody else.
     turns: Turns = field(default_factory=lambda: Turns(IN_ALL - 1))
     walk_turns: Turns = field(default_factory=lambda: Turns(1))
     _running: Counter[str] = field(default_factory=Counter)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def require_room(self, user: str) -> None:
-        """Raises `Problem` (429) if one more question of this user's would be one too many."""
+        """Raises `Problem` (429) if the user has no room for one more question."""
         if self._running[user] >= self.most:
             raise Problem(429, f"{self.most} questions of yours are being answered: wait for one of them")
 

@@ -22,15 +22,14 @@ from navlin.api.service import Service
 LOG_OUT: Final = "/logout"
 SESSION: Final = "/session"
 MOST_BYTES: Final = 32 << 10
-"""Of a name, a password, and where to go on: little enough to be read for anybody."""
+"""For a name, a password, and the next page: small enough to be read from anybody."""
 _STRANGER: Final = ""
-"""For whoever logs in, and is nobody yet."""
+"""User name for bodies of a log-in, whose caller is not known yet."""
 
 
 def routes(
     service: Service, door: Door, cookie: SessionCookie, bodies: Bodies, pages: Pages | None = None
 ) -> list[Route]:
-    """The three addresses."""
     return [
         Route(LOG_IN, partial(_log_in, service, door, cookie, bodies, pages), methods=["POST"]),
         Route(LOG_OUT, partial(_log_out, service, cookie, bodies), methods=["POST"]),
@@ -46,7 +45,7 @@ async def _log_in(
     pages: Pages | None,
     request: Request,
 ) -> Response:
-    """A session for a name and a password, always a new one: what the browser had before ends."""
+    """Begins a session for a name and a password, always a new one: the browser's old session ends."""
     fields, by_form = await _fields(bodies, _STRANGER, request)
     name, password = _text(fields, "name"), _text(fields, "password")
     gate = service.gate
@@ -69,7 +68,7 @@ async def _log_in(
     try:
         caller = await run_in_threadpool(begin)
     except OSError as error:
-        # A full disk, for one. What needs no session is answered all the same.
+        # A full disk, for example. Requests that need no session are still answered.
         words = f"no session can be kept on the server's disk: {error.strerror}; passwords and tokens are answered"
         audit("log-in failed", request, name, reason=str(error))
         if pages is None or not wants_page(request):
@@ -83,7 +82,7 @@ async def _log_in(
 
 
 async def _log_out(service: Service, cookie: SessionCookie, bodies: Bodies, request: Request) -> Response:
-    """Ends this session, or every one of whoever asks."""
+    """Ends this session, or every session of the caller."""
     fields, by_form = await _fields(bodies, caller_of(request).user.name, request)
     everywhere = fields.get("everywhere", False)
     if everywhere not in (True, False, "true", "false"):
@@ -110,7 +109,7 @@ async def _session(request: Request) -> Response:
 
 
 def _as_json(caller: Caller) -> dict[str, Any]:
-    """Who asks, by which means, with which token."""
+    """The caller, the means, and the token."""
     session = caller.session
     return {
         "user": caller.user.name,
@@ -122,7 +121,7 @@ def _as_json(caller: Caller) -> dict[str, Any]:
 
 
 async def _fields(bodies: Bodies, user: str, request: Request) -> tuple[Mapping[str, Any], bool]:
-    """What was sent, and whether by a form. Other types are refused: a page of somebody else's may send text as it likes."""
+    """The fields of the body, and whether it was a form. Other types are refused: another site's page may send any text."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     async with bodies.read(request, user, MOST_BYTES) as body:
         if kind == FORM:
@@ -146,9 +145,9 @@ def _text(fields: Mapping[str, Any], name: str) -> str:
 
 
 def _onward(service: Service, fields: Mapping[str, Any]) -> Response:
-    """To the page that a form names in ``next``, if it is one of this server's."""
+    """Redirects to the page in a form's ``next``, if it is one of this server's."""
     wanted = str(fields.get("next", ""))
-    # Browsers read a backslash as a slash, pass over control characters, and take two slashes for another host.
+    # Browsers read a backslash as a slash, skip control characters, and take two slashes for another host.
     fine = (
         wanted.startswith("/") and not wanted.startswith("//") and "\\" not in wanted and wanted.isprintable()
     )

@@ -1,6 +1,6 @@
-"""``/metrics``: how navlin is, for Prometheus.
+"""``/metrics``: navlin's state, for Prometheus.
 
-What ``navlin status`` shows, and how long the questions to this process took, as a snapshot of at most 15 s.
+The figures of ``navlin status`` and the durations of this process's answers, as a snapshot at most 15 s old.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 EVERY_S: Final = 10.0
 MOST_AGE_S: Final = 15.0
 WAITED_S: Final = 10.0
-"""For a first snapshot, or one after a time in which nobody asked."""
+"""Longest wait for a first snapshot, or for one after an idle time."""
 UNASKED_S: Final = 300.0
-"""So long after the last question no more snapshots are taken."""
+"""Time after the last request at which snapshots stop."""
 _AGE: Final = (
     b"# HELP navlin_snapshot_age_seconds How old all other figures are.\n"
     b"# TYPE navlin_snapshot_age_seconds gauge\n"
@@ -37,8 +37,6 @@ BUCKETS_S: Final = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0
 
 
 class Metrics:
-    """The metrics of one process."""
-
     def __init__(self, service: Service) -> None:
         self._registry = CollectorRegistry()
         self._registry.register(_Estate(service))
@@ -54,7 +52,7 @@ class Metrics:
         )
 
     async def text(self) -> bytes:
-        """A snapshot of all of them with its age, in Prometheus' text format; one that is too old is left out."""
+        """A snapshot of all metrics with its age, in Prometheus' text format; a stale snapshot is left out."""
         await self._snapshots.wait(MOST_AGE_S, WAITED_S)
         snapshot, age_s = self._snapshots.last
         if snapshot is None:
@@ -62,12 +60,12 @@ class Metrics:
         return (snapshot if age_s <= MOST_AGE_S else b"") + _AGE % age_s
 
     def answered(self, address: str, status: int, seconds: float) -> None:
-        """Counts one answer. ``address`` is an endpoint's, not what was typed: there are few of them."""
+        """Counts one answer. ``address`` is an endpoint's, not the path requested: there are few of them."""
         self._seconds.labels(address, str(status)).observe(seconds)
 
 
 class Timed:
-    """Counts each answer of the application within, by the address that it leaves in the request's state."""
+    """Middleware that counts each answer, by the address that the application leaves in the request's state."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
         self.app, self.metrics = app, metrics
@@ -92,17 +90,17 @@ class Timed:
 
 
 class _Estate(Collector):
-    """What the index and the daemon say of themselves, read when it is asked for."""
+    """The state of the index and the daemon, read at each collection."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
 
     def describe(self) -> Iterable[Metric]:
-        """Nothing: registering must not ask the index."""
+        """Nothing: registering must not query the index."""
         return ()
 
     def collect(self) -> Iterator[Metric]:
-        """The gauges. Without an index only those that say so."""
+        """Yields the gauges; if the index is down, only the two ``up`` gauges."""
         yield _gauge("navlin_daemon_up", "Whether navlin serve runs.", float(self._service.daemon_runs()))
         begun_s = time.perf_counter()
         try:
@@ -147,7 +145,7 @@ SOURCE: Final[Mapping[str, tuple[str, Callable[[Any], float | None]]]] = {
     ),
     "navlin_source_last_run_seconds": ("How long it took.", lambda source: _took_s(source["last"])),
 }
-"""Gauges of each source: what they say, and the figure in a source's status; none if it is not known."""
+"""Gauges of each source: their help text, and the figure in a source's status; None if unknown."""
 EXPORT: Final[Mapping[str, tuple[str, Callable[[Any], float | None]]]] = {
     "navlin_export_lag_seconds": (
         "How long ago what an export's target has was all there was; 0 if it has all.",
@@ -158,7 +156,7 @@ EXPORT: Final[Mapping[str, tuple[str, Callable[[Any], float | None]]]] = {
         lambda export: export["failing"],
     ),
 }
-"""Gauges of each export, as those of a source."""
+"""Gauges of each export, like those of a source."""
 REASONS: Final[Mapping[str, tuple[str, str, tuple[str, ...], str]]] = {
     "navlin_unlinked_relations": (
         "Relations that wait for an end.",
@@ -174,11 +172,11 @@ REASONS: Final[Mapping[str, tuple[str, str, tuple[str, ...], str]]] = {
     ),
     "navlin_unparsed_views": ("Views whose text does not tell all.", "unparsed", ("reason",), "views"),
 }
-"""Gauges by reason: what they say, their list in the status, its labels, its figure."""
+"""Gauges by reason: their help text, their list in the status, its labels, its figure."""
 
 
 def gauges(status: Mapping[str, Any]) -> Iterator[Metric]:
-    """The gauges that a status makes (the JSON of ``navlin status``). What is not known has none."""
+    """Yields the gauges of a status (the JSON of ``navlin status``). An unknown figure has no sample."""
     sources = status["sources"]
     for name, (text, figure) in SOURCE.items():
         metric = GaugeMetricFamily(name, text, labels=("source", "extractor"))

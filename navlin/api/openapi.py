@@ -1,4 +1,4 @@
-"""The OpenAPI document of navlin's own API, made of the endpoints themselves."""
+"""The OpenAPI document of navlin's own API, generated from the endpoints."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _ERROR = {"type": "object", "properties": {"message": {"type": "string"}}, "requ
 def document(
     root: str, endpoints: Iterable[Endpoint], version: str, cookie: str, csrf_header: str
 ) -> dict[str, Any]:
-    """OpenAPI 3.1. ``cookie`` is the name of the one that has a session, beside which ``csrf_header`` is sent by whoever
-    writes."""
+    """The document, in OpenAPI 3.1. ``cookie`` is the name of the session cookie, and ``csrf_header`` the header that a
+    request with it needs to write."""
     paths: dict[str, dict[str, Any]] = {}
     for endpoint in endpoints:
         paths.setdefault(root + endpoint.path, {})[endpoint.method.lower()] = _operation(endpoint)
@@ -78,7 +78,7 @@ def _operation(endpoint: Endpoint) -> dict[str, Any]:
 
 
 def _content(endpoint: Endpoint, described: list[dict[str, Any]]) -> dict[str, Any]:
-    """The forms of an answer, by media type."""
+    """The content types of an answer."""
     named = {each["name"] for each in described}
     content: dict[str, Any] = {JSON: {"schema": {"type": "object"}}}
     lines = {"csv": CSV, "jsonl": JSON_LINES}

@@ -1,10 +1,10 @@
-"""``POST /api/v1/lineage`` and ``/api/v1/lineage/batch``: OpenLineage events, as its clients send them, kept on disk before
-they are answered.
+"""``POST /api/v1/lineage`` and ``/api/v1/lineage/batch``: OpenLineage events, as its clients send them, kept on disk
+before they are answered.
 
-The first answers 201 when all of a body will be read, and 400 when a part of it never will be: then nothing is kept. The
-second takes an array, keeps each event that will be read, answers 200, and says by its position which one never will be. 503
-is for what the sender should try again, 429 for too much of the same user that is not read yet. The index is not asked:
-events are taken while it is away. Who sends must be allowed to write, or named in ``[web]``.
+The first answers 201 if all of a body can be read, and 400 if a part of it never can: then nothing is kept. The second
+takes an array, keeps each event that can be read, answers 200, and lists the others by their position. 503 tells the
+sender to try again, 429 that too many events of the same user are still unread. The index is not queried: events are
+accepted while it is down. The sender must be allowed to write, or be named in ``[web]``.
 """
 
 from __future__ import annotations
@@ -35,33 +35,33 @@ log = structlog.stdlib.get_logger(__name__)
 ADDRESS: Final = "/api/v1/lineage"
 BATCH: Final = "/api/v1/lineage/batch"
 MOST_BYTES: Final = 32 << 20
-"""Of a body that was compressed."""
+"""Largest body after decompression."""
 MOST_MEMBERS: Final = 10_000
-"""Of one gzip."""
+"""Most members of one gzip."""
 MOST_VALUES: Final = 250_000
-"""Of an event, or of an array of events."""
+"""Most values in an event, or in an array of events."""
 MOST_DEPTH: Final = 1_000
 MOST_IN_BATCH: Final = 10_000
 MOST_UNUSUAL_BYTES: Final = 4 << 20
-"""Of an event, or of an array of events, with NaN: Python's own parser takes several times the memory."""
+"""Largest event, or array of events, with NaN: Python's own parser takes several times the memory."""
 _PIECE_BYTES: Final = 64 << 10
 _UNPACKED_BYTES: Final = 256 << 10
 _NO_NUMBER: Final = re.compile(rb"\b(?:NaN|Infinity)\b")
 Taker = Callable[[Octets, str], tuple[list[bytes], Response]]
-"""What makes lines and an answer of a body and its encoding."""
+"""Turns a body and its content encoding into lines and an answer."""
 OFF: Final = "OpenLineage events are not taken here: openlineage_directory in [web] says where to keep them"
 
 
 @dataclass(frozen=True, slots=True)
 class EventDoor:
-    """Where events go, and the names of users who may send them whatever their role."""
+    """The spool for events, and the names of users who may send them whatever their role."""
 
     spool: EventSpool
     senders: frozenset[str] = frozenset()
 
 
 def routes(door: EventDoor | None, bodies: Bodies) -> list[Route]:
-    """Both addresses; without a door they say how to have one."""
+    """Both addresses; without a door they answer with the setting that enables them."""
     takers = ((ADDRESS, _all_or_none), (BATCH, _each))
     return [
         Route(address, partial(_take, door, bodies, address, taker), methods=["POST"])
@@ -106,7 +106,7 @@ def _all_or_none(body: Octets, encoding: str) -> tuple[list[bytes], Response]:
 
 
 def _each(body: Octets, encoding: str) -> tuple[list[bytes], Response]:
-    """Those of an array that will be read, each as a line, and the answer once they are kept. Raises `Problem`."""
+    """The readable events of an array, each as a line, and the answer once they are kept. Raises `Problem`."""
     try:
         events = _value(_plain(body, encoding))
     except ValueError as error:
@@ -133,7 +133,7 @@ def _each(body: Octets, encoding: str) -> tuple[list[bytes], Response]:
 
 
 def _plain(body: Octets, encoding: str) -> Octets:
-    """The body without its compression. Raises `Problem`."""
+    """The body, decompressed. Raises `Problem`."""
     match encoding.strip().lower():
         case "" | "identity":
             return body
@@ -143,7 +143,7 @@ def _plain(body: Octets, encoding: str) -> Octets:
 
 
 def _unpacked(body: Octets) -> bytearray:
-    """The content of a gzip of one or more members, as some clients write one for each event. Raises `Problem`."""
+    """The content of a gzip of one or more members; some clients write one for each event. Raises `Problem`."""
     plain, at, members = bytearray(), 0, 0
     while at < len(body) or not members:
         member, members = zlib.decompressobj(wbits=31), members + 1
@@ -156,7 +156,7 @@ def _unpacked(body: Octets) -> bytearray:
             at += len(piece)
             while piece and not member.eof:
                 try:
-                    # Little at once: nobody else runs while it is copied.
+                    # Small pieces: copying holds the GIL.
                     plain += member.decompress(piece, _UNPACKED_BYTES)
                 except zlib.error as error:
                     raise Problem(400, f"the body is no gzip: {error}") from None
@@ -168,7 +168,8 @@ def _unpacked(body: Octets) -> bytearray:
 
 
 def _lines(body: Octets) -> Iterator[bytes]:
-    """The events of a body (one, an array, or one a line), each as a line. Raises `Problem` for what is no event."""
+    """Yields the events of a body (one, an array, or one per line), each as a line. Raises `Problem` if any is not an
+    event."""
     try:
         found = _value(body)
     except ValueError as error:
@@ -213,14 +214,14 @@ def _no_json(error: ValueError) -> Problem:
 
 
 def _checked(event: Any, called: str) -> bytes:
-    """An event as a line. Raises `Problem` for what is none."""
+    """An event as a line. Raises `Problem` if it is not one."""
     if why := _why_not(event):
         raise Problem(400, f"{called} {why}")
     return _line(event)
 
 
 def _value(text: Octets) -> Any:
-    """The JSON value of a text, which may hold NaN, as Python writes it. Raises `ValueError`."""
+    """The JSON value of a text, which may contain NaN, as Python writes it. Raises `ValueError`."""
     check_json(text, MOST_VALUES, MOST_DEPTH)
     try:
         return orjson.loads(text)
@@ -229,17 +230,17 @@ def _value(text: Octets) -> Any:
             raise
     try:
         value = json.loads(text)
-        json.dumps(value, ensure_ascii=False).encode()  # half a surrogate pair is no text
+        json.dumps(value, ensure_ascii=False).encode()  # a lone surrogate cannot be encoded
     except RecursionError as error:
         raise ValueError(str(error)) from None
     return value
 
 
 def _line(event: Any) -> bytes:
-    """An event as a line. Raises `Problem` for one that is nested too deep."""
+    """An event as a line. Raises `Problem` if it is nested too deep."""
     try:
         return orjson.dumps(event)
-    except orjson.JSONEncodeError:  # nested deeper, or with larger numbers, than it writes
+    except orjson.JSONEncodeError:  # nested deeper, or with larger numbers, than orjson writes
         try:
             return json.dumps(event, separators=(",", ":")).encode()
         except RecursionError:
@@ -247,7 +248,7 @@ def _line(event: Any) -> bytes:
 
 
 def _why_not(event: Any) -> str:
-    """Why this is no event, in words; "" if it is one. Whoever reads it is strict about no more than that."""
+    """The reason why this is not an event, for an error; "" if it is one. Its reader requires no more than this."""
     if not isinstance(event, dict):
         return "is no JSON object"
     if not isinstance(event.get("eventTime"), str) or not event["eventTime"]:

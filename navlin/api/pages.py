@@ -1,4 +1,4 @@
-"""What the web application needs of pages for people, whoever makes them (`navlin.console`)."""
+"""The interface of the pages for people, as the web application needs it (implemented by `navlin.console`)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _API: Final = ("/api/", "/metrics", "/lineage3/", "/solr/")
 
 
 class Pages(Protocol):
-    """Pages, and what stands around them."""
+    """Pages, with their log-in, errors and static files."""
 
     @property
     def endpoints(self) -> Sequence[Endpoint]:
@@ -24,31 +24,31 @@ class Pages(Protocol):
 
     @property
     def routes(self) -> Sequence[Route]:
-        """What is there for everybody."""
+        """Routes that need no user."""
         ...
 
     def is_open(self, path: str) -> bool:
-        """Whether a path is answered to everybody."""
+        """Whether a path needs no user."""
         ...
 
     def root(self, query: Mapping[str, str]) -> Response:
-        """The first page, or the one that an old address means."""
+        """The start page, or the page that an old address refers to."""
         ...
 
     def unknown(self, request: Request) -> Response:
-        """Where somebody goes who has to log in first."""
+        """The response for a user who has to log in first."""
         ...
 
     def log_in(self, onward: str, wrong: str, status: int) -> Response:
-        """The page to log in by, which says what was wrong."""
+        """The log-in page, with an error message."""
         ...
 
     def error(self, request: Request, status: int, message: str, more: Mapping[str, Any]) -> Response:
-        """A page that says what went wrong."""
+        """An error page."""
         ...
 
 
 def wants_page(request: Request) -> bool:
-    """Whether a browser asks for a page, and not a program for an answer."""
+    """Whether a browser requests a page, rather than a program an answer."""
     path = request.url.path
     return "text/html" in request.headers.get("accept", "") and not path.startswith(_API)

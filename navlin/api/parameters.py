@@ -1,8 +1,9 @@
-"""The parameters of an endpoint: a frozen dataclass, filled from a query string or from a JSON object, and its JSON schema.
+"""The parameters of an endpoint: a frozen dataclass, filled from a query string or from a JSON object, and its JSON
+schema.
 
-A field's type says what it takes (text, whole numbers, truth values, an enumeration, several of one), its default whether it
-must be given, and ``Annotated`` what it means, and of a number the ``range`` that it must be in. A text that must be given
-is not empty.
+The type of a field determines its values (text, whole numbers, truth values, an enumeration, several of one); its
+default, whether it is optional; ``Annotated``, its description and the ``range`` of a number. A required text must not
+be empty.
 """
 
 from __future__ import annotations
@@ -18,13 +19,13 @@ from navlin.api.answers import Problem
 
 T = TypeVar("T")
 MOST_FIELDS: Final = 20_000
-"""Clients of Navigator's name ten thousand ids, each as a value of its own."""
+"""Navigator's clients send ten thousand ids, each as a value of its own."""
 _TRUTH: Final = {"true": True, "1": True, "": True, "false": False, "0": False}
 
 
 def texts_of(query_string: str, *, lenient: bool = False) -> list[tuple[str, str]]:
-    """The names and values of a query string, or of a form. With ``lenient`` a plus beside ``%20`` is a plus: Hue writes so.
-    Raises `Problem` (413) for too many."""
+    """The names and values of a query string, or of a form. With ``lenient``, a plus in a value that also has ``%20`` is
+    a plus: Hue encodes in this way. Raises `Problem` (413) if there are too many."""
     if query_string.count("&") >= MOST_FIELDS:
         raise Problem(413, f"at most {MOST_FIELDS:,} names and values are taken")
     pairs = []
@@ -36,13 +37,13 @@ def texts_of(query_string: str, *, lenient: bool = False) -> list[tuple[str, str
 
 
 def from_query(cls: type[T], given: Sequence[tuple[str, str]]) -> T:
-    """The parameters that a query string has. Those that are not known are ignored, as Navigator did: clients send one set
-    of parameters everywhere. Raises `Problem` with all that is wrong."""
+    """The parameters from a query string. Unknown ones are ignored, as in Navigator: clients send one set of parameters
+    everywhere. Raises `Problem` with all errors."""
     return _filled(cls, _gathered(given))
 
 
 def from_json(cls: type[T], given: Any) -> T:
-    """The parameters that a JSON object has. Raises `Problem` with all that is wrong; an unknown name is."""
+    """The parameters from a JSON object. Raises `Problem` with all errors; an unknown name is an error."""
     if not isinstance(given, dict):
         raise Problem(400, "the body must be a JSON object")
     known = {each.name for each in fields(cls)}  # type: ignore[arg-type]  # dataclasses all
@@ -54,8 +55,8 @@ def from_json(cls: type[T], given: Any) -> T:
 
 
 def from_both(cls: type[T], given: Sequence[tuple[str, str]], body: Any) -> T:
-    """The parameters of a query string and a JSON body, of which the body goes first. As Navigator took them: what is not
-    known is ignored, null is what was not given, and a list is the parameter ``ids``. Raises `Problem`."""
+    """The parameters from a query string and a JSON body; the body takes precedence. As in Navigator, unknown ones are
+    ignored, null counts as not given, and a list is the parameter ``ids``. Raises `Problem`."""
     if isinstance(body, list):
         body = {"ids": body}
     if not isinstance(body, dict):
@@ -66,7 +67,7 @@ def from_both(cls: type[T], given: Sequence[tuple[str, str]], body: Any) -> T:
 
 
 def schema(cls: type[Any]) -> list[dict[str, Any]]:
-    """name, description, required, schema of each parameter, as OpenAPI writes them."""
+    """name, description, required, schema of each parameter, as in OpenAPI."""
     hints = get_type_hints(cls, include_extras=True)
     return [_described(item, hints[item.name]) for item in fields(cls)]
 
@@ -75,7 +76,7 @@ def schema(cls: type[Any]) -> list[dict[str, Any]]:
 
 
 class _Unfit(ValueError):
-    """A value is of another type; the text says which one is wanted."""
+    """A value of the wrong type, or out of range; the text names the right one."""
 
 
 class _Texts(list[str]):
@@ -112,7 +113,7 @@ def _required(item: Field[Any]) -> bool:
 
 
 def _bare(hint: Any) -> Any:
-    """The type without what ``Annotated`` says of it."""
+    """The type without ``Annotated``."""
     return get_args(hint)[0] if get_origin(hint) is Annotated else hint
 
 

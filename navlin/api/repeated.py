@@ -1,4 +1,4 @@
-"""Something that is found out again and again in a thread of its own, so that whoever asks gets the last result at once."""
+"""A value that is computed repeatedly in a thread of its own, so that callers get the last result at once."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _LOOKED_EVERY_S: Final = 0.02
 
 
 class Repeated(Generic[T]):
-    """The results of ``find``, found every ``every_s`` for as long as somebody has asked within ``until_unasked_s``. The
-    thread begins with the first question, and ends with the process."""
+    """The results of ``find``, computed every ``every_s`` for as long as somebody has asked within ``until_unasked_s``.
+    The thread begins with the first `wait`, and ends with the process."""
 
     def __init__(self, name: str, find: Callable[[], T], *, every_s: float, until_unasked_s: float) -> None:
         self._name, self._find = name, find
@@ -34,8 +34,8 @@ class Repeated(Generic[T]):
         return found, time.monotonic() - at_s
 
     async def wait(self, most_age_s: float, within_s: float) -> None:
-        """Return as soon as the last result is no older than ``most_age_s``, at the latest after ``within_s``. Holds no
-        thread."""
+        """Returns as soon as the last result is no older than ``most_age_s``, at the latest after ``within_s``. Blocks
+        no thread."""
         self._asked_s = time.monotonic()
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
@@ -50,7 +50,7 @@ class Repeated(Generic[T]):
             self._wanted.wait()
             begun_s = time.monotonic()
             try:
-                # As old as its beginning: what it says may be of then.
+                # Its age counts from the beginning: the result may describe the state at that time.
                 self._found = (self._find(), begun_s)
             except Exception as error:
                 log.error("not found out", what=self._name, exc_info=error)

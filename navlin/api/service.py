@@ -1,4 +1,4 @@
-"""What the endpoints work with: the index, and what only the process around them knows."""
+"""The endpoints' environment: the index, and the settings and functions of the process around them."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from navlin.index.solr import Solr, SolrAddress, SolrUnavailable
 
 
 class Index:
-    """The index, wherever it is now: an embedded Solr that was started again may answer at another port."""
+    """The index at its current address: an embedded Solr may have another port after a restart."""
 
     def __init__(self, address: Callable[[], SolrAddress]) -> None:
-        """``address`` finds the Solr that runs now; it raises `SolrUnavailable` if there is none."""
+        """``address`` finds the running Solr; it raises `SolrUnavailable` if there is none."""
         self._address = address
         self._lock = threading.Lock()
         self._solr: Solr | None = None
 
     @contextmanager
     def solr(self) -> Iterator[Solr]:
-        """The index, for one request. If it does not answer, the next request looks for it anew."""
+        """The index, for one request. If it does not answer, the next request looks up its address again."""
         with self._lock:
             solr = self._solr = self._solr or Solr(self._address())
         try:
@@ -38,11 +38,12 @@ class Index:
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """Shared by all requests of one process. ``status`` answers as ``navlin status --json``; ``daemon_runs`` says whether
-    there is a daemon that takes requests up; ``now_ms`` is epoch ms; ``base_path`` is what a proxy puts before each path.
-    ``secure`` says that browsers reach it by TLS, be it a proxy's; ``public_origin`` is what they then show of it, if a
-    request does not say so. ``events`` is where OpenLineage's events go, None if they are not taken. ``purges_after_days``
-    is what the daemon purges by itself; ``hue_url`` is where Hue is, "" if pages lead to none."""
+    """Shared by all requests of one process. ``status`` returns the JSON of ``navlin status``; ``daemon_runs`` says
+    whether there is a daemon that takes requests; ``now_ms`` is epoch ms; ``base_path`` is a proxy's prefix of each
+    path. ``secure`` says that browsers reach it by TLS, maybe a proxy's; ``public_origin`` is the origin that they show,
+    if it differs from the Host header. ``events`` takes OpenLineage's events, None if they are not accepted.
+    ``purges_after_days`` is the age at which the daemon purges on its own; ``hue_url`` is the address of Hue, "" if
+    pages have no links to it."""
 
     index: Index
     gate: Gate

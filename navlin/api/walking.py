@@ -1,4 +1,4 @@
-"""Walks of the graph take turns, and on a busy machine they give way to what else it does."""
+"""Walks of the graph take turns, and on a busy machine they yield to other work."""
 
 from __future__ import annotations
 
@@ -15,19 +15,18 @@ from anyio import CapacityLimiter, to_thread
 T = TypeVar("T")
 
 WALKS_IN_ALL: Final = max(1, (os.cpu_count() or 1) // 2)
-"""How many walk at the same time, beside all other questions: a walk takes as long as fifty searches, which do not wait for
-it, and a processor by itself: of Python's here and of Solr's."""
+"""Walks at the same time, next to all other questions: a walk takes as long as fifty searches, which do not wait for it,
+and keeps a whole processor busy, for Python here and for Solr."""
 REST: Final = 1.0
-"""After a walk the next one waits for this times the time in which a task had to wait for a processor meanwhile.
-
-Beside 100 events/s on two processors 50 users got 1.8 lineages a second with 0.5, and the slowest of a hundred events took
-1.6 times as long as without users; with 1.0 they got 1.6 lineages, and it took no longer."""
+"""After a walk, the next one waits for this factor times the time in which tasks had to wait for a processor during it.
+With 100 events/s on two processors, 50 users got 1.8 lineages a second at 0.5, and the slowest of a hundred events took
+1.6 times as long as without users; at 1.0 they got 1.6 lineages, and the events took no longer."""
 PRESSURE: Final = Path("/proc/pressure/cpu")
 _WAITED_US = re.compile(r"^some .*total=(\d+)", re.MULTILINE)
 
 
 class Walking:
-    """The turns of one process. Its method is for one event loop."""
+    """The turns of one process. `run` is for one event loop."""
 
     def __init__(
         self,
@@ -35,14 +34,14 @@ class Walking:
         pressure: Path = PRESSURE,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """``pressure`` is the kernel's file of how long tasks of the whole machine waited for a processor (pressure stall
-        information, PSI). Where there is none, as in RHEL unless its kernel is given ``psi=1``, nobody gives way.
-        ``clock`` measures, in seconds, how long a walk takes."""
+        """``pressure`` is the kernel's file with the time that tasks of the whole machine waited for a processor
+        (pressure stall information, PSI). If it does not exist, as in RHEL unless the kernel is booted with ``psi=1``,
+        walks do not yield. ``clock`` measures, in seconds, the duration of a walk."""
         self._turns, self._threads = CapacityLimiter(most), CapacityLimiter(most)
         self._pressure, self._clock = pressure, clock
 
     async def run(self, work: Callable[[], T]) -> T:
-        """Does the work in a thread when it is its turn, and returns what it returns. The answer does not wait for the rest
+        """Runs the work in a thread when its turn comes, and returns its result. The result does not wait for the rest
         after it."""
         turn = object()
         await self._turns.acquire_on_behalf_of(turn)

@@ -2,4 +2,4 @@
 
 
 class DemoFailed(Exception):
-    """A part of the demo does not do its work; the message says which and why."""
+    """A part of the demo does not work; the message names it and the reason."""

@@ -1,4 +1,4 @@
-"""The processes that the demo starts, and those that they start: however it ends, none of them stays behind."""
+"""The processes that the demo starts, and their descendants: however it ends, none of them remains."""
 
 from __future__ import annotations
 
@@ -12,38 +12,38 @@ from pathlib import Path
 from types import FrameType
 from typing import Final
 
-# Found here, because little may be done between fork and exec.
+# Looked up here, because little may be done between fork and exec.
 _PRCTL: Final = ctypes.CDLL(None).prctl
 _PR_SET_PDEATHSIG: Final = 1
 _PR_SET_CHILD_SUBREAPER: Final = 36
 AGAIN_S: Final = 1.0
-"""How long an interrupt may take to get out of what it interrupts."""
+"""Longest time for an interrupt to break off the work."""
 DEATH_S: Final = 30.0
-"""How long the system may take to end what was killed."""
+"""Longest time for the system to end killed processes."""
 
 
 class Interrupted(BaseException):
-    """A signal asks for the end. No Exception, so that nothing takes it for a failure."""
+    """A signal requests the end. Not an Exception, so that it is not taken for a failure."""
 
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """In here SIGINT, SIGTERM and SIGHUP raise `Interrupted`.
+    """A context in which SIGINT, SIGTERM and SIGHUP raise `Interrupted`.
 
-    Afterwards no signal breaks off an orderly end. But it kills all that is still to be waited for, for a person who
-    presses Ctrl-C again will not wait any longer.
+    Afterwards no signal interrupts an orderly end. But it kills all remaining processes, because a person who presses
+    Ctrl-C again will not wait any longer.
     """
     inside = True
 
     def handle(_number: int, _frame: FrameType | None) -> None:
         if inside:
-            # Python throws away what is raised while it forks or finalizes: then it is raised again.
+            # Python discards exceptions raised while it forks or finalizes: then it is raised again.
             signal.setitimer(signal.ITIMER_REAL, AGAIN_S)
             raise Interrupted
         _kill(_descendants())
 
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        # Who started it with `nohup` means it to go on without a terminal.
+        # A user who started it with `nohup` wants it to continue without a terminal.
         if number is not signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, handle)
     signal.signal(signal.SIGALRM, handle)
@@ -61,15 +61,16 @@ def end_with_parent() -> None:
 
 
 def adopt_orphans() -> None:
-    """From now on a descendant whose parent ends becomes a child of this process: `kill_all` will find it.
+    """From now on a descendant whose parent ends becomes a child of this process, so that `kill_all` finds it.
 
-    YARN's containers are such: each has a session of its own, and looks for its ResourceManager for a quarter of an hour.
+    YARN's containers are such: each has a session of its own, and looks for its ResourceManager for a quarter of an
+    hour.
     """
     _PRCTL(_PR_SET_CHILD_SUBREAPER, 1)
 
 
 def kill_all() -> None:
-    """Kills every descendant, also those that they start meanwhile, and waits for their end."""
+    """Kills every descendant, even those started meanwhile, and waits for their end."""
     deadline_s = time.monotonic() + DEATH_S
     while (pids := _descendants()) and time.monotonic() < deadline_s:
         _kill(pids)

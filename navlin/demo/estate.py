@@ -1,4 +1,4 @@
-"""What the demo extracts: a real HDFS, YARN and metastore, what a real Spark job does on them, records of an Impala."""
+"""The demo's estate: a real HDFS, YARN and metastore, a real Spark job's work on them, and records of an Impala."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ directory = "{impala}"
 
 
 class Estate:
-    """A small estate below ``home``. ``jars`` is where the sets of jars are."""
+    """A small estate below ``home``. ``jars`` is the directory of the sets of jars."""
 
     def __init__(self, home: Path, jars: Path) -> None:
         self._home = home
@@ -59,18 +59,18 @@ class Estate:
         self._hadoop = Hadoop(home / "hadoop", jars / "hadoop", cache=jars / "hadoop-launcher")
 
     def launch_hadoop(self) -> None:
-        """Starts HDFS and YARN and does not wait for them."""
+        """Starts HDFS and YARN without waiting for them."""
         self._hadoop.launch(yarn=True)
 
     def launch_metastore(self) -> None:
-        """Starts the metastore and does not wait for it."""
+        """Starts the metastore without waiting for it."""
         self._metastore.launch()
 
     def await_ready(self) -> None:
         """Waits until the services answer."""
         self._hadoop.await_ready()
         try:
-            # Spark makes no directory for its event logs.
+            # Spark does not create the directory for its event logs.
             made = requests.put(
                 f"{self._hadoop.http[0]}/webhdfs/v1/spark-events",
                 params={"op": "MKDIRS", "user.name": getuser()},
@@ -100,14 +100,14 @@ class Estate:
             raise DemoFailed(f"the Spark job failed:\n{log.read_text(errors='replace')[-3000:]}")
 
     def write_records(self) -> tuple[Path, Path]:
-        """Lays Impala's records down; returns their file, and one with a further record that may be appended to it."""
+        """Writes Impala's records; returns their file, and one with a further record that may be appended to it."""
         now_s = int(time.time())
         one_more = self._home / "one-more-record"
         write_one_more(one_more, now_s)
         return write_records(self._impala, now_s), one_more
 
     def sources(self) -> str:
-        """The part of a configuration that names all of it."""
+        """The ``[[source]]`` sections of a configuration for this estate."""
         return SOURCES.format(
             metastore=self._metastore.uri,
             hdfs=self._hadoop.url,

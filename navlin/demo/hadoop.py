@@ -1,4 +1,4 @@
-"""A real HDFS, and a real YARN beside it, for the demo and the tests: of PySpark's jars and Hadoop's own test jar."""
+"""A real HDFS, and optionally a real YARN, for the demo and the tests: from PySpark's jars and Hadoop's own test jar."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ START_S: Final = 180.0
 COMMAND_S: Final = 120.0
 NAMESERVICE: Final = "ns1"
 PORTS: Final = 18
-"""How many ports one Hadoop may take."""
+"""Most ports that one Hadoop needs."""
 
 
 class HadoopNotStarted(DemoFailed):
-    """A service of Hadoop ended, or does not answer or obey; the message has its last words."""
+    """A service of Hadoop ended, or does not answer or obey; the message has its last output."""
 
 
 @dataclass(frozen=True, slots=True)
 class _NameNode:
-    """Where one NameNode of an HDFS listens."""
+    """The addresses of one NameNode of an HDFS."""
 
     id: str
     rpc: str
@@ -39,14 +39,13 @@ class _NameNode:
 
 
 class Hadoop:
-    """An HDFS of one's own in ``directory`` on ports of this machine: NameNode and DataNode in one process.
+    """A separate HDFS in ``directory`` on ports of this machine: NameNode and DataNode in one process.
 
-    All ends with the process that started it. It can be killed, and started again with what it holds, at the same ports.
-    ``settings`` are properties of Hadoop's own that come on top, ``java_options`` go to its JVMs.
-    With ``ha`` there are two NameNodes of one nameservice,
-    each a process (the DataNode is with the second one): they share a directory of edits, and the first is active.
-    `start_yarn` adds ResourceManager and NodeManager. ``jars`` is where the jars of the set "hadoop" are, ``cache`` where
-    the compiled launcher is kept. ``ports`` are as many as `PORTS`; without them free ones are taken.
+    Everything ends with the process that started it. It can be killed, and started again with its data, at the same
+    ports. ``settings`` are additional properties of Hadoop's own, ``java_options`` go to its JVMs. With ``ha`` there are
+    two NameNodes of one nameservice, each a process (the DataNode is with the second one): they share a directory of
+    edits, and the first is active. `start_yarn` adds ResourceManager and NodeManager. ``jars`` has the jars of the set
+    "hadoop", ``cache`` the compiled launcher. ``ports`` are as many as `PORTS`; without them free ones are taken.
     """
 
     def __init__(
@@ -105,13 +104,13 @@ class Hadoop:
         return f"http://{self._ports['yarn.resourcemanager.webapp.address']}"
 
     def name_directory(self, which: int = 0) -> Path:
-        """Where a NameNode keeps its fsimage and edits."""
+        """The directory of a NameNode's fsimage and edits."""
         return self.directory / self._namenodes[which].id / "name" / "current"
 
     def launch(self, *, yarn: bool = False) -> None:
         """Starts an HDFS without ``ha`` and does not wait for it: that is for `await_ready`.
 
-        With ``yarn`` ResourceManager and NodeManager are in the same process, which is less to start than two.
+        With ``yarn``, ResourceManager and NodeManager are in the same process, which starts faster than two.
         """
         (only,) = self._namenodes
         self._write_configuration()
@@ -119,7 +118,7 @@ class Hadoop:
         self._start(only.id, services, wait=False)
 
     def await_ready(self) -> None:
-        """Waits until all that was started takes work (some 6 to 10 s). What does not is killed."""
+        """Waits until all started services accept work (some 6 to 10 s). Kills all if one does not."""
         try:
             for process in self._processes.values():
                 process.await_ready()
@@ -129,7 +128,7 @@ class Hadoop:
             raise
 
     def start(self) -> None:
-        """Starts HDFS, on what the directory holds already, and waits until it takes files (some 6 to 10 s)."""
+        """Starts HDFS, on the directory's existing data, and waits until it accepts files (some 6 to 10 s)."""
         if not self.ha:
             self.launch()
             self.await_ready()
@@ -140,7 +139,8 @@ class Hadoop:
             self._start(first.id, ("namenode",))
         for each in others:
             if not (self.directory / each.id / "name").exists():
-                # What `hdfs namenode -bootstrapStandby` does: the same namespace, and the edits from the shared directory.
+                # Equivalent to `hdfs namenode -bootstrapStandby`: the same namespace, and the edits from the shared
+                # directory.
                 shutil.copytree(
                     self.name_directory(), self.directory / each.id / "name" / "current", ignore=_only_image
                 )
@@ -151,8 +151,8 @@ class Hadoop:
             self._processes[each.id].send("await")
 
     def start_yarn(self) -> None:
-        """Starts YARN beside a running HDFS (some 6 to 10 s), at other ports if its own are taken: they were free when HDFS
-        started, perhaps long ago. Harmless where it runs."""
+        """Starts YARN next to a running HDFS (some 6 to 10 s), at other ports if its own are taken: they were free when
+        HDFS started, perhaps long ago. Harmless if it runs."""
         if "yarn" not in self._processes:
             if not all(_is_free(self._ports[key]) for key in _YARN_PORTS):
                 others = _free_ports(len(_YARN_PORTS))
@@ -163,22 +163,22 @@ class Hadoop:
             self._start("yarn", _YARN_SERVICES)
 
     def stop(self) -> None:
-        """Ends all that runs, and waits for it."""
+        """Ends all services, and waits for that."""
         for name in list(self._processes):
             self._processes.pop(name).stop()
 
     def kill(self, which: int = 0) -> None:
-        """kill -9 of a NameNode's process, the DataNode in it included."""
+        """Kills a NameNode's process with kill -9, including the DataNode in it."""
         self._processes.pop(self._namenodes[which].id).kill()
 
     def restart(self, which: int = 0) -> None:
-        """Starts a NameNode that was killed, on its data and at its ports. With ``ha`` it comes back as standby."""
+        """Starts a killed NameNode, on its data and at its ports. With ``ha`` it comes back as standby."""
         each = self._namenodes[which]
         datanode = each == self._namenodes[-1]
         self._start(each.id, ("namenode", "datanode") if datanode else ("namenode",))
 
     def activate(self, which: int) -> None:
-        """Fails over: the others that run become standby, then this NameNode active."""
+        """Fails over: the other running NameNodes become standby, then this one active."""
         for each in self._namenodes:
             if each != self._namenodes[which] and each.id in self._processes:
                 self._processes[each.id].send("become standby")
@@ -186,7 +186,7 @@ class Hadoop:
         chosen.send("become active")
 
     def save_namespace(self, which: int = 0) -> None:
-        """A new fsimage; the NameNode is in safe mode for that long."""
+        """Saves a new fsimage; the NameNode is in safe mode meanwhile."""
         self.send("enter safe mode", which)
         try:
             self.send("save namespace", which)
@@ -194,11 +194,11 @@ class Hadoop:
             self.send("leave safe mode", which)
 
     def roll_edits(self, which: int = 0) -> None:
-        """Closes the segment of edits that is being written, and begins another."""
+        """Closes the current segment of edits, and begins another."""
         self.send("roll edits", which)
 
     def send(self, command: str, which: int = 0) -> None:
-        """A command of HadoopServices to a NameNode, such as ``enter safe mode``. Raises `HadoopNotStarted`."""
+        """Sends a command of HadoopServices to a NameNode, such as ``enter safe mode``. Raises `HadoopNotStarted`."""
         self._processes[self._namenodes[which].id].send(command)
 
     def _start(self, name: str, services: Sequence[str], *, wait: bool = True) -> None:
@@ -223,7 +223,7 @@ class Hadoop:
         self._processes[name] = process
 
     def _temporary(self) -> Path:
-        # Jetty unpacks into it, and cleans up after an orderly end alone.
+        # Jetty unpacks into it, and cleans up only after an orderly end.
         directory = self.directory / "tmp"
         directory.mkdir(parents=True, exist_ok=True)
         return directory
@@ -234,7 +234,7 @@ class Hadoop:
             "node",
             "proxy",
             "jobhistory",
-        ):  # looked for at the start, and not in the jar
+        ):  # required at the start, and missing in the jar
             (self.directory / "classes" / "webapps" / webapp).mkdir(parents=True, exist_ok=True)
         core = {"fs.defaultFS": self.url, "hadoop.tmp.dir": str(self._temporary())}
         hdfs = {**_HDFS, **self._hdfs_addresses(), "dfs.datanode.data.dir": f"{self.directory}/data"}
@@ -301,9 +301,9 @@ _HDFS: Final = {
     "dfs.namenode.fs-limits.min-block-size": "512",
     # Without it a nearly full disk puts the NameNode into safe mode.
     "dfs.namenode.resource.du.reserved": "0",
-    # Edits reach the system at once and the disk in its own time: that survives kill -9.
+    # Edits reach the system at once and the disk later: that survives kill -9.
     "dfs.namenode.edits.noeditlogchannelflush": "true",
-    # There is no other DataNode that could take the place of the one.
+    # No other DataNode could replace the only one.
     "dfs.client.block.write.replace-datanode-on-failure.policy": "NEVER",
 }
 _YARN: Final = {
@@ -312,7 +312,7 @@ _YARN: Final = {
     "yarn.resourcemanager.scheduler.class": (
         "org.apache.hadoop.yarn.server.resourcemanager.scheduler.fifo.FifoScheduler"
     ),
-    # A container is given, started and known to have ended at heartbeats.
+    # Containers are allocated, started and seen to end at heartbeats.
     "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms": "100",
     "yarn.scheduler.minimum-allocation-mb": "128",
     "yarn.nodemanager.resource.memory-mb": "8192",
@@ -325,7 +325,7 @@ _YARN: Final = {
 
 
 class _Process:
-    """One process of HadoopServices. It answers one line to its start and to each command."""
+    """One process of HadoopServices. It answers its start and each command with one line."""
 
     def __init__(self, command: Sequence[str], directory: Path) -> None:
         directory.mkdir(parents=True, exist_ok=True)
@@ -394,7 +394,7 @@ def _only_image(_: str, names: list[str]) -> list[str]:
 def _is_free(address: str) -> bool:
     host, _, port = address.rpartition(":")
     with socket.socket() as probe:
-        # As a server in Java does: what hung up a moment ago holds no port.
+        # Like a server in Java: a connection closed a moment ago does not block the port.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((host, int(port)))

@@ -1,4 +1,4 @@
-"""The demo's Impala records: navlin's own sample, in the form in which Impala 4 writes its lineage log."""
+"""The demo's Impala records: navlin's own sample, in the form of Impala 4's lineage log."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ BOARD_REPORT = (
         Edge("PREDICATE", ("shop.top_markets.country", "shop.tmp_remarks.country"), "country"),
     ),
 )
-"""``shop.tmp_remarks`` was dropped before anybody listed it: its claims stay unlinked, as they would in life."""
+"""``shop.tmp_remarks`` was dropped before it was ever listed: its claims stay unlinked, as in a real estate."""
 FORECAST = (
     "INSERT INTO shop.board_report SELECT country, revenue, 'forecast' FROM shop.revenue",
     "shop.board_report",
@@ -59,7 +59,7 @@ FORECAST = (
 
 
 def write_records(directory: Path, now_s: int) -> Path:
-    """Lays a lineage log into ``directory``, as an impalad would."""
+    """Writes a lineage log into ``directory``, like an impalad."""
     file = directory / f"impala_lineage_log_1.0-{now_s}000"
     statements = (TOP_MARKETS, SCRATCH, BOARD_REPORT)
     file.write_text("".join(_line(each, now_s - 60 + 20 * n) for n, each in enumerate(statements)))
@@ -67,7 +67,7 @@ def write_records(directory: Path, now_s: int) -> Path:
 
 
 def write_one_more(file: Path, now_s: int) -> None:
-    """Lays a further line of a lineage log down, to be appended to it."""
+    """Writes a further line of a lineage log, to be appended to it."""
     file.write_text(_line(FORECAST, now_s))
 
 

@@ -35,9 +35,8 @@ STATEMENTS = (
 
 
 def main(metastore: str, hdfs: str) -> None:
-    """Runs the job on YARN; its event log, its tables and what it exports are on HDFS afterwards.
-
-    What it needs for the time being is in the current directory.
+    """Runs the job on YARN; its event log, its tables and its export are on HDFS afterwards. Temporary files go into the
+    current directory.
     """
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     quick = " ".join(QUICK)
@@ -52,7 +51,7 @@ def main(metastore: str, hdfs: str) -> None:
         "spark.yarn.report.interval": "200ms",
         "spark.yarn.am.memory": "512m",
         "spark.driver.extraJavaOptions": f"{quick} {shlex.quote(f'-Djava.io.tmpdir={os.getcwd()}')}",
-        # Else PySpark asks for the address of localhost, which not every host knows.
+        # Else PySpark resolves localhost, which not every host knows.
         "spark.python.unix.domain.socket.enabled": "true",
         "spark.python.unix.domain.socket.dir": ".",
         "spark.yarn.am.extraJavaOptions": quick,

@@ -1,4 +1,4 @@
-"""A real Hive metastore for the demo and the tests, of the classes in PySpark's own jars and one jar of HCatalog's."""
+"""A real Hive metastore for the demo and the tests, from the classes in PySpark's own jars and one jar of HCatalog's."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ START_S: Final = 120
 
 
 class MetastoreNotStarted(DemoFailed):
-    """The metastore ended, or does not answer; the message has its last words."""
+    """The metastore ended, or does not answer; the message has its last output."""
 
 
 class Metastore:
-    """A metastore of its own in ``directory``, on ``port`` or a free one; ends with the process that started it.
+    """A separate metastore in ``directory``, on ``port`` or a free one; ends with the process that started it.
 
-    It can be ended and started again with what it holds. ``jars`` is where the jar of the notification listener is; without
-    ``listener`` the metastore notes no events. ``short_lived`` makes it quick to start rather than quick to run.
-    ``settings`` are properties of Hive's and Hadoop's own that come on top, ``java_options`` go to its JVM.
+    It can be ended and started again with its data. ``jars`` has the jar of the notification listener; without
+    ``listener`` the metastore records no events. ``short_lived`` makes it quick to start rather than quick to run.
+    ``settings`` are additional properties of Hive's and Hadoop's own, ``java_options`` go to its JVM.
     """
 
     def __init__(
@@ -60,25 +60,26 @@ class Metastore:
 
     @property
     def warehouse(self) -> Path:
-        """Where managed tables lie."""
+        """The directory of managed tables."""
         return self.directory / "warehouse"
 
     def class_path(self) -> list[Path]:
-        """The jars that it has its classes from."""
+        """The jars of its classes."""
         return [*sorted(self.jars.glob("*.jar")), *sorted(pyspark_jars().glob("*.jar"))]
 
     def command(self, options: Sequence[str], configuration: Path) -> list[str]:
-        """The command line that serves it, on loopback."""
+        """The command line of the server, on loopback."""
         program = JavaProgram(SOURCE, self.class_path(), self.jars.parent / "metastore-launcher")
         return program.command(options, [str(self.port)], archive_classes=False, before=(configuration,))
 
     def start(self) -> None:
-        """Starts it, on what the directory holds already, and waits until it answers (some 6 to 10 s)."""
+        """Starts it, on the directory's existing data, and waits until it answers (some 6 to 10 s)."""
         self.launch()
         self.await_ready()
 
     def launch(self) -> None:
-        """Starts it and does not wait for it. It ends with the *thread* that calls this, as the system has it."""
+        """Starts it and does not wait for it. It ends with the *thread* that calls this, because of how the system
+        signals a parent's death."""
         conf = self.directory / "conf"
         conf.mkdir(parents=True, exist_ok=True)
         (conf / "hive-site.xml").write_text(self._hive_site())
@@ -100,12 +101,12 @@ class Metastore:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                start_new_session=True,  # Ctrl-C is for whoever started it
+                start_new_session=True,  # Ctrl-C is for the process that started it
                 preexec_fn=end_with_parent,
             )
 
     def await_ready(self) -> None:
-        """Waits until it answers. One that does not is killed, and `MetastoreNotStarted` raised."""
+        """Waits until it answers. Kills one that does not, and raises `MetastoreNotStarted`."""
         assert self._process is not None
         deadline_s = time.monotonic() + START_S
         while not self._answers():
@@ -115,7 +116,7 @@ class Metastore:
             time.sleep(0.1)
 
     def kill(self) -> None:
-        """Ends it at once, as a crash does."""
+        """Ends it at once, like a crash."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()

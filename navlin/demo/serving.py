@@ -1,4 +1,4 @@
-"""The demo's navlin: a ``navlin serve`` as an operator runs it, a process of its own that gets signals."""
+"""The demo's navlin: a ``navlin serve`` as an operator would run it, a separate process that gets signals."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from navlin.service.heartbeat import Heartbeat, read_heartbeat
 from navlin.service.web_address import web_address
 
 PATIENCE_S: Final = 900.0
-"""For what takes seconds on a quiet machine."""
+"""Timeout of steps that take seconds on a quiet machine."""
 END_S: Final = 120.0
 
 CONFIGURATION: Final = """\
@@ -45,9 +45,9 @@ level = "{level}"
 
 
 class Navlin:
-    """navlin, whose sources are added later, so that Solr and Spark start while the estate is set up.
+    """A navlin whose sources are added later, so that Solr and Spark start while the estate is set up.
 
-    ``jars`` is where the sets of jars are, and where compiled Java and archives of its classes are kept.
+    ``jars`` is the directory of the sets of jars, of compiled Java and of archives of its classes.
     """
 
     def __init__(self, home: Path, jars: Path) -> None:
@@ -69,17 +69,17 @@ class Navlin:
         self._write("warning")
 
     def command(self, *arguments: str) -> list[str]:
-        """A command line of navlin's on this configuration; it works from any directory."""
+        """A command line of navlin on this configuration; it works from any directory."""
         script = Path(sys.executable).with_name("navlin")
         program = [str(script)] if script.exists() else [sys.executable, "-m", "navlin"]
         return [*program, "--config", str(self.file), *arguments]
 
     def shown(self, *arguments: str) -> str:
-        """The same, for a person to paste."""
+        """The same command line, for a person to paste."""
         return shlex.join(self.command(*arguments))
 
     def launch(self) -> None:
-        """Starts it, and does not wait."""
+        """Starts it without waiting."""
         self._process = subprocess.Popen(
             self.command("serve"),
             stdin=subprocess.DEVNULL,
@@ -88,9 +88,10 @@ class Navlin:
         )
 
     def extract(self, sources: str) -> Iterator[str]:
-        """Adds sources, ``[[source]]`` sections, and yields the name of each as soon as all is read and linked.
+        """Adds sources, ``[[source]]`` sections, and yields the name of each as soon as it is completely read and
+        linked.
 
-        Raises `DemoFailed` where one cannot be.
+        Raises `DemoFailed` if one fails.
         """
         next(self._heartbeats("start"))
         self._sources = sources
@@ -105,14 +106,14 @@ class Navlin:
                 return
 
     def over_http(self) -> tuple[str, str, str]:
-        """Where it answers over HTTP, and the name and password of a user who may do everything."""
+        """Its HTTP address, and the name and password of its administrator."""
         for _ in self._heartbeats("answer over HTTP"):
             if url := web_address(self._state):
                 return url, FIRST_NAME, (self._state / PASSWORD_FILE).read_text().strip()
         raise AssertionError("it goes on until it answers, or raises")
 
     def log_ordinary_work(self) -> None:
-        """From now on its log has ordinary events too."""
+        """Makes it log ordinary events from now on."""
         self._reload("info")
 
     def wait(self) -> int:
@@ -130,8 +131,8 @@ class Navlin:
             raise DemoFailed(f"navlin serve did not end within {END_S:.0f} s") from None
 
     def ask(self, question: Sequence[str]) -> None:
-        """Asks as a person does; the answer goes where this process writes. Raises `DemoFailed`."""
-        # Whatever else it says must not come after the answer.
+        """Runs a command like a person would; the answer goes to this process's output. Raises `DemoFailed`."""
+        # Other output must not come after the answer.
         sys.stdout.flush()
         code = subprocess.run(
             self.command(*question), stdin=subprocess.DEVNULL, start_new_session=True, check=False
@@ -149,7 +150,7 @@ class Navlin:
         replace_content(self.file, text.encode(), durable=False)
 
     def _heartbeats(self, work: str) -> Iterator[Heartbeat]:
-        """What it says of itself, again and again. Raises `DemoFailed` where it ends, or takes too long for that work."""
+        """Yields its heartbeat repeatedly. Raises `DemoFailed` if it ends, or takes too long for that work."""
         assert self._process is not None
         deadline_s = time.monotonic() + PATIENCE_S
         while time.monotonic() < deadline_s:

@@ -1,6 +1,7 @@
-"""``navlin demo``: a small estate of real parts, and a real ``navlin serve`` that extracts and links it and is asked.
+"""``navlin demo``: a small estate of real parts, a real ``navlin serve`` that extracts and links it, and sample queries.
 
-All in a temporary directory, on loopback. All that works is a child process: this one starts, waits, asks and ends.
+Everything is in a temporary directory, on loopback. All work is done in child processes: this one starts them, waits,
+queries and ends them.
 """
 
 from __future__ import annotations
@@ -33,9 +34,9 @@ QUESTIONS = (
 
 
 def demo(*, once: bool) -> None:
-    """Runs the demo; without ``once`` it goes on serving until Ctrl-C. Nothing stays behind, however it ends.
+    """Runs the demo; without ``once`` it continues to serve until Ctrl-C. Nothing remains, however it ends.
 
-    Raises `DemoFailed`, also where a signal ends it before all was shown, and `NoJava`.
+    Raises `DemoFailed`, also if a signal ends it before everything was shown, and `NoJava`.
     """
     started_s = time.monotonic()
 
@@ -46,7 +47,7 @@ def demo(*, once: bool) -> None:
     with tempfile.TemporaryDirectory(prefix="navlin-demo-", dir=_plain(tempfile.gettempdir())) as home:
         try:
             navlin = _until_interrupted(Path(home), show_line, once=once)
-            # Killed it ends where somebody would not wait for its orderly end.
+            # It is killed if the user did not wait for its orderly end.
             if (code := navlin.stop()) not in (0, -signal.SIGKILL):
                 raise DemoFailed(f"navlin serve ended with exit code {code}")
         finally:
@@ -54,12 +55,12 @@ def demo(*, once: bool) -> None:
 
 
 def _plain(directory: str) -> str:
-    """The directory, or one that Hadoop's services can use: they take some letters of a path for those of a URI."""
+    """The directory, or one that Hadoop's services can use: they misread some characters of a path as part of a URI."""
     return directory if re.fullmatch(r"[A-Za-z0-9_./-]+", directory) else "/tmp"
 
 
 def _until_interrupted(home: Path, show_line: Say, *, once: bool) -> Navlin:
-    """Shows everything and, but for ``once``, serves until a signal comes; returns the navlin that still runs."""
+    """Shows everything and, without ``once``, serves until a signal comes; returns the navlin that is still running."""
     shown: Navlin | None = None
     try:
         with interruptible():
@@ -78,7 +79,7 @@ def _until_interrupted(home: Path, show_line: Say, *, once: bool) -> Navlin:
 
 
 def _show(estate: Estate, navlin: Navlin, show_line: Say) -> str:
-    """Returns the shell command that gives the estate a further record."""
+    """Shows everything; returns the shell command that adds a further record to the estate."""
     show_line("starting HDFS and YARN")
     estate.launch_hadoop()
     show_line("starting a Hive metastore beside them")

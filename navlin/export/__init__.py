@@ -1,8 +1,9 @@
-"""The graph in other models. What every target is made of stands here; a target is one more module, found by itself.
+"""The graph in other models. This package has the parts that all targets share; a target is one more module, found
+automatically.
 
-    values      what is exported: datasets, operations, runs
-    choosing    which of them
-    batches     these in their order, batch after batch
+    values      the exported values: datasets, operations, runs
+    choosing    their selection
+    batches     the selected items in order, batch after batch
     reading     the graph → these values, a batch at a time
     target      the register: a target is a function from values to records
 

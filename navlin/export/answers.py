@@ -1,4 +1,4 @@
-"""Reads a server's answers for what they are: a page, another shape or a smaller count confirms nothing."""
+"""Checks that an answer comes from the target's server: a page, another shape or a smaller count confirms nothing."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ import requests
 
 MESSAGE_CHARS: Final = 500
 TOO_LARGE: Final = frozenset({413, 414, 431})
-"""A proxy's own page says so of one request alone."""
+"""A proxy answers so with a page of its own, about one request only."""
 
 
 class Unavailable(Exception):
-    """The server cannot be reached, or does not take anything now: sending the same later may help."""
+    """The server cannot be reached, or accepts nothing now: sending the same later may help."""
 
 
 class NotConfirmed(Unavailable):
-    """The answer is not one of the target's: a log-in page, a proxy or another server sent it."""
+    """The answer is not the target's: a log-in page, a proxy or another server sent it."""
 
 
 def words_of(answer: requests.Response) -> str:
-    """What a server says of a request that it refused: its status, and its message on one line."""
+    """The reason of a server that refused a request: its status, and its message on one line."""
     return f"HTTP {answer.status_code}: " + (
         " ".join(answer.text.split())[:MESSAGE_CHARS] or str(answer.reason)
     )

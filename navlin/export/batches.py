@@ -31,7 +31,7 @@ from navlin.index.solr import Solr
 from navlin.model.batches import in_batches
 
 STAGES: Final = ("renames", "databases", "datasets", "operations", "derived", "removed")
-"""In this order, so that what is named stands before what names it."""
+"""In this order, so that an item comes before those that refer to it."""
 BATCH: Final = {
     "renames": 200,
     "databases": 500,
@@ -40,18 +40,19 @@ BATCH: Final = {
     "derived": 500,
     "removed": 1_000,
 }
-"""How many entities are read together."""
+"""Entities that are read together."""
 _PASSED: Final = {
     "databases": ("DATABASE",),
     "datasets": ("TABLE", "VIEW", "DATASET"),
     "operations": ("OPERATION",),
 }
-"""What everything is. Of a file system the paths alone that operations name: it has tens of millions."""
+"""The types of each stage that reads everything. A file system has tens of millions of paths: only those that operations
+name are exported."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """How far an export came: in which stage, and after which id of that."""
+    """The position of an export: its stage, and the last id of that stage."""
 
     stage: str = STAGES[0]
     after: str = ""
@@ -66,10 +67,10 @@ class Batch:
 
 
 def read(solr: Solr, selection: Selection, after: Place | None = None) -> Iterator[Batch]:
-    """The items of a selection in the order of `STAGES`, in batches, after a place if one is given.
+    """Yields the items of a selection in the order of `STAGES`, in batches, after a place if one is given.
 
-    Memory is bounded by a batch. What is written meanwhile may be there or not. Raises `QueryError`, `NotExportable`, and
-    `UnknownRun` for a run of which there is no record any more.
+    Memory is bounded by a batch. Changes made meanwhile may or may not be included. Raises `QueryError`,
+    `NotExportable`, and `UnknownRun` for a run whose record no longer exists.
     """
     graph = Graph(solr)
     reader = Reader(
@@ -86,7 +87,7 @@ def read(solr: Solr, selection: Selection, after: Place | None = None) -> Iterat
             reader = replace(reader, edited=chosen.edited)
         export = _Export(reader, selection, chosen, open_sets.enter_context(IdSet()))
         if place.stage != STAGES[0]:
-            # What was renamed is known, though it is not exported again.
+            # The renames must be known, though they are not exported again.
             list(export.stage(STAGES[0], ""))
         for stage in STAGES[STAGES.index(place.stage) :]:
             yield from export.stage(stage, place.after if stage == place.stage else "")
@@ -94,7 +95,7 @@ def read(solr: Solr, selection: Selection, after: Place | None = None) -> Iterat
 
 @dataclass(slots=True)
 class _Export:
-    """One reading. ``sent`` are the datasets that were yielded."""
+    """One reading. ``sent`` are the datasets already yielded."""
 
     reader: Reader
     selection: Selection
@@ -150,7 +151,7 @@ class _Export:
                 yield found
 
     def _wanted(self, entities: Sequence[StoredEntity]) -> list[StoredEntity]:
-        """What is deleted is exported once: when it has just gone."""
+        """The entities without deleted ones: these are exported only once, by the export after their deletion."""
         gone = self.chosen.gone
         return [
             each
@@ -159,13 +160,14 @@ class _Export:
         ]
 
     def _datasets(self, entities: Sequence[StoredEntity]) -> Iterator[Dataset]:
-        """Datasets, and before them the databases in which they are."""
+        """Yields datasets, and before them their databases."""
         self.sent.add(each.id for each in entities)
         yield from self._databases(self.reader.names.dataset(each) for each in entities if not each.deleted)
         yield from self.reader.datasets(entities, self.chosen.gone or ())
 
     def _databases(self, tables: Iterable[DatasetName]) -> Iterator[Dataset]:
-        """The databases of tables that were not yielded before; one that the index does not have by its name."""
+        """Yields the databases of tables that were not yielded before; for one that is not in the index, a placeholder
+        with its name."""
         databases = databases_of(tables)
         missing = self.sent.without(databases)
         self.sent.add(missing)
@@ -187,7 +189,8 @@ class _Export:
                 yield Run(operation, operation.latest)
 
     def _with_runs(self, items: Iterable[Item], before: str, place: Place) -> Iterator[Batch]:
-        """An operation may have run a million times: its runs are batches of their own, and the place stays before it."""
+        """An operation may have run a million times: its runs are batches of their own, and until they end the place
+        stays before it."""
         ready: list[Item] = []
         for item in items:
             ready.append(item)
@@ -199,7 +202,7 @@ class _Export:
         yield Batch(ready, place)
 
     def _named_by(self, operations: Sequence[Operation]) -> Iterator[Dataset]:
-        """The datasets that operations name and that were not yielded before."""
+        """Yields the datasets that operations refer to and that were not yielded before."""
         named = (end for each in operations if not each.deleted for end in (*each.inputs, *each.outputs))
         ends = [end for end in named if not end.deleted or self.selection.placeholders]
         ends += [table for end in ends for table in end.tables]
@@ -215,7 +218,7 @@ class _Export:
 
 
 def _placeholders(unseen: Mapping[str, DatasetName], operations: Sequence[Operation]) -> Iterator[Dataset]:
-    """Datasets of which operations say all that is known, with the columns that these name."""
+    """Yields datasets that only operations mention, with the columns that these name."""
     columns: dict[str, dict[str, ColumnName]] = {each: {} for each in unseen}
     for part in (part for each in operations for part in each.columns):
         for column in (*part.outputs, *(end.column for end in part.inputs)):

@@ -1,4 +1,5 @@
-"""Which part of the graph is exported: what a query finds, everything, or what changed, as ids of what is exported whole."""
+"""The selected part of the graph: the results of a query, everything, or the changes, as ids of items that are exported
+whole."""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ from navlin.query.search import core_for, every_page, parsed_query
 
 IDS_A_LOOK: Final = 1_000
 KINDS: Final = ("renames", "databases", "datasets", "operations")
-"""Renames are those operations that a metastore reported: they are among the others, too."""
+"""Renames are operations that a metastore reported: they are among the other operations, too."""
 _ANY_FLOW: Final = RelationFilter(FLOWS)
 _INTO_OPERATIONS: Final = RelationFilter(FLOWS, deleted=False, end_types=("OPERATION",))
 _NAMED: Final = EntityFilter(("DATABASE", "TABLE", "VIEW"))
@@ -34,18 +35,18 @@ _INSTANCES: Final = RelationFilter((RelationType.INSTANCE_OF,))
 
 
 class NotExportable(ValueError):
-    """A query that finds relations: entities are exported, with their relations."""
+    """A query that finds relations: only entities can be exported, with their relations."""
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What to export: what a query finds, everything without one, or what changed.
+    """The selection: the results of a query, everything without one, or the changes.
 
-    A column or partition that is found stands for its table, a part or execution for its operation. An operation brings
-    along what it reads and writes. ``since_run`` is the id of a run, ``since_ms`` a time (epoch ms): only what changed since
-    then is exported, with what went. ``tables_only``: no columns; ``texts``: query texts and expressions too;
-    ``all_executions``: not only the last; ``placeholders``: also ends that are not in the index. ``named``: databases and
-    tables alone, those that one of these patterns means.
+    A column or partition found selects its table, a part or execution its operation. An operation brings along its
+    inputs and outputs. ``since_run`` is the id of a run, ``since_ms`` a time (epoch ms): only changes since then are
+    exported, including deletions. ``tables_only``: no columns; ``texts``: query texts and expressions too;
+    ``all_executions``: not only the last; ``placeholders``: also ends that are not in the index. ``named``: only
+    databases and tables that match one of these patterns.
     """
 
     query: str = ""
@@ -60,13 +61,13 @@ class Selection:
 
     @property
     def follows(self) -> bool:
-        """Whether only what changed is exported."""
+        """Whether only changes are exported."""
         return bool(self.since_run or self.since_ms)
 
 
 def since(text: str) -> tuple[str, int]:
-    """What stands behind ``--since`` as (id of a run, 0) or ("", epoch ms): a run's id, or a date, of this machine's time
-    zone if it names none. Raises ValueError."""
+    """The value of ``--since`` as (id of a run, 0) or ("", epoch ms): a run's id, or a date, in this machine's time zone
+    if it names none. Raises ValueError."""
     if "##" in text or not text:
         return text, 0
     try:
@@ -77,8 +78,8 @@ def since(text: str) -> tuple[str, int]:
 
 @dataclass(slots=True)
 class Chosen:
-    """The ids that are exported, by `KINDS`; None: all that there is. ``gone`` are those that went since the run or time
-    from which changes are read, columns too; ``edited`` are those that people wrote on since then."""
+    """The ids to export, by `KINDS`; None: everything. ``gone`` are those deleted since the run or time from which
+    changes are read, columns too; ``edited`` are those that people edited since then."""
 
     ids: Mapping[str, IdSet] | None = None
     gone: IdSet | None = None
@@ -111,7 +112,7 @@ def choose(graph: Graph, selection: Selection, open_sets: ExitStack) -> Chosen:
     gone, edited = (open_sets.enter_context(IdSet()) for _ in range(2))
     changed = _Collected(graph, open_sets, gone, edited)
     changed.add_changes(changes)
-    # What was removed is known by its id alone: whether a query would have found it, nobody can tell.
+    # Only the id of a removed entity is known: whether the query would have found it cannot be told.
     removed = (Removed(each.kind, each.id) for each in changes.removed)
     if found is None:
         return Chosen(changed.ids, gone, edited, removed)
@@ -128,7 +129,7 @@ def _in_both(
 
 
 class _Collected:
-    """Entities and relations, as the ids of what is exported whole because of them."""
+    """Maps entities and relations to the ids of the items that are exported whole because of them."""
 
     def __init__(
         self, graph: Graph, open_sets: ExitStack, gone: IdSet | None = None, edited: IdSet | None = None
@@ -139,7 +140,7 @@ class _Collected:
         self._gone, self._edited = gone, edited
 
     def add_query(self, query: str, filters: Iterable[str]) -> None:
-        """Adds what a query finds."""
+        """Adds the results of a query."""
         parsed = parsed_query(query or "*")
         if core_for(parsed) != ELEMENTS:
             raise NotExportable(
@@ -164,19 +165,19 @@ class _Collected:
             )
 
     def add_changes(self, changes: Changes) -> None:
-        """Adds what changed."""
+        """Adds the changes."""
         assert self._gone is not None
         assert self._edited is not None
         for entities in in_batches(changes.entities, IDS_A_LOOK):
             self._gone.add(each.id for each in entities if each.deleted)
-            # Files change by the million: those count that something reads or writes.
+            # Files change by the million: only those that something reads or writes count.
             paths = [each.id for each in entities if each.type in PATH_TYPES]
             named = self._graph.ends_among(paths, _ANY_FLOW) if paths else set()
             self._add_entities(
                 [
                     each
                     for each in entities
-                    # What a partition says of itself is not exported.
+                    # A partition's own properties are not exported.
                     if each.type != "PARTITION" and (each.type not in PATH_TYPES or each.id in named)
                 ]
             )
@@ -227,7 +228,7 @@ class _Collected:
                         executions += [each.ep1.id, each.ep2.id]
         self._add_entities(self._graph.entities_of(ends, CORE).values())
         self._add_operations_of(executions)
-        # What goes into a path goes into the table that lies there, from now on.
+        # Data written to a path is now written to the table at that location.
         if paths:
             at_paths = self._graph.relations(_INTO_OPERATIONS, of=paths, fields=ENDS)
             far = {end.id for each in at_paths for end in (each.ep1, each.ep2)} - set(paths)

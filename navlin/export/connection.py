@@ -1,4 +1,4 @@
-"""A target's server, over HTTP: who asks, whom to believe, and asking again while it is away."""
+"""A connection to a target's server over HTTP: authentication, TLS, and retries while it is away."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ from navlin.kerberos.spnego import Spnego
 from navlin.kerberos.words import KerberosFailed
 
 AGAIN_AFTER_S: Final = (1.0, 2.0, 5.0, 10.0, 30.0)
-"""How long to wait before each time that is tried again."""
+"""Waits before each retry."""
 LATER: Final = frozenset({408, 425, 429, 500, 502, 503, 504})
-"""What a server answers that may take the same request later."""
+"""Statuses of a server that may accept the same request later."""
 MOST_BYTES: Final = 16 << 20
-"""What an answer may have: it says what was taken."""
+"""Largest answer: it only confirms a request."""
 
 
 class Failing(Unavailable):
-    """The server answers this request with an error of its own, time and again: the request may be to blame."""
+    """The server repeatedly answers this request with an error of its own: the request may be the cause."""
 
 
 class NotAllowed(Exception):
-    """The server does not believe who asks, or whom it should believe is not known."""
+    """Authentication or TLS verification failed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where records go. ``ca_file`` is a PEM file of authorities to believe instead of the system's. Of password, token and
-    login at most one counts, in this order."""
+    """The address of a server. ``ca_file`` is a PEM file of authorities to trust instead of the system's. At most one of
+    password, token and login is used, in this order."""
 
     url: str
     user: str = ""
@@ -58,7 +58,7 @@ class Address:
 
 @dataclass(slots=True)
 class Connection:
-    """One connection to a server. ``wait`` waits some seconds; tests give their own. To be closed."""
+    """One connection to a server. ``wait`` sleeps some seconds (tests replace it). To be closed."""
 
     address: Address
     wait: Callable[[float], None] = time.sleep
@@ -68,7 +68,7 @@ class Connection:
     def __post_init__(self) -> None:
         address, session = self.address, self._session
         bound(session, MOST_BYTES)
-        # REQUESTS_CA_BUNDLE would override `verify`, ~/.netrc the password, HTTP_PROXY the way.
+        # REQUESTS_CA_BUNDLE would override `verify`, ~/.netrc the password, HTTP_PROXY the route.
         session.trust_env = False
         session.verify = str(address.ca_file) if address.ca_file else True
         if address.user:
@@ -87,8 +87,8 @@ class Connection:
         params: Mapping[str, str] | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> requests.Response:
-        """The answer, whatever its status but those of `LATER`: those are asked again, then raise `Unavailable`, which after
-        a 500 is `Failing`. ``path`` follows the address's own. Raises `NotAllowed`, and `NotConfirmed` for a page."""
+        """The answer, of any status except those of `LATER`: these are retried, then raise `Unavailable`, or `Failing`
+        after a 500. ``path`` is appended to the address's own. Raises `NotAllowed`, and `NotConfirmed` for a page."""
         why = ""
         kind: type[Unavailable] = Unavailable
         for wait_s in (*self.again_after_s, None):
@@ -115,7 +115,6 @@ class Connection:
         raise kind(f"{self._host} {why}")
 
     def close(self) -> None:
-        """Closes it."""
         self._session.close()
 
     @property

@@ -1,6 +1,6 @@
-"""An export that keeps a server up to date: each time what changed since the last, and everything the first time.
+"""An export that keeps a server up to date: everything the first time, then the changes since the last time.
 
-How far it came is in the index itself, under the export's name. Whatever cuts it off, the next one goes on there.
+Its position is in the index, under the export's name. After any interruption the next export continues from there.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ def follow(
     progress: Progress,
     full: bool = False,
 ) -> Exported:
-    """Sends what changed since the last time; everything the first time, with ``full``, if something else is asked for than
-    then, or if the index does not know any more what changed since. Raises as `send`, and `Leased` if another process is
-    at it."""
+    """Sends the changes since the last time; everything the first time, with ``full``, if the question differs from the
+    last one, or if the index no longer knows the changes since then. Raises as `send`, and `Leased` if another process
+    runs it."""
     with lease(solr, f"export:{name}"):
         kept = load_export(solr, name)
         if full or kept.asked != question.digest:
             pending = {} if full else kept.pending
             kept = ExportPosition(name, asked=question.digest, pending=pending, error=kept.error)
-        # What was refused is not sent again before it changes, and is missing there until everything is.
+        # Refused records are not sent again until they change, and are missing there until everything is sent.
         refused_before = kept.refused
         positions = _InIndex(solr, kept)
         since = replace(question, selection=replace(question.selection, since_run=kept.until))
@@ -54,20 +54,20 @@ def follow(
 
 
 class _InIndex:
-    """The positions of one export, in the index."""
+    """The position of one export, in the index."""
 
     def __init__(self, solr: Solr, kept: ExportPosition) -> None:
         self._solr, self._kept = solr, kept
 
     def load(self, question: Question) -> dict[str, Any] | None:
-        """How far an export of the same question came."""
+        """The position of an unfinished export of the same question; None if there is none."""
         pending = dict(self._kept.pending)
         return pending if pending.get("question") == question.digest else None
 
     def save(self, question: Question, place: Place, until: str, size_bytes: int = 0) -> None:
-        """Keeps it."""
+        """Saves the position."""
         pending = {"question": question.digest, "place": asdict(place), "until": until}
         save_export(self._solr, replace(self._kept, pending=pending))
 
     def clear(self) -> None:
-        """What is done is kept along with its run, all at once."""
+        """Does nothing: the position is cleared when the finished export is saved."""

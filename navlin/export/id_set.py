@@ -1,4 +1,4 @@
-"""A set of ids on disk: what an export has to remember may be as much as the index holds."""
+"""A set of ids on disk: an export may have to remember as many as the index holds."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ IDS_A_READ: Final = 5_000
 
 
 class IdSet(ScratchDatabase):
-    """Ids, in a file that is gone with it. Iterates by id; what is added meanwhile may or may not be met. To be closed."""
+    """Ids in a file that is removed with the set. Iterates by id; ids added meanwhile may or may not be met. To be
+    closed."""
 
     def __init__(self) -> None:
         super().__init__("CREATE TABLE ids (id TEXT PRIMARY KEY) WITHOUT ROWID")
 
     def add(self, ids: Iterable[str]) -> None:
-        """Adds ids; those that are there already stay."""
+        """Adds ids; existing ones are kept."""
         with closing(self._db.cursor()) as cursor:
             cursor.execute("BEGIN")
             cursor.executemany("INSERT OR IGNORE INTO ids VALUES (?)", ((each,) for each in ids))
@@ -29,7 +30,7 @@ class IdSet(ScratchDatabase):
         return [each for each in dict.fromkeys(ids) if each not in self]
 
     def after(self, after: str = "") -> Iterator[str]:
-        """The ids that come after one, by id."""
+        """Yields the ids greater than ``after``, by id."""
         while rows := self._db.execute(
             "SELECT id FROM ids WHERE id > ? ORDER BY id LIMIT ?", (after, IDS_A_READ)
         ).fetchall():

@@ -1,4 +1,5 @@
-"""The ends of operations and of their parts, from the relations that state them: each once a side, linked or why not."""
+"""The ends of operations and of their parts, from the relations that state them: each once per side, linked or with the
+reason why not."""
 
 from __future__ import annotations
 
@@ -32,7 +33,7 @@ class _Met(NamedTuple):
 
 
 class Ends:
-    """What flows into and out of some operations, parts, datasets or columns (the *owners*), read together."""
+    """The inputs and outputs of some operations, parts, datasets or columns (the *owners*), read together."""
 
     def __init__(self, graph: Graph, names: Names, *, placeholders: bool) -> None:
         self._graph, self._names, self._placeholders = graph, names, placeholders
@@ -41,8 +42,8 @@ class Ends:
         self._tables_at: dict[str, list[StoredEntity]] = {}
 
     def read(self, relations: Iterable[StoredRelation]) -> None:
-        """Takes flows, and reads what stands at their ends. The owner is the operation or its part; of a flow without
-        either, what it leads to."""
+        """Takes flows, and reads the entities at their ends. The owner is the operation or its part; for a flow without
+        either, its target."""
         # A program may write several ids to one side.
         for relation in (each for one in relations for each in StoredRelation.each_of(one.document)):
             if relation.ep1.type in _PROCESS_TYPES:
@@ -54,7 +55,7 @@ class Ends:
         entities = self._graph.entities_of(far_ids - self._entities.keys(), _END_FIELDS)
         entities |= parents_of(self._graph, entities.values(), _END_FIELDS)
         if self._placeholders:
-            # Whether the table is there of a column that is not.
+            # The column is missing: check whether its table exists.
             far_ends = (same[0].far for met in self._met.values() for same in met.values())
             unseen = (
                 end for end in far_ends if end.id not in entities and end.type in ("FIELD", "PARTITION")
@@ -72,7 +73,7 @@ class Ends:
         return self._ends(owner, output=True)
 
     def unlinked(self, owner: str) -> tuple[Unlinked, ...]:
-        """The ends that are no datasets of the index, by name."""
+        """The ends that are not datasets of the index, by name."""
         found = [
             Unlinked(met.far.id, met.far.name, met.far.type, met.far.source_type, met.output, flow, reason)
             for same in self._met[owner].values()
@@ -82,7 +83,7 @@ class Ends:
         return tuple(sorted(found, key=lambda each: (each.output, each.name, each.id)))
 
     def column_inputs(self, owner: str) -> tuple[ColumnEnd, ...]:
-        """The columns of which a part or a column is made, data first, by name."""
+        """The input columns of a part or a column, data first, by name."""
         found = [
             ColumnEnd(column, _flow(same))
             for (_, output), same in self._met[owner].items()
@@ -91,12 +92,12 @@ class Ends:
         return tuple(sorted(found, key=lambda each: (each.flow is Flow.CONTROL, *_column_order(each.column))))
 
     def column_outputs(self, owner: str) -> tuple[ColumnName, ...]:
-        """The columns that a part makes, by name."""
+        """The output columns of a part, by name."""
         found = (self._column(same) for (_, output), same in self._met[owner].items() if output)
         return tuple(sorted((each for each in found if each is not None), key=_column_order))
 
     def end(self, name: DatasetName, entity: StoredEntity) -> End:
-        """A dataset of the index as an end of which no relation says more."""
+        """A dataset of the index as an end, without details from a relation."""
         found = details(entity)
         return End(name, created_ms=found.created_ms, temporary=found.temporary, deleted=entity.deleted)
 
@@ -114,13 +115,13 @@ class Ends:
         self._tables_at |= {path: [*of_path.values()] for path, of_path in at.items()}
 
     def _why_unlinked(self, same: list[_Met]) -> str:
-        """Why an end is not in the index; "" if it is."""
+        """The reason why an end is not in the index; "" if it is."""
         if self._entities.get(same[0].far.id) is not None:
             return ""
         return next((met.relation.unlinked_reason for met in same if met.relation.unlinked_reason), NOT_THERE)
 
     def _dataset(self, far: RelationEnd) -> tuple[DatasetName, StoredEntity | None] | None:
-        """What stands at an end: a dataset, with its entity if the index has one; a column counts as what it is of."""
+        """The dataset at an end, with its entity if the index has one; a column or partition counts as its dataset."""
         entity = self._entities.get(far.id)
         if entity is not None and entity.type in ("FIELD", "PARTITION"):
             entity = self._entities.get(entity.parent_id)
@@ -161,7 +162,7 @@ class Ends:
         column = self._entities.get(far.id)
         table = entity or self._entities.get(name.id)
         if table is not None and not table.deleted:
-            # A column that its table does not have any more stands for nothing.
+            # A column that its table no longer has is dropped.
             if column is None or column.deleted:
                 return None
         elif not self._placeholders:
@@ -174,7 +175,7 @@ class Ends:
 
 
 def _flow(same: Iterable[_Met]) -> Flow:
-    """What data comes from outweighs what was only looked at."""
+    """DATA if any of the relations is a data flow, else CONTROL."""
     data = any(met.relation.type == RelationType.DATA_FLOW for met in same)
     return Flow.DATA if data else Flow.CONTROL
 

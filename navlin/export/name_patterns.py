@@ -1,7 +1,7 @@
-"""Which databases and tables are meant: the choices of Atlas's import-hive.sh, ``-d``, ``-t`` and ``-f``.
+"""Patterns of databases and tables: the choices of Atlas's import-hive.sh, ``-d``, ``-t`` and ``-f``.
 
-A pattern is what a metastore takes: names of any case, ``*`` for any text, ``|`` between alternatives, or a regular
-expression. Each must match the whole name.
+A pattern has the syntax of a metastore: names of any case, ``*`` for any text, ``|`` between alternatives, or a regular
+expression. It must match the whole name.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from functools import lru_cache
 from typing import Final
 
 _ANY: Final = re.compile(r"(?<![.\])])\*")
-"""A star that does not repeat what stands before it."""
+"""A star that does not repeat the preceding token."""
 
 
 class BadPattern(ValueError):
-    """A pattern that is no regular expression, or a line that names nothing."""
+    """A pattern that is not a regular expression, or a line without a name."""
 
 
 @dataclass(frozen=True, slots=True)
 class NamePattern:
-    """Databases, and of these tables, by patterns; "" for all. Raises `BadPattern`."""
+    """Databases, and tables within them, by patterns; "" for all. Raises `BadPattern`."""
 
     database: str = ""
     table: str = ""
@@ -32,17 +32,17 @@ class NamePattern:
             _matcher(pattern)
 
     def admits_database(self, database: str) -> bool:
-        """Whether a database is meant."""
+        """Whether a database matches."""
         return not self.database or bool(_matcher(self.database)(database))
 
     def admits(self, database: str, table: str) -> bool:
-        """Whether a table of a database is meant."""
+        """Whether a table of a database matches."""
         named = not self.table or bool(_matcher(self.table)(table))
         return named and self.admits_database(database)
 
 
 def patterns_of_lines(lines: Iterable[str]) -> Iterator[NamePattern]:
-    """The choices of a file: ``database:table`` or ``database``, one a line. Raises `BadPattern`."""
+    """The patterns of a file: ``database:table`` or ``database``, one per line. Raises `BadPattern`."""
     for number, line in enumerate(lines, start=1):
         if not (text := line.strip()):
             continue
@@ -54,7 +54,7 @@ def patterns_of_lines(lines: Iterable[str]) -> Iterator[NamePattern]:
 
 @lru_cache(maxsize=4_096)
 def _matcher(pattern: str) -> Callable[[str], object]:
-    # Whoever may read may ask: RE2's time follows the length of a name, whatever the pattern.
+    # Any reader may send a pattern: RE2 takes time linear in the length of a name, whatever the pattern.
     import re2
 
     options = re2.Options()

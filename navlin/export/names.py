@@ -14,24 +14,24 @@ from navlin.index.sources import KnownSource, known_sources
 from navlin.model.identity import identify
 
 DATA_TYPES: Final = ("DATABASE", "TABLE", "VIEW", "DIRECTORY", "FILE", "S3BUCKET", "DATASET")
-"""What is a dataset; a partition counts as its table, a column as the dataset that it is of."""
+"""Types of datasets; a partition counts as its table, a column as its dataset."""
 LINEAGE_TYPES: Final = DATA_TYPES[1:]
-"""Those that data flows between."""
+"""The types that data flows between."""
 
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """Names of what one index holds."""
+    """Names of the entities of one index."""
 
     sources: Mapping[str, KnownSource] = field(default_factory=dict)
 
     @classmethod
     def read(cls, graph: Graph) -> Names:
-        """With all sources that the index knows."""
+        """The names with all sources that the index knows."""
         return cls({source.id: source for source in known_sources(graph.solr)})
 
     def source(self, source_id: str, source_type: str) -> KnownSource:
-        """A source; one of which only its type is known if the index has it no more."""
+        """The source; one with only a type if the index no longer has it."""
         return self.sources.get(source_id) or KnownSource(source_id, source_type, "", "", (), granted=True)
 
     def dataset(self, entity: StoredEntity) -> DatasetName:
@@ -43,7 +43,7 @@ class Names:
         return DatasetName(entity.id, entity.type, source, entity.own_name or entity.name, database)
 
     def unseen(self, end: RelationEnd) -> DatasetName:
-        """The name of what only a relation names; of a column or partition, that of what it is of."""
+        """The name of a dataset that only a relation mentions; for a column or partition, the name of its dataset."""
         source, kind, name, identity = self.source(end.source_id, end.source_type), end.type, end.name, end.id
         part = kind in ("FIELD", "PARTITION")
         if part:
@@ -74,7 +74,7 @@ def databases_of(tables: Iterable[DatasetName]) -> dict[str, DatasetName]:
 
 
 def parents_of(graph: Graph, entities: Iterable[StoredEntity], fields: str) -> dict[str, StoredEntity]:
-    """What columns and partitions among these are of, by the id of that."""
+    """The datasets of the columns and partitions among these, by the dataset's id."""
     return graph.entities_of(
         (each.parent_id for each in entities if each.type in ("FIELD", "PARTITION") and each.parent_id),
         fields,

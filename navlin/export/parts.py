@@ -1,4 +1,4 @@
-"""Sends the parts of a request that a server cannot digest: one of them may be to blame, or the server itself."""
+"""Sends the parts of a request that made a server fail: one of them may be the cause, or the server itself."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _Part = TypeVar("_Part")
 def in_parts(
     parts: Iterable[_Part], send: Callable[[_Part], Iterable[int | Refused]], shown: Callable[[_Part], str]
 ) -> Iterator[int | Refused]:
-    """Sends each part. One for which the server fails is refused if it takes others; raises `Failing` if it takes none.
+    """Sends each part. A part that makes the server fail is refused if others are accepted; raises `Failing` if none is.
     ``shown`` names a part."""
     failed: list[tuple[_Part, Failing]] = []
     taken = False
@@ -24,7 +24,7 @@ def in_parts(
             taken = True
         except Failing as error:
             failed.append((part, error))
-            # Each failure has cost its time: two are enough to blame the server.
+            # Each failure was retried for long: two are enough to blame the server.
             if not taken and len(failed) > 1:
                 raise
     if failed and not taken:

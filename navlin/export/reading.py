@@ -51,9 +51,9 @@ _DIRECT_COLUMNS: Final = RelationFilter(FLOWS, deleted=False, ep1_types=("FIELD"
 class Reader:
     """Reads whole datasets and operations of one graph.
 
-    ``columns``: with columns and their lineage; ``texts``: with query texts, and expressions; ``placeholders``: ends that
-    are unlinked or flagged deleted stand among inputs and outputs, not only among the unlinked ones. ``edited`` are the ids
-    of what people wrote on since the run from which changes are read.
+    ``columns``: with columns and their lineage; ``texts``: with query texts, and expressions; ``placeholders``: ends
+    that are unlinked or flagged deleted are among inputs and outputs, not only among the unlinked ones. ``edited`` are
+    the ids of entities that people edited since the run from which changes are read.
     """
 
     graph: Graph
@@ -69,8 +69,8 @@ class Reader:
     # -- Datasets --------------------------------------------------------------------------------------------------------
 
     def datasets(self, entities: Sequence[StoredEntity], gone: Container[str] = ()) -> Iterator[Dataset]:
-        """Databases, tables, views, paths and other datasets, whole, of entities read with `WHOLE`, in their order. ``gone``
-        are ids of columns that went and are to be named."""
+        """Yields databases, tables, views, paths and other datasets, whole, from entities read with `WHOLE`, in their
+        order. ``gone`` are the ids of deleted columns to be listed."""
         columns = self._columns(entities) if self.columns else {}
         locations = self._locations([each.id for each in entities if each.type in ("TABLE", "VIEW")])
         for entity in entities:
@@ -111,7 +111,7 @@ class Reader:
             for column in self.graph.entities(EntityFilter(("FIELD",), parents=parents), fields=WHOLE):
                 found[column.parent_id].append(column)
         for of_one in found.values():
-            # A claimant's columns have no place among the others: they come last, by name.
+            # Columns of a table that was only claimed have no position: they come last, by name.
             of_one.sort(key=lambda each: (each.column_index is None, each.column_index or 0, each.own_name))
         return found
 
@@ -124,7 +124,7 @@ class Reader:
             table: [
                 self.names.unseen(each.ep2)
                 for each in found
-                # What another source says counts where the metastore says nothing.
+                # Another source's statement counts only if the metastore has none.
                 if each.first_hand or not any(other.first_hand for other in found)
             ]
             for table, found in stated.items()
@@ -133,13 +133,13 @@ class Reader:
     # -- Operations ------------------------------------------------------------------------------------------------------
 
     def operations(self, entities: Sequence[StoredEntity]) -> Iterator[Operation]:
-        """Operations whole, of entities read with `WHOLE`, in their order."""
+        """Yields whole operations, from entities read with `WHOLE`, in their order."""
         deleted = {each.id for each in entities if each.deleted}
         ids = [each.id for each in entities]
         parts = self._parts(ids) if self.columns else {}
         part_ids = [part.id for of_one in parts.values() for part in of_one]
         ends = Ends(self.graph, self.names, placeholders=self.placeholders)
-        # What is flagged deleted is named by what it read and wrote, which was flagged along with it.
+        # The name of a deleted operation depends on its inputs and outputs, which were flagged along with it.
         ends.read(
             each
             for each in self._flows([*ids, *part_ids])
@@ -164,7 +164,8 @@ class Reader:
             )
 
     def derived(self, entities: Sequence[StoredEntity]) -> Iterator[Operation]:
-        """What flows into datasets with no operation in between, as one operation a dataset; entities read with `WHOLE`."""
+        """Yields flows into datasets without an operation in between, as one operation per dataset; from entities read
+        with `WHOLE`."""
         by_id = {each.id: each for each in entities}
         ends = Ends(self.graph, self.names, placeholders=self.placeholders)
         ends.read(self.graph.relations(_DIRECT, of=by_id, sides=(2,), fields=EXPORTED))
@@ -195,7 +196,7 @@ class Reader:
             )
 
     def runs(self, operation: Operation) -> Iterator[Run]:
-        """All executions of an operation, by their relations' ids, as they are read."""
+        """Yields all executions of an operation, by the ids of their relations, as they are read."""
         relations = self.graph.relations(_INSTANCES, of=[operation.id], sides=(1,), fields=NAMED)
         for batch in in_batches((each.ep2.id for each in relations), EXECUTIONS_A_READ):
             for execution in self._executions(batch).values():
@@ -206,7 +207,7 @@ class Reader:
     def _shown(self, entity: StoredEntity) -> str:
         if self.texts:
             return entity.name
-        # The name of a statement is its text.
+        # The name of a statement contains its text.
         return f"{entity.source_type.lower()} operation {entity.id[:8]}"
 
     def _text(self, entity: StoredEntity) -> str:

@@ -13,7 +13,7 @@ _COLUMNS = ("FIELD",)
 
 
 def renames(graph: Graph, operations: Iterable[Operation]) -> dict[str, Renamed]:
-    """What was renamed, by the id of its first name: if nothing bears that any more, and something bears its last."""
+    """The renames by the id of the first name, if that name is no longer in use and the last one is."""
     steps = [
         (operation.latest.details.started_ms, operation.inputs[0], operation.outputs[0])
         for operation in operations

@@ -1,4 +1,5 @@
-"""A database of one export, in a file that is gone with it: what it has to remember may be as much as the index holds."""
+"""A database of one export, in a file that is removed with it: an export may have to remember as much as the index
+holds."""
 
 from __future__ import annotations
 
@@ -10,11 +11,11 @@ from typing import Self
 
 
 class ScratchDatabase:
-    """SQLite in a directory of its own below the system's for temporary files. To be closed; a crash leaves the file."""
+    """SQLite in a directory of its own below the system's temporary directory. To be closed; a crash leaves the file."""
 
     def __init__(self, schema: str) -> None:
         self._directory = tempfile.TemporaryDirectory(prefix="navlin-export-")
-        # One that a web request reads is handed from thread to thread, never used by two at once.
+        # A web request's export moves from thread to thread, but is never used by two at once.
         path = Path(self._directory.name, "export.sqlite")
         self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         # A crash loses the file anyway.
@@ -23,7 +24,7 @@ class ScratchDatabase:
         self._db.executescript(schema)
 
     def close(self) -> None:
-        """Removes the file."""
+        """Closes the database and removes the file."""
         self._db.close()
         self._directory.cleanup()
 

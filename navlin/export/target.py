@@ -1,4 +1,4 @@
-"""The register of targets: a module or package of `navlin.export` that registers one is found by itself."""
+"""The register of targets: a module or package of `navlin.export` that registers one is found automatically."""
 
 from __future__ import annotations
 
@@ -46,21 +46,21 @@ MODEL: Final = (
     "identity",
     "incomplete, inferred",
 )
-"""navlin's own model. Each target says what becomes of each part of it: ``kept: …``, ``folded: …`` (it is in something
-else), ``dropped: …``. README has the table."""
+"""navlin's own model. Each target says for each part: ``kept: …``, ``folded: …`` (it is in another part), ``dropped:
+…``. README has the table."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A record that a target's server did not take, and why."""
+    """A record that a target's server did not accept, and the reason."""
 
     what: str
     reason: str
 
 
 class Sends(Protocol):
-    """Sends records to a server, as they come: yields after each request how many it took, or what it refused. May be asked
-    to send the same again. Raises `navlin.export.answers.Unavailable`."""
+    """Sends records to a server, as they come: yields after each request the number of accepted records, or a refused
+    one. May be asked to send the same again. Raises `navlin.export.answers.Unavailable`."""
 
     def __call__(
         self, connection: Connection, records: Iterable[bytes], options: Any, /
@@ -68,20 +68,20 @@ class Sends(Protocol):
 
 
 class Asks(Protocol):
-    """Asks a server whether it is the target's, sends nothing, and returns a sentence about it. Raises as `Sends`."""
+    """Checks that a server is the target's, sends nothing, and returns a sentence about it. Raises as `Sends`."""
 
     def __call__(self, connection: Connection, options: Any, /) -> str: ...
 
 
 class Frame(NamedTuple):
-    """What stands in a file before its first record, between two, and behind the last; a server gets none of it."""
+    """The text of a file before its first record, between two, and after the last; not sent to a server."""
 
     begin: bytes = b""
     between: bytes = b""
     end: bytes = b""
 
     def around(self, records: Iterable[bytes]) -> Iterator[bytes]:
-        """Records as a file has them. Nothing comes before the first record is there: it may be that there is an error."""
+        """Yields records with their frame. Yields nothing before the first record exists: there may be an error instead."""
         before, behind = self.begin, self.begin + self.end
         for record in records:
             yield before + record
@@ -91,19 +91,19 @@ class Frame(NamedTuple):
 
 
 LINES: Final = Frame()
-"""Of records that stand one after the other."""
+"""For records that simply follow one another."""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A model in which the graph may be exported.
+    """A model to which the graph may be exported.
 
-    ``options`` is a frozen dataclass whose fields all have defaults and are ``str``, ``bool`` or ``int``; each bears its
+    ``options`` is a frozen dataclass whose fields all have defaults and are ``str``, ``bool`` or ``int``; each has its
     help text as ``Annotated[str, "What it is."]``: they become options of the command and parameters of the endpoint.
-    ``records`` makes records of items, one by one, each a line or another whole piece of a file. It may be called again
-    for each batch of items, so it must keep nothing between items; a target of one single document (XML) sets ``whole``,
-    is called once, and its export cannot be resumed. ``send`` and ``ask`` are None if there is no server to send to.
-    ``becomes`` has a text for each of `MODEL`.
+    ``records`` turns items into records, one by one, each a line or another whole piece of a file. It may be called
+    again for each batch of items, so it must keep nothing between items; a target with one single document (XML) sets
+    ``whole``, is called once, and its export cannot be resumed. ``send`` and ``ask`` are None if there is no server to
+    send to. ``becomes`` has a text for each of `MODEL`.
     """
 
     name: str
@@ -123,13 +123,12 @@ _TARGETS: dict[str, Target] = {}
 
 
 def register(target: Target) -> None:
-    """Makes a target known by its name. Raises ValueError if there is one of that name."""
+    """Registers a target by its name. Raises ValueError if there is one of that name."""
     if _TARGETS.setdefault(target.name, target) is not target:
         raise ValueError(f"there are two targets {target.name!r}")
 
 
 def targets() -> Mapping[str, Target]:
-    """All targets, by name."""
     package = importlib.import_module("navlin.export")
     for module in pkgutil.iter_modules(package.__path__):
         importlib.import_module(f"navlin.export.{module.name}")

@@ -1,7 +1,7 @@
-"""What is exported, as values: datasets, operations whole, and runs. No target needs to know how the index keeps them.
+"""The exported values: datasets, whole operations, and runs. Targets need no knowledge of the index's storage.
 
-A reading yields `Item`s so that what is named stands before what names it: renames, databases, tables and views, what
-operations read and write besides, then the operations, each followed by its runs. An item may come twice, alike.
+A reading yields `Item`s so that an item comes before those that refer to it: renames, databases, tables and views, other
+inputs and outputs of operations, then the operations, each followed by its runs. An item may come twice, unchanged.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = [
 
 
 class Flow(StrEnum):
-    """DATA: values reach the other side. CONTROL: what is read only decides which rows, or which values."""
+    """DATA: values reach the other side. CONTROL: the input only decides which rows, or which values."""
 
     DATA = "data"
     CONTROL = "control"
@@ -40,11 +40,11 @@ class Flow(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DatasetName:
-    """What names a dataset in any target.
+    """The name of a dataset for any target.
 
     ``type`` is DATABASE, TABLE, VIEW, DIRECTORY, FILE, S3BUCKET or DATASET. ``database`` is that of a table or view;
-    ``name`` is a table's or database's own name as its source spells it, a path (absolute, without scheme and authority), or
-    whatever names another dataset. ``source`` knows the cluster and the authorities (`authority`).
+    ``name`` is a table's or database's own name in its source's spelling, a path (absolute, without scheme and
+    authority), or the name of another dataset. ``source`` knows the cluster and the authorities (`authority`).
     """
 
     id: str
@@ -55,7 +55,8 @@ class DatasetName:
 
     @property
     def authority(self) -> str:
-        """Where a path lies: ``hdfs://ns1``, ``s3://bucket``, ``file://``; "" if unknown. Of a table its metastore."""
+        """The authority of a path: ``hdfs://ns1``, ``s3://bucket``, ``file://``; "" if unknown. For a table, its
+        metastore."""
         return next(iter(self.source.serves), "")
 
     @property
@@ -76,7 +77,7 @@ class DatasetName:
 
 @dataclass(frozen=True, slots=True)
 class ColumnName:
-    """A column of a dataset. ``name`` is "" for the dataset as a whole: of some edges that is all that is known."""
+    """A column of a dataset. ``name`` is "" for the dataset as a whole, which is all that some edges say."""
 
     id: str
     dataset: DatasetName
@@ -85,7 +86,7 @@ class ColumnName:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column with what its source and people say of it. ``partition_key``: the table is partitioned by it."""
+    """A column with details from its source and from people. ``partition_key``: the table is partitioned by it."""
 
     name: ColumnName
     details: ColumnDetails
@@ -97,10 +98,10 @@ class Column:
 class Dataset:
     """A database, table, view, path or other dataset, whole.
 
-    ``columns`` are in their order, partition keys last; ``deleted_columns`` are those that went since the run from which
-    changes are read. ``locations`` are the paths where a table lies, as far as they are in the index; ``details.storage``
-    has the location as the metastore spells it. ``deleted``: it is gone, since ``deleted_ms`` (epoch ms; 0: unknown), and
-    its name is all that counts. ``placeholder``: the index has no such entity, or has it no more: only operations name it.
+    ``columns`` are in their order, partition keys last; ``deleted_columns`` are those deleted since the run from which
+    changes are read. ``locations`` are the paths of a table, as far as they are in the index; ``details.storage`` has
+    the location in the metastore's spelling. ``deleted``: it is deleted, since ``deleted_ms`` (epoch ms; 0: unknown),
+    and only its name counts. ``placeholder``: the index has no such entity, or no longer: only operations mention it.
     """
 
     name: DatasetName
@@ -116,11 +117,11 @@ class Dataset:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """One end of an operation: a dataset that it reads or writes, once a side.
+    """One end of an operation: a dataset that it reads or writes, once per side.
 
-    ``created_ms`` is when the table had been created, as the engine recorded it, else as its metastore does (epoch ms;
-    0: unknown). ``tables`` are those that lie at a path: what goes into it goes into them. ``deleted``: it is flagged
-    deleted by now. ``incomplete``: of this end not all is known.
+    ``created_ms`` is the creation time of the table, from the engine's record, else from its metastore (epoch ms; 0:
+    unknown). ``tables`` are those at a path's location: data written to it is written to them. ``deleted``: it is
+    flagged deleted by now. ``incomplete``: not everything is known about this end.
     """
 
     dataset: DatasetName
@@ -135,7 +136,7 @@ class End:
 
 @dataclass(frozen=True, slots=True)
 class Unlinked:
-    """An end of an operation that the index does not have. ``reason`` is the linker's; ``name`` as the record has it."""
+    """An end of an operation that the index does not have. ``reason`` is the linker's; ``name`` is that of the record."""
 
     id: str
     name: str
@@ -156,11 +157,12 @@ class ColumnEnd:
 
 @dataclass(frozen=True, slots=True)
 class ColumnLineage:
-    """A part of an operation: what its output columns are made of (DATA) and what decides over them (CONTROL).
+    """A part of an operation: its output columns with their inputs (DATA) and the columns that decide over them
+    (CONTROL).
 
-    ``id`` is the sub-operation's, or the relation's where no engine told of an operation. Ends that are unlinked or flagged
-    deleted are left out, unless placeholders are asked for. ``outputs`` may be empty: the result went to a person, who saw
-    it under the ``label``.
+    ``id`` is the sub-operation's, or the output column's if no engine recorded an operation. Ends that are unlinked or
+    flagged deleted are left out, unless placeholders are requested. ``outputs`` may be empty: the result went to a
+    person, who saw it under the ``label``.
     """
 
     id: str
@@ -170,13 +172,13 @@ class ColumnLineage:
     label: str = ""
 
     def inputs_of(self, flow: Flow) -> Iterator[ColumnName]:
-        """The input columns of one kind."""
+        """The input columns of one flow."""
         return (each.column for each in self.inputs if each.flow is flow)
 
 
 @dataclass(frozen=True, slots=True)
 class RunName:
-    """A run of another system: the YARN application that carried a query out, the workflow that it was a step of."""
+    """A run of another system: the YARN application that carried out a query, or the workflow that it was a step of."""
 
     id: str
     name: str
@@ -185,7 +187,7 @@ class RunName:
 
 @dataclass(frozen=True, slots=True)
 class LastRun:
-    """What is known of an operation's executions: how many, those that were purged too, and when the last one started."""
+    """A summary of an operation's executions: the number, including purged ones, and the start of the last one."""
 
     count: int = 0
     last_ms: int = 0
@@ -194,13 +196,12 @@ class LastRun:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """A statement or job, whole: whatever of it changed, all of this is sent again.
+    """A statement or job, whole: after any change, all of it is sent again.
 
-    ``name`` is what is shown, on one line. ``inputs`` and ``outputs`` have each dataset once a side, sorted by name;
-    ``unlinked`` are further ends, of which no more is known. ``latest`` is the last execution that the index has.
-
-    ``derived``: no engine told of it. Its ``id`` is then that of its one output: the linker read a view's text, which is
-    ``statement.text``, or a person or program stated where the dataset comes from.
+    ``name`` is for display, on one line. ``inputs`` and ``outputs`` have each dataset once per side, sorted by name;
+    ``unlinked`` are further ends, of unknown datasets. ``latest`` is the last execution in the index. ``derived``: no
+    engine recorded it. Its ``id`` is then that of its one output: the linker read a view's text, which is
+    ``statement.text``, or a person or program stated the dataset's inputs.
     """
 
     id: str
@@ -230,7 +231,7 @@ class Execution:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """An execution beside its operation: the last one, or each, follows its operation as an item of its own."""
+    """An execution with its operation: the last one, or each, follows its operation as an item of its own."""
 
     operation: Operation
     execution: Execution
@@ -238,9 +239,9 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Renamed:
-    """A table or view that its metastore renamed since the run from which changes are read; of several renames in a row from
-    the first name to the last. ``columns`` are those that it had before. What it is now comes as a dataset later on; its
-    old name is not exported as deleted."""
+    """A table or view that its metastore renamed since the run from which changes are read; several renames in a row are
+    one, from the first name to the last. ``columns`` are those that it had before. The renamed table comes later as a
+    dataset; its old name is not exported as deleted."""
 
     before: DatasetName
     after: DatasetName
@@ -250,7 +251,7 @@ class Renamed:
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """What a purge removed: the index knows its id alone. ``kind`` is entity or relation."""
+    """An entity or relation (``kind``) that a purge removed: only its id is known."""
 
     kind: str
     id: str

@@ -1,5 +1,4 @@
-"""An export into a file or to a server: batch by batch, with how far it came kept beside, so that one that was cut off goes
-on where it was."""
+"""An export to a file or to a server: batch by batch, saving its position, so that an interrupted export can be resumed."""
 
 from __future__ import annotations
 
@@ -32,8 +31,8 @@ _KINDS: Mapping[type[Any], str] = {
 
 @dataclass(slots=True)
 class Exported:
-    """What an export did. ``until`` is the run from which the next one may go on; ``refused`` is what a server did not take,
-    of which there were ``refusals``."""
+    """The result of an export. ``until`` is the run from which the next one may continue; ``refusals`` counts the
+    records that a server refused."""
 
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(_KINDS.values(), 0))
     records: int = 0
@@ -43,13 +42,12 @@ class Exported:
     resumed: bool = False
 
     def add(self, batch: Batch) -> None:
-        """Counts the items of a batch."""
         for item in batch.items:
             self.counts[_KINDS[type(item)]] += 1
 
     def to_json(self) -> dict[str, Any]:
-        """Counts of datasets, operations, executions, renames, removed; records (lines), sent (what a server took), refused
-        (how many it did not), until (the run for the next ``--since``), resumed (whether it went on with an earlier one)."""
+        """Counts of datasets, operations, executions, renames, removed; records (lines), sent (accepted by a server),
+        refused (not accepted), until (the run for the next ``--since``), resumed (whether it continued an earlier one)."""
         return {
             **self.counts,
             "records": self.records,
@@ -62,22 +60,21 @@ class Exported:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is exported, in which form."""
+    """A selection of the graph with a target and its options."""
 
     target: Target
     selection: Selection
     options: Any
 
     def batches(self, solr: Solr, after: Place | None = None) -> Iterator[Batch]:
-        """The items, batch by batch."""
         return read(solr, self.selection, after)
 
     def records(self, batches: Iterator[Batch]) -> Iterator[bytes]:
-        """All records in their frame, for who reads them as they come."""
+        """All records in their frame, for a reader that takes them as they come."""
         return self.target.frame.around(self.unframed(batches))
 
     def unframed(self, batches: Iterator[Batch]) -> Iterator[bytes]:
-        """The records of batches, as they come: of each batch by itself, unless all are one document."""
+        """Yields the records of batches, as they come: of each batch by itself, unless all are one document."""
         if self.target.whole:
             yield from self.target.records((item for batch in batches for item in batch.items), self.options)
         else:
@@ -86,13 +83,13 @@ class Question:
 
     @property
     def digest(self) -> str:
-        """What distinguishes it from other questions."""
+        """A hash that distinguishes it from other questions."""
         asked = {"target": self.target.name, "of": asdict(self.selection), "options": asdict(self.options)}
         return hashlib.sha256(orjson.dumps(asked, option=orjson.OPT_SORT_KEYS)).hexdigest()[:16]
 
 
 class Keeps(Protocol):
-    """Where an export keeps how far it came."""
+    """Storage of an export's position."""
 
     def load(self, question: Question) -> dict[str, Any] | None: ...
     def save(self, question: Question, place: Place, until: str, size_bytes: int = 0) -> None: ...
@@ -101,12 +98,12 @@ class Keeps(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Positions:
-    """How far an export came, in a file. Once it is done the file is gone."""
+    """The position of an export, in a file. A finished export removes the file."""
 
     file: Path
 
     def load(self, question: Question) -> dict[str, Any] | None:
-        """How far an export of the same question came; None if there was none that was cut off."""
+        """The position of an interrupted export of the same question; None if there is none."""
         try:
             found: dict[str, Any] = orjson.loads(self.file.read_bytes())
         except (FileNotFoundError, orjson.JSONDecodeError):
@@ -114,12 +111,12 @@ class Positions:
         return found if found.get("question") == question.digest else None
 
     def save(self, question: Question, place: Place, until: str, size_bytes: int = 0) -> None:
-        """Keeps it, whole or not at all."""
+        """Saves the position, whole or not at all."""
         kept = {"question": question.digest, "place": asdict(place), "until": until, "bytes": size_bytes}
         replace_content(self.file, orjson.dumps(kept))
 
     def clear(self) -> None:
-        """The export is done."""
+        """Removes the position: the export is finished."""
         self.file.unlink(missing_ok=True)
 
 
@@ -129,8 +126,8 @@ Progress = Callable[[Exported], None]
 def write_file(
     solr: Solr, question: Question, file: Path, positions: Positions, progress: Progress
 ) -> Exported:
-    """Writes all records into a file, over what was there; goes on with one that was cut off. ``progress`` is called after
-    each batch. Raises as `navlin.export.batches.read`, and OSError."""
+    """Writes all records to a file, replacing its content, or resumes an interrupted export. ``progress`` is called
+    after each batch. Raises as `navlin.export.batches.read`, and OSError."""
     done, kept = _begun(solr, question, positions)
     with file.open("r+b" if kept is not None and file.exists() else "wb") as out:
         place = None
@@ -171,8 +168,8 @@ def send(
     refused: Callable[[Refused], None],
     progress: Progress,
 ) -> Exported:
-    """Sends all records to the target's server; goes on with a sending that was cut off, if ``positions`` are kept. Raises
-    as `navlin.export.batches.read`, `Unavailable` and `NotAllowed`."""
+    """Sends all records to the target's server, or resumes an interrupted export, if ``positions`` are kept. Raises as
+    `navlin.export.batches.read`, `Unavailable` and `NotAllowed`."""
     assert question.target.send is not None
     done, kept = _begun(solr, question, positions)
     for batch in question.batches(solr, Place(**kept["place"]) if kept else None):
@@ -195,7 +192,7 @@ def send(
 
 def _begun(solr: Solr, question: Question, positions: Keeps | None) -> tuple[Exported, dict[str, Any] | None]:
     kept = positions.load(question) if positions is not None and not question.target.whole else None
-    # Before anything is read: what is written meanwhile comes again with the next.
+    # Taken before anything is read: changes made meanwhile come again with the next export.
     until = kept["until"] if kept else newest_run(solr)
     return Exported(until=until, resumed=kept is not None), kept
 

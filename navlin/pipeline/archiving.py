@@ -1,7 +1,7 @@
-"""Making the archive of the classes that Spark loads for a run: with it every later start is quicker.
+"""Makes the archive of the classes that Spark loads for a run: with it every later start is quicker.
 
-A process of its own (``python -m navlin.pipeline.archiving DIRECTORY``), because it takes half a minute of a processor and
-because a process has one Spark at a time.
+A process of its own (``python -m navlin.pipeline.archiving DIRECTORY``), because it takes half a minute of a processor
+and because a process can have only one Spark at a time.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
-# All else is imported only if there is something to do: `make` asks every time.
+# All other modules are imported only if there is something to do: `make` runs this every time.
 from navlin.pipeline.spark_jvm import archive_in
 
 if TYPE_CHECKING:
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from navlin.pipeline.warming import Numbered
 
 WRITE_S: Final = 900.0
-"""How long the JVM may take to write the archive, at the lowest priority of a busy machine."""
+"""Longest time for the JVM to write the archive, at the lowest priority of a busy machine."""
 
 
 def make_archive(directory: Path) -> Path:
-    """Makes the archive for this Java and these jars in ``directory`` if it is not there, and removes those for others."""
+    """Makes the archive for this Java and these jars in ``directory`` unless it exists, and removes those for others."""
     archive = archive_in(directory)
     if archive.exists():
         return archive
@@ -42,7 +42,7 @@ def make_archive(directory: Path) -> Path:
         session = start_session(Path(folder) / "scratch", archive=unfinished, record=True)
         use_as_a_run_does(session)
         end_session(session, wait_s=WRITE_S)
-        if unfinished.exists():  # it is not if the operator has Spark started in another way
+        if unfinished.exists():  # missing if the operator has Spark started in another way
             unfinished.replace(archive)
     for other in directory.glob("spark-*.jsa"):
         if other != archive:

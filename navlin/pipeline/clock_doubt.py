@@ -1,9 +1,8 @@
-"""Whether this machine's clock may be believed, held against the source's own, and against the clock that counts since the
-machine started.
+"""Checks this machine's clock against the source's own, and against the clock that counts since the machine started.
 
-A reading is ordered by when it was made. One that is made while the clock is ahead would make every later one old, so a
-source that is pulled is not run while its clock is in doubt. What was stamped before anybody could doubt it is healed by the
-next complete listing (`navlin.index.stamp`).
+Readings are ordered by their time. One made while the clock is ahead would make every later one old, so a source that is
+pulled is not run while the clock is in doubt. Earlier wrong stamps are corrected by the next complete listing
+(`navlin.index.stamp`).
 """
 
 from __future__ import annotations
@@ -13,19 +12,18 @@ from typing import Final
 from navlin.model.plan import SourceTime
 
 TOLERANCE_MS: Final = 600_000
-"""How far two clocks may differ. Kerberos allows five minutes."""
+"""Largest difference between two clocks. Kerberos allows five minutes."""
 _UNITS: Final = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"))
 
 
 class ClockInDoubt(Exception):
-    """This machine's clock contradicts another one; its message says which and by how much."""
+    """This machine's clock contradicts another one; the message names it and the difference."""
 
 
 def clock_doubt(now_ms: int, source_time: SourceTime | None, jump_ms: int) -> str:
-    """Why a reading must not be stamped with ``now_ms``, in words; empty if nothing speaks against it.
+    """The reason why a reading must not be stamped with ``now_ms``; "" if the clock may be trusted.
 
-    ``jump_ms`` is by how much this machine's clock has jumped since it was last believed. A source that shows its own time
-    settles that.
+    ``jump_ms`` is the clock's jump since it was last trusted. A source that shows its exact time overrules it.
     """
     if source_time is not None:
         ahead_ms = now_ms - source_time.at_ms
@@ -45,7 +43,7 @@ def clock_doubt(now_ms: int, source_time: SourceTime | None, jump_ms: int) -> st
 
 
 def span_in_words(span_ms: int) -> str:
-    """A span of time in the largest unit of which it has two, as in ``30 d``."""
+    """A duration in the largest unit with a count of at least two, as in ``30 d``."""
     for unit_ms, name in _UNITS:
         if span_ms >= 2 * unit_ms:
             return f"{span_ms // unit_ms} {name}"

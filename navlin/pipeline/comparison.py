@@ -1,4 +1,4 @@
-"""How a run comes by what the index holds, to compare its records with it: one choice, made from a few counts."""
+"""The choice of a run's access to the index, for comparing its records: one choice, made from a few counts."""
 
 from __future__ import annotations
 
@@ -8,31 +8,32 @@ from enum import StrEnum
 from typing import Final
 
 RECORDS_IN_TASK: Final = 20_000
-"""A task's share, so that it stays short: Spark's fair scheduler does not preempt, and an event must not wait."""
+"""The share of one task, small so that it stays short: Spark's fair scheduler does not preempt, and events must not
+wait."""
 CARRIED_DOCUMENTS: Final = 10_000
-"""How many documents below what is covered the driver reads for its tasks. Of more than that, as below a directory that
-was renamed, each task exports its own range."""
+"""Most documents below the covered paths that the driver reads for its tasks. If there are more, as below a renamed
+directory, each task exports its own range."""
 
 
 class HeldState(StrEnum):
-    """Where a task finds what the index holds of its source."""
+    """A task's access to the index's documents of its source."""
 
     NOTHING = "nothing"
-    """The index holds nothing: no id is looked up. A document that is there after all conflicts when it is written."""
+    """The index has none: no id is looked up. An unexpected document causes a conflict when it is written."""
     CARRIED = "carried"
-    """The driver reads what is at and below the covered paths, and tasks bear it; other ids are looked up."""
+    """The driver reads the documents at and below the covered paths, and tasks carry them; other ids are looked up."""
     EXPORTED = "exported"
-    """Each task exports what its range of identities has at and below the covered paths; unless that is everything, other
-    ids are looked up."""
+    """Each task exports the documents of its range of identities at and below the covered paths; unless that is
+    everything, other ids are looked up."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """How much a run compares: its ``records``, how many documents the index holds of its source, and how many of them are
-    at or below the covered paths. ``everything``: the run covers the whole source.
+    """The sizes that a run compares: its ``records``, the index's documents of its source (``held``), and those of them
+    at or below the covered paths (``covered``). ``everything``: the run covers the whole source.
 
-    ``held`` may be None if the run covers a part and its records fit into one task: to count it costs as much as the index
-    is large.
+    ``held`` may be None if the run covers a part and its records fit into one task: counting it costs time proportional
+    to the index.
     """
 
     records: int
@@ -44,16 +45,16 @@ class Sizes:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What was chosen: where tasks find the state, and into how many ranges of identities the records are split."""
+    """The choice: the tasks' access to the index, and the number of identity ranges of the records."""
 
     state: HeldState
     ranges: int
 
 
 def choose(sizes: Sizes) -> Comparison:
-    """The cheapest way that finds all that is held.
+    """The cheapest comparison that finds all documents.
 
-    What follows events covers operations, each of them small: they are carried, however many.
+    Runs that follow events cover operations, each of them small: these are carried, however many.
     """
     if sizes.held == 0:
         return Comparison(HeldState.NOTHING, _ranges(sizes.records))

@@ -1,4 +1,4 @@
-"""What a run covers: below these paths, what was not read is gone."""
+"""The coverage of a run: anything below these paths that was not read is gone."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from navlin.model.tree import ROOT, excepted, parent_of
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """Every `Covered` of a run, for asking of one path. Small, and travels into Spark tasks.
+    """All `Covered` of a run, for look-ups by path. Small, and pickled into Spark tasks.
 
-    ``withdrawn`` are paths of which something did not read: nothing is said of them.
+    ``withdrawn`` are paths with a record that could not be parsed: nothing below them is covered.
     """
 
     by_path: Mapping[str, Covered] = field(default_factory=dict)
     withdrawn: frozenset[str] = frozenset()
     floors: Mapping[str, int] = field(default_factory=dict)
-    """When the index says that a covered thing was last read (epoch ms): an older reading of it says nothing new."""
+    """Last read time of covered entities according to the index (epoch ms): older readings of them say nothing new."""
 
     def of(self, path: str) -> Covered | None:
-        """The newest `Covered` that speaks of a path, or None: what stands outside of a source's tree nobody covers."""
+        """The newest `Covered` for a path, or None: nothing covers a path outside of a source's tree."""
         if not self.by_path or not path.startswith(ROOT) or excepted(path, self.withdrawn):
             return None
-        if len(self.by_path) == 1 and self.everything:  # a complete listing: asked of each of very many
+        if len(self.by_path) == 1 and self.everything:  # a complete listing: very many calls
             whole = self.by_path[ROOT]
             return whole if _speaks(whole, path) else None
         newest: Covered | None = None
@@ -40,24 +40,25 @@ class Coverage:
             at, steps = parent_of(at), steps + 1
 
     def known_as_of_ms(self, covered: Covered | None) -> int:
-        """When what one of them speaks of was last read whole, by this run or an earlier one; 0 if nobody says."""
+        """Time at which the subject of ``covered`` was last read whole, by this run or an earlier one; 0 if it is None."""
         if covered is None:
             return 0
         return max(covered.as_of_ms, self.floors.get(covered.path, 0))
 
     @property
     def listed(self) -> tuple[Covered, ...]:
-        """Those that the source did not report by an event: it was listed."""
+        """The entries that were listed, not reported by an event of the source."""
         return tuple(each for each in self.by_path.values() if not each.reported)
 
     @property
     def everything(self) -> bool:
-        """Whether it speaks of the whole source: what the index holds is then exported, not looked up."""
+        """Whether it covers the whole source: the index's documents are then exported, not looked up."""
         return ROOT in self.by_path and self.by_path[ROOT].depth is Depth.ALL
 
 
 def coverage(covers: Iterable[Covered], withdrawn: Iterable[str]) -> Coverage:
-    """Merges what a plan and its splits cover. Of two that name one path the newer counts; at one time, the wider."""
+    """Merges the coverage of a plan and its splits. If two have the same path the newer wins; at the same time, the
+    wider."""
     by_path: dict[str, Covered] = {}
     for covered in covers:
         known = by_path.get(covered.path)
@@ -74,7 +75,7 @@ def _weight(covered: Covered) -> tuple[int, int, int]:
 def _speaks(covered: Covered, path: str) -> bool:
     if excepted(path, covered.except_paths):
         return False
-    # Compiled expressions are kept by `re` itself.
+    # `re` caches compiled expressions.
     return not covered.matching or re.fullmatch(covered.matching, path) is not None
 
 

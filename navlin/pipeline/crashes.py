@@ -1,7 +1,7 @@
-"""Splits whose reading ended a process instead of raising an error: for want of memory, as a rule.
+"""Splits whose reading ended a process instead of raising an error, usually for lack of memory.
 
-Nobody is left to say which split it was, so each that was being read is suspected: it is read alone from then on, one in the
-whole process. The one that ends it alone once more is set aside for a day, with a reject that names it.
+Nothing remains to tell which split it was, so each one being read is suspected: from then on it is read alone in the
+whole process. A split that ends the process alone is set aside for a day, with a reject that names it.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ _ALONE: Final = threading.Lock()
 
 
 class ReadingEnded(Exception):
-    """What reads ended while it read; the text says what that was."""
+    """The reading process ended while it read; the text names it."""
 
 
 def batches(splits: Sequence[Split], before: Mapping[str, Any]) -> Iterator[tuple[Split, ...]]:
-    """What is to be read together: first all that nobody suspects, then one suspect after the other."""
+    """Yields the splits to read together: first all without suspicion, then one suspect after the other."""
     suspects = [split for split in splits if _crashes(split.name, before)]
     if others := tuple(split for split in splits if not _crashes(split.name, before)):
         yield others
@@ -33,14 +33,14 @@ def batches(splits: Sequence[Split], before: Mapping[str, Any]) -> Iterator[tupl
 
 
 def turn(splits: Sequence[Split], before: Mapping[str, Any]) -> AbstractContextManager[Any]:
-    """Within it these may be read: a suspect waits for those of other sources."""
+    """A context in which these may be read: a suspect waits for suspects of other sources."""
     return _ALONE if any(_crashes(split.name, before) for split in splits) else nullcontext()
 
 
 def suspected(
     splits: Sequence[Split], before: Mapping[str, Any], error: str, now_ms: int, settings: str
 ) -> tuple[list[Position], list[Reject]]:
-    """What to remember of splits whose reading ended a process, and the reject of one that is set aside."""
+    """The positions of splits whose reading ended a process, and the reject of one that is set aside."""
     positions: list[Position] = []
     rejects: list[Reject] = []
     for name in (split.name for split in splits):

@@ -1,4 +1,4 @@
-"""What failed, in words: without the stacks of the JVM and of Python around what a task raised."""
+"""Error messages without the stacks of the JVM and of Python around an error raised in a task."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FAULTS: Final = (
     NameError,
     RecursionError,
 )
-"""What Python raises for a fault of the program: its message alone (``'mtime_ns'``) says nothing."""
+"""Errors that Python raises for a bug: their message alone (``'mtime_ns'``) says nothing."""
 _FAULT_NAMES: Final = frozenset(
     each.__name__ for each in (*_FAULTS, KeyError, IndexError, ZeroDivisionError, OverflowError)
 )
@@ -24,13 +24,13 @@ _TRACEBACK: Final = "Traceback (most recent call last):\n"
 
 
 def in_words(error: BaseException) -> str:
-    """The message of an error, or of the one that a Spark task raised where that is what failed."""
+    """The message of an error, or of the one that a Spark task raised and that caused it."""
     message = str(error)
     if isinstance(error, _FAULTS) and type(error).__module__ == "builtins":
         message = f"{type(error).__name__}: {message}"
     _, in_task, traceback = message.rpartition(_TRACEBACK)
     if in_task:
-        # Its frames are indented, the error is not: `package.Class: message`, and what Spark adds to it.
+        # The frames are indented, the error is not: `package.Class: message`, followed by Spark's additions.
         lines = traceback.partition("\n\tat ")[0].splitlines()
         raised = next((line for line in reversed(lines) if line and not line.startswith(" ")), "")
         kind, _, text = raised.partition(": ")

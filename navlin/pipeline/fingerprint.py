@@ -1,4 +1,4 @@
-"""What positions are saved under: they count for the same extractor, version and settings that say what is read."""
+"""The fingerprint of positions: they are valid for the same extractor, version and settings that affect reading."""
 
 from __future__ import annotations
 
@@ -13,17 +13,18 @@ from navlin.model.extractor import GIVEN, KEEPS_POSITIONS, Extractor, Registrati
 
 
 def fingerprint(registration: Registration, extractor: Extractor) -> str:
-    """The extractor's name and version, and a hash of the settings that count (`navlin.model.extractor.keeps_positions`)."""
+    """The extractor's name and version, and a hash of the settings that affect reading
+    (`navlin.model.extractor.keeps_positions`)."""
     return f"{registration.name} {registration.version} {_hash(extractor, all_settings=False)}"
 
 
 def settings_hash(extractor: Extractor) -> str:
-    """A hash of all settings, those that keep positions among them."""
+    """A hash of all settings, including those that keep positions."""
     return _hash(extractor, all_settings=True)
 
 
 def why_read_again(saved_under: Collection[str], now: str) -> str:
-    """In words why positions that were saved under other fingerprints count no more."""
+    """A sentence on why positions saved under other fingerprints are no longer valid."""
     if not is_of_other_reader(saved_under, now):
         return "settings that say what is read have changed: everything is read again"
     return "the extractor is another one or a newer one than at the last run: everything is read again"

@@ -1,4 +1,4 @@
-"""Flag: what happens to things that are gone inside a Spark task. A deleted tree may hold millions of them."""
+"""Flags deleted things inside a Spark task. A deleted tree may hold millions of them."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ _FLAG: Final[Mapping[str, Callable[[Graph, Mapping[str, int], Stamp], int]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Flagging:
-    """What a task needs to know; pickled into it."""
+    """Parameters of a flagging task; pickled into it."""
 
     address: SolrAddress
     core: str
     stamp: Stamp
     spared: frozenset[str] = frozenset()
-    """Places in the source's tree that are left as they are, with all below."""
+    """Paths in the source's tree that are left as they are, with everything below."""
 
 
 def flag(task: Flagging) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """The function that a Spark task maps over (identity, as_of, tree path) of what is gone; yields how many it flagged.
-    Twice over the same is once."""
+    """Returns the function that a Spark task maps over (identity, as_of, tree path) of deleted things; it yields how
+    many it flagged. Idempotent."""
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with Solr(task.address) as solr:

@@ -1,5 +1,5 @@
-"""The Spark frames of a run: splits → the rows that reading them gives; rows → ranges of identities, sorted; outcomes →
-what is missing."""
+"""The Spark frames of a run: splits → rows read from them; rows → ranges of identities, sorted; outcomes → missing
+entities."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def rows_of_splits(
 ) -> DataFrame:
     """Envelopes and control rows of one round of reading, materialised once; ``until`` frees them.
 
-    If executors are on other machines, the splits that only this one can read are read in this process.
+    If executors are on other machines, the splits that can only be read on this one are read in this process.
     """
     if on_one_machine(spark):
         return materialised(_read_by_tasks(spark, extractor, splits), until)
@@ -43,7 +43,7 @@ def rows_of_splits(
 def _read_by_tasks(spark: SparkSession, extractor: Extractor, splits: Sequence[Split]) -> DataFrame:
     frame = spark.createDataFrame(pa.table({"split": [pickle.dumps(split) for split in splits]}))
     at_once = spark.sparkContext.defaultParallelism
-    if len(splits) > at_once:  # else each is a partition of its own already
+    if len(splits) > at_once:  # otherwise each is a partition of its own already
         frame = frame.repartition(min(len(splits), 4 * at_once))
     return frame.mapInArrow(read_splits(extractor), ENVELOPE_COLUMNS)
 
@@ -61,7 +61,7 @@ def _read_here(
 
 
 def in_ranges(spark: SparkSession, rounds: Sequence[DataFrame], ranges: int) -> DataFrame:
-    """The envelopes of all rounds, a partition for each of ``ranges`` equal ranges of identities, the newest of one
+    """The envelopes of all rounds, a partition for each of ``ranges`` equal ranges of identities, the newest of each
     identity first."""
     frame = spark.createDataFrame([], ENVELOPE_COLUMNS) if not rounds else rounds[0]
     for more in rounds[1:]:
@@ -76,7 +76,7 @@ def in_ranges(spark: SparkSession, rounds: Sequence[DataFrame], ranges: int) -> 
 
 
 def missing_in(outcomes: DataFrame) -> Missing:
-    """The entities that a full listing did not have and no event reported as gone."""
+    """The entities that are missing in a full listing and that no event reported as deleted."""
     rows = outcomes.where((F.col("core") == ELEMENTS) & (F.col("outcome") == GONE))
     rows = rows.select(F.translate("note", "/", BELOW_FIRST).alias("path")).orderBy("path")
     return topmost(row["path"].replace(BELOW_FIRST, "/") for row in rows.toLocalIterator())

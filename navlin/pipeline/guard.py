@@ -1,4 +1,4 @@
-"""The plausibility guard: a full listing that loses too much is not believed without a person's word."""
+"""The plausibility guard: a full listing that loses too much needs a person's confirmation."""
 
 from __future__ import annotations
 
@@ -6,18 +6,20 @@ from dataclasses import dataclass
 from typing import Final
 
 WATER_MS: Final = 7 * 86_400_000
-"""For how long a source's largest size counts."""
+"""Time for which a source's largest size counts."""
 
 
 @dataclass(frozen=True, slots=True)
 class HighWater:
-    """The most entities that a source held lately, and when that was, epoch ms. What it reported as dropped is off it."""
+    """The most entities that a source held recently, and the time of that, epoch ms. Entities reported as dropped are
+    subtracted."""
 
     most: int = 0
     at_ms: int = 0
 
     def after(self, live: int, *, reported: int, now_ms: int) -> HighWater:
-        """After a run that leaves ``live`` entities, of which the source reported ``reported`` as gone."""
+        """The high water after a run that leaves ``live`` entities, and in which the source reported ``reported`` as
+        gone."""
         most = self.most - reported
         if live >= most or not 0 <= now_ms - self.at_ms < WATER_MS:
             return HighWater(live, now_ms)
@@ -26,15 +28,14 @@ class HighWater:
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """Up to ``floor`` entities may be gone whatever the ratio (one of one table may well have been dropped); beyond it, no
-    more than ``ratio`` of what the source held, by now or lately. A listing that came back with nothing at all is never
-    believed."""
+    """Up to ``floor`` entities may be gone whatever the ratio (a single table may well have been dropped); beyond it, no
+    more than ``ratio`` of the source's entities, present or recent. An empty listing is never believed."""
 
     ratio: float = 0.5
     floor: int = 20
 
     def doubt(self, *, lost: int, held: int, read: int, water: HighWater | None = None) -> str:
-        """Why a loss is not believed, in words; empty if it is."""
+        """The reason why a loss is not believed; "" if it is."""
         if lost == 0:
             return ""
         if read == 0:

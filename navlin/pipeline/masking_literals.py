@@ -1,6 +1,6 @@
-"""Records without the literals of their texts, on their way out of an extractor (``[redaction] literals = "all"``).
+"""Removes the literals of texts from an extractor's records (``[redaction] literals = "all"``).
 
-What identifies a thing stays: keys keep their identities and paths, and only lose the literals of the names that people see.
+Identities do not change: keys keep their identities and paths, and only lose the literals in display names.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ _NAMED_BY_TEXTS: Final = frozenset(
     (EntityType.OPERATION, EntityType.SUB_OPERATION, EntityType.OPERATION_EXECUTION)
 )
 _ESCAPES: Final = frozenset((HIVE, IMPALA, SPARK))
-"""Systems in whose statements a backslash escapes a quote."""
+"""Systems whose statements escape a quote with a backslash."""
 _STATEMENTS: Final = frozenset(("queryText",))
 _NO_TOKENS: Final = frozenset(
     ("errorMessage", "diagnostics", "unknownInputs", "filters", "joins", "groupedBy")
 )
-"""What engines say in words of their own, and expressions of which Spark leaves the quotes out."""
+"""Engines' own messages, and expressions from which Spark omits the quotes."""
 _SENTENCES: Final = frozenset(("incompleteReasons",))
 _STAY: Final = frozenset(
     "internalType engineType operationType principal owner status jobId executionId attempt queryHash fileSystemPath"
@@ -31,11 +31,11 @@ _STAY: Final = frozenset(
 )
 """Names, ids and places."""
 _OF_TABLES: Final = frozenset(("queryText", "params", "serdeProps", "viewOriginalText", "viewExpandedText"))
-"""What a table or view has of statements; what else it has are names, and words of people."""
+"""Attributes of a table or view that contain statements; the others are names, and people's texts."""
 
 
 def without_literals_in(record: Record) -> Record:
-    """The record as it may leave an extractor. Listings have paths alone."""
+    """The record without literals. Listings contain only paths."""
     match record:
         case Entity():
             return replace(

@@ -1,8 +1,8 @@
-"""What a run reads and what becomes of it, computed once and kept to the run's end.
+"""A run's records and outcomes, computed once and kept until the run ends.
 
-On one machine it is kept on Spark's own disk. On YARN an executor may be lost with its disk: Spark would then compute anew
-what was on it, and read the source a second time, which may fail or answer otherwise by then. So it is kept on the cluster's
-file system, in the application's own directory, which ends with the application.
+On one machine they are kept on Spark's own disk. On YARN an executor may be lost with its disk: Spark would then
+recompute its part, and read the source a second time, which may fail or give another result. So they are kept on the
+cluster's file system, in the application's own directory, which ends with the application.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from navlin.pipeline.session import has_ended
 
 
 def on_one_machine(spark: SparkSession) -> bool:
-    """Whether the driver and all that computes are on this machine, and share its disk."""
+    """Whether the driver and all executors are on this machine, and share its disk."""
     return str(spark.sparkContext.master).startswith("local")
 
 
 def materialised(frame: DataFrame, until: ExitStack) -> DataFrame:
-    """The rows of ``frame``, computed once: by their first use on one machine, else now. ``until`` frees them."""
+    """The rows of ``frame``, computed once: at their first use on one machine, else now. ``until`` frees them."""
     spark = frame.sparkSession
     if on_one_machine(spark):
         until.callback(_free, frame)
@@ -36,14 +36,14 @@ def materialised(frame: DataFrame, until: ExitStack) -> DataFrame:
 
 
 def _free(frame: DataFrame) -> None:
-    if not has_ended(frame.sparkSession):  # with the session its scratch ends
+    if not has_ended(frame.sparkSession):  # the scratch directory ends with the session
         frame.unpersist()
 
 
 class SharedFolder:
-    """A folder on the cluster's file system, below that of this application: whoever ends the application removes it.
+    """A folder on the cluster's file system, below this application's: it is removed with the application's.
 
-    It is made by what is put into it.
+    Created when the first file is put into it.
     """
 
     def __init__(self, spark: SparkSession) -> None:
@@ -63,7 +63,7 @@ class SharedFolder:
         self._file_system(self.url).copyFromLocalFile(True, True, path(file.as_uri()), there)
 
     def remove(self) -> None:
-        """Removes it with all that is in it. Harmless if it is not there."""
+        """Removes the folder with its content. Harmless if it does not exist."""
         self._file_system(self.url).delete(self._jvm.org.apache.hadoop.fs.Path(self.url), True)
 
     def _file_system(self, url: str) -> Any:

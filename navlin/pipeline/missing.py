@@ -1,8 +1,8 @@
-"""What a full listing does not have, though the index has it and no event reported its loss.
+"""Entities that are in the index but missing in a full listing, without an event that reported their deletion.
 
-A listing may be short without an error: a proxy that cuts, a NameNode that starts, a page that is lost. So what it misses is
-asked for by its name, if its source can be asked; else it is flagged only if a second listing misses it too. Places stand
-for all below them: of a dropped database its own path is asked for, and none of its tables.
+A listing may be short without an error: a proxy that truncates, a NameNode that starts, a lost page. So the source is
+asked for missing places by name, if it can be; else they are flagged only if a second listing misses them too. A place
+represents everything below it: for a dropped database only its own path is checked, and none of its tables.
 """
 
 from __future__ import annotations
@@ -15,38 +15,38 @@ from navlin.model.tree import ROOT, contains, excepted
 from navlin.pipeline.guard import Guard, HighWater
 
 MOST_PLACES: Final = 100_000
-"""So many places are asked for, and remembered, at most."""
+"""Most places that are checked, and remembered."""
 MOST_CHARS: Final = 16 << 20
-"""So long are the paths of these places in all, at most."""
+"""Most characters in the paths of these places together."""
 BELOW_FIRST: Final = "\x00"
-"""If it stands for the slash, what is below a path follows it at once: ``/a``, ``/a/b``, ``/a-b``."""
+"""In place of the slash, it sorts the paths below a path directly after it: ``/a``, ``/a/b``, ``/a-b``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """By topmost place how many entities are missing at and below it. ``too_many``: there are more places than may be asked
-    for, and these are what contains them."""
+    """The number of missing entities at and below each topmost place. ``too_many``: there are more places than may be
+    checked, and these are their parents."""
 
     places: Mapping[str, int] = field(default_factory=dict)
     too_many: bool = False
 
     @property
     def entities(self) -> int:
-        """How many are missing in all."""
+        """The number of missing entities in all."""
         return sum(self.places.values())
 
     def but(self, spared: Collection[str]) -> Missing:
-        """Without those places."""
+        """A copy without these paths."""
         return Missing({path: count for path, count in self.places.items() if not excepted(path, spared)})
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What is known when a listing misses something.
+    """The facts known when a listing misses something.
 
-    ``asked``: places that the source has by their names, None if it cannot be asked. ``before``: what the last full listing
-    missed already. ``proved``: the listing is known to be whole. ``accepted``: places whose loss a person has accepted, None
-    if nobody was asked.
+    ``asked``: missing places that the source found by name, None if it cannot be asked. ``before``: places that the last
+    full listing missed already. ``proved``: the listing is known to be complete. ``accepted``: places whose loss a
+    person has accepted, None if nobody was asked.
     """
 
     missing: Missing
@@ -61,8 +61,9 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What becomes of it. ``spared`` are places that are not flagged, nor what is below; ``held`` is why nothing is flagged
-    at all until a person has looked; ``shown`` what that person is shown; ``once`` what must be missing twice."""
+    """The decision. ``spared`` are places that are not flagged, nor anything below them; ``held`` is the reason why
+    nothing is flagged until a person has looked; ``shown`` are the places to show that person; ``once`` those that must
+    be missing twice."""
 
     spared: frozenset[str] = frozenset()
     held: str = ""
@@ -72,8 +73,8 @@ class Verdict:
 
 
 def topmost(paths: Iterable[str]) -> Missing:
-    """The topmost of paths that are sorted with `BELOW_FIRST` in place of their slashes. Of more than `MOST_PLACES`, what
-    contains them as near as may be: each counts what is missing at and below it."""
+    """The topmost of paths that are sorted with `BELOW_FIRST` in place of their slashes. If there are more than
+    `MOST_PLACES`, their nearest sufficient ancestors: each counts the missing entities at and below it."""
     places: dict[str, int] = {}
     chars = 0
     last, depth = "", None
@@ -147,7 +148,7 @@ def _some(paths: Collection[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """What is kept of it from run to run, as the value of one position."""
+    """The state kept from run to run, as the value of one position."""
 
     once: tuple[str, ...] = ()
     held_run: str = ""
@@ -156,7 +157,7 @@ class Remembered:
 
     @classmethod
     def of(cls, value: Mapping[str, Any] | None) -> Remembered:
-        """From the position's value, None if there is none."""
+        """The state from a position's value, which may be None."""
         if not value:
             return cls()
         return cls(
@@ -167,13 +168,13 @@ class Remembered:
         )
 
     def after(self, verdict: Verdict, run_id: str, water: HighWater) -> Remembered:
-        """After a full listing. While a loss is held, the size from before counts on."""
+        """The state after a full listing. While a loss is held, the earlier size remains valid."""
         if verdict.held:
             return replace(self, held_run=run_id, shown=verdict.shown)
         return Remembered(once=verdict.once, water=water)
 
     def value(self) -> dict[str, Any] | None:
-        """The position's value; None, which forgets it, if there is nothing to remember."""
+        """The position's value; None, which removes it, if there is nothing to remember."""
         if self == Remembered():
             return None
         return {

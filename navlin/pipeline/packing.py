@@ -1,7 +1,7 @@
-"""The environment of executors: the packages that navlin runs with, and the Python itself, in one archive.
+"""The environment of executors: the packages that navlin runs with, and Python itself, in one archive.
 
-A module of our own: venv-pack's last release is of August 2018, it packs no editable installation, and of Python itself only
-the link that a virtual environment has; conda-pack is for the environments of conda.
+A module of our own: venv-pack's last release is of August 2018, it packs no editable installation, and includes only a
+virtual environment's link to Python; conda-pack is for the environments of conda.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 PACKAGES: Final = "packages"
-"""The folder of the archive that has the packages."""
+"""The archive's folder with the packages."""
 PYTHON: Final = "python/bin/python3"
 LIBRARIES: Final = "python/lib"
-"""Where a Python finds the library that it is linked to, if it is."""
+"""The folder in which a Python finds the shared library that it may be linked to."""
 OWN: Final = ("navlin", "extractors", "linker")
 OF_SPARK: Final = ("pyspark", "py4j")
-"""Spark brings them to executors by itself, of the driver's version."""
+"""Spark ships these to executors itself, in the driver's version."""
 NOT_PACKED: Final = frozenset({"__pycache__", "tests"})
 NOT_PACKED_OF_PYTHON: Final = frozenset(
     {
@@ -44,29 +44,29 @@ NOT_PACKED_OF_PYTHON: Final = frozenset(
     }
 )
 COMPRESSION: Final = 1
-"""Of gzip, 1 to 9: it is written once, and unpacked on every node."""
+"""Level of gzip, 1 to 9: the archive is written once, and unpacked on every node."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 class NotPacked(Exception):
-    """Something that executors need is not here to be packed; the text says what."""
+    """Something that executors need is missing here; the text names it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """One file of the archive: where it is here, and its name in there."""
+    """One file of the archive: its local path, and its name in the archive."""
 
     file: Path
     name: str
 
 
 def pack(directory: Path, *, python: bool, modules: Collection[str] = ()) -> Path:
-    """Makes the archive in ``directory`` if it is not there already, and removes those of other contents; returns its path.
+    """Makes the archive in ``directory`` unless it exists, and removes those with other content; returns its path.
 
-    It has navlin, ``modules`` (of packages of others that bring extractors), and all that those require; with ``python``
-    also the Python that runs this. Its name has a hash of its content: if a file changes, another archive is made.
-    Raises `NotPacked`.
+    It contains navlin, ``modules`` (of third-party packages with extractors), and everything that those require; with
+    ``python`` also the Python that runs this. Its name has a hash of its content: if a file changes, another archive is
+    made. Raises `NotPacked`.
     """
     files = sorted([*package_files(modules), *(python_files() if python else ())], key=lambda each: each.name)
     known = hashlib.sha256(sys.version.encode())
@@ -90,10 +90,10 @@ def pack(directory: Path, *, python: bool, modules: Collection[str] = ()) -> Pat
 
 
 def package_files(modules: Collection[str] = ()) -> Iterator[Packed]:
-    """The files of navlin, of ``modules``, and of all distributions that their distributions require."""
+    """Yields the files of navlin, of ``modules``, and of all distributions that their distributions require."""
     of_modules = importlib.metadata.packages_distributions() if modules else {}
     named = {name for module in modules for name in of_modules.get(module, ())}
-    # The code of these may be a checkout's, of which the distribution has only a path.
+    # Their code may be in a checkout, to which the distribution only has a path.
     by_module = {*OWN, *modules}
     for module in sorted(by_module):
         for file, name in _module_files(module):
@@ -112,7 +112,7 @@ def package_files(modules: Collection[str] = ()) -> Iterator[Packed]:
 
 
 def required(names: Iterable[str]) -> list[Distribution]:
-    """The distributions of these names and those that they require, theirs included, but for `OF_SPARK`.
+    """The distributions of these names and those that they require, transitively, except for `OF_SPARK`.
 
     Raises `NotPacked` if one is not installed.
     """
@@ -133,16 +133,17 @@ def required(names: Iterable[str]) -> list[Distribution]:
         for requirement in distribution.requires or ():
             text, _, marker = requirement.partition(";")
             match = _NAME.match(text)
-            # What a marker rules out here is not installed; what an extra adds is not asked for.
+            # Requirements that a marker excludes here need not be installed; those of extras are not requested.
             if match and "extra" not in marker:
                 waiting.append((match[0], not marker))
     return [found[key] for key in sorted(found)]
 
 
 def python_files() -> Iterator[Packed]:
-    """The files of the Python that runs this: its program, its standard library, and the library that it is linked to.
+    """Yields the files of the Python that runs this: its program, its standard library, and the library that it is
+    linked to.
 
-    Python finds its standard library from where its program is, so all of it may stand anywhere.
+    Python finds its standard library relative to its program, so all of it may be anywhere.
     """
     base = os.path.realpath(sys.base_prefix)
     yield Packed(Path(sys.executable).resolve(), PYTHON)

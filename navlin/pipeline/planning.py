@@ -1,6 +1,6 @@
-"""What a run starts from: the positions that were saved, and the plan that its extractor makes of them.
+"""The start of a run: the saved positions, and the plan that its extractor makes from them.
 
-Here a clock is doubted before anything is stamped by it, and a split that failed is left out until it is due again.
+The clock is checked here before anything is stamped with it, and a failed split is left out until its retry is due.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ from navlin.pipeline.reading import ReadSummary
 from navlin.pipeline.wall_clock import WallClock
 
 FIRST_RETRY_MS, LAST_RETRY_MS = 5_000, 600_000
-"""A split that fails is held back, longer each time, while the others go on."""
+"""Backoff of a failed split, longer each time, while the others continue."""
 ASIDE_AFTER: Final = 8
-"""After so many failures in a row, half an hour after the first one, a split is set aside: it is tried once an hour."""
+"""Failures in a row, the last some 20 minutes after the first, after which a split is set aside: it is tried once an
+hour."""
 ASIDE_MS: Final = 3_600_000
 SET_ASIDE: Final = (
     "it is set aside and tried once an hour: reading it failed {} times in a row, the last time: {}"
@@ -41,7 +42,7 @@ class Planner:
     wall_clock: WallClock | None = None
 
     def plan(self, *, complete: bool) -> tuple[SavedPositions, Plan]:
-        """What was saved, and what to read. Raises `ClockInDoubt`, and what the extractor raises."""
+        """The saved positions, and the plan. Raises `ClockInDoubt`, and the extractor's errors."""
         kind = fingerprint(self.registration, self.extractor)
         before = load_positions(self.solr, self.extractor.source.id, kind)
         values = {
@@ -59,13 +60,14 @@ class Planner:
         return before, self._without_waiting(plan, before.values) if failed and not complete else plan
 
     def set_aside(self, failures: Mapping[str, str], before: Mapping[str, Any]) -> Iterator[Reject]:
-        """A reject for each split that is set aside from now on. ``failures`` are messages by the names of the splits."""
+        """Yields a reject for each split that is set aside from now on. ``failures`` are messages by the names of the
+        splits."""
         for name, message in failures.items():
             if _times_after(name, before) == ASIDE_AFTER:
                 yield Reject(name, SET_ASIDE.format(ASIDE_AFTER, message))
 
     def held_back(self, summary: ReadSummary, plan: Plan, before: Mapping[str, Any]) -> Iterator[Position]:
-        """What to remember of splits that failed, and to forget of those that did not."""
+        """Yields the positions of failed splits, and removes those of the others."""
         for name in summary.failures:
             failed = _times_after(name, before)
             aside = failed >= ASIDE_AFTER
@@ -78,7 +80,7 @@ class Planner:
                 "settings": settings,
             }
             yield Position(HELD_BACK + name, value)
-        # One that another split yields is in no plan, and may be yielded no more when what it stood for was read otherwise.
+        # A split yielded by another is in no plan, and may not be yielded again if its data was read otherwise.
         done = {split.name for split in plan.splits}
         waiting = self._waiting(before) - done - summary.failures.keys()
         for name, _ in _held_back(before):
@@ -88,7 +90,7 @@ class Planner:
     def _waiting(self, before: Mapping[str, Any]) -> set[str]:
         """The names of the splits that are not due yet."""
         now_ms, settings = self.clock(), settings_hash(self.extractor)
-        # Other settings, be it only a longer timeout, may mend what failed: then it is tried at once.
+        # Changed settings, even just a longer timeout, may fix the failure: then it is retried at once.
         return {
             name
             for name, value in _held_back(before)
@@ -99,11 +101,11 @@ class Planner:
         waiting = self._waiting(before)
         ready = tuple(split for split in plan.splits if split.name not in waiting)
         if len(ready) == len(plan.splits):
-            # What is due and not planned any more, such as a file that was removed, is held back no longer.
+            # A split that is due but no longer planned, such as a removed file, is held back no longer.
             over = {name for name, _ in _held_back(before)} - waiting - {split.name for split in ready}
             forgotten = tuple(Position(HELD_BACK + name, None) for name in over)
             return replace(plan, positions=(*plan.positions, *forgotten))
-        # Without those splits the plan covers nothing, and what it knew beforehand is not so yet.
+        # Without those splits the plan covers nothing, and its positions do not hold yet.
         return replace(plan, splits=ready, covers=(), positions=())
 
     def _believe_clock(self, plan: Plan) -> None:
@@ -115,7 +117,8 @@ class Planner:
             self.wall_clock.believe()
 
     def _clock_went_back(self) -> str:
-        """Why all is to be read anew, in words: the last reading was made by a clock that was ahead of the one of now."""
+        """The reason to read everything again: the last reading was made by a clock that was ahead of the present one;
+        "" if none."""
         if self.registration.mode is PUSH:
             return ""
         last = last_run(self.solr, self.extractor.source.id, Status.FINISHED, Status.HELD)
@@ -126,19 +129,19 @@ class Planner:
 
 
 def has_news(plan: Plan, before: Mapping[str, Any]) -> bool:
-    """Whether a plan knows positions beforehand that were not saved."""
+    """Whether a plan has positions that were not saved."""
     return any(before.get(position.key) != position.value for position in plan.positions)
 
 
 def _held_back(before: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Name and what is remembered of each split that failed."""
+    """Yields the name and the saved value of each split that failed."""
     for key, value in before.items():
         if key.startswith(HELD_BACK):
             yield key.removeprefix(HELD_BACK), value
 
 
 def _times_after(name: str, before: Mapping[str, Any]) -> int:
-    """How many times in a row a split has failed that has now failed once more."""
+    """The number of consecutive failures of a split, including the present one."""
     return int(before.get(HELD_BACK + name, {"times": 0})["times"]) + 1
 
 

@@ -1,4 +1,4 @@
-"""Read: what happens to a split inside a Spark task. Nothing comes back but rows of the one envelope."""
+"""Reads a split inside a Spark task. The only results are rows of the one envelope."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ ROWS_IN_BATCH: Final = 2_000
 BYTES_IN_BATCH: Final = 8 << 20
 BYTES_IN_FILE: Final = 64 << 20
 REJECTS_KEPT: Final = 100
-"""Of one place in one split; the rest is counted, and one reject more gives the count."""
+"""Rejects kept of one place in one split; the rest is counted, and one more reject gives the count."""
 
 NO_DATE: Final = "a date of it cannot be one: "
 
 POSITION, COVERED, REJECT, WITHDRAWN = "#position", "#covered", "#reject", "#withdrawn"
 SPLIT, FAILURE, COUNT = "#split", "#failure", "#count"
-"""Control records, in the place of a core's name."""
+"""Names of control records, in place of a core's name."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadSummary:
-    """What the driver collects of a round of reading: everything but the documents."""
+    """The driver's summary of a round of reading: everything but the documents."""
 
     documents: int = 0
     positions: tuple[Position, ...] = ()
@@ -64,7 +64,7 @@ class ReadSummary:
 
 
 def read_splits(extractor: Extractor) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """The function that a Spark task maps over batches of pickled splits (one binary column)."""
+    """Returns the function that a Spark task maps over batches of pickled splits (one binary column)."""
 
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -75,9 +75,9 @@ def read_splits(extractor: Extractor) -> Callable[[Iterable[pa.RecordBatch]], It
 
 
 def read_into_files(extractor: Extractor, splits: Iterable[Split], folder: Path) -> Iterator[Path]:
-    """Reads splits as a task does, into Parquet files of at most some `BYTES_IN_FILE` in ``folder``; yields each as it is
-    whole. There is always one."""
-    import pyarrow.parquet as pq  # of use on a cluster alone
+    """Reads splits as a task does, into Parquet files of at most some `BYTES_IN_FILE` in ``folder``; yields each when it
+    is complete. There is always one."""
+    import pyarrow.parquet as pq  # only needed on a cluster
 
     batches = (batch for split in splits for batch in in_record_batches(_read_split(extractor, split)))
     for number in count():
@@ -95,7 +95,7 @@ def read_into_files(extractor: Extractor, splits: Iterable[Split], folder: Path)
 
 
 def summarize(rows: Iterable[Any]) -> ReadSummary:
-    """The control rows of a round → its summary."""
+    """The summary of a round from its control rows."""
     documents = 0
     positions, covers, rejects, withdrawn, splits, failures = [], [], [], [], [], {}
     for row in rows:
@@ -137,7 +137,7 @@ def summarize(rows: Iterable[Any]) -> ReadSummary:
 
 
 def in_record_batches(envelopes: Iterable[Envelope | pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Envelopes as Arrow batches, bounded in rows and in bytes; those that come in batches already stay as they are."""
+    """Yields envelopes as Arrow batches, bounded in rows and in bytes; existing batches pass unchanged."""
     rows: list[Envelope] = []
     size_bytes = 0
     for envelope in envelopes:
@@ -162,7 +162,7 @@ def _record_batch(rows: list[Envelope]) -> pa.RecordBatch:
 
 
 def _read_split(extractor: Extractor, split: Split) -> Iterator[Envelope | pa.RecordBatch]:
-    """Documents as they come; the split's own records (positions, coverage) only if it was read to its end."""
+    """Yields documents as they come; the split's own records (positions, coverage) only if it was read to its end."""
     writer_id = extractor.source.id
     own: list[Envelope] = []
     rejected: Counter[str] = Counter()
@@ -202,7 +202,7 @@ def _read_split(extractor: Extractor, split: Split) -> Iterator[Envelope | pa.Re
                         withdrawn.add(record.tree_path)
                 case _:
                     own.append(_control_record(record))
-    except Exception as error:  # a split that fails yields a failure: the others go on
+    except Exception as error:  # a split that fails yields a failure: the others continue
         words = without_quoted(in_words(error)) if masked else in_words(error)
         message = words.encode("utf-8", "replace")
         yield _control(FAILURE, identity=stored(split.name), document=message[:4_000])
@@ -213,7 +213,7 @@ def _read_split(extractor: Extractor, split: Split) -> Iterator[Envelope | pa.Re
             more = count - REJECTS_KEPT
             rest = Reject(place, f"{more} more of this place did not read", count=more)
             yield _control(REJECT, document=orjson.dumps(_reject_fields(rest)))
-    for reject in dates[:REJECTS_KEPT]:  # the dates alone: the entities stand
+    for reject in dates[:REJECTS_KEPT]:  # only the dates are rejected: the entities are kept
         yield _control(REJECT, document=orjson.dumps(_reject_fields(reject)))
     if more := sum(reject.count for reject in dates[REJECTS_KEPT:]):
         rest = Reject(split.name, f"{more} more dates that cannot be any", count=more)
@@ -224,7 +224,7 @@ def _read_split(extractor: Extractor, split: Split) -> Iterator[Envelope | pa.Re
 
 
 def _read(extractor: Extractor, split: Split) -> Iterator[Record]:
-    """What reading a split yields, without the literals of its texts if the estate wants that."""
+    """Yields the records of a split, without the literals of their texts if the estate masks them."""
     if not extractor.estate.masks_literals:
         yield from extractor.read(split)
         return

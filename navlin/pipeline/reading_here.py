@@ -1,7 +1,7 @@
-"""Reading on this machine while Spark computes on others: in child processes, as many as there are processors.
+"""Reads on this machine while Spark computes on others: in child processes, one per processor.
 
-A child (``python -m navlin.pipeline.reading_here``) gets what it is to read on its standard input, writes the name of each
-file to its standard output as soon as the file is whole, and ends with its standard input.
+A child (``python -m navlin.pipeline.reading_here``) gets its order on standard input, writes the name of each file to
+its standard output as soon as the file is complete, and ends with its standard input.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ class ReaderEnded(Exception):
 def read_here(
     extractor: Extractor, splits: Sequence[Split], folder: Path, *, processes: int | None = None
 ) -> Iterator[Path]:
-    """Reads splits into Parquet files below ``folder``; yields each as it is whole.
+    """Reads splits into Parquet files below ``folder``; yields each when it is complete.
 
-    One split is read in this process, for a child takes a second to start. Raises `ReaderEnded`.
+    A single split is read in this process, because a child takes a second to start. Raises `ReaderEnded`.
     """
     readers = min(len(splits), processes or os.cpu_count() or 1)
     if readers == 1:
@@ -79,7 +79,7 @@ def _start(
             child.stdin.write(len(order).to_bytes(LENGTH_BYTES) + order)
             child.stdin.flush()
         except BrokenPipeError:
-            pass  # it ended; its exit code says so
+            pass  # it ended; its exit code follows
         with child.stdout as lines:
             for line in lines:
                 found.put(folder / line.decode().strip())
@@ -90,10 +90,10 @@ def _start(
 
 
 def main() -> None:
-    """Reads what one order asks for."""
+    """Carries out one order to read."""
     orders, names = sys.stdin.buffer, sys.stdout.buffer
     extractor, splits, folder = pickle.loads(orders.read(int.from_bytes(orders.read(LENGTH_BYTES))))  # noqa: S301 (navlin's own)
-    sys.stdout = sys.stderr  # nobody else may speak on the line to the parent
+    sys.stdout = sys.stderr  # nothing else may write to the pipe to the parent
     threading.Thread(target=_end_with, args=(orders,), daemon=True).start()
     for file in read_into_files(extractor, splits, folder):
         names.write(f"{file.name}\n".encode())

@@ -1,7 +1,7 @@
-"""Reconcile and write: what happens to records inside a Spark task, against what the index holds.
+"""Reconciles and writes records inside a Spark task, against the index's documents.
 
-A task has one range of identities, its records sorted by core and identity. It goes through both sides in step, as one
-merges two sorted lists: what only the records have is new, what only the index has may be gone.
+A task has one range of identities, its records sorted by core and identity. It goes through both sides in step, like a
+merge of two sorted lists: an identity only among the records is new, one only in the index may be gone.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ OUTCOME_SCHEMA: Final = pa.schema(
     ]
 )
 OUTCOME_COLUMNS: Final = "core string, outcome string, identity string, as_of long, note string"
-"""One row for each outcome of a task with ``as_of`` as its count; one for each thing that is gone, or was refused."""
+"""One row for each outcome of a task, with its count as ``as_of``; one for each thing that is gone, or was refused."""
 
 GONE: Final = "gone"
 GONE_REPORTED: Final = "gone, as the source reported"
 REFUSED: Final = "refused"
 COUNTED: Final = "counted"
 LINKED: Final = "linked"
-"""Counted beside the outcome: a relation that found its ends before it was written."""
+"""Counted in addition to the outcome: a relation whose ends were found before it was written."""
 _UNMARKED: Final[Document] = {"unlinked": True}
 CORES: Final = (ELEMENTS, RELATIONS)
 PREFIX_DIGITS: Final = 4
@@ -59,7 +59,7 @@ PREFIXES: Final = 16**PREFIX_DIGITS
 
 @dataclass(frozen=True, slots=True)
 class Reconciliation:
-    """All that a task needs to know; pickled into it."""
+    """Parameters of a reconciling task; pickled into it."""
 
     address: SolrAddress
     writer: str
@@ -69,15 +69,16 @@ class Reconciliation:
     purged_before_ms: int
     comparison: Comparison
     carried: Mapping[str, Mapping[str, Held]] = field(default_factory=dict)
-    """What the index holds below the covered paths, by core and id, if the driver read it (`HeldState.CARRIED`)."""
+    """The index's documents below the covered paths, by core and id, if the driver read them (`HeldState.CARRIED`)."""
     dry_run: bool = False
     moved: Moved = Moved()  # noqa: RUF009  # it is frozen
     reads_again: bool = False
-    """If it does, executions stay where they are: `linker.superseded` moves them, and removes operations that they left."""
+    """If set, executions keep their operations: `linker.superseded` moves them, and removes the operations that they
+    left."""
 
 
 def range_bounds(index: int, ranges: int) -> tuple[str, str]:
-    """The identities of one of ``ranges`` equal ranges: [low, high), "" where it is open."""
+    """The bounds of one of ``ranges`` equal ranges of identities: [low, high), "" for an open end."""
     low = -(-index * PREFIXES // ranges)
     high = -(-(index + 1) * PREFIXES // ranges)
     return (
@@ -87,7 +88,7 @@ def range_bounds(index: int, ranges: int) -> tuple[str, str]:
 
 
 def reconcile(task: Reconciliation) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """The function that a Spark task maps over its sorted envelopes; yields outcome rows."""
+    """Returns the function that a Spark task maps over its sorted envelopes; it yields outcome rows."""
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         partition = TaskContext.get()
@@ -109,19 +110,19 @@ def reconcile(task: Reconciliation) -> Callable[[Iterable[pa.RecordBatch]], Iter
 
 
 class State(Protocol):
-    """What the index holds, asked for in the order of identities."""
+    """The index's documents, looked up in the order of identities."""
 
     def of(self, ids: list[str]) -> dict[str, Held]:
-        """The state of those ids that are there."""
+        """The documents of those ids that exist."""
         ...
 
     def unasked(self) -> Iterator[Held]:
-        """What no ``of`` has asked for. To be called after the last of them, and once."""
+        """Yields the documents that no ``of`` has looked up. To be called once, after the last ``of``."""
         ...
 
 
 class _Nothing:
-    """The index holds nothing of this source."""
+    """The index has no documents of this source."""
 
     def of(self, ids: list[str]) -> dict[str, Held]:
         return {}
@@ -147,8 +148,8 @@ class _Carried:
 
 
 class _Exported:
-    """What one range holds below the covered paths, streamed beside the records: both are sorted by identity. Unless that
-    is everything there is, what is not among it is looked up."""
+    """The documents of one range below the covered paths, streamed alongside the records: both are sorted by identity.
+    Other ids are looked up, unless the run covers everything."""
 
     def __init__(self, solr: Solr, task: Reconciliation, core: str, low: str, high: str) -> None:
         self._solr, self._core, self._everything = solr, core, task.coverage.everything
@@ -253,7 +254,7 @@ def _compared(task: Reconciliation, envelope: Envelope, held: Held | None, core:
         and not held.deleted
         and max(task.stamp.counted(held.as_of_ms), envelope.as_of) < covered.as_of_ms
     ):
-        # A newer reading of what contains it no longer has it.
+        # A newer reading of its parent no longer has it.
         rows.gone(core, covered, envelope.identity, envelope.tree_path)
         return Outcome.LATE
     outcome = outcome_of(
@@ -265,13 +266,14 @@ def _compared(task: Reconciliation, envelope: Envelope, held: Held | None, core:
         stamp=task.stamp,
     )
     if outcome is Outcome.UNCHANGED and core == ELEMENTS and task.moved.concerns(envelope.tree_path):
-        # As its source has it it may look like what was there before: what people wrote is another's all the same.
+        # Its source's data may equal those of the previous occupant of this path, but people's fields belong to the
+        # other entity.
         return Outcome.CHANGED
     return outcome
 
 
 class _Rows:
-    """The outcome rows of a task, kept small: what is merely counted is counted here."""
+    """The outcome rows of a task, kept small: mere counts are added up here."""
 
     def __init__(self) -> None:
         self._rows: list[tuple[str, str, str, int, str]] = []

@@ -1,4 +1,4 @@
-"""What a run finds out beyond its records if it reads again what was read under other settings or by an older reader."""
+"""Clean-up after a run that read records again that were read under other settings or by an older reader."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ _OF_EXECUTIONS = ("as_of", "digest", "type", "source_type", "parent_id", "parent
 def remove_invented(
     linking: Linking, source_id: str, rounds: Sequence[DataFrame], outcomes: DataFrame | None, *, whole: bool
 ) -> int:
-    """Removes what an earlier reading of the same records made and this one did not; returns how many documents went.
-    ``whole``: an older reader made it, and this run read all that there is; operations that it did not see are doubted."""
+    """Removes results of an earlier reading of the same records that this one did not give; returns the number of
+    removed documents. ``whole``: an older reader made them, and this run read everything; operations that it did not see
+    are doubted."""
     removed, read_ids = 0, set[str]()
     if rounds and outcomes is not None:
         rows = reduce(DataFrame.unionAll, rounds)
@@ -44,7 +45,7 @@ def remove_invented(
 
 
 def _executions(rows: DataFrame, source_id: str) -> Iterator[Envelope]:
-    """The newest record of each execution, as far as its place in the tree goes."""
+    """Yields the newest record of each execution, limited to its place in the tree."""
     newest = (
         rows.where(F.col("type") == EntityType.OPERATION_EXECUTION.value)
         .groupBy("identity")

@@ -1,5 +1,5 @@
-"""Run one source once: plan, read, reconcile, write, link, save. The daemon, the command line, the demo and the tests
-all come in here; pull and push differ in what a split is and in when they run."""
+"""Runs one source once: plan, read, reconcile, write, link, save. The entry point of the daemon, the command line, the
+demo and the tests; pull and push differ only in their splits and schedule."""
 
 from __future__ import annotations
 
@@ -80,28 +80,28 @@ _COUNT_NAMES: Final = {
     (ELEMENTS, GONE_REPORTED): "reported_entities",
     (RELATIONS, GONE_REPORTED): "reported_relations",
 }
-"""What is counted by core; every other outcome is counted by its own name."""
+"""Outcomes that are counted by core; every other outcome is counted by its own name."""
 
 
 class NothingHeld(Exception):
-    """A loss was to be accepted, but that run holds none."""
+    """A loss was to be accepted, but that run is not held."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """What runs need of the world: where the index is, how to come by a Spark session, the time, and what is plausible."""
+    """The environment of runs: the index, the Spark session, the time, and the plausibility guard."""
 
     address: SolrAddress
     spark: Callable[[], SparkSession]
     clock: Callable[[], int]
-    """Epoch milliseconds."""
+    """Epoch ms."""
     guard: Guard = field(default_factory=Guard)
     wall_clock: WallClock | None = None
-    """That of the process, if it lives long enough for its clock to jump."""
+    """The process's, if it lives long enough for its clock to jump."""
     lease_s: float = LEASE_S
     """The length of a source's lease, see `navlin.index.leases`."""
     idle_noted_ms: dict[str, int] = field(default_factory=dict)
-    """When this process last noted that a source had nothing new, by its id."""
+    """Time at which this process last recorded that a source had nothing new, by the source's id."""
 
     def run(
         self,
@@ -113,10 +113,10 @@ class Pipeline:
         accept_loss: str = "",
         step: Callable[[str], None] = lambda step: None,
     ) -> RunRecord:
-        """Runs a source once and returns the record of it; what fails is in the record, and never raised.
+        """Runs a source once and returns its record; a failure is in the record, and never raised.
 
-        ``complete`` asks for a complete plan. ``dry_run`` reads and compares, and writes nothing. ``accept_loss`` is the id
-        of a held run whose loss a person has looked at: a complete plan is made, and the guard lets it through.
+        ``complete`` requests a complete plan. ``dry_run`` reads and compares, and writes nothing. ``accept_loss`` is the
+        id of a held run whose loss a person has accepted: a complete plan is made, and the guard lets it through.
         ``step`` is called with the name of each step as it begins.
         """
         with Solr(self.address) as solr:
@@ -155,7 +155,7 @@ class _Run:
             self.step("plan")
             before, plan = self.planner.plan(complete=complete)
             nothing = not plan.splits and not plan.covers and not has_news(plan, before.values)
-            # What an older reader made of records that are gone has to be said once.
+            # An older reader's results from records that are gone must be reported once.
             if nothing and (before.values or not before.outdated):
                 self._note_idle()
                 return self._ended(record, Status.IDLE, note=plan.note)
@@ -164,28 +164,27 @@ class _Run:
                     self.lease = stack.enter_context(
                         lease(self.solr, self.source.id, length_s=self.pipeline.lease_s, on_lost=self._cancel)
                     )
-                    # A run that died has written what nobody sees yet: documents, its record, positions.
+                    # A run that died may have written data not yet visible: documents, its record, positions.
                     self._commit(*CORES, RUNS, soft=True)
                     again = load_positions(self.solr, self.source.id, self.fingerprint)
-                    if again != before:  # somebody ran it while we planned
+                    if again != before:  # another process ran it while we planned
                         before, plan = self.planner.plan(complete=complete)
                 stack.callback(self._untag)
                 previous = last_run(self.solr, self.source.id)
                 record = replace(record, iteration=next_iteration(previous), note=plan.note)
                 if self.lease is not None:
-                    # Over the record of a run that failed or was cut off: Solr then refuses what that would still save.
+                    # Overwrites the record of a run that failed or was interrupted: Solr then rejects later writes of
+                    # that run.
                     over = previous is not None and previous.iteration == record.iteration
                     version = previous.version if previous is not None and over else -1
                     record = self._save_run(replace(record, epoch=self.lease.epoch, version=version))
                 try:
                     return self._pass(record, plan, before, accept_loss)
-                except Exception as error:  # its record is written while the lease is held
+                except Exception as error:  # the record is written while the lease is held
                     return self._failed(record, self._cause(error))
         except Leased as leased:
             return self._ended(record, Status.LEASED, error=str(leased))
-        except (
-            Exception
-        ) as error:  # the record says what failed; the source is tried again at its next interval
+        except Exception as error:  # the record has the error; the source is tried again at its next interval
             return self._failed(record, error)
 
     def _note_idle(self) -> None:
@@ -318,7 +317,7 @@ class _Run:
     def _reading_ended(
         self, splits: Sequence[Split], before: SavedPositions, record: RunRecord, error: Exception
     ) -> ReadingEnded:
-        """Remembers splits whose reading ended a process: what they raise themselves ends nothing."""
+        """Records the splits whose reading ended a process, as opposed to raising an error, and returns the error."""
         message = in_words(error)
         if self.lease is not None:
             self.step("set aside")
@@ -374,7 +373,7 @@ class _Run:
         return self.registration.mode is PUSH
 
     def _sizes(self, documents: int, covers: Coverage) -> Sizes:
-        """The sizes that the choice of a comparison needs. One that cannot change it is not counted."""
+        """The sizes that the choice of a comparison needs. Those that cannot affect it are not counted."""
         held, covered = None, 0
         if covers.everything or documents > RECORDS_IN_TASK:
             held = sum(count_held(self.solr, core, self.source.id) for core in CORES)
@@ -383,8 +382,8 @@ class _Run:
         return Sizes(documents, held, covered, covers.everything, self._follows_events)
 
     def _carried(self, covers: Coverage) -> tuple[dict[str, dict[str, Held]], Coverage]:
-        """What the index holds at and below the covered paths, by core and id; and the coverage, with when it was that
-        those paths were last read."""
+        """The index's documents at and below the covered paths, by core and id; and the coverage, with the times at
+        which those paths were last read."""
         carried = {
             core: {
                 each.identity: each for each in held_below(self.solr, core, self.source.id, covers.by_path)
@@ -401,7 +400,7 @@ class _Run:
         return carried, replace(covers, floors=floors)
 
     def _count(self, outcomes: DataFrame | None) -> list[Reject]:
-        """Counts what became of the records, and returns what Solr refused."""
+        """Counts the outcomes of the records, and returns Solr's refusals."""
         refused: list[Reject] = []
         if outcomes is None:
             return refused
@@ -427,7 +426,7 @@ class _Run:
         if outcomes is None or not self.counts.gone_entities:
             return Verdict()
         missing = missing_in(outcomes)
-        # What follows events covers what an event stated anew.
+        # A run that follows events covers only things that an event stated again.
         proved = self._follows_events or all(each.proved for each in covers.listed)
         asked = None if proved or missing.too_many else self.extractor.still_there(tuple(missing.places))
         held = count_held(self.solr, ELEMENTS, self.source.id, live=True)
@@ -439,7 +438,7 @@ class _Run:
     def _remember(
         self, remembered: Remembered, verdict: Verdict, covers: Coverage, record: RunRecord
     ) -> Iterator[Position]:
-        """What the next run has to know of what this one missed."""
+        """Yields the position about missing entities for the next run."""
         reported = self.counts.reported_entities
         if not self._follows_events and (covers.listed or reported):
             live = count_held(self.solr, ELEMENTS, self.source.id, live=True)
@@ -471,8 +470,8 @@ class _Run:
             self.solr.commit(core, soft=True)
 
     def _reads_again(self, plan: Plan, before: SavedPositions) -> bool:
-        """Whether records are read again that were read otherwise: what they do not say any more was never so. A listing
-        is of things that come and go."""
+        """Whether records are read again that were read differently before: statements that they no longer make were
+        never true. Not for a listing, whose things come and go."""
         return bool(before.outdated) and (self._follows_events or not plan.covers)
 
     def _remove_invented(
@@ -490,7 +489,7 @@ class _Run:
         self._commit(*CORES, soft=True)
 
     def _late(self) -> str:
-        """What a person should know of records that count as old. Events may well come late."""
+        """A note on records that were too old to be written. Not for events, which may well come late."""
         if self._follows_events or not self.counts.late:
             return ""
         return f"{self.counts.late} records are older than what the index holds, and were not written"
@@ -519,7 +518,7 @@ class _Run:
         return spark
 
     def _cancel(self) -> None:
-        """Ends what Spark does for this run; the renewing thread calls it when the lease is lost."""
+        """Ends Spark's work for this run; the renewing thread calls it when the lease is lost."""
         if self.session is not None:
             self.session.sparkContext.cancelJobsWithTag(self.tag)
 
@@ -541,7 +540,7 @@ class _Run:
         return save_run_fenced(self.solr, record, self.lease.renew)
 
     def _cause(self, error: Exception) -> Exception:
-        """The loss of the lease, if that is what ended the run: Spark's jobs were cancelled, for example."""
+        """The loss of the lease, if it ended the run: Spark's jobs were cancelled, for example."""
         if self.lease is None:
             return error
         try:
@@ -560,11 +559,11 @@ class _Run:
             return failed
         try:
             if not record.iteration:
-                # A plan that fails again and again is one record, not one every five seconds.
+                # A plan that fails again and again has one record, not one every five seconds.
                 failed = replace(failed, iteration=next_iteration(last_run(self.solr, self.source.id)))
             self._save_run(failed)
             self.solr.commit(RUNS, soft=False)
-        except Exception as unsaved:  # the index itself is away: the caller still hears of the first error
+        except Exception as unsaved:  # the index itself is down: the caller still gets the first error
             return replace(
                 failed, error=f"{message}; this run's record could not be saved: {in_words(unsaved)}"
             )

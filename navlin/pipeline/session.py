@@ -1,4 +1,4 @@
-"""The one place that makes a SparkSession, and ends it."""
+"""The only place that starts and ends a SparkSession."""
 
 from __future__ import annotations
 
@@ -21,20 +21,21 @@ from navlin.pipeline.yarn import Cluster
 OWNER_ALONE: Final = 0o700
 EXECUTORS_PYTHON: Final = "PYSPARK_PYTHON"
 LOCAL_MASTER = "local[*,4]"
-"""Every core of this machine, and a task that fails may be tried four times."""
+"""Every core of this machine; a failing task may be tried four times."""
 JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 LOCKED: Final = {
-    # Spark makes the secret itself, anew for each session, and keeps it in its JVM: it is in no command line, environment,
-    # configuration or log. Without it every process of this machine could talk to the driver, in serialized Java objects.
+    # Spark generates the secret for each session, and keeps it in its JVM: it is in no command line, environment,
+    # configuration or log. Without it every process of this machine could talk to the driver, in serialized Java
+    # objects.
     "spark.authenticate": "true",
     "spark.network.crypto.enabled": "true",
     "spark.network.crypto.saslFallback": "false",
 }
-"""What keeps other processes out of a session."""
+"""Settings that keep other processes out of a session."""
 _DIRECTORIES: Final[list[int]] = []
 """The descriptor of the directory of this session's sockets."""
 END_S = 20.0
-"""How long its JVM may take to end in order."""
+"""Longest time for its JVM to end in order."""
 
 
 def start_session(
@@ -47,17 +48,17 @@ def start_session(
     record: bool = False,
     cluster: Cluster | None = None,
 ) -> SparkSession:
-    """Starts Spark; `navlin.pipeline.warming` then takes what its first use costs, before an event has to wait.
+    """Starts Spark; `navlin.pipeline.warming` then pays the cost of its first use, before an event has to wait.
 
-    ``scratch`` is where Spark spills; nobody else may look into it. ``settings`` go before navlin's own, but for `LOCKED`.
-    ``archive`` is a file of loaded classes
-    (`navlin.pipeline.spark_jvm.archive_in`): with it a start takes a third of the time; with ``record`` the end of this
-    session writes it. Both are for Spark on this machine. ``cluster`` is for the master "yarn", which needs it.
+    ``scratch`` is Spark's spill directory; it is private. ``settings`` override navlin's own, except `LOCKED`.
+    ``archive`` is a file of loaded classes (`navlin.pipeline.spark_jvm.archive_in`): with it a start takes a third of
+    the time; with ``record`` the end of this session writes it. Both are for Spark on this machine. ``cluster`` is for
+    the master "yarn", which needs it.
     """
     shut_out(os.environ, sys.path)
     os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     if master.startswith("local"):
-        # Workers must be this Python, and Spark must not ask the network for a name of this host.
+        # Workers must use this Python, and Spark must not ask the network for a name of this host.
         os.environ[EXECUTORS_PYTHON] = sys.executable
         os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     scratch.mkdir(parents=True, exist_ok=True)
@@ -94,11 +95,11 @@ def start_session(
 
 
 def _sockets_in(scratch: Path) -> dict[str, str]:
-    """The properties that let Python and the JVM talk by sockets in the file system, which are for this user alone. By TCP
-    PySpark would ask for the address of localhost, which not every host knows."""
+    """The properties that make Python and the JVM talk over sockets in the file system, private to this user. Over TCP,
+    PySpark would resolve localhost, which not every host knows."""
     while _DIRECTORIES:
         os.close(_DIRECTORIES.pop())  # of a session that has ended
-    # Named by way of this process, because the path of a socket has at most 107 bytes.
+    # The path goes through this process, because a socket's path has at most 107 bytes.
     _DIRECTORIES.append(os.open(scratch, os.O_DIRECTORY))
     return {
         "spark.python.unix.domain.socket.enabled": "true",
@@ -115,7 +116,7 @@ def _start_on_yarn(properties: Mapping[str, str], cluster: Cluster) -> SparkSess
     else:
         SparkContext._ensure_initialized(gateway=start_jvm(properties, environment=variables))
     brought = cluster.bring(SparkContext._jvm, properties)
-    # PySpark takes the Python of executors from here alone, and only now.
+    # PySpark takes the executors' Python only from this variable, and only now.
     before = os.environ.get(EXECUTORS_PYTHON)
     os.environ[EXECUTORS_PYTHON] = cluster.executors_python
     try:
@@ -141,7 +142,7 @@ def has_ended(session: SparkSession) -> bool:
         return True
     try:
         return bool(context._jsc.sc().isStopped())
-    except Exception:  # py4j has several for a JVM that does not answer
+    except Exception:  # py4j has several errors for a JVM that does not answer
         return True
 
 
@@ -150,11 +151,11 @@ def end_session(session: SparkSession, *, dead: bool = False, wait_s: float = EN
     context = session.sparkContext
     gateway: Any = SparkContext._gateway
     if dead:
-        context._jsc = None  # nobody would answer
+        context._jsc = None  # it would not answer
         context.stop()
     else:
         session.stop()
-    # PySpark keeps its way to the JVM for the next session, which would find nobody there.
+    # PySpark keeps its gateway for the next session, which would find the JVM gone.
     SparkContext._gateway = SparkContext._jvm = None
     gateway.shutdown()
     if (jvm := getattr(gateway, "proc", None)) is not None:
@@ -167,7 +168,7 @@ def end_session(session: SparkSession, *, dead: bool = False, wait_s: float = EN
 
 
 def use_pool(spark: SparkSession, mode: Mode) -> None:
-    """Runs what this thread submits in the pool of its mode: a long pull then leaves a share of the cores to a push."""
+    """Runs this thread's jobs in the pool of its mode: a long pull then leaves a share of the cores to a push."""
     spark.sparkContext.setLocalProperty("spark.scheduler.pool", mode.value)
 
 
@@ -186,7 +187,7 @@ appender.stderr.layout.pattern = spark: %p %c{1}: %m%n
 
 
 def _quiet_log(scratch: Path) -> Path:
-    # `spark.log.level` comes too late for what Spark says while it starts.
+    # `spark.log.level` takes effect too late for Spark's messages at the start.
     file = scratch / "log4j2.properties"
     file.write_text(_QUIET)
     return file

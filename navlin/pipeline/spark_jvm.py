@@ -1,5 +1,5 @@
-"""The JVM of Spark, started by navlin itself: without the JVM that PySpark runs only to make up the command line, and with
-Spark's classes out of an archive. Together that is three quarters of what a start takes.
+"""Spark's JVM, started by navlin itself: without the JVM that PySpark runs only to build the command line, and with
+Spark's classes from an archive. Together that saves three quarters of a start.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ OPENED: Final = (
     "java.base/sun.util.calendar",
     "java.security.jgss/sun.security.krb5",
 )
-"""What Spark opens of Java's modules. Not among it: the module of vectors, which only serves machine learning, keeps Java
-from using its archive of modules, and prints a warning."""
+"""Packages of Java's modules that Spark opens. Left out: the vector module, which only serves machine learning; it keeps
+Java from using its archive of modules, and prints a warning."""
 PROPERTIES: Final = (
     "-Dio.netty.tryReflectionSetAccessible=true",
     "-Dio.netty.allocator.type=pooled",
@@ -50,20 +50,20 @@ FOR_NEWER_JAVA: Final = (
 STANDARD_ERROR: Final = 2
 OTHERS_NOTHING: Final = 0o077
 START_S: Final = 300.0
-"""How long the JVM may take until it listens."""
+"""Longest time until the JVM listens."""
 
 
 class NoSpark(Exception):
-    """Spark's JVM does not start; the text says why."""
+    """Spark's JVM does not start; the text gives the reason."""
 
 
 def is_left_to_pyspark(properties: Mapping[str, str]) -> bool:
-    """Whether an operator has set up what only PySpark's own launcher takes into account: native libraries."""
+    """Whether an operator has set something that only PySpark's own launcher supports: native libraries."""
     return "spark.driver.extraLibraryPath" in properties
 
 
 def archive_in(directory: Path) -> Path:
-    """The archive of Spark's classes for this Java and these jars. Whether it is there is another question."""
+    """The path of the archive of Spark's classes for this Java and these jars; it may not exist."""
     known = hashlib.sha256(identity_of_java(_java()))
     for jar in _jars():
         status = jar.stat()
@@ -78,16 +78,16 @@ def start_jvm(
     record: bool = False,
     environment: Mapping[str, str] | None = None,
 ) -> Any:
-    """Starts the JVM and returns PySpark's gateway to it; ``proc`` of that is the child.
+    """Starts the JVM and returns PySpark's gateway to it; the gateway's ``proc`` is the child.
 
-    ``properties`` are Spark's. ``archive`` is one of loaded classes to use if it is there, or to write at the JVM's
+    ``properties`` are Spark's. ``archive`` is one of loaded classes to use if it exists, or to write at the JVM's
     orderly end (``record``). The JVM ends when its standard input does. ``environment`` is for Spark on YARN: variables
-    beside those of this process. Raises `NoSpark` or `navlin.java.NoJava`.
+    in addition to those of this process. Raises `NoSpark` or `navlin.java.NoJava`.
     """
     submit = [word for name, value in properties.items() for word in ("--conf", f"{name}={value}")]
     with TemporaryDirectory() as folder:
         connection = Path(folder) / "connection"
-        # Spark would hand this process's PYTHONPATH on to executors, which have none of these folders.
+        # Spark would pass this process's PYTHONPATH on to executors, which have none of these folders.
         inherited = {
             name: value for name, value in os.environ.items() if name != "PYTHONPATH" or not environment
         }
@@ -109,7 +109,7 @@ def start_jvm(
                 stdout=STANDARD_ERROR,  # standard output is for answers
                 env=variables,
                 start_new_session=True,  # Ctrl-C is for navlin, which ends its child in its own time
-                umask=OTHERS_NOTHING,  # what it and its workers spill holds what was read
+                umask=OTHERS_NOTHING,  # its and its workers' spill files contain data that was read
             )
         except FileNotFoundError as error:
             raise NoSpark(f"there is no {_java()}: install Java 17 or newer, or set JAVA_HOME") from error
@@ -132,11 +132,11 @@ def start_jvm(
 def _command(
     properties: Mapping[str, str], archive: Path | None, *, record: bool, environment: Mapping[str, str]
 ) -> list[str]:
-    # An operator's options come last, so that they count.
+    # An operator's options come last, so that they win.
     given = ("spark.driver.defaultJavaOptions", "spark.driver.extraJavaOptions")
     options = [word for name in given for word in shlex.split(properties.get(name, ""))]
     if archive is not None and not record and not archive.exists():
-        archive = None  # with one that is not there Java would not use its own archive either
+        archive = None  # with a missing one, Java would not use its own archive either
     jars = os.pathsep.join(map(str, _jars()))
     hadoop = environment.get("HADOOP_CONF_DIR")
     class_path = os.pathsep.join(filter(None, (properties.get("spark.driver.extraClassPath"), hadoop, jars)))
@@ -147,7 +147,7 @@ def _command(
         *(f"--add-opens={opened}=ALL-UNNAMED" for opened in OPENED),
         *PROPERTIES,
         *QUICK,
-        # What goes on after it has no memory is half of a Spark: navlin starts another.
+        # A JVM that continues after running out of memory is half broken: navlin starts another.
         "-XX:+ExitOnOutOfMemoryError",
         f"-Xmx{properties['spark.driver.memory']}",
         *options,
@@ -159,7 +159,7 @@ def _command(
 def _connected(port: int, secret: str) -> Any:
     from pyspark.java_gateway import launch_gateway
 
-    # PySpark takes a JVM that is already there from the environment alone.
+    # PySpark connects to an existing JVM only through the environment.
     there = {"PYSPARK_GATEWAY_PORT": str(port), "PYSPARK_GATEWAY_SECRET": secret}
     os.environ.update(there)
     try:
@@ -175,5 +175,5 @@ def _java() -> str:
 
 
 def _jars() -> list[Path]:
-    # One by one and in order: an archive is for exactly one class path.
+    # Listed one by one and in order: an archive is for exactly one class path.
     return sorted(pyspark_jars().glob("*.jar"))

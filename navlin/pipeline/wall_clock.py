@@ -1,4 +1,4 @@
-"""This machine's clock, held against the one that counts since the machine started and never jumps."""
+"""This machine's clock, checked against the one that counts since the machine started and never jumps."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from collections.abc import Callable
 from typing import Final
 
 NOTICED_S = 1.0
-"""What is less is a clock that is being corrected, or two readings that were not made at the same moment."""
+"""Smaller jumps are corrections of the clock, or two readings not made at the same moment."""
 
 
 def since_boot_s() -> float:
-    """Seconds since this machine started, those in which it was suspended included."""
+    """Seconds since this machine started, including those while it was suspended."""
     return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
 def kernel_is_synchronized() -> bool:
     """Whether a time service keeps this machine's clock, by the kernel's own mark (adjtimex(2)).
 
-    Setting the clock by hand clears the mark, and a time service sets it again once it agrees. False if nobody can say.
+    Setting the clock by hand clears the mark, and a time service sets it again once it agrees. False if unknown.
     """
     try:
         state = ctypes.CDLL(None).adjtimex(ctypes.create_string_buffer(_TIMEX_BYTES))
@@ -30,12 +30,12 @@ def kernel_is_synchronized() -> bool:
 
 
 _TIMEX_BYTES: Final = 512
-"""More than struct timex has on any platform; zeros ask and change nothing."""
+"""More than struct timex has on any platform; zeros read the state without changing it."""
 _TIME_ERROR: Final = 5
 
 
 class WallClock:
-    """The time of day, and by how much it has jumped. May be asked from any thread."""
+    """The time of day, and its jumps. Thread-safe."""
 
     def __init__(
         self,
@@ -43,8 +43,8 @@ class WallClock:
         steady_s: Callable[[], float] = since_boot_s,
         synchronized: Callable[[], bool] = kernel_is_synchronized,
     ) -> None:
-        """``wall_s`` gives epoch seconds; ``steady_s`` counts from any moment; ``synchronized`` says whether a time service
-        keeps the clock."""
+        """``wall_s`` gives epoch seconds; ``steady_s`` counts from any moment; ``synchronized`` says whether a time
+        service keeps the clock."""
         self._wall_s, self.steady_s, self._synchronized = wall_s, steady_s, synchronized
         self._lock = threading.Lock()
         self._believed_s = self._seen_s = self._offset_s()
@@ -54,15 +54,15 @@ class WallClock:
         return self._wall_s()
 
     def now_ms(self) -> int:
-        """Epoch milliseconds, by this machine's clock."""
+        """Epoch ms, by this machine's clock."""
         return round(self._wall_s() * 1000)
 
     def at_s(self, steady_s: float) -> float:
-        """When a moment of the steady clock is, in epoch seconds by this machine's clock as it goes now."""
+        """The time of a moment of the steady clock, in epoch seconds by this machine's clock as it is now."""
         return steady_s + self._offset_s()
 
     def jump_ms(self) -> int:
-        """By how much the clock has jumped since it was last believed. A time service is believed."""
+        """The clock's jump since it was last trusted, in ms. A time service is trusted."""
         with self._lock:
             jump_s = self._offset_s() - self._believed_s
             if abs(jump_s) > NOTICED_S and self._synchronized():
@@ -71,7 +71,7 @@ class WallClock:
             return round(jump_s * 1000)
 
     def new_jump_s(self) -> float:
-        """By how much it has jumped since this was last asked; 0 if that is not worth noticing."""
+        """The clock's jump since the last call, in seconds; 0 if it is too small to matter."""
         with self._lock:
             offset_s = self._offset_s()
             jump_s = offset_s - self._seen_s
@@ -79,7 +79,7 @@ class WallClock:
             return jump_s if abs(jump_s) > NOTICED_S else 0.0
 
     def believe(self) -> None:
-        """The clock is right as it goes now: somebody has looked, or another clock agrees."""
+        """Trusts the clock as it is now: somebody has looked, or another clock agrees."""
         with self._lock:
             self._believed_s = self._offset_s()
 

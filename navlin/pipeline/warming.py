@@ -1,4 +1,4 @@
-"""Warming Spark up: the first use of a session and of its Python workers costs seconds, which no event should wait for."""
+"""Warms Spark up: the first use of a session and of its Python workers costs seconds, for which no event should wait."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from navlin.pipeline.run import Pipeline
 
 
 def warm_up(pipeline: Pipeline, extractors: Sequence[Extractor]) -> None:
-    """Makes a Python worker for each core, loads the extractors' modules in it, and takes the way of a run once, dry.
+    """Makes a Python worker for each core, loads the extractors' modules in it, and makes one dry run.
 
     Nothing is written. An error here is not reported: the first real run meets it too.
     """
@@ -25,7 +25,7 @@ def warm_up(pipeline: Pipeline, extractors: Sequence[Extractor]) -> None:
 
 
 def operations(splits: int, extractors: Sequence[Extractor] = ()) -> OperationEach:
-    """An extractor of so many splits, each with one operation. ``extractors`` travel with it to the workers."""
+    """An extractor with this many splits, each with one operation. ``extractors`` travel with it to the workers."""
     source = Source(source_id("", "warming"), "WARMING", "warming", "")
     return OperationEach(source, Estate("", (source,)), splits, tuple(extractors))
 

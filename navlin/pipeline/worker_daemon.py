@@ -1,4 +1,4 @@
-"""The process that Spark's Python workers are forked from: with what each of them needs loaded already.
+"""The process from which Spark's Python workers are forked, with the modules that each of them needs already loaded.
 
 A worker then starts in a tenth of the time, and Spark starts new ones after every minute without work.
 """
@@ -20,13 +20,14 @@ import navlin.index.writing  # noqa: F401
 
 
 class QuietIfLeft:
-    """Stands for the module ``traceback`` in PySpark's daemon, which prints what ends a worker."""
+    """Replaces the module ``traceback`` in PySpark's daemon, which prints a worker's last error."""
 
     format_exc = staticmethod(traceback.format_exc)
 
     @staticmethod
     def print_exc() -> None:
-        """As `traceback.print_exc`; nothing if Spark has closed the connection: it ended, or gave the worker's task up."""
+        """Like `traceback.print_exc`; nothing if Spark has closed the connection: it ended, or abandoned the worker's
+        task."""
         if not isinstance(sys.exception(), (BrokenPipeError, ConnectionResetError)):
             traceback.print_exc()
 

@@ -1,8 +1,8 @@
-"""Spark on YARN: what its executors get, and what is brought to the cluster's file system once.
+"""Spark on YARN: the executors' environment, and the files that are copied to the cluster's file system once.
 
-An executor has nothing of ours: no navlin, no Python, no Spark. All of that is put into ``.navlin`` in the home directory
-that the user has on the cluster's file system, under names that tell the content. YARN keeps what it has fetched on a node,
-so later starts ship neither.
+An executor has no navlin, no Python, no Spark. All of that is put into ``.navlin`` in the user's home directory on the
+cluster's file system, under names that depend on the content. YARN caches the files on each node, so later starts ship
+none.
 """
 
 from __future__ import annotations
@@ -20,21 +20,22 @@ from navlin.java import pyspark_jars
 from navlin.pipeline.packing import LIBRARIES, PACKAGES, PYTHON
 
 ENVIRONMENT: Final = "environment"
-"""Under this name YARN unpacks the archive in the working directory of each executor."""
+"""Name under which YARN unpacks the archive in the working directory of each executor."""
 FOLDER: Final = ".navlin"
 JARS: Final = ("spark.yarn.jars", "spark.yarn.archive")
-"""By these an operator says where Spark's jars are: then navlin brings none."""
+"""Settings with which an operator places Spark's jars: then navlin ships none."""
 ARCHIVES: Final = "spark.yarn.dist.archives"
 FILES: Final = "spark.yarn.dist.files"
 
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """A YARN, and how to come to it.
+    """A YARN cluster, and the access to it.
 
     ``configuration_directory`` has core-site.xml and yarn-site.xml. ``environment`` is the archive of
-    `navlin.pipeline.packing.pack`; ``python`` is where each node has a Python of this version, "" if it is in the archive.
-    ``principal`` and ``keytab`` are for Kerberos. ``files`` come into the working directory of each executor.
+    `navlin.pipeline.packing.pack`; ``python`` is the path of a Python of this version on each node, "" if it is in the
+    archive. ``principal`` and ``keytab`` are for Kerberos. ``files`` are put into the working directory of each
+    executor.
     """
 
     configuration_directory: Path
@@ -46,15 +47,15 @@ class Cluster:
 
     @property
     def executors_python(self) -> str:
-        """The Python that executors start, as they find it."""
+        """The path of the executors' Python, as seen by them."""
         return self.python or f"./{ENVIRONMENT}/{PYTHON}"
 
     def properties(self) -> dict[str, str]:
-        """Spark's properties by which executors find what they get."""
+        """Spark's properties that point executors to their environment."""
         found = {
             "spark.submit.deployMode": "client",
             "spark.executorEnv.PYTHONPATH": f"./{ENVIRONMENT}/{PACKAGES}",
-            # Nothing of the home directory of the user that YARN starts executors with.
+            # Ignores the home directory of the user that YARN starts executors as.
             "spark.executorEnv.PYTHONNOUSERSITE": "1",
         }
         if not self.python:
@@ -64,18 +65,18 @@ class Cluster:
         return found
 
     def variables(self) -> dict[str, str]:
-        """The environment of the driver's JVM."""
+        """The environment variables of the driver's JVM."""
         folder = str(self.configuration_directory)
         archives = sorted(pyspark_jars().parent.joinpath("python", "lib").glob("*.zip"))
         return {
             "HADOOP_CONF_DIR": folder,
             "YARN_CONF_DIR": folder,
-            # Where Spark finds PySpark for executors, without a SPARK_HOME.
+            # Tells Spark where to find PySpark for executors, without a SPARK_HOME.
             "PYSPARK_ARCHIVES_PATH": ",".join(map(str, archives)),
         }
 
     def bring(self, jvm: Any, properties: Mapping[str, str]) -> dict[str, str]:
-        """Brings what is not there yet to the cluster's file system; returns the properties that name it.
+        """Copies missing files to the cluster's file system; returns the properties that name them.
 
         ``jvm`` is Spark's, before it has a context; ``properties`` are those that it was started with.
         """
@@ -94,10 +95,10 @@ class Cluster:
     def _bring_jars(self, depot: _Depot, jars: Path) -> str:
         name = archive_of_jars(jars)
         if not depot.has(name):
-            # One archive: some 250 files are written to HDFS, and fetched from there, one after the other.
+            # One archive, because some 250 files would be written to HDFS, and fetched from it, one after the other.
             with TemporaryDirectory(dir=self.environment.parent, prefix=".packing-") as folder:
                 archive = Path(folder) / name
-                with ZipFile(archive, "w") as packed:  # not compressed once more
+                with ZipFile(archive, "w") as packed:  # jars are compressed already
                     for jar in sorted(jars.glob("*.jar")):
                         packed.write(jar, jar.name)
                 depot.bring(archive)
@@ -105,7 +106,7 @@ class Cluster:
 
 
 def archive_of_jars(jars: Path) -> str:
-    """The name of the archive of a folder of jars: another one for other jars."""
+    """The name of the archive of a folder of jars, different for different jars."""
     known = hashlib.sha256()
     for jar in sorted(jars.glob("*.jar")):
         known.update(f"{jar.name}:{jar.stat().st_size}\n".encode())
@@ -113,7 +114,7 @@ def archive_of_jars(jars: Path) -> str:
 
 
 class _Depot:
-    """The folder `FOLDER` on the cluster's file system, for its user alone."""
+    """The folder `FOLDER` on the cluster's file system, private to its user."""
 
     def __init__(self, jvm: Any) -> None:
         self._fs = jvm.org.apache.hadoop.fs
@@ -130,13 +131,13 @@ class _Depot:
         return bool(self._files.exists(self._fs.Path(self.url(name))))
 
     def bring(self, local: Path) -> None:
-        """Copies a file there, whole or not at all, unless one of its name is there."""
+        """Copies a file to the folder, atomically, unless one of its name exists."""
         if self.has(local.name):
             return
         unfinished = self._fs.Path(self.url(f".unfinished-{uuid4()}"))
         try:
             self._files.copyFromLocalFile(False, True, self._fs.Path(local.as_uri()), unfinished)
-            # If another navlin was quicker its file stays, for the content is the same.
+            # If another navlin was quicker its file stays: the content is the same.
             self._files.rename(unfinished, self._fs.Path(self.url(local.name)))
         finally:
             self._files.delete(unfinished, True)

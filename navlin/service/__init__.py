@@ -1,9 +1,9 @@
-"""The service around the pipeline: configuration, the clock, logs, what `status` and `check` say."""
+"""The service around the pipeline: configuration, the schedule, logs, and the answers of `status` and `check`."""
 
 from pathlib import Path
 from typing import Final
 
 DEFAULT_FILE: Final = Path("/etc/navlin/navlin.toml")
-"""The configuration, unless another one is named."""
+"""The configuration file, unless another one is given."""
 FILE_VARIABLE: Final = "NAVLIN_CONFIG"
-"""The environment's variable that names another."""
+"""The environment variable that names another one."""

@@ -1,6 +1,6 @@
-"""Backup and restore of the embedded index: its files as of snapshots that Solr keeps still, in one file.
+"""Backup and restore of the embedded index: its files from snapshots that Solr retains, in one file.
 
-A restore unpacks beside the home of Solr and changes the two by their names, so that it is whole or not at all.
+A restore unpacks next to the home of Solr and swaps the two by renaming, so that it is whole or not at all.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ class IndexThere(Exception):
 
 
 class IndexInUse(Exception):
-    """A Solr runs on the home."""
+    """Solr is running on this home."""
 
 
 @dataclass(frozen=True, slots=True)
 class BackedUp:
-    """A backup that was written: its size, and what is in it."""
+    """A finished backup: its size, and its header."""
 
     file: Path
     size: int
@@ -52,9 +52,9 @@ class BackedUp:
 
 
 def back_up(solr: Solr, solr_home: Path, file: Path, now_ms: int, report: Report) -> BackedUp:
-    """Writes the index that the embedded Solr of this home has to a file, while others write to it.
+    """Writes the index of this home's embedded Solr to a file, while others write to the index.
 
-    Raises `TooBusy`, `Leased` or `OSError`; then a file that was there before is as it was.
+    Raises `TooBusy`, `Leased` or `OSError`; then a previous file is unchanged.
     """
     configset = home.used(solr_home)
     schema = schema_of(solr) or Schema(version_of_cores(solr))
@@ -72,10 +72,10 @@ def back_up(solr: Solr, solr_home: Path, file: Path, now_ms: int, report: Report
 
 
 def restore(file: Path, state: Path, *, overwrite: bool, report: Report) -> Header:
-    """Makes the index of a backup that of a state directory, which is made if it is not there.
+    """Replaces the index of a state directory by that of a backup; the directory is created if it is missing.
 
     Raises `IndexThere` unless it may ``overwrite``, `IndexInUse`, `DamagedBackup`, `NewerBackup` or `OSError`; then the
-    index that was there is as it was.
+    previous index is unchanged.
     """
     solr_home = state.absolute() / "solr"
     header = read_header(file)
@@ -93,7 +93,7 @@ def restore(file: Path, state: Path, *, overwrite: bool, report: Report) -> Head
     unpacked.mkdir(mode=0o700)
     with _locked(unpacked):
         try:
-            # Whoever starts a Solr here meanwhile must not have its files changed under it.
+            # If another process starts Solr here meanwhile, its files must not be changed under it.
             with _locked(solr_home):
                 _unpack(file, unpacked, header, report)
                 home.replace(solr_home, unpacked)

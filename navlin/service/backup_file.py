@@ -1,5 +1,5 @@
-"""The file of a backup: a tar, packed by zstandard. ``backup.json`` is its first member and says what it is; ``sums.json``
-is the last, with the SHA-256 of all others: a file that was cut off has none.
+"""The file of a backup: a tar, compressed by zstandard. ``backup.json`` is its first member and describes it;
+``sums.json`` is the last, with the SHA-256 of all others: a truncated file has none.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Report = Callable[[int, int], None]
 
 
 class DamagedBackup(Exception):
-    """The file is no backup, or not a whole one."""
+    """The file is not a backup, or not a complete one."""
 
 
 class NewerBackup(Exception):
@@ -41,8 +41,8 @@ class NewerBackup(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What a backup is of. ``schema`` is the index's version, ``configset`` Solr's configuration of its cores, ``bytes`` the
-    size of all members, ``documents`` how many there are by core."""
+    """The description of a backup. ``schema`` is the index's version, ``configset`` Solr's configuration of its cores,
+    ``bytes`` the size of all members, ``documents`` their number by core."""
 
     navlin: str
     schema: int
@@ -54,8 +54,9 @@ class Header:
 
 
 def write_backup(target: Path, header: Header, members: Mapping[str, Path], report: Report) -> int:
-    """Writes the files under their names in the backup beside ``target``, which is then replaced; returns its size."""
-    # It holds what the index does: for its owner alone.
+    """Writes the files under their names in the backup to a file next to ``target``, which is then replaced; returns its
+    size."""
+    # It contains the whole index, so only its owner may read it.
     with replaced(target) as file:
         packer = zstandard.ZstdCompressor(level=3, write_checksum=True)
         with (
@@ -107,15 +108,14 @@ class _Hashed:
 
 
 def read_header(file: Path) -> Header:
-    """What a backup is of. Raises `DamagedBackup`, `NewerBackup` or `OSError`."""
+    """The description of a backup. Raises `DamagedBackup`, `NewerBackup` or `OSError`."""
     with _opened(file) as (tar, _):
         return _header(file, tar)
 
 
 def unpack_backup(file: Path, place: Callable[[str], Path], report: Report) -> Header:
-    """Writes each member to the path that ``place`` has for its name, durably. If this returns, all are as they were.
-
-    Else it raises `DamagedBackup` or `NewerBackup`, and what was unpacked is worth nothing.
+    """Writes each member to the path that ``place`` returns for its name, durably. If this returns, all match their
+    sums. Else it raises `DamagedBackup` or `NewerBackup`, and the unpacked files are worthless.
     """
     with _opened(file) as (tar, unpacked):
         header = _header(file, tar)
@@ -146,7 +146,7 @@ def unpack_backup(file: Path, place: Callable[[str], Path], report: Report) -> H
             found[member.name] = hashed.digest()
             done += member.size
         while unpacked.read(_CHUNK_BYTES):
-            pass  # to the checksum at the very end
+            pass  # up to the checksum at the very end
     if sums is None:
         raise DamagedBackup(f"{file} is damaged: its end is missing")
     if sums != found:
@@ -190,7 +190,7 @@ def _json(file: Path, content: bytes) -> Any:
 
 
 def sync_directory(directory: Path) -> None:
-    """Makes the names in a directory safe from the loss of power."""
+    """Makes the names in a directory survive a power failure."""
     descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)

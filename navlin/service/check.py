@@ -1,4 +1,4 @@
-"""``navlin check``: is everything there that a start needs? One finding a line, with what to do about it."""
+"""``navlin check``: is everything that a start needs available? One finding per line, with a remedy."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ LEAST_FREE_BYTES: Final = 2 << 30
 """Solr merges segments into new files before it removes the old ones, and Spark spills."""
 
 EXPORT_S: Final = 20.0
-"""For how long one export's server is waited for."""
+"""Longest wait for one export's server."""
 HADOOP_SITES: Final = ("core-site.xml", "yarn-site.xml")
 
 _VERSION = re.compile(r'version "(?:1\.)?(\d+)')
@@ -41,22 +41,22 @@ _VERSION = re.compile(r'version "(?:1\.)?(\d+)')
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was looked at. ``text`` says how it is and, where it is not fine, what to do."""
+    """One checked thing. ``text`` describes it and, if it is not fine, gives the remedy."""
 
     subject: str
     fine: bool
     text: str
     needed: bool = True
-    """Whether nothing can start without it. A source that does not answer is tried again at its next interval."""
+    """Whether nothing can start without it. A source that does not answer is retried at its next interval."""
 
 
 def check(
     configuration: Configuration, environment: Mapping[str, str], left_out: Sequence[str] = ()
 ) -> Iterator[Finding]:
-    """Looks at everything, in the order of a start; what is wrong keeps nothing else from being looked at.
+    """Checks everything, in the order of a start; one failure does not prevent the other checks.
 
-    The configuration itself is fine, or there would be none. Nothing is written, and no Solr is started. ``left_out`` are
-    variables of the shell that navlin keeps from its processes.
+    The configuration itself is valid, or it could not be passed. Nothing is written, and no Solr is started.
+    ``left_out`` are variables of the shell that navlin keeps from its processes.
     """
     sources = counted(len(configuration.sources), "source")
     yield Finding("configuration", True, f"{configuration.file}, {sources}")
@@ -74,7 +74,7 @@ def check(
         finding, known = _external(configuration, environment)
         yield finding
     if (users := configuration.ldap.directory) is not None:
-        # Users of navlin's own do without it.
+        # Users of navlin's own do not need it.
         yield from (Finding("ldap", fine, text, needed=False) for fine, text in users.check())
     yield from map(_export, configuration.exports)
     try:
@@ -116,14 +116,14 @@ def _state_directory(configuration: Configuration) -> Iterator[Finding]:
     free = f"{free_bytes / (1 << 30):.1f} GiB free"
     if free_bytes < LEAST_FREE_BYTES:
         detail = f"{free}: the index and Spark's scratch need {LEAST_FREE_BYTES >> 30} GiB at least"
-        # `navlin serve` waits for room by itself.
+        # `navlin serve` waits for room itself.
         yield Finding("disk", False, detail, needed=False)
     else:
         yield Finding("disk", True, free)
 
 
 def _yarn(configuration: Configuration) -> Iterator[Finding]:
-    """What Spark on YARN takes from this machine; whether YARN answers shows when it starts."""
+    """Checks the requirements of Spark on YARN on this machine; whether YARN answers shows when it starts."""
     spark = configuration.spark
     assert spark.hadoop_configuration_directory is not None
     keytab = () if spark.keytab is None else (spark.keytab,)
@@ -144,7 +144,7 @@ def _yarn(configuration: Configuration) -> Iterator[Finding]:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host's name or address means whoever asks."""
+    """Whether a host's name or address refers to the caller's own machine."""
     try:
         return ip_address(host).is_loopback
     except ValueError:
@@ -190,7 +190,7 @@ def _source(loaded: Loaded) -> Iterator[Finding]:
             found.append(Finding(subject, True, text, needed=False))
             yield found[-1]
     except Exception as error:
-        # Whatever a client library raises, it is what there is to know of this connection.
+        # Whatever a client library raises describes this connection's problem.
         yield Finding(subject, False, in_words(error), needed=False)
     else:
         if not found:

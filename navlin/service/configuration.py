@@ -1,7 +1,7 @@
 """The configuration: one TOML file, read and checked whole before anything starts.
 
-Every problem of the file is told at once, each with its line. What an extractor accepts is what its fields say
-(`navlin.service.typed`). Secrets never stand in the file: it names files, or ``${VARIABLES}`` of the environment.
+All problems of the file are reported at once, each with its line. An extractor's settings are defined by its fields
+(`navlin.service.typed`). Secrets are never in the file: it names files, or ``${VARIABLES}`` of the environment.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ Problems = Iterator[tuple[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class NavlinSettings:
-    """What is navlin's own."""
+    """navlin's own settings."""
 
     cluster: str
     state_directory: Path = Path("/var/lib/navlin")
@@ -59,7 +59,7 @@ class NavlinSettings:
 
     @property
     def least_free_bytes(self) -> int:
-        """What must be free on the disk of the state directory."""
+        """Least free bytes on the disk of the state directory."""
         return int(self.least_free[:-1]) << {"k": 10, "m": 20, "g": 30}[self.least_free[-1].lower()]
 
     def problems(self) -> Problems:
@@ -71,7 +71,7 @@ class NavlinSettings:
 
 @dataclass(frozen=True, slots=True)
 class SolrSettings:
-    """Where the index is: embedded if there is no ``url``."""
+    """The address of the index; the embedded one if there is no ``url``."""
 
     url: str = ""
     auth: Literal["password", "kerberos"] = "password"
@@ -120,7 +120,7 @@ class SolrSettings:
 
 @dataclass(frozen=True, slots=True)
 class SparkSettings:
-    """Where and how the pipeline runs: on this machine, or on a YARN."""
+    """The place and settings of the pipeline: on this machine, or on a YARN cluster."""
 
     master: str = "local[*,4]"
     driver_memory: str = "1g"
@@ -172,7 +172,7 @@ class SparkSettings:
 
 @dataclass(frozen=True, slots=True)
 class PurgeSettings:
-    """What ``navlin serve`` purges by itself, once a day."""
+    """The daily purge of ``navlin serve``."""
 
     scheduled: bool = True
     before_days: int = 60
@@ -188,14 +188,14 @@ class PurgeSettings:
 
 @dataclass(frozen=True, slots=True)
 class RedactionSettings:
-    """Which literals of texts are blanked: those that something marks as secrets, or all."""
+    """The literals of texts that are blanked: those marked as secrets, or all."""
 
     literals: Literal["marked", "all"] = "marked"
 
 
 @dataclass(frozen=True, slots=True)
 class LogSettings:
-    """How the log looks."""
+    """Format and level of the log."""
 
     format: Literal["json", "console"] = "json"
     level: Literal["debug", "info", "warning", "error"] = "info"
@@ -203,7 +203,7 @@ class LogSettings:
 
 @dataclass(frozen=True, slots=True)
 class SourceSettings:
-    """One ``[[source]]``. ``template`` is its extractor with every setting checked, in an estate of its own so far."""
+    """One ``[[source]]``. ``template`` is its extractor with every setting checked, still in an estate of its own."""
 
     name: str
     registration: Registration
@@ -223,8 +223,6 @@ class SourceSettings:
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """The whole of it."""
-
     file: Path
     navlin: NavlinSettings
     solr: SolrSettings
@@ -253,13 +251,13 @@ SECTIONS: Final[Mapping[str, type[Any]]] = {
 PATHS_OF_SOURCES: Final = frozenset(
     {"ca_file", "directory", "hadoop_configuration_directory", "keytab", "krb5_conf"}
 )
-"""Settings of extractors that are paths of this machine, if they are no URL. Those of these names only."""
+"""Settings of extractors that are local paths, unless they are URLs. Only settings with these names."""
 _URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing that is wrong with the file, and where."""
+    """One problem of the file, with its line."""
 
     file: Path
     line: int
@@ -270,7 +268,7 @@ class Problem:
 
 
 class BadConfiguration(Exception):
-    """The file cannot be used; ``problems`` has all that is wrong with it, in the order of its lines."""
+    """The file is invalid; ``problems`` lists all its problems, in the order of their lines."""
 
     def __init__(self, problems: tuple[Problem, ...]) -> None:
         super().__init__("\n".join(str(problem) for problem in problems))
@@ -280,13 +278,13 @@ class BadConfiguration(Exception):
 def read_configuration(
     file: Path, extractors: Mapping[str, Registration] | None, environment: Mapping[str, str]
 ) -> Configuration:
-    """Reads and checks; raises `BadConfiguration` with all problems at once. Nothing is connected to.
+    """Reads and checks the file; raises `BadConfiguration` with all problems at once. Makes no connection.
 
     ``extractors`` are the registered ones by name. Without them (None) the sources are left out and not checked: that is
-    enough to ask the index, and no extractor need be loaded.
+    enough for querying the index, and no extractor need be loaded.
     """
     try:
-        # Editors of another system begin a file with a mark, which is no part of its text.
+        # Editors of some systems begin a file with a byte order mark, which is not part of its text.
         text = file.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         hint = f"name one with --config or {FILE_VARIABLE}; navlin's conf/navlin.toml is an example"
@@ -344,7 +342,7 @@ def _heading(path: KeyPath) -> str:
 
 def _exports(tables: Any, file: Path, complain: Complain) -> tuple[ExportSettings, ...]:
     if not tables:
-        # Most commands need nothing of what makes exports.
+        # Most commands do not need the modules of exports.
         return ()
     from navlin.service.export_settings import read_exports
 
@@ -361,7 +359,7 @@ def _section(name: str, table: Any, complain: Complain) -> Any:
 
 
 def _dotted(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
-    # Without quotes, TOML takes the dots in `spark.executor.memory` for tables in tables.
+    # Without quotes, TOML parses the dots in `spark.executor.memory` as nested tables.
     for key, value in table.items():
         if isinstance(value, dict):
             yield from _dotted(value, f"{prefix}{key}.")
@@ -434,7 +432,7 @@ def _source(
     if registration is None:
         return None
     name = str(table.get("name", ""))
-    # What the extractor checks of itself it can check in an estate of its own; the loader puts it into the real one.
+    # The extractor's own checks need only an estate of its own; the loader puts it into the real one.
     alone = Source(source_id(cluster, name), registration.source_type, name, cluster)
     template = build(
         registration.make,
@@ -458,7 +456,7 @@ def _source(
 
 
 def _paths_beside(file: Path, tables: Any) -> Any:
-    """Sources whose relative paths of this machine are meant from the directory of the file."""
+    """Sources with relative local paths resolved against the directory of the file."""
     here = file.absolute().parent
 
     def placed(value: Any) -> Any:
@@ -478,7 +476,7 @@ def _paths_beside(file: Path, tables: Any) -> Any:
 
 
 def _beside(file: Path, section: Any) -> Any:
-    """Relative paths are meant from the directory of the file."""
+    """A section with relative paths resolved against the directory of the file."""
     here = file.absolute().parent
     paths = {
         item.name: here / value

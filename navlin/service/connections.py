@@ -1,7 +1,7 @@
-"""Connections of the web process: idle and half-sent ones are closed, and each peer has a share of them.
+"""Connections of the web process: idle and half-sent ones are closed, and each peer has a share.
 
-uvicorn closes a connection that is idle between two requests. It waits for ever for the rest of a header, for the rest of a
-body that nobody reads, and for a client that does not take its answer.
+uvicorn closes a connection that is idle between two requests. It waits forever for the rest of a header, for the rest of
+a body that is not read, and for a client that does not take its answer.
 """
 
 from __future__ import annotations
@@ -23,21 +23,22 @@ from navlin.access.attempts import network_of
 log = structlog.stdlib.get_logger(__name__)
 
 HEADER_S: Final = 15.0
-"""From the first byte, or from the begin of a connection, to the end of a request's header; also of a handshake of TLS."""
+"""Timeout from the first byte, or from the start of a connection, to the end of a request's header; also of a TLS
+handshake."""
 LEFTOVER_S: Final = 5.0
-"""For the rest of a body after its answer."""
+"""Timeout for the rest of a body after its answer."""
 STALLED_S: Final = 60.0
-"""For a client that takes nothing of its answer; and a second more for each `LEAST_BYTES_A_SECOND` that wait for it."""
+"""Timeout for a client that takes none of its answer, plus a second for each `LEAST_BYTES_A_SECOND` that wait for it."""
 LEAST_BYTES_A_SECOND: Final = 16 << 10
 MOST_CONNECTIONS: Final = 1_000
 RESERVED_DESCRIPTORS: Final = 128
-"""Of the descriptors that the process may have, for the index, files and the rest."""
+"""Descriptors of the process that are left for the index, files and the rest."""
 MOST_OF_PEER: Final = 128
 SAID_EVERY_S: Final = 60.0
 
 
 def most_connections() -> int:
-    """How many connections this process takes, by its limit of descriptors."""
+    """The number of connections that this process accepts, by its limit of descriptors."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY:
         return MOST_CONNECTIONS
@@ -46,8 +47,8 @@ def most_connections() -> int:
 
 @dataclass(slots=True)
 class Connections:
-    """The open connections by peer. Beyond the bounds the one that has been idle for longest is closed for a new one; if all
-    have a request under way, the new one is. ``proxies`` are IP addresses that may have any number."""
+    """The open connections by peer. Beyond the limits the longest idle one is closed for a new one; if all have a
+    request in progress, the new one is. ``proxies`` are IP addresses without a limit."""
 
     most: int
     proxies: Collection[str] = ()
@@ -74,7 +75,7 @@ class Connections:
         return True
 
     def leave(self, old: BoundedProtocol) -> None:
-        """Forget a connection. Harmless if it is not known."""
+        """Forgets a connection. Harmless if it is unknown."""
         own = self._of_peer.get(old.peer, {})
         if old in own:
             del own[old]
@@ -92,7 +93,7 @@ class Connections:
 
 
 class BoundedProtocol(H11Protocol):
-    """A connection of which each part has its time."""
+    """A connection with a timeout for each of its parts."""
 
     def __init__(self, *given: Any, all_connections: Connections, **more: Any) -> None:
         super().__init__(*given, **more)
@@ -103,7 +104,7 @@ class BoundedProtocol(H11Protocol):
 
     @property
     def answering(self) -> bool:
-        """Whether a request is under way, its header being complete."""
+        """Whether a request is in progress, its header being complete."""
         cycle: RequestResponseCycle | None = self.cycle
         return cycle is not None and not cycle.response_complete
 
@@ -121,7 +122,7 @@ class BoundedProtocol(H11Protocol):
             _end(self._unread)
             self._unread = None
         elif self._unread is None:
-            # Not with each byte: then a byte a minute would do.
+            # Not restarted by each byte: else a byte a minute would suffice.
             self._unread = self.loop.call_later(HEADER_S, self.transport.abort)
 
     def on_response_complete(self) -> None:
@@ -157,7 +158,7 @@ def _end(timer: asyncio.TimerHandle | None) -> None:
 
 
 class Loop(asyncio.SelectorEventLoop):
-    """Gives a handshake of TLS as much time as a header; uvicorn has no setting for it."""
+    """Gives a TLS handshake as much time as a header; uvicorn has no setting for it."""
 
     async def create_server(self, *given: Any, **how: Any) -> asyncio.Server:
         if how.get("ssl") is not None:
@@ -166,15 +167,15 @@ class Loop(asyncio.SelectorEventLoop):
 
 
 class OnceAMinute(logging.Filter):
-    """Lets the same warning of a library pass once a minute: asyncio says thousands of times a second that there is no
-    descriptor left."""
+    """Passes the same warning of a library once a minute: asyncio reports thousands of times a second that it is out of
+    descriptors."""
 
     def __init__(self) -> None:
         super().__init__()
         self._passed_s: dict[str, float] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Whether it is written."""
+        """Whether the record is written."""
         what = f"{record.getMessage().partition(chr(10))[0]} {record.exc_info and record.exc_info[1]!r}"
         now_s = time.monotonic()
         if now_s < self._passed_s.get(what, float("-inf")) + SAID_EVERY_S:

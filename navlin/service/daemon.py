@@ -1,4 +1,4 @@
-"""``navlin serve``: starts what is needed, keeps it running, and ends it in order.
+"""``navlin serve``: starts the processes that it needs, keeps them running, and ends them in order.
 
 The main thread only waits for commands and checks the children; sources run in the schedule's threads. Signal handlers
 only put a command into the queue.
@@ -57,11 +57,11 @@ TICK_S: Final = 1.0
 WATCH_EVERY_TICKS: Final = 30
 SPARK_ENDS_WITHIN_S: Final = 3_600.0
 MOST_SPARK_ENDS: Final = 20
-"""How often Spark may end by itself within that time, and is started again: each split that ends it does so twice."""
+"""Times that Spark may end by itself within that time, and is restarted: each split that ends it does so twice."""
 FINISH_S: Final = 10.0
-"""How long runs may go on after a request to stop, to finish what they are writing."""
+"""Time for runs after a request to stop, to finish their writes."""
 ABANDON_S: Final = 5.0
-"""And how long after Spark has dropped their jobs."""
+"""Further time after Spark has dropped their jobs."""
 
 
 _NOT_TAKEN_UP: Final = (
@@ -72,11 +72,11 @@ _NOT_TAKEN_UP: Final = (
     UnusableIndex,
     NotCreated,
 )
-"""Why a new configuration is left alone, and the old one stays."""
+"""Errors of a new configuration for which the old one is kept."""
 
 
 class Command(Enum):
-    """What a signal, or a test, can ask of the daemon."""
+    """A command to the daemon, from a signal or a test."""
 
     STOP = "stop"
     RELOAD = "reload"
@@ -87,11 +87,11 @@ class NoSpace(Exception):
 
 
 class SparkDied(Exception):
-    """Spark ended under the daemon again and again."""
+    """Spark ended repeatedly under the daemon."""
 
 
 class Daemon:
-    """The service. `run` returns when it was asked to stop."""
+    """The service. `run` returns after a request to stop."""
 
     def __init__(
         self,
@@ -100,7 +100,7 @@ class Daemon:
         *,
         environment: Mapping[str, str],
     ) -> None:
-        """``reread`` reads the configuration anew, or raises `BadConfiguration`."""
+        """``reread`` reads the configuration again, or raises `BadConfiguration`."""
         self.commands: SimpleQueue[Command] = SimpleQueue()
         self._configuration = configuration
         self._reread = reread
@@ -130,7 +130,7 @@ class Daemon:
         self._purging: Purging
 
     def handle_signals(self) -> None:
-        """SIGTERM and SIGINT stop, SIGHUP reads the configuration anew. Call it in the main thread."""
+        """SIGTERM and SIGINT stop, SIGHUP rereads the configuration. To be called in the main thread."""
 
         def put(number: int, _frame: FrameType | None) -> None:
             # SimpleQueue.put may be called from a handler while the main thread is inside get.
@@ -140,9 +140,9 @@ class Daemon:
             signal.signal(number, put)
 
     def run(self) -> None:
-        """Serves until it is asked to stop.
+        """Serves until a request to stop.
 
-        Raises `NoSolr`, `SolrError`, `NoSpark`, `NoJava` or `SharedIdentity` if it cannot start, `SparkDied` when Spark
+        Raises `NoSolr`, `SolrError`, `NoSpark`, `NoJava` or `SharedIdentity` if it cannot start, `SparkDied` if Spark
         ended too often.
         """
         try:
@@ -154,7 +154,7 @@ class Daemon:
     # -- Starting --------------------------------------------------------------------------------------------------------
 
     def _start(self) -> bool:
-        """Starts everything; returns False if it was asked to stop meanwhile."""
+        """Starts everything; returns False if a request to stop came meanwhile."""
         configuration = self._configuration
         log.info("navlin starting", configuration=str(configuration.file), sources=len(configuration.sources))
         if not self._wait_for_space():
@@ -194,7 +194,7 @@ class Daemon:
         return True
 
     def _wait_for_space(self) -> bool:
-        """Waits until there is room to start; returns False if it was asked to stop meanwhile."""
+        """Waits until there is room to start; returns False if a request to stop came meanwhile."""
         self._look_at_disk()
         while self._disk.short:
             self._systemd.notify(EXTEND_TIMEOUT_USEC="60000000", STATUS=f"waiting: {self._disk}")
@@ -228,7 +228,7 @@ class Daemon:
         return Requests(self._address, this_process(), run, self._clock.now_ms)
 
     def _stop_asked(self) -> bool:
-        # A request to read the configuration anew is met by the start itself.
+        # The start itself reads the configuration, so a request to reread it is dropped.
         while not self.commands.empty():
             if self.commands.get() is Command.STOP:
                 return True
@@ -319,7 +319,7 @@ class Daemon:
         log.error("Spark ended by itself, the next run starts it again", times=len(self._spark_ends_s))
 
     def _reload(self) -> None:
-        # Whoever asks for this has looked.
+        # Somebody who reloads has checked the clock.
         self._clock.believe()
         self._systemd.notify(RELOADING="1", MONOTONIC_USEC=str(time.monotonic_ns() // 1000))
         try:
@@ -337,8 +337,8 @@ class Daemon:
         self._systemd.notify(READY="1", STATUS=self._status_line())
 
     def _as_started(self, read: Configuration) -> Configuration:
-        """A configuration that was read again, with what only a start can change as it is: another cluster would make every
-        source a new one."""
+        """A reread configuration, except for the settings that take effect only at a start: another cluster would make
+        every source a new one."""
         now = self._configuration
         navlin = replace(now.navlin, least_free=read.navlin.least_free)
         kept = replace(read, navlin=navlin, solr=now.solr, spark=now.spark)
@@ -362,7 +362,7 @@ class Daemon:
                 log.info("run left for the next start")
                 return
             except Exception as error:
-                # The pipeline reports what fails; this is for what it cannot, and the source is due again all the same.
+                # The pipeline reports its errors; this is for those outside it, so that the source is still due again.
                 log.exception("run failed outside the pipeline")
                 now_ms = self._clock.now_ms()
                 record = RunRecord(

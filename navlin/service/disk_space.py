@@ -1,5 +1,5 @@
-"""How much room the state directory has. Below a least amount nothing is extracted: Solr and Spark would break in the middle
-of a write, each in its own way, while questions can still be answered."""
+"""The free space of the state directory. Below a minimum nothing is extracted: Solr and Spark would break in the middle
+of a write, each in its own way, while queries can still be answered."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Final
 
 STARTS_BYTES: Final = 32 << 20
-"""What a Solr needs to start: its log, and room to replay what was written. One that is ended without it stays down."""
+"""Space that a Solr needs to start: its log, and room to replay its updates. One that is stopped without it stays down."""
 AGAIN: Final = 1.25
-"""So many times the least amount must be free before it counts as enough again."""
+"""Factor of the minimum that must be free before space counts as sufficient again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """What is free for this process below a directory, and what must be."""
+    """The free bytes of this process below a directory, and the minimum."""
 
     directory: Path
     free_bytes: int
@@ -24,7 +24,7 @@ class Space:
 
     @property
     def short(self) -> bool:
-        """Whether it is less than must be."""
+        """Whether it is less than the minimum."""
         return self.free_bytes < self.least_bytes
 
     def __str__(self) -> str:
@@ -35,14 +35,14 @@ class Space:
 
 
 def space(directory: Path, least_bytes: int) -> Space:
-    """How it is now. A directory that is not there yet has the room of the one that it is to be made in."""
+    """The present space. A missing directory has the space of its nearest existing ancestor."""
     nearest = next(each for each in (directory, *directory.absolute().parents) if each.is_dir())
     disk = os.statvfs(nearest)
     return Space(directory, disk.f_bavail * disk.f_frsize, least_bytes)
 
 
 class DiskWatch:
-    """Remembers whether there was too little room, so that a change is seen once."""
+    """Remembers whether space was short, so that each change is reported once."""
 
     def __init__(self, directory: Path, least_bytes: int) -> None:
         self._directory = directory
@@ -50,7 +50,7 @@ class DiskWatch:
         self.short = False
 
     def changed(self) -> Space | None:
-        """Looks, and returns what it sees if `short` has changed by it."""
+        """Checks the space, and returns it if `short` has changed."""
         now = space(self._directory, self.least_bytes)
         short = now.free_bytes < self.least_bytes * (AGAIN if self.short else 1)
         if short == self.short:
@@ -60,7 +60,7 @@ class DiskWatch:
 
     @property
     def room_to_start(self) -> bool:
-        """Whether a Solr that is ended can be started again."""
+        """Whether a Solr that is stopped can be started again."""
         return space(self._directory, self.least_bytes).free_bytes >= STARTS_BYTES
 
     def __str__(self) -> str:

@@ -1,26 +1,26 @@
-"""When a source runs next. No clock and no waiting in here: every method gets the time, in seconds."""
+"""The time of a source's next run. No clock and no waiting in here: every method gets the time, in seconds."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 WAKE_S = 0.1
-"""From a wake-up to the run. What happens in between (the rest of a burst of writes) is read by the same run."""
+"""From a wake-up to the run. Anything that follows at once (the rest of a burst of writes) is read by the same run."""
 REST_S = 1.0
 """The longest rest of a source that is woken all the time."""
 HURRIED = 0.8
-"""The share of its interval within which what is written should be indexed: a run after a rest may take longer than the
-last one."""
+"""The share of its interval within which new data should be indexed: a run after a rest may take longer than the last
+one."""
 
 
 @dataclass(slots=True)
 class DueTime:
-    """When one source is due: an interval after its last run ended, or shortly after a wake-up.
+    """The due time of one source: an interval after its last run ended, or shortly after a wake-up.
 
-    The same for pull and push: a push polls at its interval, and wake-ups only make it sooner. A wake-up while the source
-    runs leads to another run, because the run may have passed already what it is about. A source that is woken all the time
-    rests as long as its last run took, a second at most, and less where runs are long: a run then finds more to do, and what
-    each run costs is paid less often.
+    The same for pull and push: a push polls at its interval, and wake-ups only make it sooner. A wake-up during a run
+    leads to another run, because the run may already be past the change. A source that is woken all the time rests as
+    long as its last run took, a second at most, and less if its runs are long: a run then finds more to do, and the cost
+    of a run is paid less often.
     """
 
     interval_s: float
@@ -29,7 +29,7 @@ class DueTime:
     woken: bool = False
     begun_s: float = 0.0
     rested_s: float = 0.0
-    """From when on a wake-up leads to a run."""
+    """Time from which a wake-up leads to a run."""
 
     @property
     def running(self) -> bool:
@@ -37,14 +37,13 @@ class DueTime:
         return self.due_s is None
 
     def begin(self, now_s: float) -> None:
-        """A run begins."""
         self.due_s, self.begun_s = None, now_s
         self.woken = False
 
     def end(self, now_s: float) -> float:
-        """A run ended, well or not; returns when the next is due."""
+        """Ends a run, successful or not; returns the next due time."""
         took_s = now_s - self.begun_s
-        # What is written when a run has just begun waits for its end, for the rest, and for the end of the next.
+        # Data written just after a run began waits for its end, for the rest, and for the end of the next run.
         within_s = HURRIED * self.interval_s - 2 * took_s
         self.rested_s = now_s + max(WAKE_S, min(took_s, REST_S, within_s))
         self.due_s = self.rested_s if self.woken else now_s + self.interval_s
@@ -52,7 +51,7 @@ class DueTime:
         return self.due_s
 
     def wake(self, now_s: float) -> float | None:
-        """Something may have happened; returns when to run now, or None if that stays as it was."""
+        """Asks for an early run. Returns the new due time, or None if unchanged."""
         if self.due_s is None:
             self.woken = True
             return None
@@ -63,7 +62,7 @@ class DueTime:
         return self.due_s
 
     def set_interval(self, interval_s: float, now_s: float) -> float | None:
-        """Another interval from now on; returns when to run now, or None if that stays as it was."""
+        """Changes the interval. Returns the new due time, or None if unchanged."""
         self.interval_s = interval_s
         if self.due_s is None or self.due_s <= now_s + interval_s:
             return None

@@ -1,4 +1,4 @@
-"""``[[export]]``: what is sent where, after each run, as one table of the configuration."""
+"""``[[export]]``: a target to which changes are sent after each run, one table of the configuration each."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class ExportKeys:
     ca_file: Path | None = None
 
     def problems(self) -> Iterator[tuple[str, str]]:
-        """What is wrong beyond types, as (key, sentence)."""
+        """Yields the problems beyond types, as (key, sentence)."""
         if not self.name.strip():
             yield "name", "name must not be empty"
         try:
@@ -54,7 +54,7 @@ class ExportKeys:
                 yield given if getattr(self, given) else other, f"{given} and {other} belong together"
 
     def beside(self, directory: Path) -> ExportKeys:
-        """With relative paths meant from a directory."""
+        """A copy with relative paths resolved against a directory."""
         paths: dict[str, Any] = {
             each.name: directory / value
             for each in fields(self)
@@ -72,11 +72,10 @@ class ExportSettings:
 
     @property
     def name(self) -> str:
-        """What it is called."""
         return self.keys.name
 
     def question(self) -> Question:
-        """What is exported."""
+        """The selection, the target and its options."""
         keys = self.keys
         selection = Selection(
             keys.query,
@@ -88,7 +87,7 @@ class ExportSettings:
         return Question(targets()[keys.target], selection, self.options)
 
     def address(self) -> Address:
-        """Where to. Reads the secrets; raises OSError and UnicodeDecodeError."""
+        """The address of the server. Reads the secrets; raises OSError and UnicodeDecodeError."""
         keys = self.keys
         password, token = (
             file.read_text().strip() if file is not None else ""
@@ -99,7 +98,7 @@ class ExportSettings:
 
 
 def read_exports(tables: Any, directory: Path, complain: Complain) -> tuple[ExportSettings, ...]:
-    """The exports of a configuration, whose relative paths are meant from a directory."""
+    """The exports of a configuration, with relative paths resolved against a directory."""
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
         complain(("export",), "every export has a section of its own: [[export]]")
         return ()

@@ -1,7 +1,7 @@
-"""Keeps others' servers up to date, beside a daemon: after a run, each ``[[export]]`` sends what changed.
+"""Keeps other systems up to date from within the daemon: after a run, each ``[[export]]`` sends the changes.
 
-Each has a thread of its own while it sends, so a server that is slow or away holds nothing up. What could not be sent is
-sent later, from where it was: how far an export is stands in the index (`navlin.export.following`).
+Each has a thread of its own while it sends, so a slow or unreachable server delays nothing else. Unsent changes are sent
+later, from where the export stopped: its position is in the index (`navlin.export.following`).
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ from navlin.service.export_settings import ExportSettings
 log = structlog.stdlib.get_logger(__name__)
 
 PAUSE_POLLS: Final = (5, 30, 60, 300)
-"""For how many polls nothing is tried after the first failure, the second …; the last from then on."""
+"""Polls without an attempt after the first failure, the second …; the last value from then on."""
 LOOK_POLLS: Final = 5
-"""How often it is looked whether something ran."""
+"""Polls between two checks for new runs."""
 REFUSALS_LOGGED: Final = 20
-"""How many refusals of one export are logged one by one."""
+"""Refusals of one export that are logged one by one."""
 
 
 class _Stopped(Exception):
-    """The daemon ends."""
+    """The daemon is ending."""
 
 
 @dataclass(slots=True)
 class _One:
-    """One export: its thread while it is at it, for how many polls it waits, how often it has failed in a row."""
+    """One export: its thread while it runs, the polls that it still waits, its consecutive failures."""
 
     settings: ExportSettings
     thread: Thread | None = None
@@ -53,7 +53,7 @@ class _One:
 
 
 class Exporting:
-    """All exports of one daemon. `poll` is called every second or so, and returns at once."""
+    """All exports of one daemon. `poll` is called about every second, and returns at once."""
 
     def __init__(
         self,
@@ -63,8 +63,8 @@ class Exporting:
         again_after_s: tuple[float, ...] = AGAIN_AFTER_S,
         pauses: tuple[int, ...] = PAUSE_POLLS,
     ) -> None:
-        """``again_after_s`` is how long to wait before each time that one request is tried again, ``pauses`` for how many
-        polls after each failure."""
+        """``again_after_s`` are the waits before each retry of one request, ``pauses`` the polls to wait after each
+        failure."""
         self._address, self._now_ms = address, now_ms
         self._again_after_s, self._pauses = again_after_s, pauses
         self._solr = Solr(address)
@@ -73,7 +73,7 @@ class Exporting:
         self._left: list[_One] = []
 
     def configure(self, exports: Sequence[ExportSettings]) -> None:
-        """Takes the exports of a configuration in place of those before. One that is at it comes to its end."""
+        """Replaces the exports by those of a configuration. A running one finishes."""
         before = self._exports
         self._exports = {
             each.name: kept
@@ -85,7 +85,7 @@ class Exporting:
         self._left += [each for each in before.values() if each.at_it and id(each) not in now]
 
     def poll(self) -> None:
-        """Begins with those of which something is to be sent."""
+        """Starts the exports that have something to send."""
         self._left = [each for each in self._left if each.at_it]
         ready = []
         for one in self._exports.values():
@@ -110,11 +110,11 @@ class Exporting:
                 one.pause = LOOK_POLLS
 
     def running(self) -> list[str]:
-        """The names of those that are at it."""
+        """The names of the running exports."""
         return [f"export {one.settings.name}" for one in (*self._exports.values(), *self._left) if one.at_it]
 
     def stop(self) -> None:
-        """Has all end after what they are sending."""
+        """Makes all exports end after the batch that they are sending."""
         self._ending.set()
 
     # -- Inside ----------------------------------------------------------------------------------------------------------

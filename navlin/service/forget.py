@@ -1,6 +1,7 @@
-"""Flagging deleted what nobody reads any more: a source taken out of the configuration, or what a filter now leaves out.
+"""Flags entities deleted that no run reads any more: of a source removed from the configuration, or now left out by a
+filter.
 
-No run does that by itself: what is not read is not known to be gone.
+No run does that by itself: unread entities are not known to be gone.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ BATCH = 5_000
 
 @dataclass(frozen=True, slots=True)
 class Forgetting:
-    """What would be flagged deleted: identity → its newest known time, as of which it is flagged."""
+    """The documents to flag deleted: identity → its newest known time, which becomes the time of the flag."""
 
     source: KnownSource
     path: str
@@ -48,12 +49,12 @@ class Forgetting:
 
 
 def tree_place(text: str) -> str:
-    """A place in a source's tree as a person gives it: a path (``/user/x``, ``/SALES/ORDERS``), or ``db.table``."""
+    """A person's input as a place in a source's tree: a path (``/user/x``, ``/SALES/ORDERS``), or ``db.table``."""
     return text.rstrip("/") or ROOT if text.startswith("/") else tree_path(*text.upper().split("."))
 
 
 def to_forget(solr: Solr, source: KnownSource, path: str) -> Forgetting:
-    """What of a source stands at or below ``path`` and is not flagged deleted yet."""
+    """A source's documents at or below ``path`` that are not flagged deleted yet."""
     found: dict[str, dict[str, int]] = {}
     for core in (ELEMENTS, RELATIONS):
         held = held_below(solr, core, source.id, [path])
@@ -66,16 +67,15 @@ def _counts(held: Held, path: str) -> bool:
 
 
 def forget(solr: Solr, forgetting: Forgetting, clock: Callable[[], int], *, configured: bool) -> int:
-    """Flags it and returns how many documents it flagged. Holds the source's lease; raises `Leased`
-    or `LeaseLost`.
+    """Flags them and returns the number of flagged documents. Holds the source's lease; raises `Leased` or `LeaseLost`.
 
-    A source that is not configured any more, forgotten whole, is flagged itself. Positions are forgotten too: should it be
-    read again, then from the beginning.
+    A source that is no longer configured and is forgotten whole is flagged itself. Positions are forgotten too: if the
+    source is read again, then from the beginning.
     """
     source = forgetting.source
     with lease(solr, source.id) as held:
         last = last_run(solr, source.id)
-        # A run of its own, so that whoever reads what changed since the last one finds what is flagged here.
+        # A run of its own, so that readers of the changes since the last run find the flags set here.
         number = next_iteration(last)
         version = last.version if last is not None and last.iteration == number else -1
         record = RunRecord(
@@ -86,7 +86,7 @@ def forget(solr: Solr, forgetting: Forgetting, clock: Callable[[], int], *, conf
         solr.commit(RUNS, soft=False)
         stamp = Stamp(record.run_id, record.started_ms)
         if source.type != HDFS and not source.metastore:
-            # What it read shows nowhere from now on.
+            # After this, its reads are recorded nowhere.
             remember_lost_reads(solr, stamp.now_ms)
         graph, elements, flagged = Graph(solr), dict(forgetting.elements), 0
         if forgetting.path == ROOT and not configured:

@@ -1,6 +1,6 @@
-"""The heartbeat of a running daemon: a small file that says that it lives, and what is due when.
+"""The heartbeat of a running daemon: a small file with its process and the due times of its sources.
 
-Nothing depends on it. What must be remembered is in the index; the file goes when the daemon ends.
+Nothing depends on it. Lasting state is in the index; the file is removed when the daemon ends.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ HEARTBEAT_FILE = "daemon.json"
 
 @dataclass(frozen=True, slots=True)
 class LastRun:
-    """How the daemon's last run of a source went, one that found nothing new included. Times are epoch ms.
+    """The result of the daemon's last run of a source, even one that found nothing new. Times are epoch ms.
 
     ``more``: there was more to read at once, and the next run follows.
     """
@@ -35,14 +35,14 @@ class LastRun:
 
 @dataclass(frozen=True, slots=True)
 class Heartbeat:
-    """The daemon's own view. ``due_s`` has, by source, when it runs next (epoch s), or None while it runs."""
+    """The daemon's own view. ``due_s`` has, by source, the time of its next run (epoch s), or None while it runs."""
 
     since_ms: int
     due_s: Mapping[str, float | None] = field(default_factory=dict)
     sources: Mapping[str, LastRun] = field(default_factory=dict)
     pid: int = 0
     clock_jump_ms: int = 0
-    """By how much this machine's clock has jumped, if that is so much that sources are not pulled."""
+    """The jump of this machine's clock, if it is so large that sources are not pulled."""
 
 
 def save_heartbeat(state_directory: Path, heartbeat: Heartbeat) -> None:
@@ -58,7 +58,7 @@ def remove_heartbeat(state_directory: Path) -> None:
 
 
 def read_heartbeat(state_directory: Path) -> Heartbeat | None:
-    """The heartbeat of the daemon that runs on this state directory, None if there is none."""
+    """The heartbeat of the daemon that runs on this state directory; None if there is none."""
     found = _read(state_directory)
     if found is None or not lives(Holder(**found["holder"])):
         return None

@@ -1,8 +1,8 @@
-"""Keeps what entities inherit: after what was linked, edited or removed, for what that can have changed, and nothing else.
+"""Keeps inherited tags up to date: after linking, edits and removals, exactly for the entities that may have changed.
 
-It is no rule of the linker's, though it runs after them: it walks as `navlin inherited` does, by the same function, so the
-two agree. A tag is followed anew from each entity that bears it and of whose walk something changed, and then all that it
-reached before or reaches now bears what reaches it.
+It is not a rule of the linker, though it runs after them: it walks with the same function as `navlin inherited`, so the
+two agree. A tag is followed again from each entity that has it and whose walk has changed; then all entities that it
+reached before or reaches now are updated.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ log = structlog.stdlib.get_logger(__name__)
 
 LEASE: Final = "inheritance"
 WALKS: Final = 4
-"""How many are followed side by side: a walk waits for Solr most of the time."""
+"""Walks in parallel: a walk waits for Solr most of the time."""
 ORIGINS_A_BATCH: Final = 4 * WALKS
 _PARTS: Final = EntityFilter(("SUB_OPERATION",))
 _MOST_PARTS: Final = 100_000
@@ -68,13 +68,13 @@ _WALKED: Final = EntityFilter(
     )
 )
 REPORT_EVERY: Final = 1_000
-"""After how many entities a long pass says how far it is."""
+"""Entities between two progress reports of a long pass."""
 PAUSE_POLLS: Final = 30
-"""For how many polls nothing is tried after a pass that failed."""
+"""Polls without an attempt after a failed pass."""
 _ONE_PASS: Final = Lock()
-"""Two passes of one process would both hold the lease, which is a process's."""
+"""Two passes of one process would both hold the lease, which belongs to the process."""
 Progress = Callable[[int, int], None]
-"""(entities that were followed, of how many)"""
+"""(entities followed so far, entities in all)"""
 
 
 def keep_inherited(
@@ -83,10 +83,10 @@ def keep_inherited(
     stop: Callable[[], bool] = lambda: False,
     progress: Progress = lambda done, every: None,
 ) -> int:
-    """Computes what is due, and returns how many entities bear other inherited tags than before. Fills in first what an
-    index of an earlier navlin lacks of names.
+    """Computes the due inheritance, and returns the number of entities whose inherited tags changed. First fills in
+    names that an index of an earlier navlin lacks.
 
-    ``stop`` is asked between batches of entities; what is left stays due. Does nothing if another process is at it.
+    ``stop`` is checked between batches of entities; the rest stays due. Does nothing if another process is doing it.
     """
     try:
         with _ONE_PASS, lease(solr, LEASE) as held:
@@ -98,7 +98,7 @@ def keep_inherited(
                 whole, due = not is_computed(solr), read_due(solr)
                 if not whole and not due:
                     break
-                # Only now: a note that was read is of something that was written before.
+                # Only now: the cause of a note was written before the note that was read.
                 for core in (ELEMENTS, RELATIONS):
                     solr.commit(core, soft=True)
                 keeping = _Keeping(solr, stop, progress)
@@ -117,7 +117,7 @@ def keep_inherited(
 
 
 class Inheriting:
-    """Follows inherited tags in a thread beside the daemon, soon after something is due."""
+    """Follows inherited tags in a thread of the daemon's, soon after something is due."""
 
     def __init__(self, address: SolrAddress, stop: Callable[[], bool]) -> None:
         """``stop`` as for `keep_inherited`."""
@@ -127,7 +127,8 @@ class Inheriting:
         self._pause = 0
 
     def poll(self) -> None:
-        """Begins with what is due, unless it is at it. An index that does not answer is asked again at the next call."""
+        """Starts a pass if something is due and none is running. An index that does not answer is asked again at the
+        next call."""
         self._pause = max(self._pause - 1, 0)
         if self.at_it or self._pause:
             return
@@ -143,7 +144,7 @@ class Inheriting:
 
     @property
     def at_it(self) -> bool:
-        """Whether a pass is going on."""
+        """Whether a pass is running."""
         return self._pass is not None and self._pass.is_alive()
 
     def _report(self, done: int, every: int) -> None:
@@ -155,7 +156,7 @@ class Inheriting:
             if changed := keep_inherited(self._solr, stop=self._stop, progress=self._report):
                 log.info("inheritance followed", entities=changed)
         except SolrError as error:
-            # What was due still is.
+            # It is still due.
             self._pause = PAUSE_POLLS
             log.error("inheritance not followed, trying again", error=str(error))
         except Exception:
@@ -164,7 +165,7 @@ class Inheriting:
 
 
 class _Keeping:
-    """One pass over what is due."""
+    """One pass over the due work."""
 
     def __init__(self, solr: Solr, stop: Callable[[], bool], progress: Progress) -> None:
         self._solr, self._graph = solr, Graph(solr)
@@ -173,7 +174,7 @@ class _Keeping:
         self.stopped = False
 
     def keep(self, due: Sequence[Due], *, everything: bool) -> int:
-        """Computes it, and returns how many entities were changed."""
+        """Computes it, and returns the number of changed entities."""
         changed = 0
         concerned, reached = self._concerned(due) if not everything else (self._all(), set[str]())
         if concerned:
@@ -186,7 +187,7 @@ class _Keeping:
             changed += self._follow(batch, anew=everything)
             done += len(batch)
             self._progress(done, len(concerned))
-        # What was written anew, or lost a tag of its own, may lack what reaches it.
+        # Entities rewritten or without a tag of their own now may lack the tags that reach them.
         changed += settle(self._solr, sorted(reached), {})
         return changed + (settle(self._solr, inheriting(self._solr), {}) if everything else 0)
 
@@ -194,7 +195,7 @@ class _Keeping:
         return {*(each.id for each in bearing_tags(self._solr)), *origins(self._solr)}
 
     def _concerned(self, due: Sequence[Due]) -> tuple[set[str], set[str]]:
-        """The entities whose tags have to be followed anew, and those that are reached and were changed themselves."""
+        """The entities whose tags must be followed again, and the reached ones that were changed themselves."""
         runs = tuple(dict.fromkeys(run for each in due for run in each.runs))
         ids = dict.fromkeys(identity for each in due for identity in each.ids)
         concerned, reached = set[str](), set[str]()
@@ -211,14 +212,15 @@ class _Keeping:
         return concerned, reached
 
     def _with_parts(self, ids: Collection[str]) -> list[str]:
-        """With the parts of those that are operations: what is said of a job is said of them."""
+        """The ids, and those of the parts of operations among them: a change of a job affects its parts."""
         entities = self._graph.entities_of(ids).values()
         operations = [each.id for each in entities if each.type == EntityType.OPERATION]
         parts, _ = self._graph.children(operations, _PARTS, _MOST_PARTS)
         return [*ids, *(each.id for each in parts)]
 
     def _stamped_by(self, runs: tuple[str, ...]) -> Iterator[str]:
-        """The ids of what some runs wrote or flagged: entities with what contains them, and the ends of relations."""
+        """Yields the ids affected by the writes or flags of some runs: entities with their parents, and the ends of
+        relations."""
         if not runs:
             return
         for entity in self._graph.entities(replace(_WALKED, runs=runs)):
@@ -229,13 +231,13 @@ class _Keeping:
         for batch in in_batches(relations, IDS_A_BATCH):
             ends = [end for each in batch for end in (each.ep1, each.ep2)]
             yield from (end.id for end in ends)
-            # A walk knows a partition's location as its table's.
+            # A walk treats a partition's location as its table's.
             partitions = self._graph.entities_of(end.id for end in ends if end.type == EntityType.PARTITION)
             yield from (each.parent_id for each in partitions.values() if each.parent_id)
 
     def _follow(self, ids: Sequence[str], *, anew: bool) -> int:
-        """Follows the tags of these entities, and lets all that they reached, or reach now, bear what reaches it; with
-        ``anew`` also what they reached before and after alike."""
+        """Follows the tags of these entities, and updates the inherited tags of the entities whose reach changed; with
+        ``anew``, of all that they reached before or reach now. Returns the number of changed entities."""
         entities = self._graph.entities_of(ids, WORDS)
         before = stored_reaches(self._solr, ids)
         with ThreadPoolExecutor(WALKS, "inheriting") as walks:
@@ -247,7 +249,7 @@ class _Keeping:
         for each, reached in after.items():
             old = before.get(each, NOTHING)
             differing |= old.ids | reached.ids if anew else old.unlike(reached)
-        # First what bears them: a pass that is cut off in between finds the same differences again.
+        # First the reached entities: a pass that is interrupted in between finds the same differences again.
         changed = settle(self._solr, sorted(differing), after)
         save_reaches(self._solr, after)
         return changed
@@ -266,8 +268,8 @@ class _Keeping:
         except SolrError:
             raise
         except Exception:
-            # One whose lineage cannot be read must not keep all others from theirs. What it reached stays, for the tags
-            # that it still bears; the next change of that lineage is followed.
+            # An entity whose lineage cannot be read must not block all others. Its old reach stays, for the tags that it
+            # still has; the next change of that lineage is followed.
             log.exception("tags not followed", entity=entity.id)
             borne = frozenset(tags)
             kept = frozenset(

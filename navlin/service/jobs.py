@@ -1,6 +1,6 @@
-"""Extract, link and purge as a person asks for them: the same for a command that works itself and for ``navlin serve``.
+"""Extract, link and purge on request: the same for a command that works itself and for ``navlin serve``.
 
-Each returns its answer as plain JSON; all printing starts from that.
+Each returns its answer as plain JSON, from which all printing starts.
 """
 
 from __future__ import annotations
@@ -42,7 +42,6 @@ def extract(
 
 
 def run_as_json(record: RunRecord, *, dry_run: bool) -> Answer:
-    """A run record for programs."""
     return {"run_id": record.run_id, "dry_run": dry_run, **asdict(record)}
 
 
@@ -55,8 +54,8 @@ def link(
     everything: bool,
     stop: Callable[[], bool] = lambda: False,
 ) -> Answer:
-    """Links what runs left unfinished, or everything, and then computes what is inherited; the answer has the number of
-    changed relations by rule, and that of the entities that inherit otherwise."""
+    """Links unfinished work of runs, or everything, and then updates inheritance; the answer has the number of changed
+    relations by rule, and of entities with changed inheritance."""
     from navlin.service.inheriting import keep_inherited
     from navlin.service.linking import link_everything, link_recent
 
@@ -75,7 +74,7 @@ def purge(
     accepted: int = 0,
     stop: Callable[[], bool] = lambda: False,
 ) -> Answer:
-    """Purges what is older than a moment."""
+    """Purges data older than a moment."""
     from linker.purge import purge as purge_by_rules
     from navlin.service.purge_report import report_as_json
 

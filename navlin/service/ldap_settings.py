@@ -1,4 +1,4 @@
-"""``[ldap]`` of the configuration: a directory whose users may ask over HTTP."""
+"""``[ldap]`` of the configuration: a directory whose users may log in over HTTP."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class LdapSettings:
 
     @property
     def directory(self) -> Directory | None:
-        """The directory, if there is one."""
+        """The directory; None if there are no ``urls``."""
         if not self.urls:
             return None
         roles = (None, *sorted(Role, reverse=True))
@@ -62,7 +62,7 @@ class LdapSettings:
         )
 
     def problems(self) -> Iterator[tuple[str, str]]:
-        """(key, what is wrong) for each problem."""
+        """Yields (key, sentence) for each problem."""
         if not self.urls:
             for item in fields(self):
                 if getattr(self, item.name) != item.default:
@@ -106,7 +106,7 @@ class LdapSettings:
 
 
 def _wrong_with(url: str) -> str:
-    """What is wrong with an address; "" if nothing is."""
+    """The problem of an address; "" if there is none."""
     try:
         parts = urlsplit(url)
         port = parts.port

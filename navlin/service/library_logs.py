@@ -1,7 +1,7 @@
-"""What libraries log: which of it is worth a line, and without passwords in it.
+"""Filters the logs of libraries: only lines that matter, and without passwords.
 
-Only the daemon has a log of its own (`navlin.service.logs`). The other commands print warnings of libraries, and load
-nothing for it but the standard library.
+Only the daemon has a log of its own (`navlin.service.logs`). The other commands print warnings of libraries, and need
+only the standard library for it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ QUIET: Final[Mapping[str, int]] = {
     "py4j": logging.WARNING,
     "urllib3": logging.WARNING,
     "watchdog": logging.WARNING,
-    # What fails there is raised as well, and reported with its source.
+    # Their failures are raised as well, and reported with their source.
     "pysolr": logging.CRITICAL,
     "thrift": logging.CRITICAL,
 }
@@ -30,19 +30,19 @@ _SECRET_IN_URL = re.compile(r"(\w+://[^/\s:@]*):[^/\s@]+@")
 
 
 def without_password(text: str) -> str:
-    """``https://user:***@host`` for a URL that carries a password, wherever in the text."""
+    """Replaces the password of each URL in the text: ``https://user:***@host``."""
     return _SECRET_IN_URL.sub(rf"\1:{HIDDEN}@", text)
 
 
 def warnings_on_stderr() -> None:
-    """Sets up all logging of the process: warnings and worse, a line each. May be called again."""
+    """Sets up all logging of the process: warnings and worse, one per line. May be called again."""
     to_stderr = logging.StreamHandler(sys.stderr)
     to_stderr.setFormatter(_WithoutPasswords("%(levelname)s: %(name)s: %(message)s"))
     set_up(to_stderr, logging.WARNING)
 
 
 def set_up(handler: logging.Handler, level: int | str) -> None:
-    """Makes ``handler`` the only one, from ``level`` on, and libraries as quiet as `QUIET` has it."""
+    """Makes ``handler`` the only one, from ``level`` on, and sets the levels of `QUIET`."""
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level)

@@ -1,4 +1,4 @@
-"""``navlin link``: the linker's rules outside a run, over what a broken run left behind or over the whole index."""
+"""``navlin link``: the linker's rules outside a run, over the leftovers of a broken run or over the whole index."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ if TYPE_CHECKING:
 
 
 def link_recent(solr: Solr, sources: Sequence[Source], now_ms: int) -> dict[str, int]:
-    """Links what the sources' runs wrote since each one's last finished run; returns how many relations each rule changed.
+    """Links the documents that each source's runs wrote since its last finished run; returns the number of changed
+    relations by rule.
 
-    After a run that finished there is nothing to do: it has linked itself.
+    After a finished run there is nothing to do: it has linked its own.
     """
     changed: dict[str, int] = {}
     for source in sources:
@@ -40,7 +41,7 @@ def link_recent(solr: Solr, sources: Sequence[Source], now_ms: int) -> dict[str,
 def link_everything(
     solr: Solr, spark: Callable[[], SparkSession], clock: Callable[[], int]
 ) -> dict[str, int]:
-    """Links the whole index anew, range by range in Spark; returns how many relations each rule changed."""
+    """Links the whole index again, range by range in Spark; returns the number of changed relations by rule."""
 
     def in_spark(task: RangeTask, ranges: Sequence[IdRange]) -> Iterable[int]:
         context = spark().sparkContext

@@ -1,7 +1,7 @@
-"""The socket at which the web process answers.
+"""The listening socket of the web process.
 
-`navlin serve` opens it and hands it on: a process that is started anew answers at the same port, and whoever asks meanwhile
-waits instead of being refused.
+`navlin serve` opens it and passes it on: a restarted process answers at the same port, and clients wait meanwhile
+instead of being refused.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from navlin.service.web_settings import WebSettings
 log = structlog.stdlib.get_logger(__name__)
 
 WAITING: Final = 128
-"""Connections that may wait to be taken."""
+"""Connections that may wait to be accepted."""
 
 
 class NoPort(Exception):
-    """The address and port cannot be had; the text says why and what to do."""
+    """The address and port are not available; the text gives the reason and a remedy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +33,10 @@ class Listening:
 
 
 def listen(settings: WebSettings, *, or_another: bool = False) -> Listening:
-    """Opens the port. Raises `NoPort` if it is taken; with ``or_another`` a free one is taken, and the log says so."""
+    """Opens the port. Raises `NoPort` if it is taken; with ``or_another`` a free one is used, and the log says so."""
     family = socket.AF_INET6 if ":" in settings.address else socket.AF_INET
-    # With a protocol of 0 asyncio leaves Nagle's algorithm on, and each small answer but a connection's first waits 40 ms.
+    # With a protocol of 0 asyncio leaves Nagle's algorithm on, which delays each small answer but a connection's first
+    # by 40 ms.
     opened = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -59,7 +60,7 @@ def listen(settings: WebSettings, *, or_another: bool = False) -> Listening:
 
 
 def inherited(settings: WebSettings, descriptor: int) -> Listening:
-    """The socket that the process that started this one has opened."""
+    """The socket that the parent process has opened."""
     return _listening(settings, socket.socket(fileno=descriptor))
 
 

@@ -1,7 +1,7 @@
 """From the configuration to sources that can run: the extractors, the identity of each source, and the estate.
 
-The only place of the core where the package ``extractors`` is named. Nothing here or above it names one of its modules.
-Packages of others add extractors by the entry point group `GROUP`.
+The only place of the core that names the package ``extractors``. Neither this module nor those above it name any of its
+modules. Third-party packages add extractors by the entry point group `GROUP`.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from navlin.model.source import DEFAULT_AUTHORITY, Estate, Source, adoption_key,
 from navlin.service.configuration import Configuration, SourceSettings
 
 GROUP: Final = "navlin.extractors"
-"""The entry point group by which an installed package names modules (or classes) that register extractors."""
+"""The entry point group in which an installed package names modules (or classes) that register extractors."""
 
 
 class ExtractorNotLoaded(Exception):
-    """An installed package names an extractor that cannot be imported, or that has another's name."""
+    """An installed package names an extractor that cannot be imported, or whose name is taken."""
 
 
 def load_extractors() -> Mapping[str, Registration]:
@@ -37,7 +37,7 @@ def load_extractors() -> Mapping[str, Registration]:
     for entry in importlib.metadata.entry_points(group=GROUP):
         try:
             entry.load()
-        except Exception as error:  # whatever a module of others raises
+        except Exception as error:  # whatever a third-party module raises
             of = f"{entry.dist.name} {entry.dist.version}" if entry.dist else entry.value
             raise ExtractorNotLoaded(
                 f'the extractor "{entry.name}" of the package {of} cannot be loaded: {type(error).__name__}: {error};'
@@ -47,13 +47,13 @@ def load_extractors() -> Mapping[str, Registration]:
 
 
 def modules_of_others() -> tuple[str, ...]:
-    """The modules, by their topmost names, of installed packages that bring extractors."""
+    """The top-level names of modules of installed packages that have extractors."""
     entries = importlib.metadata.entry_points(group=GROUP)
     return tuple(sorted({entry.module.partition(".")[0] for entry in entries}))
 
 
 class SharedIdentity(Exception):
-    """Two sources would write under one identity."""
+    """Two sources would have the same identity."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,21 +74,20 @@ class Loaded:
 
 @dataclass(frozen=True, slots=True)
 class ConfiguredSources:
-    """All configured sources, in the order of the configuration, and the estate that they make."""
+    """All configured sources, in the order of the configuration, and the estate that they form."""
 
     estate: Estate
     sources: tuple[Loaded, ...]
 
     def named(self, name: str) -> Loaded | None:
-        """The source of that name."""
         return next((loaded for loaded in self.sources if loaded.name == name), None)
 
 
 def load(configuration: Configuration, known: Sequence[KnownSource]) -> ConfiguredSources:
-    """Builds the sources and extractors. ``known`` is what the index holds: a source keeps the identity it has there.
+    """Builds the sources and extractors. ``known`` are the index's sources: a source keeps its identity there.
 
-    A source is found there by its name, else by an authority that it serves: that is how one that is configured late
-    takes over what was granted in its place, and how a renamed one stays the same.
+    A source is found there by its name, else by an authority that it serves: so a source configured late takes over the
+    entities granted in its place, and a renamed one stays the same.
     """
     cluster = configuration.navlin.cluster
     here = [source for source in known if source.cluster == cluster]
@@ -128,7 +127,7 @@ def _identities(
 ) -> dict[str, str]:
     """The id of every source, by its name."""
     ids: dict[str, str] = {}
-    # By name first, for all of them: where two changed places, each keeps its own.
+    # By name first, for all of them: if two swapped places, each keeps its own.
     for settings in sources:
         for source in known:
             if (source.type, source.name, source.granted) == (_type(settings), settings.name, False):
@@ -155,7 +154,7 @@ def _answering(
     *,
     taken: Iterable[str],
 ) -> KnownSource | None:
-    """The source in the index that answered so far for what this one serves; an owner goes before a granted one."""
+    """The source in the index that so far served an authority of this one; an owner takes precedence over a granted one."""
     of_type = [source for source in known if source.type == _type(settings) and source.id not in set(taken)]
     authorities = list(settings.serves)
     if [other for other in sources if _type(other) == _type(settings) and _claimable(other)] == [settings]:
@@ -169,7 +168,7 @@ def _answering(
 
 
 def _adopted(sources: Sequence[Source], cluster: str, known: Sequence[KnownSource]) -> dict[str, str]:
-    """`Estate.adopted`: under which ids claims on authorities go that no configured source serves."""
+    """`Estate.adopted`: the ids for claims on authorities that no configured source serves."""
     configured_ids = {source.id for source in sources}
     adopted: dict[str, str] = {}
     # Owners last, so that they win.
@@ -181,13 +180,14 @@ def _adopted(sources: Sequence[Source], cluster: str, known: Sequence[KnownSourc
         configured = [source for source in sources if source.type == source_type and source.claimable]
         unnamed = adoption_key(source_type, DEFAULT_AUTHORITY)
         if not configured:
-            # The only one of its kind answered for claims without an address; taken out, it still does.
+            # The only one of its type got the claims without an address; removed from the configuration, it still does.
             of_type = [source for source in known if source.type == source_type]
             former = [source for source in of_type if source.serves and not source.granted]
             if len(former) == 1:
                 adopted[unnamed] = former[0].id
         elif adopted.get(unnamed, source_id(cluster, source_type.lower())) in configured_ids:
-            # With two of them a claim without an address is for neither, also not for the one that once adopted such claims.
+            # If there are two, a claim without an address belongs to neither, not even to the one that once adopted such
+            # claims.
             adopted[unnamed] = source_id(cluster, f"{source_type.lower()} without an address")
     return adopted
 
@@ -197,5 +197,5 @@ def _type(settings: SourceSettings) -> str:
 
 
 def _claimable(settings: SourceSettings) -> bool:
-    """A source that follows an engine's files names entities of other sources, and none of them names its."""
+    """Whether other sources may claim entities of this one: not of one that follows an engine's files."""
     return settings.registration.mode is PULL

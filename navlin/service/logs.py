@@ -1,7 +1,7 @@
-"""The daemon's log: events with fields through structlog, on standard error, as JSON lines or for a person's eyes.
+"""The daemon's log: events with fields through structlog, on standard error, as JSON lines or for people.
 
-What libraries log through the standard library comes out in the same form. Values whose names speak of secrets, and
-passwords inside URLs, never come out.
+Logs of libraries through the standard library come out in the same form. Values whose names suggest secrets, and
+passwords inside URLs, are never written.
 """
 
 from __future__ import annotations
@@ -52,12 +52,12 @@ def configure_logs(settings: LogSettings, stream: TextIO | None = None) -> None:
 
 
 def only_printable(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """A structlog processor: the log may be followed in a terminal."""
+    """A structlog processor that makes the log safe to show in a terminal."""
     return {name: printable(value) if isinstance(value, str) else value for name, value in event.items()}
 
 
 def hide_secrets(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """A structlog processor: no secret leaves by way of the log."""
+    """A structlog processor that removes secrets."""
     for name, value in event.items():
         if _SECRET_NAME.search(name):
             event[name] = HIDDEN

@@ -1,4 +1,4 @@
-"""Notifying systemd (``sd_notify(3)``): one datagram to the socket that it names, if there is one."""
+"""Notifies systemd (``sd_notify(3)``): one datagram to the socket that it names, if there is one."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Mapping
 
 
 class Systemd:
-    """The service manager that started this process, if one did."""
+    """The service manager that started this process, if there is one."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         name = environment.get("NOTIFY_SOCKET", "")
-        # A name that begins with @ is in the abstract name space.
+        # A name that begins with @ is in the abstract namespace.
         self._address = "\0" + name[1:] if name.startswith("@") else name
 
     def notify(self, **states: str) -> None:

@@ -1,6 +1,6 @@
-"""Opening an index: one of the present version as it is, an older one after an upgrade, a newer one not at all.
+"""Opens an index: one of the present version as it is, an older one after an upgrade, a newer one not at all.
 
-Every command comes through here, so this loads little: the upgrade itself is in `navlin.service.upgrading`.
+Every command uses this module, so it imports little: the upgrade itself is in `navlin.service.upgrading`.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from navlin.shipped import CONF
 from navlin.solr_server.embedded import EmbeddedSolr
 
 AT_ONCE_DOCUMENTS: Final = 50_000
-"""An index of so many documents is upgraded when it is opened: that takes seconds."""
+"""Largest index, in documents, that is upgraded when it is opened, which takes seconds."""
 DOCUMENTS_A_SECOND: Final = 2_000
-"""What the message about a larger one reckons with."""
+"""Rate assumed in the message about a larger one."""
 
 
 REMEDY: Final = (
@@ -29,7 +29,7 @@ REMEDY: Final = (
 
 
 def open_index(solr: Solr, server: EmbeddedSolr | None) -> None:
-    """Returns if the index is there, of the present version and with its fields, if need be after an upgrade that takes
+    """Returns if the index exists, in the present version and with its fields, if necessary after an upgrade that takes
     seconds.
 
     ``server`` is the embedded Solr if this process runs it. Raises `NotCreated` or `UnusableIndex`.

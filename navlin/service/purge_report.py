@@ -1,4 +1,4 @@
-"""The report of a purge, for programs."""
+"""The report of a purge as plain JSON."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from linker.purge import PurgeReport
 
 
 def report_as_json(report: PurgeReport) -> dict[str, Any]:
-    """A report for programs."""
     return {
         "status": report.status,
         "dry_run": report.dry_run,

@@ -1,4 +1,5 @@
-"""What ``navlin serve`` purges: once a day, and when it is asked to. Why a daily purge did not end is kept in the index."""
+"""The purges of ``navlin serve``: once a day, and on request. The reason why a daily purge did not finish is kept in the
+index."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ log = structlog.get_logger(__name__)
 
 
 class Purging:
-    """The purges of one process. ``clock`` gives epoch ms; ``stopping`` is asked between batches."""
+    """The purges of one process. ``clock`` gives epoch ms; ``stopping`` is checked between batches."""
 
     def __init__(self, address: SolrAddress, clock: Callable[[], int], stopping: Callable[[], bool]) -> None:
         self._address = address
@@ -38,12 +39,12 @@ class Purging:
         self._one_at_a_time = threading.RLock()
 
     def daily(self, settings: PurgeSettings, put_off: str = "") -> None:
-        """Purges as the settings have it, unless there is a reason to put that off. Raises nothing."""
+        """Purges as configured, unless there is a reason to put it off. Raises nothing."""
         now_ms = self._clock()
         before_ms = now_ms - settings.before_days * DAY_MS
         if put_off:
             log.error("purge put off", reason=put_off)
-        # One that is requested ends before this one begins, or begins after its end is noted.
+        # A requested purge ends before this one begins, or begins after this one's end is noted.
         with self._one_at_a_time:
             reason = f"put off: {put_off}" if put_off else self._unfinished(before_ms, settings)
             if reason:
@@ -52,7 +53,7 @@ class Purging:
             self._note(lambda solr: remember_daily(solr, DailyPurge(now_ms)))
 
     def missed(self, at: str) -> bool:
-        """Whether the last daily purge was not made: this machine, or navlin, was down. Raises `SolrError`."""
+        """Whether the last daily purge was missed because this machine, or navlin, was down. Raises `SolrError`."""
         now_ms = self._clock()
         with Solr(self._address) as solr:
             last = daily_purge(solr)
@@ -62,13 +63,13 @@ class Purging:
         return last is not None and last.at_ms < last_s(at, now_ms / 1000) * 1000
 
     def never_daily(self) -> None:
-        """Nothing is purged daily, so none waits for anybody. Raises nothing."""
+        """Removes the state of daily purges when they are disabled. Raises nothing."""
         self._note(forget_unfinished)
         self._note(forget_daily)
 
     def purge(self, before_ms: int, *, dry_run: bool, deleted_files: bool, accepted: int = 0) -> jobs.Answer:
-        """Purges what is older than a moment. Raises `SolrError`."""
-        # Two purges of one process would both hold the lease, which is a process's.
+        """Purges data older than a moment. Raises `SolrError`."""
+        # Two purges of one process would both hold the lease, which belongs to the process.
         with self._one_at_a_time, Solr(self._address) as solr:
             answer = jobs.purge(
                 solr,
@@ -96,11 +97,12 @@ class Purging:
             log.warning("`navlin status` does not show how the daily purge ended", error=str(error))
 
     def _unfinished(self, before_ms: int, settings: PurgeSettings) -> str:
-        """Why it did not come to its end; "" if it did, if this process ends, or if another purge is going on."""
+        """Purges, and returns the reason why it did not finish; "" if it did, if this process ends, or if another purge
+        is running."""
         try:
             answer = self.purge(before_ms, dry_run=False, deleted_files=settings.deleted_files)
         except Exception as error:
-            # It goes on where it was cut off, tomorrow.
+            # It continues from where it stopped, tomorrow.
             log.exception("purge failed")
             return f"failed, and goes on tomorrow: {in_words(error)}"
         return str(answer["note"]) if answer["status"] == "held" else ""

@@ -1,4 +1,5 @@
-"""Taking up requests in ``navlin serve``: each in a thread of its own, its steps and its answer written to its document."""
+"""Takes up requests in ``navlin serve``: each in a thread of its own, with its steps and its answer written to its
+document."""
 
 from __future__ import annotations
 
@@ -30,19 +31,19 @@ AT_ONCE: Final = 8
 
 Step = Callable[[str], None]
 Run = Callable[[Mapping[str, Any], Step], dict[str, Any]]
-"""Runs a job with its arguments, reports each step, and returns the answer. What it raises is the request's error."""
+"""Runs a job with its arguments, reports each step, and returns the answer. An exception is the request's error."""
 
 
 class Stopped(BaseException):
-    """The daemon ends. Raised by a step, so that the run ends between two of them; no run may take it for an error."""
+    """The daemon is ending. Raised by a step, so that the run ends between two of them; no run may treat it as an error."""
 
 
 class Refused(Exception):
-    """A request that cannot be met; the text says why."""
+    """A request that cannot be met; the text gives the reason."""
 
 
 class Requests:
-    """The requests that this process takes up. `poll` is called again and again, by one thread."""
+    """The requests that this process takes up. `poll` is called repeatedly, by one thread."""
 
     def __init__(
         self, address: SolrAddress, me: Holder, jobs: Mapping[Job, Run], clock: Callable[[], int]
@@ -53,7 +54,7 @@ class Requests:
         self._running: dict[str, threading.Thread] = {}
 
     def poll(self) -> None:
-        """Takes up what is waiting. An index that does not answer is asked again at the next call."""
+        """Takes up waiting requests. An index that does not answer is asked again at the next call."""
         try:
             for request in open_requests(self._solr):
                 if request.state is State.RUNNING:
@@ -65,7 +66,7 @@ class Requests:
             log.debug("requests not read", error=str(error))
 
     def running(self) -> list[str]:
-        """What is being done for requests now."""
+        """The names of the jobs running for requests."""
         return sorted(thread.name for thread in list(self._running.values()))
 
     def _take_up(self, request: Request) -> None:
@@ -114,7 +115,7 @@ class Requests:
         return replace(request, state=State.DONE, answer=answer)
 
     def _give_up(self, request: Request) -> None:
-        """Ends a request whose daemon has certainly died, or whose answer this one could not save; it may have been run in
+        """Fails a request whose daemon has certainly died, or whose answer this one could not save; it may have run in
         part."""
         holder = request.holder
         if holder is None or (holder != self._me and may_live(holder)):

@@ -1,4 +1,4 @@
-"""When sources run: one job for each and the daily purge, in APScheduler, woken early by the watched directories."""
+"""The schedule of sources: one job for each and the daily purge, in APScheduler, woken early by the watched directories."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ T = TypeVar("T")
 
 
 class Schedule:
-    """Runs sources when they are due, each by itself and never twice at a time. Its methods may be called from any thread.
+    """Runs sources when they are due, each by itself and never twice at a time. Thread-safe.
 
-    ``run(name)`` must not raise; whatever it does, the source is due again an interval after it returns.
+    ``run(name)`` must not raise; in any case the source is due again an interval after it returns.
     """
 
     def __init__(self, run: Run, *, clock: WallClock | None = None) -> None:
@@ -39,34 +39,35 @@ class Schedule:
         self._leaving: set[str] = set()
         self._lock = threading.RLock()
         self._ended = threading.Condition(self._lock)
-        """Notified after each run, and when nothing is to be started any more."""
+        """Notified after each run, and when nothing more is to be started."""
         self._ending = False
         self._purge: tuple[Callable[[], None], str] | None = None
-        """What purges, and at which time of day."""
+        """The purge function, and its time of day."""
         self._scheduler = BackgroundScheduler(
             executors={"default": ThreadPoolExecutor(AT_ONCE)},
-            # A run that is late is still due, once. Two instances, because a run sets its own next date: should that
-            # come before APScheduler has noticed the end, one instance would mean that it is dropped for ever. That a
-            # source runs once at a time is what the due time is for.
+            # A late run is still due, once. Two instances, because a run sets its own next date: if that comes before
+            # APScheduler has noticed the end, one instance would mean that it is dropped forever. The due time ensures
+            # that a source runs once at a time.
             job_defaults={"coalesce": True, "max_instances": 2, "misfire_grace_time": None},
             timezone=UTC,
         )
 
     def start(self) -> None:
-        """From now on, what is due runs."""
+        """Starts running due sources."""
         self._scheduler.start()
 
     @property
     def alive(self) -> bool:
-        """Whether the scheduler's own thread is there to start what is due."""
+        """Whether the scheduler's thread is alive."""
         thread = self._scheduler._thread
         return thread is not None and thread.is_alive()
 
     def set_sources(self, intervals_s: Mapping[str, float]) -> None:
-        """These sources and no others. A new one is due at once; one that runs is let to its end."""
+        """Sets the sources. A new one is due at once; a removed one that is running finishes."""
         with self._lock:
             for name in [name for name in self._due_times if name not in intervals_s]:
-                # One that runs is kept in mind until it has ended, lest it be added again and run beside itself.
+                # A running one is remembered until it has ended, so that adding it again cannot run it twice in
+                # parallel.
                 if self._due_times[name].running:
                     self._leaving.add(name)
                 else:
@@ -81,7 +82,7 @@ class Schedule:
                     self._due(name, self._now_s())
 
     def set_purge(self, purge: Callable[[], None], at: str | None, *, missed: bool = False) -> None:
-        """Purges daily at this time of day, by this machine's clock; not at all if it is None. ``missed``: the last one is
+        """Purges daily at this time of day, by this machine's clock; never if it is None. ``missed``: the last one is
         still to be made."""
         with self._lock:
             self._remove(PURGE)
@@ -101,7 +102,7 @@ class Schedule:
                 purging[0]()
         finally:
             with self._lock:
-                # Another one that was set meanwhile is due already.
+                # A purge set meanwhile has its own job already.
                 if self._purge is purging:
                     self._due_to_purge()
 
@@ -112,7 +113,7 @@ class Schedule:
                 self._due(name, due_time.wake(self._now_s()))
 
     def due_s(self) -> dict[str, float | None]:
-        """When each source is due, in epoch seconds, None for those that run now."""
+        """The due time of each source, in epoch seconds; None for those that are running."""
         with self._lock:
             return {
                 name: None if due_time.due_s is None else self._clock.at_s(due_time.due_s)
@@ -120,7 +121,7 @@ class Schedule:
             }
 
     def clock_jumped(self) -> None:
-        """The time of day is another one now: what is due in a while is due in the same while."""
+        """Adjusts the due times to a jump of the clock: the time left until each stays the same."""
         with self._lock:
             for name, due_time in self._due_times.items():
                 self._due(name, due_time.due_s)
@@ -128,15 +129,14 @@ class Schedule:
                 self._due_to_purge()
 
     def jobs(self) -> list[Job]:
-        """What the scheduler has in mind: the next run of each source that does not run, and the purge."""
+        """The scheduler's jobs: the next run of each source that is not running, and the purge."""
         return list(self._scheduler.get_jobs())
 
     def running(self) -> list[str]:
-        """The sources that run now."""
         return [name for name, due_s in self.due_s().items() if due_s is None]
 
     def run_in_turn(self, name: str, run: Callable[[], T]) -> T | None:
-        """Runs something of a source in this thread, once nothing else of that source runs, and returns its result.
+        """Runs a job of a source in this thread, once nothing else of that source runs, and returns its result.
 
         None if the schedule ends first. The source is due again an interval later, as after any run.
         """
@@ -155,12 +155,13 @@ class Schedule:
             self._end_run(name)
 
     def stop(self) -> None:
-        """Starts nothing any more. What runs goes on."""
+        """Starts no more runs. Present ones continue."""
         with self._ended:
             self._ending = True
             self._ended.notify_all()
         if self._scheduler.running:
-            # First, because one that is just dealing out due jobs could not take them off any more, and would die of it.
+            # First, because a scheduler that is just submitting due jobs could no longer remove them, and would die of
+            # it.
             self._scheduler.remove_all_jobs()
             self._scheduler.shutdown(wait=False)
 
@@ -170,7 +171,7 @@ class Schedule:
         self._add(name, self._once, self._clock.at_s(due_s), name)
 
     def _add(self, name: str, run: Callable[..., None], at_s: float, *arguments: str) -> None:
-        # A job of one date, replaced again and again: while it runs there is no job, so it cannot run twice.
+        # A job with one date, replaced again and again: while it runs there is no job, so it cannot run twice.
         date = datetime.fromtimestamp(at_s, UTC)
         self._scheduler.add_job(run, "date", run_date=date, args=arguments, id=name, replace_existing=True)
 

@@ -1,4 +1,4 @@
-"""Which Solr the configuration means: one of the operator's own, by URL, or the embedded one in the state directory."""
+"""The Solr of the configuration: one of the operator's own, by URL, or the embedded one in the state directory."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from navlin.solr_server.embedded import EmbeddedSolr, NoSolr, running_solr
 
 
 def jars_directory(configuration: Configuration) -> Path:
-    """Where Solr's jars are: as configured, else those that ``make jars`` fetched, else below the state directory."""
+    """The directory of Solr's jars: the configured one, else that of ``make jars``, else below the state directory."""
     in_checkout = CONF.parent / ".jars" / "solr"
     if configuration.solr.jars_directory is not None:
         return configuration.solr.jars_directory
@@ -42,15 +42,15 @@ def embedded_solr(
 
 
 def external_address(configuration: Configuration, environment: Mapping[str, str]) -> SolrAddress:
-    """The address of the operator's Solr, with who asks for tickets, or with its password from the file or from the
+    """The address of the operator's Solr, with the Kerberos login, or with its password from the file or from the
     environment.
 
-    Raises `NoSolr` where the password cannot be read.
+    Raises `NoSolr` if the password cannot be read.
     """
     solr = configuration.solr
     ca_file = str(solr.ca_file) if solr.ca_file else None
     if solr.auth == "kerberos":
-        # The sources' own: one child for all.
+        # The same directory as the sources': one child for all.
         cache = configuration.navlin.state_directory / "spool" / "java"
         login = Login(solr.principal, _text(solr.keytab), _text(solr.krb5_conf), str(cache))
         return SolrAddress(solr.url, ca_file=ca_file, timeout_s=solr.timeout_s, login=login)
@@ -94,13 +94,13 @@ def reachable_solr(
         yield Reached(running)
         return
     starting()
-    # It lives for one command: without the thorough compiler it is ready sooner, and does more in its first minute.
+    # It lives for one command: without the optimizing compiler it is ready sooner, and does more in its first minute.
     own = embedded_solr(configuration, environment, java_options=QUICK)
     try:
         try:
             reached = Reached(own.start(), own)
         except NoSolr:
-            # Another one may have been quicker; then its Solr is as good as ours.
+            # Another process may have been quicker; then its Solr serves as well.
             other = running_solr(state)
             if other is None:
                 raise

@@ -1,6 +1,6 @@
-"""Making the archive of the classes that Solr loads: with it every later start takes about half as long.
+"""Makes the archive of the classes that Solr loads: with it every later start takes about half as long.
 
-Solr writes it at its first orderly end, which then takes ten seconds of a processor and more. A program of its own
+Solr writes it at its first orderly end, which then takes ten seconds or more of a processor. A separate program
 (``python -m navlin.service.solr_archive JARS CACHE``) does that while a checkout is set up.
 """
 
@@ -11,15 +11,15 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-# All else is imported only if there is something to do: `make` asks every time.
+# All other modules are imported only if there is something to do: `make` runs this every time.
 from navlin.solr_server.launcher import Launcher
 
 WRITE_S: Final = 900.0
-"""How long Solr may take to write the archive, on a busy machine."""
+"""Longest time for Solr to write the archive, on a busy machine."""
 
 
 def make_archive(jars: Path, cache: Path) -> Path:
-    """Makes the archive for this Java and these jars in ``cache`` if it is not there, and returns it. Raises `NoSolr`."""
+    """Makes the archive for this Java and these jars in ``cache`` unless it exists, and returns it. Raises `NoSolr`."""
     archive = Launcher(jars, cache, None).archive()
     if archive.exists():
         return archive
@@ -44,7 +44,6 @@ def make_archive(jars: Path, cache: Path) -> Path:
 
 
 def main() -> None:
-    """The program."""
     parser = argparse.ArgumentParser(description="Make the archive of Solr's classes.")
     parser.add_argument("jars", type=Path, help="the directory of Solr's jars")
     parser.add_argument("cache", type=Path, help="where the launcher and its archive are kept")

@@ -1,4 +1,4 @@
-"""Keeps the embedded Solr going: starts it again where it died, or where it has stopped writing."""
+"""Keeps the embedded Solr running: restarts it if it died, or if it has stopped writing."""
 
 from __future__ import annotations
 
@@ -16,19 +16,18 @@ log = structlog.stdlib.get_logger(__name__)
 
 
 class SolrWatch:
-    """Looks after one embedded Solr, once `look_after` is called with it. ``go_on`` is called where Solr writes again after
-    it did not."""
+    """Watches one embedded Solr, whenever `look_after` is called with it. ``go_on`` is called after a restart because of
+    failed writes."""
 
     def __init__(self, disk: DiskWatch, go_on: Callable[[], None]) -> None:
         self.in_doubt = False
-        """Whether Solr may have stopped writing, as it does for good when a write of its own failed."""
+        """Whether Solr may have stopped writing, as it does for good after a failed write of its own."""
         self._disk = disk
         self._go_on = go_on
         self._restarting: threading.Thread | None = None
 
     def look_after(self, embedded: EmbeddedSolr) -> None:
-        """Begins what has to be done, beside the caller: Solr may have to replay its log, and systemd waits for the
-        watchdog."""
+        """Starts any necessary work in a thread: Solr may have to replay its log, and systemd waits for the watchdog."""
         if self._disk.short or (self._restarting is not None and self._restarting.is_alive()):
             return
         if not embedded.alive:
@@ -45,8 +44,9 @@ class SolrWatch:
         self._start(embedded)
 
     def _try_writing(self, embedded: EmbeddedSolr) -> None:
-        """A Solr whose own write failed answers questions, and writes nothing until it is started again. What it had
-        acknowledged is in its update log; what a run had not made durable is repeated by the next."""
+        """Restarts a Solr that cannot commit: after a failed write of its own it answers queries, but writes nothing
+        until it is restarted. Acknowledged writes are in its update log; the next run repeats those that a run had not
+        made durable."""
         self.in_doubt = False
         try:
             with Solr(embedded.address) as solr:

@@ -1,4 +1,4 @@
-"""The one Spark session of a process, made when it is first asked for; and what makes its later starts quick."""
+"""The one Spark session of a process, started on first use; and the class archive that makes its later starts quick."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
 
 
 def archive_directory(state_directory: Path) -> Path:
-    """Where the archive of Spark's classes is kept: in a checkout beside the jars, else in the state directory."""
+    """The directory of the archive of Spark's classes: in a checkout next to the jars, else in the state directory."""
     jars = CONF.parent / ".jars"
     return (jars if jars.is_dir() else state_directory) / "class-archives"
 
 
 def environment_directory(state_directory: Path) -> Path:
-    """Where the archive for executors is kept: in a checkout beside the jars, else in the state directory."""
+    """The directory of the archive for executors: in a checkout next to the jars, else in the state directory."""
     return archive_directory(state_directory).with_name("environments")
 
 
 class LazySparkSession:
-    """A Spark session that the first call starts. May be shared by threads. ``files`` are those of this machine that tasks
-    open: on YARN each executor gets them."""
+    """A Spark session that the first call starts. Thread-safe. ``files`` are local files that tasks open: on YARN each
+    executor gets them."""
 
     def __init__(self, settings: SparkSettings, state_directory: Path, files: tuple[Path, ...] = ()) -> None:
         self._settings = settings
@@ -45,13 +45,13 @@ class LazySparkSession:
 
     @classmethod
     def of(cls, configuration: Configuration) -> Self:
-        """The session that a configuration asks for."""
+        """The session of a configuration."""
         ca_file = configuration.solr.ca_file
         files = (ca_file,) if ca_file is not None else ()
         return cls(configuration.spark, configuration.navlin.state_directory, files)
 
     def __call__(self) -> SparkSession:
-        """The session; the first call, and the first after its end, takes the seconds that Spark takes to start."""
+        """The session; the first call, and the first after its end, takes the seconds of a Spark start."""
         with self._lock:
             if self._session is not None and not self._stopped and self.dead:
                 self._end()
@@ -88,7 +88,7 @@ class LazySparkSession:
         )
 
     def start_early(self) -> None:
-        """Begins to start it, beside what this thread does next. An error is met again by the first call."""
+        """Starts it in the background. An error occurs again in the first call."""
 
         def start() -> None:
             with suppress(Exception):
@@ -110,7 +110,7 @@ class LazySparkSession:
         return self._session is not None and has_ended(self._session)
 
     def cancel(self) -> None:
-        """Ends what Spark is doing now, with an error in the threads that wait for it."""
+        """Cancels Spark's present jobs, with an error in the threads that wait for them."""
         if self._session is not None and not self.dead:
             self._session.sparkContext.cancelAllJobs()
 
@@ -138,7 +138,7 @@ class ArchiveProcess:
         self._child: subprocess.Popen[bytes] | None = None
 
     def start(self) -> bool:
-        """Starts it unless the archive is there; returns whether it did."""
+        """Starts it unless the archive exists; returns whether it did."""
         from navlin.pipeline.spark_jvm import archive_in
 
         if archive_in(self._directory).exists():

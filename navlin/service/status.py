@@ -1,4 +1,5 @@
-"""How navlin is: each source's last run, position, lag, rejects; what waits for a person; what stays unlinked and why."""
+"""The status of navlin: each source's last run, position, lag, rejects; runs that wait for a person; unlinked relations
+and the reasons."""
 
 from __future__ import annotations
 
@@ -24,19 +25,20 @@ from navlin.service.loader import ConfiguredSources, Loaded
 from navlin.service.web_address import web_addresses
 
 PURGE: Final = "purge"
-"""What the daily purge is called among what somebody should look at."""
+"""The name of the daily purge among the failing ones."""
 NEVER, INTERRUPTED = "never", "interrupted"
-"""States of a source beside those of its last run: it has none; it was cut off, and the next one repeats it."""
+"""States of a source in addition to those of its last run: it has none; it was interrupted, and the next one repeats it.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class SourceStatus:
     """One configured source.
 
-    ``lag_s`` is how old what the index says of it may be: the time since a look at the source began that went well.
-    ``due_s`` is when the daemon runs it next (epoch s); None while it runs, or without a daemon. ``held`` is the newest
-    run that waits for a person. ``holder`` is the process that holds the source's lease, "" if none does: it runs the
-    source, or it has ended and could not give the lease back.
+    ``lag_s`` is the greatest age of the index's data about it: the time since the last successful look at the source
+    began. ``due_s`` is the time of its next run by the daemon (epoch s); None while it runs, or without a daemon.
+    ``held`` is the newest run that waits for a person. ``holder`` is the process that holds the source's lease, "" if
+    none does: it runs the source, or it has ended and could not give the lease back.
     """
 
     name: str
@@ -62,8 +64,8 @@ class SourceStatus:
 
 @dataclass(frozen=True, slots=True)
 class ExportStatus:
-    """One configured export. ``lag_s`` is how long ago what the target has was all there was (0: it has all, None: it has
-    nothing yet); ``refused`` how much of the last export it did not take; ``error`` why a later one failed."""
+    """One configured export. ``lag_s`` is the time since the target was last up to date (0: it is, None: it has nothing
+    yet); ``refused`` the number of records that it did not accept; ``error`` the failure of a later export."""
 
     name: str
     target: str
@@ -81,7 +83,7 @@ class ExportStatus:
 
 @dataclass(frozen=True, slots=True)
 class Overall:
-    """All of it. ``left`` are sources that the index holds things of and the configuration no longer has."""
+    """The whole status. ``left`` are sources that the index has and the configuration no longer does."""
 
     now_ms: int
     daemon: Heartbeat | None
@@ -92,22 +94,23 @@ class Overall:
     incomplete: tuple[IncompleteOperations, ...]
     space: Space
     web: tuple[str, ...]
-    """Where this state directory's web processes answer, that of ``navlin serve`` first."""
+    """The addresses of this state directory's web processes, that of ``navlin serve`` first."""
     exports: tuple[ExportStatus, ...] = ()
     purge: UnfinishedPurge | None = None
-    """The last daily purge, if it did not come to its end."""
+    """The last daily purge, if it did not finish."""
     last_purge: DailyPurge | None = None
-    """The last daily purge, whatever came of it."""
+    """The last daily purge, whatever its result."""
 
     @property
     def failing(self) -> tuple[str, ...]:
-        """The names of the sources and exports that somebody should look at; and "purge", if the daily one did not end."""
+        """The names of the sources and exports that somebody should look at; and "purge", if the daily one did not
+        finish."""
         sources = [source.name for source in self.sources if source.failing]
         exports = [export.name for export in self.exports if export.failing]
         return (*sources, *exports, *([PURGE] if self.purge else ()))
 
     def as_json(self) -> dict[str, Any]:
-        """The form for programs; times are epoch ms, ``due_s`` epoch s."""
+        """The status as plain JSON; times are epoch ms, ``due_s`` epoch s."""
         return {
             "now_ms": self.now_ms,
             "daemon": {
@@ -152,7 +155,7 @@ def status(
     now_ms: int,
     exports: Sequence[ExportSettings] = (),
 ) -> Overall:
-    """Reads the index, the daemon's heartbeat if one runs on this state directory, and the room there. Changes nothing."""
+    """Reads the index, the daemon's heartbeat if one runs on this state directory, and the free space. Changes nothing."""
     daemon = read_heartbeat(state_directory)
     configured = {source.id for source in sources.estate.sources}
     return Overall(
@@ -203,7 +206,7 @@ def _source(solr: Solr, loaded: Loaded, daemon: Heartbeat | None, now_ms: int) -
         state, error = last.status.value, last.error
         if last.status is Status.RUNNING and not runs:
             state = INTERRUPTED
-    # A run that found nothing new leaves no record in the index; the daemon remembers it as long as it lives.
+    # A run that found nothing new leaves no record in the index; the daemon remembers it for its lifetime.
     if run is not None and (last is None or run.started_ms > last.started_ms):
         state, error = run.status, run.error
     looks = [good.started_ms] if good else []

@@ -1,4 +1,4 @@
-"""The line of a TOML text on which a key stands. tomllib keeps no positions, so it parses ever longer beginnings."""
+"""Finds the line of a key in a TOML text. tomllib keeps no positions, so ever longer prefixes of the text are parsed."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from collections.abc import Sequence
 from typing import Any
 
 KeyPath = Sequence[str | int]
-"""Where a value stands: ``("source", 1, "interval_s")`` is a key of the second ``[[source]]``."""
+"""The path of a value: ``("source", 1, "interval_s")`` is a key of the second ``[[source]]``."""
 
 _POSITION = re.compile(r" \(at line (\d+), column \d+\)$")
 
 
 def line_of(text: str, path: KeyPath) -> int:
-    """The line, from 1, of the statement that first gives ``path``; of its nearest table if the key is not there.
+    """The line, from 1, of the statement that first gives ``path``; of its nearest table if the key is missing.
 
-    A beginning of the text that parses ends where a statement ends. So the key stands in the lines between the last
-    beginning without it and the first with it, however its value is spread over them. It takes one parse a line, so it is
-    called only if something is wrong.
+    A prefix of the text that parses ends with a statement. So the key is in the lines between the last prefix without it
+    and the first with it, however many lines its value takes. It takes one parse per line, so it is called only to
+    report a problem.
     """
     lines = text.splitlines()
     statement, found, depth = 1, 1, 0
@@ -37,7 +37,7 @@ def line_of(text: str, path: KeyPath) -> int:
 
 
 def _known(table: Any, path: KeyPath) -> int:
-    """How many components of ``path`` lead somewhere."""
+    """The number of leading components of ``path`` that exist."""
     known = 0
     for component in path:
         try:

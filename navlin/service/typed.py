@@ -1,7 +1,7 @@
-"""A table of the configuration → a frozen dataclass, checked by its fields: their names, their types, what is missing.
+"""A table of the configuration → a frozen dataclass, checked by its fields: their names, their types, missing ones.
 
-The same for navlin's own sections and for the settings of an extractor, so an extractor says what it accepts by its fields
-and nothing else.
+The same for navlin's own sections and for the settings of an extractor, so an extractor declares its settings by its
+fields and nothing else.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_
 from navlin.service.toml_positions import KeyPath
 
 Complain = Callable[[KeyPath, str], None]
-"""Takes one problem: where, and what a person must know to mend it."""
+"""Takes one problem: its place, and a sentence that lets a person fix it."""
 
 T = TypeVar("T")
 
 
 class DoesNotFit(ValueError):
-    """A value is of another type than its field; the text says which one is wanted."""
+    """A value has another type than its field; the text names the right one."""
 
 
 def settings_of(cls: type[Any], given: Iterable[str] = ()) -> dict[str, Field[Any]]:
@@ -33,10 +33,10 @@ def settings_of(cls: type[Any], given: Iterable[str] = ()) -> dict[str, Field[An
 
 
 def build(cls: type[T], table: Mapping[str, Any], at: KeyPath, complain: Complain, **given: Any) -> T | None:
-    """The dataclass that ``table`` describes, or None after every problem of the table was complained about.
+    """The dataclass that ``table`` describes, or None after every problem of the table was reported.
 
-    A ``ValueError`` of the class itself (its ``__post_init__``) is a problem of the table. A method ``problems`` of it,
-    where there is one, yields further ones as (key, text).
+    A ``ValueError`` of the class itself (its ``__post_init__``) is a problem of the table. A method ``problems``, if the
+    class has one, yields further ones as (key, text).
     """
     allowed = settings_of(cls, given)
     hints = get_type_hints(cls)
@@ -76,13 +76,13 @@ def _own_problems(built: object) -> Iterator[tuple[str, str]]:
 
 
 def suggest(word: str, known: Iterable[str]) -> str:
-    """``; did you mean "port"?`` or nothing."""
+    """``; did you mean "port"?``, or ""."""
     close = difflib.get_close_matches(word, list(known), n=1)
     return f'; did you mean "{close[0]}"?' if close else ""
 
 
 def _fit(hint: Any, value: Any) -> Any:
-    """``value`` as the type ``hint``; raises `DoesNotFit` with the words for that type."""
+    """``value`` as the type ``hint``; raises `DoesNotFit` with the name of that type."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):
         return _fit_one_of(arguments, value)
@@ -142,7 +142,7 @@ def _one_of(values: Iterable[Any]) -> str:
 
 
 def _shown(value: Any) -> str:
-    # No text of a value is repeated: it may be a password in the wrong place.
+    # A text value is not repeated: it may be a password in the wrong place.
     match value:
         case bool():
             return "true or false"
@@ -161,7 +161,7 @@ _VARIABLE = re.compile(r"\$\{([A-Z_][A-Z0-9_]*)\}")
 
 
 def expand(value: Any, environment: Mapping[str, str], at: KeyPath, complain: Complain) -> Any:
-    """``${NAME}`` in every text below ``value`` → the environment's value; an unset one is a problem."""
+    """Replaces ``${NAME}`` in every text below ``value`` with the environment's value; an unset variable is a problem."""
     match value:
         case str():
 

@@ -1,4 +1,4 @@
-"""Upgrading the index of an earlier navlin, while nobody else writes to it."""
+"""Upgrades the index of an earlier navlin, while nothing else writes to it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from navlin.solr_server.embedded import EmbeddedSolr
 
 @dataclass(frozen=True, slots=True)
 class Upgraded:
-    """What an upgrade did: ``documents`` by core as they are now; none if there was nothing to do."""
+    """The result of an upgrade: ``documents`` by core as they are now; none if there was nothing to do."""
 
     since: int
     version: int
@@ -43,8 +43,8 @@ def upgrade_index(
     replicas: int = 1,
     report: Report = lambda done, total: None,
 ) -> Upgraded:
-    """Brings the index up to date, or goes on with that where it was cut off. Nothing but the upgrade writes meanwhile:
-    it holds the leases of all sources.
+    """Brings the index up to date, or continues an interrupted upgrade. Nothing but the upgrade writes meanwhile: it
+    holds the leases of all sources.
 
     ``shards`` and ``replicas`` are those of new collections. Raises `UnusableIndex` or `NotCreated`.
     """

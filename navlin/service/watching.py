@@ -1,6 +1,6 @@
-"""Watching directories, so that a source is polled sooner than its interval says.
+"""Watches directories, so that a source is polled sooner than its interval says.
 
-A wake-up is a hint and is never believed: a directory that cannot be watched costs latency, not data.
+A wake-up is a hint and is never relied upon: a directory that cannot be watched costs latency, not data.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from watchdog.observers import Observer
 log = structlog.stdlib.get_logger(__name__)
 
 WRITES: list[type[FileSystemEvent]] = [FileCreatedEvent, FileModifiedEvent, FileMovedEvent, FileClosedEvent]
-"""What wakes. Not that a file was opened or read: that is what navlin itself does all the time."""
+"""The events that wake a source. Not the opening or reading of a file, which navlin itself does all the time."""
 
 Wake = Callable[[str], None]
 
@@ -46,7 +46,7 @@ class _Waker(FileSystemEventHandler):
 
 
 class Watching:
-    """The directories being watched, each for one source. Not shared by threads."""
+    """The watched directories, each for one source. Not thread-safe."""
 
     def __init__(self, wake: Wake) -> None:
         self._wake = wake
@@ -55,11 +55,10 @@ class Watching:
         self._refused: set[tuple[str, str]] = set()
 
     def start(self) -> None:
-        """Begins to wake."""
         self._observer.start()
 
     def stop(self) -> None:
-        """Ends, within a second or so."""
+        """Ends, within about a second."""
         if self._observer.is_alive():
             self._observer.stop()
             self._observer.join(5)
@@ -67,7 +66,7 @@ class Watching:
     def watch(self, wanted: Iterable[tuple[str, str]]) -> None:
         """Watches exactly these (source, directory), each with all below it.
 
-        Called again and again: a directory that was missing, or was replaced by another of its name, is taken up then.
+        Called repeatedly: a directory that was missing, or was replaced by another of its name, is then watched.
         """
         wanted = set(wanted)
         for key in [key for key in self._watched if key not in wanted]:
@@ -96,7 +95,7 @@ class Watching:
     def _let_go(self, key: tuple[str, str]) -> None:
         watched = self._watched.pop(key)
         self._observer.remove_handler_for_watch(watched.waker, watched.watch)
-        # Two sources may watch one directory: the observer knows it as one watch, which goes with the last of them.
+        # Two sources may watch one directory: for the observer it is one watch, which is removed with the last of them.
         if all(other.watch != watched.watch for other in self._watched.values()):
             self._observer.unschedule(watched.watch)
 

@@ -1,4 +1,4 @@
-"""Answering over HTTP: what `navlin.api` needs to know of this configuration, and the server around it."""
+"""Answering over HTTP: the settings that `navlin.api` needs from this configuration, and the server around it."""
 
 from __future__ import annotations
 
@@ -48,15 +48,15 @@ log = structlog.stdlib.get_logger(__name__)
 CLOSE_S: Final = 10
 ASK_S: Final = 2.0
 TURN_S: Final = 0.001
-"""For how long a thread of Python's has the processor while others wait: a search needs it for two milliseconds in all, in
-many turns, beside walks of the graph that need it for a hundred."""
+"""Time slice of a Python thread while others wait: a search needs two milliseconds in all, in many slices, next to walks
+of the graph that need a hundred."""
 KEEP_ALIVE_S: Final = 75
-"""A client that asks again at the moment in which its connection is closed sees an error: people pause for longer than the
-five seconds of uvicorn."""
+"""A client that sends a request at the moment in which its connection is closed sees an error: people pause for longer
+than the five seconds of uvicorn."""
 
 
 def service_of(configuration: Configuration, environment: Mapping[str, str]) -> Service:
-    """What the endpoints work with. The index is looked for at the first question."""
+    """The endpoints' environment. The index is located at the first request."""
     state = configuration.navlin.state_directory
     least_free_bytes = configuration.navlin.least_free_bytes
     web = configuration.web
@@ -102,27 +102,26 @@ def service_of(configuration: Configuration, environment: Mapping[str, str]) -> 
 def _event_door(web: WebSettings, address: Callable[[], SolrAddress]) -> EventDoor | None:
     if web.openlineage_directory is None:
         return None
-    # The source that follows it fails as long as it is not there.
+    # The source that follows it fails as long as it is missing.
     web.openlineage_directory.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def read(sizes_bytes: Mapping[str, int]) -> set[str]:
         try:
-            # Who sends waits for the answer.
+            # The sender waits for the answer.
             with Solr(replace(address(), timeout_s=ASK_S, connect_timeout_s=ASK_S)) as solr:
                 return read_to_end(solr, sizes_bytes)
-        except SolrError:  # what is not known to be read is not removed
+        except SolrError:  # files not known to be read are not removed
             return set()
 
     return EventDoor(EventSpool(web.openlineage_directory, read), frozenset(web.openlineage_users))
 
 
 def now_ms() -> int:
-    """Epoch ms."""
     return time.time_ns() // 1_000_000
 
 
 def make_first_user(state: Path) -> None:
-    """Makes an administrator if there is nobody yet; the log says where the password is."""
+    """Creates an administrator if there are no users yet; the log names the file with the password."""
     if (file := AccessFile(state).make_first_user()) is not None:
         log.info("first user made", user="admin", file=str(file))
 
@@ -135,8 +134,8 @@ def answer(
     *,
     ended: Callable[[], None] | None = None,
 ) -> None:
-    """Answers until the process is asked to stop, or ``ended`` returns (it is called in a thread of its own). The file of
-    `web_address` in ``state`` says where."""
+    """Answers until a request to stop, or until ``ended`` returns (it is called in a thread of its own). The address is
+    written to the file of `web_address` in ``state``."""
     proxies = settings.proxy.addresses if settings.proxy is not None else ()
     connections = Connections(most_connections(), proxies)
     for name in ("asyncio", "uvicorn.error"):
@@ -174,7 +173,7 @@ def answer(
     try:
         address = save_web_address(state, listening.url, alone=ended is None)
     except OSError as error:
-        # On a full disk questions are answered all the same.
+        # On a full disk, requests are still answered.
         log.warning("web address not written, `navlin status` does not show it", error=str(error))
     log.info("web ready", url=listening.url)
     try:
@@ -185,7 +184,7 @@ def answer(
 
 
 class _Server(uvicorn.Server):
-    """Ends in order at a signal, and the process with 0: uvicorn's own would send itself the signal once more."""
+    """Ends in order at a signal, with exit code 0: uvicorn's own would send itself the signal once more."""
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -194,6 +193,6 @@ class _Server(uvicorn.Server):
 
 
 def standard_input_ends() -> None:
-    """Returns once standard input is closed: its writer has ended, however it did."""
+    """Returns once standard input is closed: its writer has ended, for whatever reason."""
     while sys.stdin.buffer.read(4_096):
         pass

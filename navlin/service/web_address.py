@@ -1,4 +1,4 @@
-"""Where the web processes of a state directory answer: a small file for each, there as long as its process is."""
+"""The addresses of a state directory's web processes: a small file for each, which exists as long as its process."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from navlin.files import replace_content
 from navlin.index.holder import Holder, lives, this_process
 
 SERVE: Final = "web.json"
-"""That of ``navlin serve``."""
+"""The file of ``navlin serve``."""
 ALONE: Final = "web-{pid}.json"
-"""That of a ``navlin web`` of its own."""
+"""The file of a separate ``navlin web``."""
 
 
 def save_web_address(state_directory: Path, url: str, *, alone: bool) -> Path:
-    """Writes the file, whole or not at all, and returns it: it is to be removed at the end."""
+    """Writes the file, whole or not at all, and returns it: the caller removes it at the end."""
     for file, address in _found(state_directory):
-        # Left by one that was killed.
+        # Left by a process that was killed.
         if not address:
             file.unlink(missing_ok=True)
     holder = this_process()
@@ -30,12 +30,12 @@ def save_web_address(state_directory: Path, url: str, *, alone: bool) -> Path:
 
 
 def web_address(state_directory: Path) -> str:
-    """The address, as people type it, of ``navlin serve``, else of another process; "" if none answers."""
+    """The address, as people type it, of ``navlin serve``, else of another process; "" if there is none."""
     return next(iter(web_addresses(state_directory)), "")
 
 
 def web_addresses(state_directory: Path) -> list[str]:
-    """The addresses of all that answer, that of ``navlin serve`` first."""
+    """The addresses of all running processes, that of ``navlin serve`` first."""
     return [address for _, address in _found(state_directory) if address]
 
 

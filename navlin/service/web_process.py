@@ -1,6 +1,6 @@
-"""The process that answers over HTTP beside ``navlin serve``: started, watched, started again, ended.
+"""The HTTP process of ``navlin serve``: starts, watches, restarts and ends it.
 
-It is a process of its own, so that no question, however slow, takes time from an extraction.
+It is a separate process, so that no request, however slow, takes time from an extraction.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ log = structlog.stdlib.get_logger(__name__)
 FIRST_WAIT_S: Final = 1.0
 MOST_WAIT_S: Final = 300.0
 WELL_S: Final = 60.0
-"""A process that lived so long was well: the wait before the next one begins anew."""
+"""A process that lived this long was well: the next wait starts from the shortest again."""
 STOP_S: Final = 15.0
 
 
 class WebProcess:
-    """At most one child. It ends when this process ends, however that ends: its standard input closes."""
+    """At most one child. It ends with this process, however that ends: its standard input closes."""
 
     def __init__(self, file: Path) -> None:
         """``file`` is the configuration's."""
@@ -39,8 +39,8 @@ class WebProcess:
         self._wait_s = 0.0
 
     def look_after(self, configuration: Configuration) -> None:
-        """Called again and again: starts what should run, also after it died, ends what should not, and starts it anew for
-        another configuration, which it reads by itself."""
+        """Starts the child if it should run, also after it died; ends it if it should not; restarts it for another
+        configuration, which it reads itself. To be called repeatedly."""
         if configuration is not self._configuration:
             self._end_child()
             if self._configuration is None or configuration.web != self._configuration.web:
@@ -87,7 +87,7 @@ class WebProcess:
                 log.error("nobody is answered over HTTP", error=str(error), again_in_s=self._wait_s)
                 return
         descriptor = self._listening.socket.fileno()
-        # A session of its own: Ctrl-C in a terminal reaches this process alone, which then ends the child in order.
+        # A session of its own: Ctrl-C in a terminal reaches only this process, which then ends the child in order.
         self._child = subprocess.Popen(
             [*self._command, str(descriptor)],
             stdin=subprocess.PIPE,

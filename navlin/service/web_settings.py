@@ -1,4 +1,4 @@
-"""``[web]`` of the configuration: where navlin answers over HTTP."""
+"""``[web]`` of the configuration: the HTTP server."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _BASE_PATH = re.compile(r"(/[A-Za-z0-9._~-]+)*")
 
 @dataclass(frozen=True, slots=True)
 class WebSettings:
-    """The API's address, and how it is kept to those who may."""
+    """The server's address, and the access to it."""
 
     enabled: bool = True
     address: str = "127.0.0.1"
@@ -46,7 +46,7 @@ class WebSettings:
 
     @property
     def proxy(self) -> Proxy | None:
-        """The proxy that names users, if there is one."""
+        """The proxy that names users; None without one."""
         if not self.user_header:
             return None
         addresses = frozenset(str(ip_address(each)) for each in self.trusted_proxies)
@@ -58,7 +58,7 @@ class WebSettings:
         return ip_address(self.address).is_loopback
 
     def problems(self) -> Iterator[tuple[str, str]]:
-        """(key, what is wrong) for each problem."""
+        """Yields (key, sentence) for each problem."""
         if not 0 <= self.port <= 65535:
             yield "port", "port must be from 0 (any free one) to 65535"
         if not _BASE_PATH.fullmatch(self.base_path):

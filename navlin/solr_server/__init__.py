@@ -1,1 +1,1 @@
-"""The embedded Solr: its jars, starting it, watching it and stopping it. It knows nothing of what is indexed."""
+"""The embedded Solr: fetching its jars, starting it, watching it and stopping it. Independent of the indexed content."""

@@ -1,7 +1,7 @@
 """The Solr that navlin starts and stops itself: a Java child on loopback, with a home and a password of its own.
 
-The home, ``<state>/solr``, is made from ``conf/solr`` and refreshed when that changes. The child lives as long as the pipe
-on its stdin: if navlin dies, Solr ends too, and if Solr dies, its update log holds what it acknowledged.
+The home, ``<state>/solr``, is made from ``conf/solr`` and refreshed when that changes. The child lives as long as the
+pipe on its stdin: if navlin dies, Solr ends too, and if Solr dies, its update log holds all acknowledged writes.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ __all__ = ["EmbeddedSolr", "NoSolr", "SolrSettings", "StateInUse", "running_solr
 
 HOST: Final = "127.0.0.1"
 START_S: Final = 600.0
-"""How long a start may take, which replays what was acknowledged and not yet committed."""
+"""Longest time for a start, which replays acknowledged but uncommitted writes."""
 STOP_S: Final = 40.0
-"""How long a stop may take: requests in flight, closing the cores, once in a while a class archive."""
+"""Longest time for a stop: requests in flight, closing the cores, occasionally writing a class archive."""
 
 
 @dataclass(frozen=True, slots=True)
 class SolrSettings:
-    """What can be chosen about the embedded Solr. ``port`` 0 takes any free one."""
+    """The options of the embedded Solr. ``port`` 0 takes any free one."""
 
     memory: str = "1g"
     port: int = 0
@@ -55,9 +55,8 @@ class EmbeddedSolr:
         java_home: Path | None = None,
     ) -> None:
         """``state`` is navlin's state directory, ``jars`` holds Solr's jars, ``conf`` is the shipped ``conf/solr``.
-
         ``cores`` are made before the first start, if they are missing. ``cache`` keeps the compiled launcher (default:
-        beside the home).
+        next to the home).
         """
         self.home = state.absolute() / "solr"
         self.settings = settings
@@ -69,14 +68,14 @@ class EmbeddedSolr:
 
     @property
     def address(self) -> SolrAddress:
-        """Where it is and its password; stays the same over a restart of the child by the same object."""
+        """Its URL and password; unchanged when this object restarts the child."""
         if self._address is None:
             raise NoSolr("the embedded Solr was not started")
         return self._address
 
     @property
     def pid(self) -> int | None:
-        """Process id of the child, None where there is none."""
+        """Process id of the child, None without one."""
         return self._child.pid if self._child else None
 
     @property
@@ -85,7 +84,7 @@ class EmbeddedSolr:
         return self._child is not None and self._child.poll() is None
 
     def start(self) -> SolrAddress:
-        """Starts the child, also again after it died. Errors: `NoSolr` with a sentence that says what to do."""
+        """Starts the child, also again after it died. Raises `NoSolr` with a remedy."""
         if self.alive:
             return self.address
         home.make(self.home, self._conf, cores=self._cores)
@@ -106,7 +105,7 @@ class EmbeddedSolr:
                 start_new_session=True,  # Ctrl-C is for navlin, which ends its child in its own time
             )
         lines: Queue[str | None] = Queue()
-        # Read for ever: a full pipe would stop the child.
+        # Read forever: a full pipe would block the child.
         threading.Thread(
             target=_read_lines, args=(self._child, lines), name="solr-stdout", daemon=True
         ).start()
@@ -123,9 +122,8 @@ class EmbeddedSolr:
         return self._address
 
     def use(self, configset: str) -> None:
-        """Lets the cores that were made for a configset take the place of those in use; starts the child again.
-
-        Either all of them do or, if this is cut off, none.
+        """Replaces the cores in use by those made for a configset, and restarts the child. If interrupted, either all
+        are replaced or none.
         """
         self.stop()
         home.use(self.home, configset)
@@ -160,7 +158,7 @@ class EmbeddedSolr:
         )
 
     def stop(self, wait_s: float = STOP_S) -> None:
-        """Lets requests in flight finish, closes the cores and waits for the child's end. Harmless where none runs."""
+        """Lets requests in flight finish, closes the cores and waits for the child's end. Harmless if none runs."""
         child = self._child
         if child is None:
             return
@@ -168,7 +166,7 @@ class EmbeddedSolr:
         with suppress(BrokenPipeError, ValueError):  # it is already dead, or was told before
             child.stdin.write(b"stop\n")
             child.stdin.close()
-        with suppress(subprocess.TimeoutExpired):  # what it acknowledged is in its update log
+        with suppress(subprocess.TimeoutExpired):  # its acknowledged writes are in its update log
             child.wait(wait_s)
         self._kill()
         (self.home / home.SERVER_FILE).unlink(missing_ok=True)
@@ -190,12 +188,12 @@ class EmbeddedSolr:
 
 
 def running_solr(state: Path) -> SolrAddress | None:
-    """The embedded Solr that another navlin runs on this state directory, if one does. It may end at any time."""
+    """The embedded Solr that another navlin runs on this state directory; None if there is none. It may end at any time."""
     place = state.absolute() / "solr"
     address = home.note(place)
     if address is None:
         return None
-    # A kill leaves the note behind, and another server may have its port by now: so the server is asked for its home.
+    # A kill leaves the note, and another server may have its port by now: so the server is asked for its home.
     question = f"{address.url}/admin/info/properties?name={home.LOG_PROPERTY}"
     try:
         with SolrSession(replace(address, timeout_s=10.0, connect_timeout_s=2.0)) as session:

@@ -21,20 +21,20 @@ SERVER_FILE: Final = "server.json"
 CONFIGSET_FILE: Final = "configset"
 """Names the configset that the home's cores use."""
 FIRST_CONFIGSET: Final = "navlin"
-"""What homes use in which no such file is."""
+"""The configset of homes without that file."""
 LOCK_FILE: Final = "navlin.lock"
-"""What a running server holds locked."""
+"""The file that a running server holds locked."""
 _REPLACED: Final = "solr.replaced"
 LOG_PROPERTY: Final = "solr.log.dir"
-"""Java property that names the home's directory of logs; a running server tells it to those who know the password."""
+"""Java property that names the home's directory of logs; a running server discloses it to clients with the password."""
 
 
 def make(home: Path, conf: Path, *, cores: Sequence[str]) -> None:
-    """Lays out the home, or brings it up to what ``conf`` says now; an index stays.
+    """Creates the home, or updates it to ``conf``; an existing index is kept.
 
-    ``conf`` holds ``solr.xml``, ``log4j2.xml`` and the folder of one configset. ``cores`` that are there keep the configset
-    that they were made with, until `use` names another; then those that were made for it beside them take their names,
-    and what was used before is removed.
+    ``conf`` holds ``solr.xml``, ``log4j2.xml`` and the folder of one configset. Existing ``cores`` keep the configset
+    that they were made with, until `use` names another; then the cores made for that take their names, and the old ones
+    are removed.
     """
     (shipped,) = (path for path in conf.iterdir() if path.is_dir())
     undo_replacement(home)
@@ -67,17 +67,17 @@ def make(home: Path, conf: Path, *, cores: Sequence[str]) -> None:
 
 
 def use(home: Path, configset: str) -> None:
-    """From the next `make` on the cores are those of this configset."""
+    """Selects the configset of the cores, from the next `make` on."""
     replace_content(home / CONFIGSET_FILE, f"{configset}\n".encode())
 
 
 def used(home: Path) -> str:
-    """The configset of the cores of a home that was made."""
+    """The configset of the cores of an existing home."""
     return _used(home, FIRST_CONFIGSET, ())
 
 
 def lay_out(home: Path, configset: str, cores: Sequence[str]) -> dict[str, Path]:
-    """Makes what an empty home needs so that it has these cores; returns where the files of each core's index belong."""
+    """Lays out an empty home with these cores; returns the directory for the files of each core's index."""
     (home / "configsets" / configset / "conf").mkdir(parents=True)
     use(home, configset)
     indexes = {}
@@ -89,7 +89,7 @@ def lay_out(home: Path, configset: str, cores: Sequence[str]) -> dict[str, Path]
 
 
 def replace(home: Path, by: Path) -> None:
-    """Puts another home in the place of this one, which need not be there, and removes this one. Nobody may use either."""
+    """Replaces this home, which may be missing, by another one, and removes this one. Neither may be in use."""
     replaced = home.with_name(_REPLACED)
     shutil.rmtree(replaced, ignore_errors=True)
     if home.exists():
@@ -99,7 +99,7 @@ def replace(home: Path, by: Path) -> None:
 
 
 def undo_replacement(home: Path) -> None:
-    """Puts back the home that a `replace` took away before it was killed; removes it if that had only this left to do."""
+    """Puts back the home that an interrupted `replace` had moved away, or removes it if the new one is in place."""
     replaced = home.with_name(_REPLACED)
     if not replaced.is_dir():
         return
@@ -117,7 +117,7 @@ def _used(home: Path, shipped: str, cores: Sequence[str]) -> str:
 
 
 def _directory(core: str, configset: str) -> str:
-    """The directory of a core: its name, and what tells its configset from the first one."""
+    """The directory of a core: its name, and the suffix that distinguishes its configset from the first one."""
     _, dash, version = configset.partition("-")
     return core + dash + version
 
@@ -131,14 +131,14 @@ def _remove_unused(home: Path, used: str, cores: Sequence[str]) -> None:
     for configset in [path for path in (home / "configsets").iterdir() if path.name != used]:
         for core in cores:
             directory = home / _directory(core, configset.name)
-            # First what makes a core of it: a half of one would not open.
+            # First the file that makes it a core: a partial core would not open.
             (directory / "core.properties").unlink(missing_ok=True)
             shutil.rmtree(directory, ignore_errors=True)
         shutil.rmtree(configset)
 
 
 def password(home: Path) -> str:
-    """The server's password, made at random the first time; in a file that only its owner reads."""
+    """The server's password, generated on first use; in a file that only its owner can read."""
     file = home / PASSWORD_FILE
     try:
         return file.read_text().strip()
@@ -155,30 +155,29 @@ LATE_COMPILER: Final = (
     "-XX:Tier4CompileThreshold=150000",
     "-XX:Tier4BackEdgeThreshold=400000",
 )
-"""Ten times Java's own thresholds for its thorough compiler, which else takes as much of two cores as the first 50,000
-documents do. Three loads of 56,000 documents one after the other took 41, 24 and 16 processor seconds with Java's defaults,
-and 28, 15 and 11 with these and the serial collector."""
+"""Ten times Java's own thresholds for its optimizing compiler, which otherwise takes as much of two cores as the first
+50,000 documents do. Three loads of 56,000 documents one after the other took 41, 24 and 16 processor seconds with Java's
+defaults, and 28, 15 and 11 with these and the serial collector."""
 CONSOLE_LOG_BYTES: Final = 4 << 20
 SMALL_HEAP_MB: Final = 2_048
 """Up to this size the collector that needs no threads of its own is the cheapest, and its pauses are short."""
 
 
 def logs(home: Path) -> Path:
-    """The directory of Solr's logs."""
     return home / "logs"
 
 
 def java_options(home: Path, memory: str) -> list[str]:
-    """The options of Java for this home and a heap of ``memory``, such as ``1g``."""
+    """The Java options for this home and a heap of ``memory``, such as ``1g``."""
     return [
         f"-D{LOG_PROPERTY}={logs(home)}",
         f"-Dlog4j2.configurationFile={(home / 'log4j2.xml').as_uri()}",
         "-Ddisable.configEdit=true",  # else /config writes into the configset that the four cores share
         "-Djava.awt.headless=true",
-        "-Dsolr.useExitableDirectoryReader=true",  # else no `timeAllowed` ends what seeks a wildcard's words (SOLR-16693)
+        "-Dsolr.useExitableDirectoryReader=true",  # else `timeAllowed` cannot end the expansion of a wildcard (SOLR-16693)
         *LATE_COMPILER,
         *(["-XX:+UseSerialGC"] if _megabytes(memory) <= SMALL_HEAP_MB else []),
-        "-XX:+ExitOnOutOfMemoryError",  # a Solr without memory is worse than one that is started again
+        "-XX:+ExitOnOutOfMemoryError",  # a Solr without memory is worse than a restarted one
     ]
 
 
@@ -187,7 +186,7 @@ def _megabytes(memory: str) -> float:
 
 
 def console_log(home: Path) -> Path:
-    """The file for what Java prints, which is little. It begins anew with a start once it is large; one older is kept."""
+    """The file for Java's output, which is little. A large one is moved aside at a start; one older is kept."""
     file = logs(home) / "console.log"
     with suppress(FileNotFoundError):
         if file.stat().st_size > CONSOLE_LOG_BYTES:
@@ -196,7 +195,7 @@ def console_log(home: Path) -> Path:
 
 
 def note(home: Path) -> SolrAddress | None:
-    """The server that was last started on this home, if it was not stopped since; it may have died."""
+    """The server that was last started on this home and not stopped since; it may have died."""
     try:
         server = json.loads((home / SERVER_FILE).read_text())
         word = (home / PASSWORD_FILE).read_text().strip()

@@ -1,10 +1,10 @@
-"""Fetch a named set of jars with the Ivy among PySpark's own, and check each against a sum kept here.
+"""Fetches a named set of jars with the Ivy among PySpark's own, and checks each against a stored checksum.
 
-A set is two files in conf/jars: SET.xml, an ivy.xml with pinned revisions, and SET.sha256, in the format of
-sha256sum. The directory of a set holds its jars and nothing else, so that it can be a class path.
+A set is two files in conf/jars: SET.xml, an ivy.xml with pinned revisions, and SET.sha256, in the format of sha256sum.
+The directory of a set holds only its jars, so that it can be a class path.
 
-Ivy is here already, with Spark, and finds the hundred jars of Solr from four coordinates. No Python package that is kept up
-does that, so fetching by coordinate would mean a resolver of our own.
+Ivy is already installed, with Spark, and resolves the hundred jars of Solr from four coordinates. No maintained Python
+package does that, so fetching by coordinate would need a resolver of our own.
 """
 
 import argparse
@@ -31,7 +31,7 @@ _SUFFIXES = (".jar", ".war")
 _PAUSES_S = (5.0, 20.0)
 _POLL_S = 0.5
 _SPARSE_S = 15.0
-# What Ivy prints when the network, and not the repository's content, was the reason.
+# Ivy's messages when the network, and not the repository's content, was the cause.
 _NETWORK = re.compile(
     r"timed out|timeout|connection (reset|refused)|unknown ?host|network is unreachable|premature|"
     r"unexpected end|HTTP response code: 5\d\d|server error|remote host terminated",
@@ -41,7 +41,7 @@ _LACK = re.compile(r": not found$|download failed|FAILED|error", re.IGNORECASE)
 
 
 class JarsNotFetched(Exception):
-    """A set could not be fetched whole. Its directory is as it was before."""
+    """A set could not be fetched whole. Its directory is unchanged."""
 
 
 def fetch(
@@ -53,12 +53,12 @@ def fetch(
     sets: Path = SETS,
     pause: Callable[[float], None] = time.sleep,
 ) -> list[Path]:
-    """The jars of the set, in `into`, each with the sum that is kept for it.
+    """Returns the jars of the set, in `into`, each with its stored checksum.
 
-    If they are all there already, that is all that happens: no JVM, no network, nothing written. Otherwise Ivy
-    loads them into a hidden directory beside `into`, which takes its place as a whole. A fetch that was killed
-    goes on where it was; of several at once, one works and the others wait. `report` gets a line on how far it
-    is, every half second. Raises JarsNotFetched, with what to do.
+    If all are there already, nothing else happens: no JVM, no network, no writes. Otherwise Ivy loads them into a hidden
+    directory next to `into`, which then replaces it as a whole. A killed fetch is continued by the next one; of several
+    at once, one works and the others wait. `report` gets a progress line every half second. Raises JarsNotFetched, with
+    a remedy.
     """
     into = into.resolve()
     expected = _read_sums(sets, jar_set)
@@ -77,7 +77,8 @@ def fetch(
 def renew_sums(
     jar_set: str, into: Path, *, report: Callable[[str], None], java: str = "java", sets: Path = SETS
 ) -> Path:
-    """Fetch without a check and keep the sums of what came, for whoever has changed the set. Returns their file."""
+    """Fetches without checking and stores the checksums of the fetched jars, after a change of the set. Returns their
+    file."""
     into = into.resolve()
     with _workplace(into, report) as (work, lock):
         _load(jar_set, sets, work, None, lock, java=java, report=report, pause=time.sleep)
@@ -90,7 +91,7 @@ def renew_sums(
 
 @contextmanager
 def progress_on(stream: TextIO) -> Iterator[Callable[[str], None]]:
-    """A `report` that keeps one line up to date on a terminal, and elsewhere writes a line now and then."""
+    """A `report` that updates one line on a terminal, and otherwise writes a line from time to time."""
     on_terminal = stream.isatty()
     held = ""
     written_s = -_SPARSE_S
@@ -130,7 +131,7 @@ def _sha256(path: Path) -> str:
 
 
 def _deviations(directory: Path, expected: dict[str, str]) -> list[str]:
-    """How the directory differs from what the set should be; a tenth of a second for 50 MB, so done every time."""
+    """The deviations of the directory from the set; a tenth of a second for 50 MB, so checked every time."""
     present = {path.name: path for path in directory.iterdir()} if directory.is_dir() else {}
     found = [f"{name} is missing" for name in expected if name not in present]
     found += [f"{name} is not in the list" for name in sorted(present.keys() - expected.keys())]
@@ -150,7 +151,7 @@ def _explain(jar_set: str, sets: Path, deviations: list[str]) -> str:
 
 
 def _refuse_foreign(into: Path) -> None:
-    """The directory will be replaced as a whole: never one in which somebody keeps something else."""
+    """The directory will be replaced as a whole, so one with other content is refused."""
     if into.exists() and not into.is_dir():
         raise JarsNotFetched(f"{into} is no directory; name one that is new, empty or holds jars alone")
     foreign = [path.name for path in into.iterdir() if path.suffix not in _SUFFIXES] if into.exists() else []
@@ -162,9 +163,9 @@ def _refuse_foreign(into: Path) -> None:
 
 @contextmanager
 def _workplace(into: Path, report: Callable[[str], None]) -> Iterator[tuple[Path, IO[bytes]]]:
-    """The hidden directory beside `into`, for one fetch at a time, and the lock that says so.
+    """The hidden directory next to `into`, for one fetch at a time, and its lock.
 
-    The lock's descriptor goes along to Ivy, so that it also covers an Ivy whose parent was killed.
+    The lock's descriptor is inherited by Ivy, so that the lock also covers an Ivy whose parent was killed.
     """
     _refuse_foreign(into)
     into.parent.mkdir(parents=True, exist_ok=True)
@@ -188,7 +189,7 @@ def _load(
     report: Callable[[str], None],
     pause: Callable[[float], None],
 ) -> None:
-    """Fill work/jars; again after a pause where the network was the reason. work/cache keeps what came so far."""
+    """Fills work/jars, retrying after a pause if the network was the cause. work/cache keeps the files fetched so far."""
     work.mkdir(exist_ok=True)
     for pause_s in (*_PAUSES_S, None):
         shutil.rmtree(work / "jars", ignore_errors=True)
@@ -277,7 +278,7 @@ def _amount(jars: list[Path], total: int | None) -> str:
 
 
 def _reasons(log: str) -> str:
-    """What Ivy itself found worth a warning. What it could not reach it calls "not found" too: the cause goes first."""
+    """Ivy's own warnings. It also reports unreachable modules as "not found", so network errors take precedence."""
     lines = dict.fromkeys(line.strip(" :\t") for line in log.splitlines())
     causes = [line for line in lines if _NETWORK.search(line)] or [
         line for line in lines if _LACK.search(line)
@@ -293,7 +294,8 @@ def _replace(into: Path, work: Path) -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """`python -m navlin.solr_server.jars SET DIRECTORY`; Java is that of JAVA_HOME, else of PATH. 1 if it failed."""
+    """`python -m navlin.solr_server.jars SET DIRECTORY`; Java is that of JAVA_HOME, else of PATH. Returns 1 if it
+    failed."""
     parser = argparse.ArgumentParser(
         prog="python -m navlin.solr_server.jars", description="Fetch a set of jars."
     )

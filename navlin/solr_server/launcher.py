@@ -1,4 +1,4 @@
-"""The launcher of the embedded Solr: which jars it runs on, and the command that starts it."""
+"""The launcher of the embedded Solr: its jars, and the command that starts it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SOURCE: Final = Path(__file__).with_name("SolrServer.java")
 
 
 class NoSolr(Exception):
-    """The embedded Solr does not run; the text says why and what to do."""
+    """The embedded Solr does not run; the text gives the reason and a remedy."""
 
 
 class StateInUse(NoSolr):
@@ -29,13 +29,13 @@ class Launcher:
         self._java_home = java_home
 
     def command(self, options: Sequence[str], arguments: Sequence[str]) -> list[str]:
-        """The whole command line. The first orderly end leaves an archive of the loaded classes behind; later starts
-        then take about half as long."""
+        """The whole command line. The first orderly end writes an archive of the loaded classes; later starts then take
+        about half as long."""
         with _no_solr():
             return self._program().command(options, arguments, archive_classes=True)
 
     def archive(self) -> Path:
-        """That archive, which need not be there."""
+        """The path of that archive, which may not exist."""
         with _no_solr():
             return self._program().archive()
 

@@ -1,4 +1,4 @@
-"""Navigator's API, below ``/api/v2`` to ``/api/v14``, all alike, as its public clients send and read it.
+"""Navigator's API, below ``/api/v2`` to ``/api/v14``, all alike, in the form that its public clients send and read.
 
 A new endpoint is one module here, named in `ENDPOINTS`, and one test.
 """
@@ -45,13 +45,13 @@ ENDPOINTS: Final[tuple[Endpoint, ...]] = (
     maintenance.RUNNING,
     maintenance.HISTORY,
 )
-"""Below the version."""
+"""Endpoints below the version."""
 UNVERSIONED: Final[tuple[Endpoint, ...]] = (lineage.EXPORT, *solr.ENDPOINTS)
-"""Below the root of the server."""
+"""Endpoints below the root of the server."""
 
 
 def addresses() -> Iterator[tuple[str, str, Endpoint]]:
-    """Every address, what metrics call it, and what answers there."""
+    """Yields every address, its name in the metrics, and its endpoint."""
     for version in range(OLDEST, NEWEST + 1):
         yield from ((f"/api/v{version}{each.path}", f"/api/v*{each.path}", each) for each in ENDPOINTS)
     yield from ((each.path, each.path, each) for each in UNVERSIONED)

@@ -1,4 +1,4 @@
-"""Navigator's lists as navlin's searches: what a query without text means, which sources are shown, how a page is sent."""
+"""Navigator's lists as navlin's searches: queries without text, the sources shown, pages in their wire form."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from navlin.query.whole_names import by_whole_name
 
 EVERYTHING: Final = "*"
 DEFAULT_LIMIT: Final = 100
-"""If none is given, as Navigator had it. Clients ask for the sources without one."""
+"""Default limit, as in Navigator. Clients list the sources without giving one."""
 MOST_AT_ONCE: Final = 10_000
-"""A list that may be longer is sent in pieces."""
+"""A list with a larger limit is sent in pieces."""
 LISTED_SOURCES: Final = "-(+type:SOURCE +(granted:true sourceType:LOCAL))"
-"""Leaves out sources that were only ever named, and the one for files of the machine: clients expect one of HDFS."""
+"""Leaves out sources that were only ever referenced, and the one for local files: clients expect one of HDFS."""
 _ASKED_FOR: Final = frozenset({"identity", "granted"})
 
 Form = Callable[[Mapping[str, Any]], Any]
@@ -37,8 +37,6 @@ Page = tuple[list[Mapping[str, Any]], str]
 
 @dataclass(frozen=True, slots=True)
 class ListParameters:
-    """The parameters of a list."""
-
     query: Annotated[str, "Solr's syntax; everything without it."] = EVERYTHING
     limit: Annotated[int, "How many at most."] = DEFAULT_LIMIT
     offset: Annotated[int, "How many of the first to pass over."] = 0
@@ -46,15 +44,13 @@ class ListParameters:
 
 @dataclass(frozen=True, slots=True)
 class PageParameters:
-    """The parameters of a page."""
-
     query: Annotated[str, "Solr's syntax; everything without it."] = EVERYTHING
     limit: Annotated[int, "How many at most; a page with fewer is the last."] = DEFAULT_LIMIT
     cursorMark: Annotated[str, "* for the first page, then what the page before answered."] = "*"
 
 
 def list_endpoint(resource: str, core: str, forms: Forms) -> Endpoint:
-    """``/entities`` or ``/relations``: an array of what matches, by identity."""
+    """``/entities`` or ``/relations``: an array of the matches, by identity."""
 
     def answer(asked: Asked) -> list[Any] | Iterator[bytes]:
         given: ListParameters = asked.parameters
@@ -70,7 +66,7 @@ def list_endpoint(resource: str, core: str, forms: Forms) -> Endpoint:
 
 
 def page_endpoint(resource: str, core: str, forms: Forms) -> Endpoint:
-    """``/entities/paging`` or ``/relations/paging``: what matches, by identity, and the cursor mark after it."""
+    """``/entities/paging`` or ``/relations/paging``: the matches, by identity, and the cursor mark after them."""
 
     def answer(asked: Asked) -> Iterator[bytes]:
         given: PageParameters = asked.parameters
@@ -91,8 +87,8 @@ def page_endpoint(resource: str, core: str, forms: Forms) -> Endpoint:
 
 
 def _listed(solr: Solr, given: ListParameters, core: str) -> SearchAnswer:
-    """What matches, by identity. Clients look up one entity by its name here, and fail if there are two: if some have just
-    that name, those that have it as a part are left out."""
+    """The matches, by identity. Clients look up one entity by its name here, and fail if there are two: if some have
+    exactly that name, those that only contain it are left out."""
     whole = _by_whole_name(given.query) if core == ELEMENTS else None
     page = core, given.limit, given.offset
     if whole is not None and (answered := found(solr, whole, *page, sort="identity asc")).total:
@@ -101,7 +97,7 @@ def _listed(solr: Solr, given: ListParameters, core: str) -> SearchAnswer:
 
 
 def _long_list(solr: Solr, given: ListParameters, core: str) -> Iterator[Sequence[Mapping[str, Any]]]:
-    """What `_listed` finds, some at a time: all of it at once may be gigabytes."""
+    """The matches of `_listed`, some at a time: all of them at once may be gigabytes."""
     whole = _by_whole_name(given.query) if core == ELEMENTS else None
     query = whole if whole is not None and found(solr, whole, core, 0, 0).total else given.query
     if not given.offset:
@@ -116,7 +112,7 @@ def _long_list(solr: Solr, given: ListParameters, core: str) -> Iterator[Sequenc
 
 
 def _array(pages: Iterable[Sequence[Mapping[str, Any]]], form: Form) -> Iterator[bytes]:
-    """The text of an array of all, piece by piece."""
+    """The text of an array of all documents, piece by piece."""
     head = b"["
     for documents in pages:
         if documents:
@@ -133,12 +129,12 @@ def _by_whole_name(query: str) -> Parsed | None:
 
 
 def found(solr: Solr, query: str | Parsed, core: str, limit: int, offset: int, **more: Any) -> SearchAnswer:
-    """What matches, at most ``limit`` after the first ``offset``. ``more`` goes to `navlin.query.search.search`. Raises
+    """The matches, at most ``limit`` after the first ``offset``. ``more`` goes to `navlin.query.search.search`. Raises
     `Problem` (400)."""
     try:
         parsed = parsed_query(query)
         filters = [*more.pop("filters", ()), *_shown(parsed, core)]
-        # Hue asks from the column before the first.
+        # Hue may send a negative offset.
         return search(solr, parsed, core=core, limit=limit, offset=max(0, offset), filters=filters, **more)
     except QueryError as error:
         raise Problem(400, str(error)) from error
@@ -154,7 +150,7 @@ def _pages(solr: Solr, query: str | Parsed, core: str, limit: int, mark: str) ->
 
 
 def _shown(parsed: Parsed, core: str) -> list[str]:
-    """The filter on sources, unless they are asked for by id or by whether they are granted."""
+    """The filter on sources; none if the query is by id or by ``granted``."""
     return [LISTED_SOURCES] if core == ELEMENTS and _ASKED_FOR.isdisjoint(parsed.fields) else []
 
 

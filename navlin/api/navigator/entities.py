@@ -1,4 +1,4 @@
-"""``/entities``, ``/entities/paging`` and ``/entities/{id}``: reading."""
+"""``/entities``, ``/entities/paging`` and ``/entities/{id}``: reading entities."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from navlin.index.graph import Graph
 
 @dataclass(frozen=True, slots=True)
 class OneParameters:
-    """Which one."""
+    """Selects one entity or relation."""
 
     id: Annotated[str, "Its identity."]
 

@@ -19,7 +19,7 @@ from navlin.index.entity import WHOLE
 from navlin.index.graph import Graph
 
 MOST: Final = 10_000
-"""How many entities one request edits."""
+"""Most entities that one request edits."""
 
 
 def _one(asked: Asked) -> dict[str, Any]:
@@ -42,8 +42,8 @@ def _bulk(asked: Asked) -> list[dict[str, Any]]:
 
 
 def _edited(asked: Asked, given: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The entities as they are then, in the order of the bodies; nothing is written unless all bodies are good. What Solr
-    refuses all the same is said after all others are written."""
+    """Edits the entities and returns their new state, in the order of the bodies; writes nothing unless all bodies are
+    valid. A refusal by Solr is raised only after all others are written."""
     registered = properties_of(asked.solr)
     words: dict[str, Words] = {}
     for identity, body in given.items():

@@ -1,4 +1,4 @@
-"""``/interactive/entities`` and ``/interactive/suggestions``: a search with counts, as Hue asks it."""
+"""``/interactive/entities`` and ``/interactive/suggestions``: a search with counts, in the form of Hue's requests."""
 
 from __future__ import annotations
 
@@ -19,13 +19,11 @@ DEFAULT_LIMIT: Final = 50
 COUNT: Final = "/api/navlin/v1/count"
 HIGHLIGHTED: Final = ("originalName", "originalDescription", "name", "description", "tags")
 NOT_FIRST_CLASS: Final = "-type:(FIELD OR PARTITION OR SUB_OPERATION)"
-"""Leaves out what is only a part of an entity."""
+"""Excludes entities that are only parts of others."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """The parameters of a search."""
-
     query: Annotated[str, "Solr's syntax; everything without it."] = EVERYTHING
     limit: Annotated[int, "How many at most; 0 counts only."] = DEFAULT_LIMIT
     offset: Annotated[int, "How many of the first to pass over."] = 0
@@ -38,8 +36,6 @@ class Parameters:
 
 @dataclass(frozen=True, slots=True)
 class SuggestParameters:
-    """The parameters of suggestions."""
-
     query: Annotated[str, "What was typed so far."] = EVERYTHING
 
 
@@ -75,7 +71,7 @@ def _find(asked: Asked) -> dict[str, Any]:
 
 
 def _facet(field: str, filters: list[str]) -> str:
-    """A field that a filter with its name as tag narrows is counted as if that filter were not there."""
+    """A field narrowed by a filter tagged with its name is counted as if that filter were absent."""
     tagged = any(each.replace(" ", "").startswith(f"{{!tag={field}}}") for each in filters)
     return f"{{!ex={field} key={field}}}{field}" if tagged else f"{{!key={field}}}{field}"
 

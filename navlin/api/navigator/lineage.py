@@ -26,12 +26,12 @@ from navlin.query.options import Options
 MOST_STARTS: Final = 100
 """Navigator's own limit of an export."""
 EXPORTED_NODES: Final = 10_000
-"""How many nodes an export from one entity has at most: a program reads it, and nobody looks at it."""
+"""Most nodes of an export from one entity: it is for a program, not for display."""
 _OPERATIONS: Final = frozenset({"OPERATION", "OPERATION_EXECUTION"})
 
 
 class ExportDirection(StrEnum):
-    """As the SDK writes it."""
+    """The spelling of the SDK."""
 
     UPSTREAM = "UPSTREAM"
     DOWNSTREAM = "DOWNSTREAM"
@@ -39,8 +39,6 @@ class ExportDirection(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """The parameters of a diagram."""
-
     entityIds: Annotated[tuple[str, ...], "Where it begins. Repeatable."]
     length: Annotated[int, "How many hops in each direction."] = 2
     mergeDeletedEntities: Annotated[bool, "Passes through what is deleted, and does not show it."] = True
@@ -48,8 +46,6 @@ class Parameters:
 
 @dataclass(frozen=True, slots=True)
 class ExportParameters:
-    """The parameters of an export."""
-
     ids: Annotated[tuple[str, ...], "Where it begins: the body, a list of up to 100."]
     direction: Annotated[ExportDirection, "Where to go."] = ExportDirection.DOWNSTREAM
     length: Annotated[int, "How many hops; -1 for all."] = -1
@@ -95,13 +91,13 @@ def _columns(asked: Asked) -> dict[str, Any]:
 
 
 def _cut_at(answers: Iterable[answer.Lineage]) -> list[str]:
-    """The ids of the nodes at which there is more, though not because of the depth that was asked for."""
+    """The ids of the nodes beyond which there is more, not counting those at the requested depth."""
     cuts = (cut for walked in answers for cut in walked.truncated_at if cut.reason is not answer.Reason.DEPTH)
     return list(dict.fromkeys(cut.id for cut in cuts))
 
 
 def _tables(nodes: dict[str, answer.Node], ids: Iterable[str]) -> list[str]:
-    """The names of tables as Hue compares them: without their databases, in capitals."""
+    """The names of tables in the form that Hue compares: without their databases, in capitals."""
     names = (nodes[each].name.rpartition(".")[2].upper() for each in ids if nodes[each].type in TABLE_TYPES)
     return list(dict.fromkeys(names))
 
@@ -124,7 +120,7 @@ def _export(asked: Asked) -> Iterator[bytes]:
         control_flow=True,
         max_nodes=EXPORTED_NODES,
     )
-    # What is wrong must show before the first piece: the status cannot change after it.
+    # Errors must surface before the first piece: the status cannot change after it.
     if unknown := set(given.ids) - Graph(asked.solr).present(given.ids):
         raise Problem(404, f"nothing in the index has the id {', '.join(sorted(unknown)[:10])}")
     head = b"["
@@ -143,14 +139,14 @@ class _Listed:
     truncated: bool = False
 
     def to_json(self) -> dict[str, Any]:
-        """id, children, truncated where it has more."""
+        """id, children, truncated if the node has more."""
         about = {"id": self.id, "children": {kind: list(ids) for kind, ids in self.children.items()}}
         return {**about, **({"truncated": True} if self.truncated else {})}
 
 
 def _listed(solr: Solr, starts: list[str], options: Options, *, upstream: bool) -> Iterator[_Listed]:
-    """The nodes of all walks, each once. A node comes as soon as one walk has all its children. One at which every walk so
-    far has ended, or from which a later walk starts, waits, because that walk may add children."""
+    """Yields the nodes of all walks, each once, as soon as one walk has all its children. A node waits if every walk so
+    far has ended at it, or if a later walk starts from it, because that walk may add children."""
     later, sent, waiting = dict.fromkeys(starts), set[str](), dict[str, _Listed]()
     for walked in _walked(solr, starts, options):
         later.pop(walked.start, None)

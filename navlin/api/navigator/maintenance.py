@@ -1,7 +1,7 @@
-"""``/maintenance/purge``, ``/maintenance/running``, ``/maintenance/history``: asking for a purge, and what became of it.
+"""``/maintenance/purge``, ``/maintenance/running``, ``/maintenance/history``: requesting a purge, and its result.
 
-The form of a purge (id, startTime, endTime, status, message, username, stage, stagePercent) is what reports of Navigator's
-show; its documentation does not give it.
+The form of a purge (id, startTime, endTime, status, message, username, stage, stagePercent) is taken from reports of
+Navigator's; its documentation does not give it.
 """
 
 from __future__ import annotations
@@ -24,8 +24,6 @@ MOST: Final = 1_000
 
 @dataclass(frozen=True, slots=True)
 class PurgeParameters:
-    """The parameters of a purge."""
-
     deleteTimeThresholdMinutes: Annotated[
         int, "What was deleted or executed longer ago goes.", range(MOST_MINUTES + 1)
     ] = SIXTY_DAYS_MINUTES
@@ -33,15 +31,13 @@ class PurgeParameters:
 
 @dataclass(frozen=True, slots=True)
 class HistoryParameters:
-    """The parameters of a list of purges."""
-
     limit: Annotated[int, "How many at most, the newest first.", range(1, MOST + 1)] = 100
     offset: Annotated[int, "How many of the newest to pass over.", range(MOST + 1)] = 0
 
 
 def _purge(asked: Asked) -> dict[str, Any]:
     given: PurgeParameters = asked.parameters
-    # As Navigator: a purge that is asked for while another is going on is ignored.
+    # As in Navigator, a purge requested during another one is ignored.
     for purge in open_purges(asked.solr):
         if purge.state in (PurgeState.RUNNING, PurgeState.WAITING):
             return _shown(purge)

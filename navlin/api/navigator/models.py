@@ -1,4 +1,4 @@
-"""``/models`` and what is below it: packages, classes, namespaces, managed properties, mappings."""
+"""``/models`` and the paths below it: packages, classes, namespaces, managed properties, mappings."""
 
 from __future__ import annotations
 
@@ -17,15 +17,11 @@ from navlin.index.models import Kind
 
 @dataclass(frozen=True, slots=True)
 class NamespaceParameters:
-    """Which namespace."""
-
     namespace: Annotated[str, "Its name."]
 
 
 @dataclass(frozen=True, slots=True)
 class ClassParameters:
-    """Which class."""
-
     package: Annotated[str, "The name of its package; nav is navlin's own."]
     name: Annotated[str, "Its name, such as hv_table."]
 
@@ -56,7 +52,7 @@ def _named(asked: Asked) -> Mapping[str, Any] | None:
 
 
 def _namespace(asked: Asked) -> Mapping[str, Any] | Empty:
-    # Hue takes an answer without a body for one that is not there, which it then makes; at an error it gives up.
+    # Hue takes an empty answer to mean that the namespace does not exist, and creates it; on an error it gives up.
     return _named(asked) or Empty()
 
 

@@ -1,4 +1,4 @@
-"""What Navigator answered and navlin does not: each address with a sentence that says what there is instead."""
+"""Parts of Navigator's API that navlin does not have: each with a sentence that names the alternative."""
 
 from __future__ import annotations
 
@@ -19,6 +19,6 @@ _ADDRESS: Final = re.compile(r"/api/v\d{1,3}/(\w+)(?:/.*)?", re.DOTALL)
 
 
 def why_not(path: str) -> str | None:
-    """Why there is nothing at an address; None if nobody would expect anything."""
+    """The reason why an address does not exist; None if no client of Navigator's would expect it."""
     found = _ADDRESS.fullmatch(path)
     return NOT_HERE.get(found[1]) if found else None

@@ -1,4 +1,5 @@
-"""``POST /metadata/plugin``, as Cloudera's SDK writes, and ``POST /entities``, which registers one entity beforehand."""
+"""``POST /metadata/plugin``, written to by Cloudera's SDK, and ``POST /entities``, which registers one entity in
+advance."""
 
 from __future__ import annotations
 

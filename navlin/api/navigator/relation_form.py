@@ -1,4 +1,5 @@
-"""A relation in Navigator's JSON: its sides are called by its type, and one that has a single end bears ``entityId``."""
+"""A relation in Navigator's JSON: the names of its sides depend on its type, and a side with a single end has
+``entityId``."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ _ONE: Final = frozenset({"parent", "template", "logical"})
 
 
 def relation_json(document: Mapping[str, Any]) -> dict[str, Any]:
-    """The JSON of a relation, by its fields in the index."""
+    """The JSON of a relation, from its fields in the index."""
     relations = list(StoredRelation.each_of(document))
     sources, targets = ([each.end(side).id for each in relations] for side in (1, 2))
     return {
@@ -38,7 +39,7 @@ def relation_json(document: Mapping[str, Any]) -> dict[str, Any]:
 def typed_sides(
     relation_type: str, sources: Iterable[str], targets: Iterable[str]
 ) -> dict[str, dict[str, Any]]:
-    """The two sides of a relation of a type, each with its ids."""
+    """The two sides of a relation of this type, each with its ids."""
     first, second = SIDES.get(relation_type, ("sources", "targets"))
     return {first: _side(first, sources), second: _side(second, targets)}
 

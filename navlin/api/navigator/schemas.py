@@ -13,8 +13,6 @@ from navlin.index.query_fields import RELATION_ONLY, field_names
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """Which."""
-
     resource: Annotated[str, "entities or relations."]
 
 

@@ -1,7 +1,7 @@
-"""``/solr/…`` as the tools of Cloudera's SDK ask Navigator's Solr: reading, of entities and relations, from a list of
-parameters. Off unless ``[web]`` has ``solr_passthrough``.
+"""``/solr/…`` in the form in which the tools of Cloudera's SDK query Navigator's Solr: read-only, entities and
+relations, from a list of parameters. Off unless ``[web]`` has ``solr_passthrough``.
 
-What is asked is read, checked and written anew, so whoever may search may ask here too, and sees the same.
+A query is parsed, checked and rewritten, so any user who may search may use it, and sees the same.
 """
 
 from __future__ import annotations
@@ -23,8 +23,6 @@ OFF = "Solr is not answered here: an administrator can enable it by solr_passthr
 
 @dataclass(frozen=True, slots=True)
 class CoreParameters:
-    """Which core."""
-
     core: Annotated[str, "nav_elements, nav_relation or nav_relations."]
 
 

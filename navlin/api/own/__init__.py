@@ -1,4 +1,4 @@
-"""navlin's own API, below ``/api/navlin/v1``: what the command line asks, with the same JSON as ``--json``.
+"""navlin's own API, below ``/api/navlin/v1``: the command line's questions, with the same JSON as ``--json``.
 
 A new endpoint is one module here, named in `ENDPOINTS`, and one test.
 """

@@ -17,7 +17,7 @@ from navlin.render.value_counts import value_counts_view
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """As the options of ``navlin count``."""
+    """Parameters like the options of ``navlin count``."""
 
     by: Annotated[
         tuple[str, ...],

@@ -19,12 +19,12 @@ from navlin.query.syntax import parse
 from navlin.render import edited_view
 
 MOST: Final = 10_000
-"""How many entities one request edits."""
+"""Most entities that one request edits."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """As the options of ``navlin edit``."""
+    """Parameters like the options of ``navlin edit``."""
 
     entity: Annotated[str, "db.table, db.table.column, a path, or an id."] = ""
     query: Annotated[str, "Edit all entities that match."] = ""

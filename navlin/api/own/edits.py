@@ -15,7 +15,7 @@ from navlin.render import history_view
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """As the options of ``navlin edits``."""
+    """Parameters like the options of ``navlin edits``."""
 
     entity: Annotated[str, "db.table, db.table.column, a path, or an id."]
     limit: Annotated[int, "How many edits at most, the newest first.", range(1, MOST + 1)] = 25

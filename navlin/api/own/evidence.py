@@ -15,7 +15,7 @@ from navlin.render.evidence import evidence_view
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """As the options of ``navlin evidence``."""
+    """Parameters like the options of ``navlin evidence``."""
 
     entity: Annotated[str, "db.table, db.table.column, a path, or an id."]
     max_nodes: Annotated[

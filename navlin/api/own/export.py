@@ -22,7 +22,7 @@ from navlin.query.scanner import QueryError
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """As the options of ``navlin export TARGET``."""
+    """Parameters like the options of ``navlin export TARGET``."""
 
     target: Annotated[str, "The model: what `navlin export --help` lists."]
     query: Annotated[str, "What is exported, in Solr's syntax; everything without it."] = ""
@@ -64,7 +64,7 @@ def _answer(asked: Asked) -> Table:
         tuple(_named(given)),
     )
     question = Question(target, selection, _options(target, given.option))
-    # Before anything is read, as by the command: what is written meanwhile comes again with the next export.
+    # Taken before anything is read, as in the command: changes made meanwhile come again with the next export.
     until = newest_run(asked.solr)
     batches = Counted(question.batches(asked.solr))
     return Table(
@@ -87,7 +87,7 @@ def _named(given: Parameters) -> Iterator[NamePattern]:
 
 @dataclass(slots=True)
 class Counted:
-    """The batches of an export, and how many items they had so far."""
+    """The batches of an export, and the number of their items so far."""
 
     batches: Iterator[Batch]
     items: int = 0

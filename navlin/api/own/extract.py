@@ -13,7 +13,7 @@ from navlin.index.requests import Job
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """As the options of ``navlin extract``."""
+    """Parameters like the options of ``navlin extract``."""
 
     source: Annotated[str, "The name of a configured source."]
     full: Annotated[bool, "Read everything, whatever was read before."] = False

@@ -17,7 +17,7 @@ from navlin.render.impact import impact_view
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """As the options of ``navlin impact``."""
+    """Parameters like the options of ``navlin impact``."""
 
     entity: Annotated[str, "db.table, db.table.column, a path, or an id."]
     max_nodes: Annotated[int, "How many tables and paths are followed.", range(1, MAX_WALKED + 1)] = FOLLOWED

@@ -14,7 +14,7 @@ from navlin.render.pages import incomplete_view
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """As the options of ``navlin incomplete``."""
+    """Parameters like the options of ``navlin incomplete``."""
 
     source: Annotated[str, "Only of the source of this name."] = ""
     reason: Annotated[str, "Only for this reason, as /status has it."] = ""

@@ -16,7 +16,7 @@ from navlin.query.scanner import QueryError
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """As the options of ``navlin inherited``."""
+    """Parameters like the options of ``navlin inherited``."""
 
     word: Annotated[str, "A tag, or a property as NAMESPACE.KEY:VALUE."]
     control_flow: Annotated[bool, "Also what the data only decides: predicates, joins."] = False

@@ -16,7 +16,7 @@ from navlin.render import lineage_view
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """As the options of ``navlin lineage``."""
+    """Parameters like the options of ``navlin lineage``."""
 
     entity: Annotated[str, "db.table, db.table.column, a path, or an id."]
     direction: Annotated[Direction, "Where to go."] = Direction.BOTH

@@ -13,7 +13,7 @@ from navlin.index.requests import Job
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """As the options of ``navlin link``."""
+    """Parameters like the options of ``navlin link``."""
 
     all: Annotated[bool, "Link everything, not only what is new."] = False
 

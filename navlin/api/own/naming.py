@@ -1,4 +1,4 @@
-"""What a caller names: an entity (``db.table``, ``db.table.column``, a path, or an id), or a saved search."""
+"""Names in requests: of an entity (``db.table``, ``db.table.column``, a path, or an id), or of a saved search."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ _ID: Final = re.compile(r"[0-9a-f]{32}")
 
 
 def entity_id(solr: Solr, name: str) -> str:
-    """Its id. Raises `Problem`: 404 with what is near, 409 with those that may be meant."""
+    """The id of the entity of this name. Raises `Problem`: 404 with similar names, 409 with the candidates of an
+    ambiguous one."""
     try:
         return entity_named(solr, name).id
     except UnknownName as error:
@@ -31,7 +32,7 @@ def entity_id(solr: Solr, name: str) -> str:
 
 
 def walked_id(solr: Solr, name: str, *, unlinked: bool) -> str:
-    """The same; where unlinked relations are walked, also the id of something that was named and never captured."""
+    """The same; with ``unlinked``, also the id of an entity that was referenced but never extracted."""
     if unlinked and _ID.fullmatch(name) and Graph(solr).ends_among([name], RelationFilter(deleted=False)):
         return name
     return entity_id(solr, name)

@@ -1,4 +1,4 @@
-"""Endpoints that answer a page of something."""
+"""Endpoints that answer with a page of a list."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def paged(
     form: Callable[[Any], dict[str, Any]],
     view: Callable[[Page[Any]], RenderableType],
 ) -> Endpoint:
-    """An endpoint for everybody who may read. ``form`` makes the JSON of one result; what it has is in its docstring."""
+    """An endpoint for all users who may read. ``form`` makes the JSON of one result; its docstring lists the keys."""
 
     def answer(asked: Asked) -> Page[Any]:
         try:

@@ -15,7 +15,7 @@ from navlin.index.requests import Job
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """As the options of ``navlin purge``."""
+    """Parameters like the options of ``navlin purge``."""
 
     before: Annotated[
         str, "What was deleted or executed earlier goes: 2026-01-01, or with a time and a zone. UTC."
@@ -25,7 +25,7 @@ class Parameters:
 
 
 def purge(asked: Asked) -> dict[str, Any]:
-    """Leaves the request, and answers as ``/requests/{id}``. Raises `Problem`."""
+    """Leaves a request for a purge, and answers in the form of ``/requests/{id}``. Raises `Problem`."""
     given: Parameters = asked.parameters
     try:
         before = datetime.fromisoformat(given.before)

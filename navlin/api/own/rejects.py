@@ -15,7 +15,7 @@ from navlin.render.pages import rejects_view
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """As the options of ``navlin rejects``."""
+    """Parameters like the options of ``navlin rejects``."""
 
     source: Annotated[str, "Only of the source of this name."] = ""
     limit: Annotated[int, "How many results at most.", range(1, MOST + 1)] = LIMIT

@@ -1,4 +1,4 @@
-"""Requests to ``navlin serve``: leaving one, and ``/requests/{id}`` to ask what became of it."""
+"""Requests to ``navlin serve``: leaving one, and ``/requests/{id}`` for its progress and result."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ACCEPTED = 202
 
 
 def request(asked: Asked, job: Job, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Leaves a request, and answers as ``/requests/{id}``. Raises `Problem` if nobody would take it up."""
+    """Leaves a request, and answers in the form of ``/requests/{id}``. Raises `Problem` if no daemon would take it."""
     if not asked.service.daemon_runs():
         raise Problem(503, "navlin serve does not run here, and nothing else extracts, links or purges")
     now_ms = asked.service.now_ms()
@@ -24,13 +24,11 @@ def request(asked: Asked, job: Job, arguments: Mapping[str, Any]) -> dict[str, A
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """Which one."""
-
     id: Annotated[str, "As it was answered."]
 
 
 def request_of(asked: Asked) -> Request:
-    """The request that is asked about. Raises `Problem`."""
+    """The request whose id is given. Raises `Problem`."""
     found = read_request(asked.solr, asked.parameters.id)
     if found is None:
         raise Problem(404, "there is no such request: those that were answered are kept for a day")

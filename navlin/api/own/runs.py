@@ -15,7 +15,7 @@ from navlin.render.pages import runs_view
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """As the options of ``navlin runs``."""
+    """Parameters like the options of ``navlin runs``."""
 
     source: Annotated[str, "Only of the source of this name."] = ""
     status: Annotated[tuple[Status, ...], "Only those. Repeatable."] = ()

@@ -20,7 +20,7 @@ from navlin.render.saved import removed_view, saved_one_view, saved_view
 
 @dataclass(frozen=True, slots=True)
 class AddParameters:
-    """As the options of ``navlin saved add``."""
+    """Parameters like the options of ``navlin saved add``."""
 
     name: Annotated[str, "The name, unique among one's own."]
     query: Annotated[str, "Solr's syntax, as users of Navigator typed it."]
@@ -31,7 +31,7 @@ class AddParameters:
 
 @dataclass(frozen=True, slots=True)
 class RemoveParameters:
-    """As the options of ``navlin saved remove``."""
+    """Parameters like the options of ``navlin saved remove``."""
 
     name: Annotated[str, "The name."]
     owner: Annotated[str, "Another owner, for administrators."] = ""
@@ -44,7 +44,7 @@ def _list(asked: Asked) -> SavedSearches:
 def add(
     asked: Asked, name: str, query: str, *, shared: bool, owner: str = "", replace: bool = False
 ) -> SavedSearch:
-    """Saves a search of whoever asks, or of another owner. Raises `Problem`."""
+    """Saves a search for the caller, or for another owner. Raises `Problem`."""
     with _problems():
         check_query(asked.solr, query)
         return save_search(
@@ -53,7 +53,7 @@ def add(
 
 
 def remove(asked: Asked, name: str, owner: str = "") -> SavedSearch:
-    """Removes one. Raises `Problem`."""
+    """Removes a saved search. Raises `Problem`."""
     with _problems():
         return remove_search(asked.solr, _asker(asked), name, owner=owner)
 

@@ -20,7 +20,7 @@ from navlin.render import search_view
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """As the options of ``navlin search``."""
+    """Parameters like the options of ``navlin search``."""
 
     query: Annotated[str, "A name, words, or Solr's syntax as users of Navigator typed it."] = ""
     saved: Annotated[str, "In place of the query: the saved search NAME, or OWNER/NAME."] = ""

@@ -14,7 +14,7 @@ from navlin.render import show_view
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """As of ``navlin show``."""
+    """Parameters like those of ``navlin show``."""
 
     entity: Annotated[str, "db.table, db.table.column, a path, or an id."]
 

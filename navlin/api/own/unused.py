@@ -16,7 +16,7 @@ from navlin.query.unused_report import Totals, counted, json_pieces
 
 
 class Engine(StrEnum):
-    """What reads tables."""
+    """The engines that read tables."""
 
     HIVE = "hive"
     IMPALA = "impala"
@@ -25,7 +25,7 @@ class Engine(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """As the options of ``navlin unused``."""
+    """Parameters like the options of ``navlin unused``."""
 
     days: Annotated[int, "For how many days nothing read them.", range(1, 100_001)]
     of: Annotated[Of, "What is judged: tables, their partitions, or directories that belong to no table."] = (

@@ -11,8 +11,6 @@ from navlin.api.endpoint import Asked, Endpoint
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """Whom it is about."""
-
     name: Annotated[str, "The user's name."]
 
 

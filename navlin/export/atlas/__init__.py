@@ -1,7 +1,7 @@
 """Apache Atlas: the entities that its Hive and Impala hooks would have made, under the same names.
 
-Sources: the type definitions, hooks and REST interface of apache/atlas; "Impala entities created in Atlas" (Cloudera) and
-"Hook & Bridge for Apache Hive" (Atlas), from which `documented` differs where the option says so.
+Sources: the type definitions, hooks and REST interface of apache/atlas; "Impala entities created in Atlas" (Cloudera)
+and "Hook & Bridge for Apache Hive" (Atlas), which differ from the hooks in the points of `documented`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from navlin.export.values import Dataset, Item, Operation, Renamed, Run
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What may be chosen of an export to Atlas."""
+    """The options of an export to Atlas."""
 
     namespace: Annotated[
         str,
@@ -37,14 +37,15 @@ class Options:
 
 
 def records(items: Iterable[Item], options: Options) -> Iterator[bytes]:
-    """Lines of requests or messages."""
+    """Yields the lines of requests or messages."""
     form = Form(Namespace(options.namespace), options.as_documented)
     found = (change for item in _newest(list(items), form) for change in _changes(item, form))
     return messages(found, options.hook_user) if options.hook else requests(found)
 
 
 def _newest(items: Sequence[Item], form: Form) -> Iterator[Item]:
-    """The items without those operations that are the same process as one that ran later: of these the executions stay."""
+    """Yields the items without the operations that are the same process as one that ran later; executions of those are
+    kept."""
     newest: dict[Ref, tuple[int, str]] = {}
     names = {
         each.id: Ref(processes.type_of(each), processes.qualified_name(each, form))

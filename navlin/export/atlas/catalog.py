@@ -36,7 +36,7 @@ _ACTIONS: Final = {
 
 
 def changes(dataset: Dataset, namespace: Namespace) -> Iterator[Change]:
-    """What a dataset is in Atlas, and which of its columns went."""
+    """Yields the changes in Atlas for a dataset and for its deleted columns."""
     name = dataset.name
     if dataset.deleted:
         yield Deletion(reference(name, namespace))
@@ -60,7 +60,8 @@ def changes(dataset: Dataset, namespace: Namespace) -> Iterator[Change]:
 
 
 def renamed(rename: Renamed, namespace: Namespace) -> Iterator[Change]:
-    """A rename in the order of the hook: columns, storage, then the table itself, under which nothing has the old name."""
+    """Yields the renames in the order of the hook: columns, storage, then the table itself, so that nothing below it
+    still has the old name."""
     before, after = rename.before, rename.after
     for column in rename.columns:
         new = names.of_column(after, column, namespace)
@@ -76,12 +77,12 @@ def renamed(rename: Renamed, namespace: Namespace) -> Iterator[Change]:
 
 
 def reference(name: DatasetName, namespace: Namespace) -> Ref:
-    """What names a dataset."""
+    """The reference to a dataset."""
     return Ref(names.type_of(name), names.of_dataset(name, namespace))
 
 
 def column_reference(column: ColumnName, namespace: Namespace) -> Ref:
-    """What names a column of a table."""
+    """The reference to a column of a table."""
     return Ref("hive_column", names.of_column(column.dataset, column.name, namespace))
 
 
@@ -170,7 +171,7 @@ def _order(column: str) -> dict[str, Any]:
 
 
 def _placed(dataset: Dataset) -> Iterator[tuple[Column, int]]:
-    """Columns and partition keys, each counted for themselves."""
+    """Yields columns and partition keys, each kind with an index of its own."""
     for kind in (False, True):
         of_kind = [column for column in dataset.columns if column.partition_key is kind]
         yield from ((column, index) for index, column in enumerate(of_kind))
@@ -181,14 +182,14 @@ def _column(column: Column, dataset: Dataset, index: int, namespace: Namespace) 
     attributes = {
         "qualifiedName": names.of_column(name.dataset, name.name, namespace),
         "name": name.name.lower(),
-        # Of a column that only a statement names no type is known.
+        # The type is unknown if only a statement mentions the column.
         "type": column.details.type,
         "comment": column.details.comment or None,
         "owner": dataset.details.owner or None,
         "position": index,
         **worded(column.words),
     }
-    # Two relationships call this end so: without its type Atlas takes every column for an ordinary one.
+    # Two relationships have an end of this name: without its type Atlas takes every column for an ordinary one.
     relationship = "hive_table_partitionkeys" if column.partition_key else "hive_table_columns"
     return AtlasEntity(
         "hive_column",
@@ -224,7 +225,7 @@ def _hdfs_path(dataset: Dataset, namespace: Namespace) -> AtlasEntity:
 
 
 def permissions(text: str) -> dict[str, Any] | None:
-    """``rwxr-x--t`` as a struct of Atlas's; None for what is no such text."""
+    """``rwxr-x--t`` as Atlas's struct; None for any other text."""
     if len(text) != 9 or not set(text) <= set("rwx-tTsS"):
         return None
 
@@ -237,7 +238,7 @@ def permissions(text: str) -> dict[str, Any] | None:
 
 
 def _on_s3(dataset: Dataset, namespace: Namespace) -> Iterator[AtlasEntity]:
-    """The bucket, each directory on the way, and the path itself, each in the one above."""
+    """Yields the bucket, each directory on the way, and the path itself, each contained in the previous one."""
     name = dataset.name
     above = names.bucket(name)
     whole = _asset(names.type_of(name), dataset, namespace)

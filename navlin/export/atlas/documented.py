@@ -1,6 +1,6 @@
-"""What Cloudera's and Atlas's documents say where the hooks do otherwise: names with generated ids, kinds of dependency.
+"""Differences of Cloudera's and Atlas's documents from the hooks: names with generated ids, kinds of dependency.
 
-An id is made of what an operation is, not drawn: exporting twice changes nothing.
+An id is derived from the operation, not random: exporting twice changes nothing.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ ID_DIGITS: Final = 12
 
 
 def dependency(part: ColumnLineage) -> str:
-    """SIMPLE: the input's value as it is; EXPRESSION: computed; SCRIPT: by a user's own code.
+    """SIMPLE: the input's value unchanged; EXPRESSION: computed; SCRIPT: by a user's own code.
 
-    Hive gives an expression for what is computed, and none for what a script makes of a row.
+    Hive gives an expression for a computed column, and none for a column that a script makes.
     """
     about = part.details
     if about.opaque:
@@ -31,7 +31,7 @@ def dependency(part: ColumnLineage) -> str:
 
 
 def process_name(operation: Operation, namespace: names.Namespace) -> str:
-    """``db.table@cluster:id`` of an Impala query, and of a Hive query its text in small letters; "" for all others."""
+    """``db.table@cluster:id`` for an Impala query, the text in lower case for a Hive query; "" for all others."""
     if operation.statement.engine == "HIVE":
         return operation.statement.text.strip().lower()
     if operation.statement.engine != "IMPALA":
@@ -43,7 +43,7 @@ def process_name(operation: Operation, namespace: names.Namespace) -> str:
 def process_attributes(
     operation: Operation, kind: str, inputs: tuple[Ref, ...], outputs: tuple[Ref, ...]
 ) -> dict[str, Any]:
-    """The attributes of a process that the documents have otherwise: its name is the query's text."""
+    """The attributes of a process that differ in the documents: its name is the query's text."""
     if kind not in ("impala_process", "hive_process"):
         return {}
     text = operation.statement.text.strip()
@@ -55,7 +55,8 @@ def process_attributes(
 
 
 def execution_attributes(operation: Operation, execution: Execution, process: str) -> dict[str, Any]:
-    """Those of an execution: ``process:id of its name:id of its own``; its name is the text with the id at the end."""
+    """Those of an execution: the qualifiedName is ``process:start in epoch ms:generated id``, the name ``text:start in
+    epoch ms``."""
     run, text = execution.details, operation.statement.text.strip()
     name = f"{text or operation.name}:{run.started_ms}"
     found = {"qualifiedName": f"{process}:{run.started_ms}:{generated(execution.id)}", "name": name}
@@ -66,7 +67,7 @@ def execution_attributes(operation: Operation, execution: Execution, process: st
 
 
 def generated(identity: str) -> str:
-    """A number made of an identity."""
+    """A number derived from an identity."""
     try:
         return str(int(identity[:ID_DIGITS], 16))
     except ValueError:

@@ -1,4 +1,4 @@
-"""Entities of Atlas, and what names them."""
+"""Entities of Atlas, and references to them."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from navlin.export.values import Words
 LABEL_CHARS: Final = 50
 CUSTOM_KEY_CHARS: Final = 50
 CUSTOM_VALUE_CHARS: Final = 500
-"""What Atlas takes of labels and of custom attributes; both have letters, digits, dashes and underscores alone."""
+"""Atlas's limits for labels and custom attributes; both may contain only letters, digits, dashes and underscores."""
 _NO_WORD: Final = re.compile(r"[^A-Za-z0-9_-]+")
 IDENTITY: Final = "navlin_id"
-"""The custom attribute that has the identity of what an entity was made of."""
+"""The custom attribute with navlin's identity of the entity."""
 
 
 CLEARED: Final = object()
-"""The value of an attribute that somebody took away."""
+"""Value of an attribute that somebody removed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ref:
-    """What names an entity for others; ``relationship`` is the type of the relationship that it is an end of."""
+    """A reference to an entity; ``relationship`` is the type of the relationship whose end it is."""
 
     type: str
     qualified_name: str
@@ -32,15 +32,15 @@ class Ref:
 
     @property
     def key(self) -> tuple[str, str]:
-        """What makes two the same."""
+        """The part that identifies the entity."""
         return self.type, self.qualified_name
 
     def at(self, relationship: str) -> Ref:
-        """The same as an end of a relationship."""
+        """The same reference as an end of a relationship."""
         return Ref(self.type, self.qualified_name, relationship)
 
     def to_json(self, guids: Mapping[tuple[str, str], str] | None = None) -> dict[str, Any]:
-        """As Atlas reads it, with the guid that it has in its request, if any."""
+        """The form that Atlas reads, with the guid of the entity in its request, if any."""
         found: dict[str, Any] = {
             "typeName": self.type,
             "uniqueAttributes": {"qualifiedName": self.qualified_name},
@@ -54,8 +54,8 @@ class Ref:
 
 @dataclass(frozen=True, slots=True)
 class AtlasEntity:
-    """An entity with its ends of relationships. None and empty values are left out, and labels that are None; Atlas keeps
-    what it has there. What is `CLEARED` is empty there from then on."""
+    """An entity with its ends of relationships. Attributes and labels that are None are left out, and Atlas keeps their
+    present values; an attribute that is `CLEARED` becomes empty."""
 
     type: str
     attributes: Mapping[str, Any]
@@ -65,11 +65,11 @@ class AtlasEntity:
 
     @property
     def ref(self) -> Ref:
-        """What names it."""
+        """The reference to this entity."""
         return Ref(self.type, str(self.attributes["qualifiedName"]))
 
     def to_json(self, guids: Mapping[tuple[str, str], str]) -> dict[str, Any]:
-        """As Atlas reads it."""
+        """The form that Atlas reads."""
         found: dict[str, Any] = {
             "typeName": self.type,
             "guid": guids[self.ref.key],
@@ -94,21 +94,21 @@ class AtlasEntity:
 
 @dataclass(frozen=True, slots=True)
 class Upsert:
-    """What one dataset or operation is in Atlas: the first entity, and those that hang on it. Sent together."""
+    """The entities of one dataset or operation: the main one, then those that depend on it. Sent together."""
 
     entities: tuple[AtlasEntity, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Deletion:
-    """An entity that is gone; what it contains goes along."""
+    """A deleted entity; Atlas deletes its parts with it."""
 
     ref: Ref
 
 
 @dataclass(frozen=True, slots=True)
 class Rename:
-    """An entity that keeps its guid under a new name. ``attributes`` are those that it has from then on."""
+    """An entity that keeps its guid under a new name. ``attributes`` are its new ones."""
 
     ref: Ref
     attributes: Mapping[str, Any]
@@ -124,7 +124,7 @@ def numbered(entities: Iterable[AtlasEntity]) -> dict[tuple[str, str], str]:
 
 
 def unique(entities: Iterable[AtlasEntity]) -> Iterator[AtlasEntity]:
-    """Each entity once: the first of each name."""
+    """Yields the first entity of each name."""
     seen = set()
     for entity in entities:
         if entity.ref.key not in seen:
@@ -133,7 +133,7 @@ def unique(entities: Iterable[AtlasEntity]) -> Iterator[AtlasEntity]:
 
 
 def labels(words: Words) -> tuple[str, ...] | None:
-    """People's tags as labels; None if there are none, and nobody took one away."""
+    """People's tags as labels; None if there are none, and nobody removed any."""
     found = (_NO_WORD.sub("_", tag)[:LABEL_CHARS] for tag in (*words.tags, *words.inherited_tags))
     return tuple(dict.fromkeys(each for each in found if each.strip("_"))) or (() if words.edited else None)
 
@@ -148,12 +148,13 @@ def custom(identity: str, words: Words) -> dict[str, str]:
 
 
 def worded(words: Words) -> dict[str, Any]:
-    """The attributes of an Asset that people fill in. Atlas keeps what is left out: what somebody took away is cleared."""
+    """The attributes of an Asset that people fill in. Atlas keeps those left out, so those that somebody removed are
+    cleared."""
     found = {"displayName": words.name, "userDescription": words.description}
     empty = dict.fromkeys(found, CLEARED) if words.edited else {}
     return {**empty, **{name: value for name, value in found.items() if value}}
 
 
 def _known(value: Any) -> bool:
-    # What is required may be empty; what is not is left out by who makes it.
+    # Required attributes may be empty; callers pass None for other empty ones.
     return value is not None

@@ -1,7 +1,7 @@
-"""Qualified names as Atlas's own hooks make them: what has the same name is the same entity, whoever sends it.
+"""Qualified names in the form of Atlas's own hooks: the same name is the same entity, whoever sends it.
 
 The forms are those of the Hive and Impala hooks (apache/atlas, AtlasHiveHookContext, AtlasPathExtractorUtil): names of
-tables in small letters, the namespace as it is; paths keep their case.
+tables in lower case, the namespace as it is; paths keep their case.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from navlin.model.source import HDFS, S3
 OUTPUT_NAMED: Final = frozenset(
     "CREATETABLE CREATETABLE_AS_SELECT CREATEVIEW ALTERVIEW_AS ALTERTABLE_LOCATION".split()
 )
-"""Kinds of statements whose process is named by the table that they make alone."""
+"""Kinds of statements whose process is named only after the table that they make."""
 WRITE_TYPES: Final = {
     "INSERT": "INSERT",
     "INSERT_OVERWRITE": "INSERT_OVERWRITE",
@@ -25,7 +25,7 @@ WRITE_TYPES: Final = {
     "DELETE": "DELETE",
     "MERGE": "UPDATE",
 }
-"""Kinds of statements that are a QUERY to the hooks, and how each writes."""
+"""Kinds of statements that the hooks call QUERY, and the way each writes."""
 QUERY: Final = "QUERY"
 WITH_CLAUSE: Final = "QUERY_WITH_CLAUSE"
 
@@ -35,12 +35,12 @@ UNKNOWN_CLUSTER: Final = "cm"
 
 @dataclass(frozen=True, slots=True)
 class Namespace:
-    """What stands behind the @ of names: the one that was chosen, else the cluster of the source."""
+    """The namespace after the @ of names: the chosen one, else the cluster of the source."""
 
     chosen: str = ""
 
     def of(self, source: KnownSource) -> str:
-        """That of a source."""
+        """The namespace of a source."""
         return self.chosen or source.cluster or UNKNOWN_CLUSTER
 
 
@@ -87,7 +87,7 @@ def of_column(table: DatasetName, column: str, namespace: Namespace) -> str:
 
 
 def of_storage(table: DatasetName, namespace: Namespace) -> str:
-    """The qualifiedName of a table's storage descriptor: behind the namespace."""
+    """The qualifiedName of a table's storage descriptor: the table's, with the suffix after the namespace."""
     return f"{of_dataset(table, namespace)}_storage"
 
 
@@ -99,7 +99,7 @@ def uri(path: DatasetName) -> str:
 
 
 def bucket(path: DatasetName) -> str:
-    """The bucket of a path on S3, in the scheme that Hadoop's own client has."""
+    """The bucket of a path on S3, with the scheme of Hadoop's own client."""
     host = path.authority.partition("://")[2] or path.name.strip("/")
     return f"s3a://{host}"
 
@@ -108,7 +108,7 @@ def bucket(path: DatasetName) -> str:
 
 
 def operation_kind(operation: Operation) -> str:
-    """The name of a statement's kind as the hooks have it: what writes rows is a QUERY."""
+    """The kind of a statement in the hooks' terms: a statement that writes rows is a QUERY."""
     kind = operation.statement.type
     if kind in WRITE_TYPES or kind in ("", "SELECT"):
         kind = QUERY
@@ -122,7 +122,7 @@ def of_process(
 ) -> str:
     """The qualifiedName of a Hive or Impala process."""
     kind = operation_kind(operation)
-    # Hive calls a table db@table among its inputs and outputs, and sorts them so.
+    # For sorting, Hive writes a table among inputs and outputs as db@table.
     between = "." if operation.statement.engine == "IMPALA" else "@"
     read_ends, written_ends = _sorted(inputs, between), _sorted(outputs, between)
     if kind in OUTPUT_NAMED:
@@ -131,7 +131,7 @@ def of_process(
                 return of_dataset(end.dataset, namespace) + _created(end)
     write = WRITE_TYPES.get(operation.statement.type, "INSERT") if kind == QUERY else ""
     if kind in (QUERY, WITH_CLAUSE):
-        # Where a query reads or writes files is no part of its name.
+        # Files that a query reads or writes are not part of its name.
         read_ends, written_ends = (
             [end for end in ends if not end.dataset.is_path] for ends in (read_ends, written_ends)
         )
@@ -151,7 +151,7 @@ def _sorted(ends: Iterable[End], between: str) -> list[End]:
 
 
 def _part(end: End, namespace: Namespace) -> str:
-    # Only here the namespace is in small letters too.
+    # Only here is the namespace lower-cased as well.
     return of_dataset(end.dataset, namespace).lower().replace("/", "") + _created(end)
 
 

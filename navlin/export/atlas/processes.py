@@ -42,14 +42,14 @@ _NAMESPACED: Final = {"HIVE": "hive", "IMPALA": "impala", "SPARK": "spark"}
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """How processes are written. ``as_documented``: as the documents have it, not as the hooks do (`documented`)."""
+    """Settings of processes. ``as_documented``: as in the documents, not as in the hooks (`documented`)."""
 
     namespace: Namespace = field(default_factory=Namespace)
     as_documented: bool = False
 
 
 def changes(operation: Operation, form: Form) -> Iterator[Change]:
-    """What an operation is in Atlas. Nothing if it writes nothing, or is a rename: that is no process."""
+    """Yields the changes in Atlas for an operation. None if it writes nothing, or is a rename, which is not a process."""
     if operation.statement.type in RENAMES:
         return
     if operation.deleted:
@@ -71,11 +71,11 @@ def changes(operation: Operation, form: Form) -> Iterator[Change]:
 
 
 def run_changes(run: Run, form: Form) -> Iterator[Change]:
-    """What an execution is in Atlas, beside its process."""
+    """Yields the changes in Atlas for an execution, in addition to its process."""
     operation, execution = run.operation, run.execution
     kind = type_of(operation)
     if kind == "spark_process":
-        # There is no execution of a Spark process: each is a process of its own, and the last was sent as one.
+        # Spark processes have no executions: each is a process of its own, and the last was sent as one.
         if operation.latest is None or execution.id != operation.latest.id:
             yield from changes(replace(operation, latest=execution), form)
         return
@@ -88,7 +88,7 @@ def run_changes(run: Run, form: Form) -> Iterator[Change]:
 
 
 def type_of(operation: Operation) -> str:
-    """Atlas's type of an operation's process; a plain Process for engines of which it has no model."""
+    """Atlas's type of an operation's process; a plain Process for engines without a type in Atlas."""
     engine = _NAMESPACED.get(operation.statement.engine)
     return f"{engine}_process" if engine else "Process"
 
@@ -106,7 +106,7 @@ def qualified_name(operation: Operation, form: Form) -> str:
 
 
 def _spark_name(operation: Operation) -> str:
-    """No hook says how: as connectors did, the application's id and the execution's."""
+    """The name of a Spark process. No hook defines it: like connectors did, the application's id and the execution's."""
     run = operation.latest.details if operation.latest is not None else ExecutionDetails()
     number = run.execution_id or run.name.rpartition("-exec.")[2]
     return f"{run.application}.{number}" if run.application and number else operation.id
@@ -132,7 +132,7 @@ def _process(
             attributes |= {
                 "startTime": started_ms,
                 "endTime": latest.ended_ms or started_ms,
-                # These are the execution's; here they are required and empty.
+                # These belong to the execution; here they are required, and left empty.
                 "userName": "",
                 "queryText": "",
                 "queryId": "",
@@ -176,7 +176,7 @@ def _execution(operation: Operation, execution: Execution, form: Form) -> AtlasE
         "queryText": _text(operation),
         "queryId": run.query_id,
         "queryPlan": NO_PLAN,
-        # Which host ran it, no engine's log tells.
+        # No engine's log names the host that ran it.
         "hostName": "",
     }
     if form.as_documented:
@@ -202,7 +202,7 @@ def _application(execution: Execution | None) -> Iterator[AtlasEntity]:
 
 
 def _ddl(operation: Operation, run: ExecutionDetails, form: Form) -> Iterator[AtlasEntity]:
-    """The statement that made or changed a table; without its text there is nothing to say."""
+    """Yields the statement that made or changed a table; none if its text is unknown."""
     tables = [end for end in _live(operation.outputs) if end.dataset.is_table]
     text = operation.statement.text
     if operation.statement.type not in DDL or not tables or not text or not run.started_ms:
@@ -223,7 +223,7 @@ def _ddl(operation: Operation, run: ExecutionDetails, form: Form) -> Iterator[At
 
 
 def _column_lineage(operation: Operation, process: AtlasEntity, form: Form) -> Iterable[AtlasEntity]:
-    """One entity for each output column: all that it is made of, whatever parts of the operation say so."""
+    """One entity for each output column, with all its inputs, whichever parts of the operation name them."""
     if process.type == "Process":
         return ()
     made: dict[str, tuple[list[ColumnLineage], dict[ColumnName, None]]] = {}
@@ -257,7 +257,7 @@ def _made_of(
     match process.type:
         case "hive_process":
             expression = next((part.details.expression for part in parts if part.details.expression), "")
-            # Misspelt in the type.
+            # The type has this misspelling.
             attributes |= {
                 "depenendencyType": documented.dependency(parts[0]),
                 "expression": expression or None,
@@ -285,7 +285,7 @@ def _made_of(
 
 
 def _column_end(column: ColumnName, form: Form) -> Ref:
-    """A column; a table as a whole, or a path whose columns Atlas has no type for, is an input itself."""
+    """The column; or, as an input itself, a table as a whole or a path, whose columns have no type in Atlas."""
     if column.name and column.dataset.is_table:
         return column_reference(column, form.namespace)
     return reference(column.dataset, form.namespace)
@@ -295,7 +295,7 @@ def _column_end(column: ColumnName, form: Form) -> Ref:
 
 
 def _references(ends: Iterable[End], form: Form, relationship: str) -> tuple[Ref, ...]:
-    """Each dataset once; with a path the tables that lie there, without which Atlas shows no way on."""
+    """Each dataset once; after a path, the tables at that location, without which Atlas's lineage would stop there."""
     found = (
         reference(each.dataset, form.namespace).at(relationship)
         for end in _live(ends)
@@ -305,7 +305,7 @@ def _references(ends: Iterable[End], form: Form, relationship: str) -> tuple[Ref
 
 
 def _live(ends: Iterable[End]) -> list[End]:
-    # One that is deleted is no more to be named: the server would refuse all that names it.
+    # A deleted one must not be named any more: the server would refuse everything that refers to it.
     return [end for end in ends if not end.deleted]
 
 

@@ -1,8 +1,8 @@
 """Changes → the lines of a file: requests of Atlas's REST interface, or the messages that its hooks send to Kafka.
 
 A line of requests has one of three keys. One with ``entities`` may be posted to ``/api/atlas/v2/entity/bulk`` as it is;
-``deletions`` and ``renames`` have interfaces of their own (`navlin.export.atlas.sending`). A line of messages goes to the
-topic ``ATLAS_HOOK`` as it is.
+``deletions`` and ``renames`` have interfaces of their own (`navlin.export.atlas.sending`). A line of messages goes to
+the topic ``ATLAS_HOOK`` as it is.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ import orjson
 from navlin.export.atlas.entities import AtlasEntity, Change, Deletion, Rename, Upsert, numbered, unique
 
 CHANGES_A_REQUEST: Final = 10
-"""Tables or operations in one request: Atlas takes the most entities a second so, and a refusal costs little."""
+"""Tables or operations in one request: Atlas takes the most entities a second at this size, and a refusal costs little."""
 MESSAGE_BYTES: Final = 900_000
-"""Kafka takes 1,000,000; longer ones the hooks cut in pieces, which navlin avoids."""
+"""Kafka takes 1,000,000; the hooks split longer messages, which navlin avoids."""
 
 
 def requests(changes: Iterable[Change]) -> Iterator[bytes]:
-    """Lines of requests, in the order of the changes."""
+    """Yields lines of requests, in the order of the changes."""
     for kind, group in _grouped(changes):
         if kind is Upsert:
             entities = [*unique(each for change in group for each in change.entities)]
@@ -34,7 +34,7 @@ def requests(changes: Iterable[Change]) -> Iterator[bytes]:
 
 
 def messages(changes: Iterable[Change], user: str) -> Iterator[bytes]:
-    """Lines of messages, each as large as the topic takes."""
+    """Yields lines of messages, split to fit the topic."""
     for change in changes:
         match change:
             case Upsert(entities=entities):
@@ -56,7 +56,7 @@ def messages(changes: Iterable[Change], user: str) -> Iterator[bytes]:
 
 
 def _grouped(changes: Iterable[Change]) -> Iterator[tuple[type[Change], list[Any]]]:
-    """Changes of one kind that follow each other, some at a time."""
+    """Yields consecutive changes of one kind, some at a time."""
     group: list[Change] = []
     for change in changes:
         if group and (type(group[0]) is not type(change) or len(group) == CHANGES_A_REQUEST):
@@ -83,14 +83,14 @@ def _created(entities: Sequence[AtlasEntity], user: str) -> Iterator[bytes]:
     if len(line) <= MESSAGE_BYTES or len(entities) == 1:
         yield line
         return
-    # What hangs on the first names it by its qualifiedName: the halves may come one after the other.
+    # Dependent entities refer to the main one by its qualifiedName, so the halves may arrive one after the other.
     middle = len(entities) // 2
     yield from _created(entities[:middle], user)
     yield from _created(entities[middle:], user)
 
 
 def _message(message: dict[str, Any]) -> bytes:
-    # The time of a message is what nothing hangs on; the same export is the same text.
+    # Nothing depends on the time of a message; without it the same export is the same text.
     return _line(
         {
             "version": {"version": "1.0.0", "versionParts": [1]},

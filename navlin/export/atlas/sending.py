@@ -1,4 +1,4 @@
-"""Sends lines of requests to an Atlas: what is refused of a request is found by sending its parts one by one."""
+"""Sends lines of requests to an Atlas; the refused part of a request is found by sending its parts one by one."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _HANGING: Final = (
     " impala_column_lineage spark_column_lineage hive_table_ddl"
 )
 _PARTS: Final = frozenset(_HANGING.split())
-"""What hangs on the entity before it in a request, and is nothing without it."""
+"""Types that depend on the entity before them in a request, and have no meaning without it."""
 
 
 def ask(connection: Connection, options: Any) -> str:
-    """Asks for the types, which needs the login that sending needs."""
+    """Requests the types, which needs the same login as sending."""
     answer = connection.send("GET", TYPES)
     types = orjson.loads(answer.content) if answer.ok and answer.content[:1] == b"[" else None
     if not isinstance(types, list) or not any(each.get("name") == "DataSet" for each in types):
@@ -37,8 +37,8 @@ def ask(connection: Connection, options: Any) -> str:
 
 
 def send(connection: Connection, records: Iterable[bytes], options: Any) -> Iterator[int | Refused]:
-    """Sends lines, and yields how many entities each request brought, or what was refused of it. Raises ValueError
-    for messages."""
+    """Sends lines, and yields the number of entities of each request, or a part of it that was refused. Raises
+    ValueError for messages."""
     if options.hook:
         raise ValueError(
             "messages of --hook are for Kafka: write them to a file, and send that to the topic ATLAS_HOOK"
@@ -72,7 +72,7 @@ def _create(connection: Connection, entities: list[dict[str, Any]]) -> Iterator[
         return
     first, *hanging = entities
     if hanging and first["typeName"] not in _PARTS:
-        # A column that is refused must not cost its table.
+        # A refused column must not cost its table.
         alone = _post(connection, [first])
         if alone.ok:
             yield 1
@@ -85,7 +85,7 @@ def _create(connection: Connection, entities: list[dict[str, Any]]) -> Iterator[
 
 
 def _post(connection: Connection, entities: list[dict[str, Any]]) -> requests.Response:
-    """The answer to a request: Atlas says of each guid in it which entity that is now, of unchanged ones too."""
+    """The answer to a request: Atlas assigns an entity to each guid in it, to unchanged ones too."""
     answer = connection.send("POST", BULK, orjson.dumps({"entities": entities}))
     if answer.ok:
         found = object_of(answer, _MUTATION)
@@ -95,7 +95,7 @@ def _post(connection: Connection, entities: list[dict[str, Any]]) -> requests.Re
 
 
 def _own(answer: requests.Response) -> requests.Response:
-    """The answer, if a 404 is Atlas's own: it has a code of errors then. Raises `NotConfirmed`."""
+    """The answer, if a 404 is Atlas's own, which has an error code. Raises `NotConfirmed`."""
     if answer.status_code == requests.codes.not_found and "errorCode" not in object_of(answer, _MUTATION):
         not_confirmed(answer, _MUTATION)
     return answer
@@ -104,7 +104,7 @@ def _own(answer: requests.Response) -> requests.Response:
 def _label(
     connection: Connection, entities: list[dict[str, Any]], created: requests.Response
 ) -> Iterator[Refused]:
-    """Sets the labels of what was there already: Atlas takes those that come with an entity only if that is new to it."""
+    """Sets the labels of entities that existed already: Atlas takes the labels of an entity only when it creates it."""
     labelled = [each for each in entities if "labels" in each]
     new = _new(created) if labelled else frozenset()
     for each in labelled:
@@ -119,7 +119,7 @@ def _label(
 
 
 def _new(answer: requests.Response) -> frozenset[tuple[str, str]]:
-    """The types and names of what a request created, as far as the answer says so."""
+    """The types and names of the entities that a request created, as far as the answer lists them."""
     headers = (object_of(answer, _MUTATION).get("mutatedEntities") or {}).get("CREATE") or ()
     return frozenset(
         (str(each["typeName"]), str((each.get("attributes") or {}).get("qualifiedName"))) for each in headers
@@ -127,7 +127,7 @@ def _new(answer: requests.Response) -> frozenset[tuple[str, str]]:
 
 
 def _groups(entities: list[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
-    """Each entity that stands for itself, with what hangs on it."""
+    """Yields each independent entity with those that depend on it."""
     group: list[dict[str, Any]] = []
     for each in entities:
         if group and each["typeName"] not in _PARTS:
@@ -140,7 +140,7 @@ def _groups(entities: list[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
 
 def _delete(connection: Connection, reference: dict[str, Any]) -> Iterator[int | Refused]:
     answer = _own(connection.send("DELETE", BY_NAME + quote(reference["typeName"]), params=_named(reference)))
-    # What is not there, or was deleted before, is as it should be.
+    # An entity that is missing, or was deleted before, is fine.
     if _changed(answer):
         yield 1
     else:
@@ -150,7 +150,7 @@ def _delete(connection: Connection, reference: dict[str, Any]) -> Iterator[int |
 def _rename(connection: Connection, rename: dict[str, Any]) -> Iterator[int | Refused]:
     body = orjson.dumps({"entity": {"typeName": rename["typeName"], "attributes": rename["attributes"]}})
     answer = _own(connection.send("PUT", BY_NAME + quote(rename["typeName"]), body, params=_named(rename)))
-    # Atlas may never have seen it under its old name; under the new one it comes in any case.
+    # Atlas may never have seen the old name; the entity comes under the new one in any case.
     if _changed(answer):
         yield 1
     else:

@@ -1,13 +1,14 @@
-"""DataHub: metadata change proposals (MCPs), as a file that its file source reads, or posted to its metadata service (GMS).
+"""DataHub: metadata change proposals (MCPs), as a file that its file source reads, or posted to its metadata service
+(GMS).
 
     TABLE, VIEW, path …  dataset: properties, schema, container, owner, tags
     DATABASE             container
     OPERATION            dataJob in the dataFlow of its source, with inputs, outputs and fine-grained lineage
     a view's own text    upstreamLineage of the view
     OPERATION_EXECUTION  dataProcessInstance: properties, relationships, input, output, run events
-    deleted              status: removed, and nothing else of it
+    deleted              status: removed, and no other aspect
 
-A proposal replaces one aspect of one entity as a whole, so each is made of one item alone. Nothing in it is of the time of
+A proposal replaces one aspect of one entity as a whole, so each is made from one item only. None depends on the time of
 the export: exporting twice sends the same bytes.
 """
 
@@ -42,12 +43,12 @@ from navlin.model.batches import in_batches
 Aspect = Mapping[str, Any]
 Proposal = dict[str, Any]
 MAX_NAMES: Final = 100
-"""How many columns are listed that decide which rows an operation writes."""
+"""Most columns listed in an operation's control flow."""
 
 
 @dataclass(frozen=True, slots=True)
 class DataHubOptions:
-    """What must be as in the site's own ingestion, so that both mean the same entities."""
+    """Settings that must match the site's own ingestion, so that both name the same entities."""
 
     platform_instance: Annotated[str, "the platform instance of tables and databases"] = ""
     storage_instance: Annotated[str, "the platform instance of paths"] = ""
@@ -61,12 +62,11 @@ class DataHubOptions:
 
     @property
     def names(self) -> names.Names:
-        """How things are named."""
         return names.Names(self.platform_instance, self.storage_instance, self.env.upper(), self.lowercase)
 
 
 def records(items: Iterable[Item], options: DataHubOptions) -> Iterator[bytes]:
-    """The proposals of items, each a line of JSON."""
+    """Yields the proposals of items, each a line of JSON."""
     export = _Export(options, options.names)
     for item in items:
         for proposal in export.of(item):
@@ -87,7 +87,7 @@ class _Export:
             case Dataset():
                 yield from self._dataset(item)
             case Renamed():
-                # Its name is what DataHub knows it by: what it is now comes as another dataset.
+                # DataHub identifies it by its name: under the new name it comes as another dataset.
                 yield _proposal(self.names.dataset(item.before), "status", {"removed": True})
             case Operation(derived=True):
                 yield from self._upstreams(item)
@@ -96,7 +96,7 @@ class _Export:
             case Run():
                 yield from self._run(item)
             case _:
-                # What was purged was flagged deleted, and sent as such, long before.
+                # Purged entities were flagged deleted, and sent as such, long before.
                 return
 
     # -- Databases, tables, paths ------------------------------------------------------------------------------------
@@ -125,12 +125,13 @@ class _Export:
         if name.type == "VIEW" and item.details.text:
             yield _proposal(urn, "viewProperties", aspects.view(item))
         if name.is_table and not name.source.granted and not item.placeholder:
-            # Nobody shows the databases of a metastore that is only claimed, nor of a table that nobody saw.
+            # Nothing is known of the databases of a metastore that is only referenced, nor of a table that was never
+            # extracted.
             yield _proposal(urn, "container", {"container": self.names.container(name.database)})
         yield from self._of_any(item, urn)
 
     def _of_any(self, item: Dataset, urn: str) -> Iterator[Proposal]:
-        """What databases and datasets have in common."""
+        """Yields the aspects that databases and datasets have in common."""
         platform = {"platform": names.platform_urn(self.names.platform(item.name))}
         if instance := self.names.platform_instance(item.name):
             platform["instance"] = instance
@@ -144,7 +145,7 @@ class _Export:
     # -- Operations --------------------------------------------------------------------------------------------------
 
     def _upstreams(self, item: Operation) -> Iterator[Proposal]:
-        """What a view is made of by its text, or a dataset by what somebody stated: there is no job."""
+        """Yields the upstreams of a view from its text, or of a dataset from a statement of somebody's: there is no job."""
         for output in item.outputs:
             if output.deleted or item.deleted:
                 continue
@@ -189,7 +190,7 @@ class _Export:
         yield _proposal(urn, "status", {"removed": False})
 
     def _ends(self, item: Operation) -> tuple[list[str], list[str]]:
-        """The datasets that an operation reads and writes, each once a side; with a path, the tables that lie there."""
+        """The datasets that an operation reads and writes, each once per side; with a path, the tables at that location."""
         inputs, outputs = (
             {
                 self.names.dataset(end.dataset): None
@@ -233,7 +234,7 @@ class _Export:
         urn = names.execution(execution.id)
         parents = [names.execution(each.id) for each in (*execution.run_for, *execution.run_as)]
         for parent in parents:
-            # So that it is there, whether or not it is exported itself.
+            # Makes sure that it exists, whether or not it is exported itself.
             yield _proposal(parent, "status", {"removed": False})
         yield _proposal(urn, "dataProcessInstanceProperties", aspects.run(item))
         relationships: dict[str, Any] = {
@@ -279,7 +280,7 @@ _PROTOCOL: Final = {"X-RestLi-Protocol-Version": "2.0.0"}
 
 
 def ask(connection: Connection, options: DataHubOptions) -> str:
-    """Asks for GMS's own configuration."""
+    """Requests GMS's own configuration."""
     answer = connection.send("GET", "/config")
     found = object_of(answer, "DataHub's configuration")
     if not answer.ok or "noCode" not in found:
@@ -291,7 +292,7 @@ def ask(connection: Connection, options: DataHubOptions) -> str:
 
 
 def send(connection: Connection, lines: Iterable[bytes], options: DataHubOptions) -> Iterator[int | Refused]:
-    """Posts proposals to GMS, many at once; those of a request that it refuses again, one by one."""
+    """Posts proposals to GMS, in batches; if it refuses a batch, its proposals one by one."""
 
     def one(proposal: Proposal) -> Iterator[int | Refused]:
         reason = _refusal(connection, "ingestProposal", {"proposal": proposal})
@@ -313,14 +314,14 @@ def _shown(proposal: Proposal) -> str:
 
 
 def _posted(line: bytes) -> Proposal:
-    """A proposal as GMS takes it: the aspect as a text."""
+    """A proposal in GMS's form: the aspect as text."""
     proposal: Proposal = orjson.loads(line)
     value = orjson.dumps(proposal["aspect"]["json"]).decode()
     return {**proposal, "aspect": {"value": value, "contentType": "application/json"}}
 
 
 def _refusal(connection: Connection, action: str, body: Mapping[str, Any]) -> str:
-    """Why GMS does not take a request; "" if it does. Raises `NotConfirmed`."""
+    """The reason why GMS refuses a request; "" if it accepts it. Raises `NotConfirmed`."""
     answer = connection.send(
         "POST", "/aspects", orjson.dumps(body), params={"action": action}, headers=_PROTOCOL
     )
@@ -329,7 +330,7 @@ def _refusal(connection: Connection, action: str, body: Mapping[str, Any]) -> st
         not_confirmed(answer, wanted)
     if not answer.ok:
         return words_of(answer)
-    # All releases confirm a request as a whole, by one text: "success", or the URN of the first.
+    # All releases confirm a request as a whole, with one text: "success", or the URN of the first.
     if not isinstance(object_of(answer, wanted).get("value"), str):
         not_confirmed(answer, wanted)
     return ""
@@ -346,7 +347,7 @@ register(
         send,
         ask,
         becomes=BECOMES,
-        # DataHub's file source reads one array.
+        # DataHub's file source reads a single array.
         frame=Frame(b"[\n", b",", b"]\n"),
     )
 )

@@ -1,4 +1,4 @@
-"""The aspects of DataHub's entities, as JSON values, of what navlin knows. Sources: DataHub's own schemas."""
+"""The aspects of DataHub's entities, as JSON values. Sources: DataHub's own schemas."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _TYPES: Final = {
 _FIRST_WORD: Final = re.compile(r"\w+")
 
 UNDER_WAY: Final = frozenset({"RUNNING", "ACCEPTED", "SUBMITTED", "NEW", "NEW_SAVING", "UNKNOWN"})
-"""The statuses of runs of which no end is known."""
+"""Statuses of runs without a known end."""
 RESULTS: Final = {
     "SUCCEEDED": "SUCCESS",
     "FINISHED": "SUCCESS",
@@ -48,12 +48,12 @@ RESULTS: Final = {
     "ERROR": "FAILURE",
     "KILLED": "FAILURE",
 }
-"""DataHub's result of a run by its status. What was killed before it began was `SKIPPED`."""
+"""DataHub's result of a run by its status. A run killed before it began is `SKIPPED`."""
 SKIPPED: Final = "SKIPPED"
 
 
 def stamp(time_ms: int, actor: str = ACTOR) -> Aspect:
-    """Who said it, and when; 0 if that is not known."""
+    """An audit stamp: actor and time; 0 if the time is unknown."""
     return {"time": time_ms, "actor": actor}
 
 
@@ -75,7 +75,7 @@ def dataset(item: Dataset) -> Aspect:
     }
     if item.details.modified_ms:
         found["lastModified"] = {"time": item.details.modified_ms}
-    # Anything but a URI is refused.
+    # DataHub refuses anything but a URI.
     if "://" in location and not re.search(r"\s", location):
         found["uri"] = location
     return found
@@ -91,12 +91,12 @@ def _described(item: Dataset) -> Aspect:
 
 
 def _description(words: Words, comment: str) -> str:
-    """People's words go before the source's."""
+    """People's words take precedence over the source's."""
     return words.description or comment
 
 
 def _of_dataset(item: Dataset) -> dict[str, str]:
-    """What DataHub has no field for."""
+    """Properties without a field in DataHub."""
     details = item.details
     storage = details.storage
     return {
@@ -167,7 +167,7 @@ def _field(column: Column, names: Names, *, tags: bool) -> Aspect:
 
 
 def type_of(native: str) -> str:
-    """DataHub's type for a type of Hive's, of Impala's or of Spark's; Null for one that nobody knows."""
+    """DataHub's type for a type of Hive, Impala or Spark; Null for an unknown one."""
     word = _FIRST_WORD.match(native.strip().lower())
     return _TYPES.get(word[0] if word else "", "Null")
 
@@ -179,7 +179,7 @@ def view(item: Dataset) -> Aspect:
 
 
 def ownership(owner: str) -> Aspect:
-    """``ownership``: who owns it at its source."""
+    """``ownership``: the owner at the source."""
     owners = [{"owner": user(owner), "type": "TECHNICAL_OWNER", "source": {"type": "SERVICE"}}]
     return {"owners": owners, "lastModified": stamp(0)}
 
@@ -200,7 +200,7 @@ def flow(item: Operation, env: str) -> Aspect:
 
 
 def job(item: Operation, flow_urn: str, env: str, deciding: Iterable[str]) -> Aspect:
-    """``dataJobInfo`` of an operation. ``deciding`` are columns that decide which rows there are."""
+    """``dataJobInfo`` of an operation. ``deciding`` are the columns that decide which rows it writes."""
     statement, runs = item.statement, item.runs
     ends = {
         "unlinked": ", ".join(each.name for each in item.unlinked),
@@ -256,20 +256,20 @@ def run(item: Run) -> Aspect:
 
 
 def _process_type(item: Run) -> str:
-    """How it came to run; "" if that is not known."""
+    """The process type of a run; "" if unknown."""
     if item.operation.statement.type == "STREAM":
         return "STREAMING"
     return "BATCH_SCHEDULED" if item.execution.run_for else ""
 
 
 def kind_of(operation: Operation) -> str:
-    """What kind of job it is a run of."""
+    """The kind of job that was run."""
     return operation.statement.type or engine(operation).upper()
 
 
 def run_events(item: Run) -> Iterator[Aspect]:
-    """``dataProcessInstanceRunEvent``: that it began, and that it ended if it did. What DataHub has under the same id and
-    time is replaced, so an event that is sent again is the same event."""
+    """``dataProcessInstanceRunEvent``: the start, and the end if known. DataHub replaces an event with the same id and
+    time, so an event that is sent again is the same event."""
     details, identity = item.execution.details, item.execution.id
     began_ms = details.started_ms or details.ended_ms or details.as_of_ms
     result = result_of(details)
@@ -287,7 +287,7 @@ def run_events(item: Run) -> Iterator[Aspect]:
 
 
 def result_of(details: ExecutionDetails) -> str:
-    """DataHub's result of a run; "" if it is not known."""
+    """DataHub's result of a run; "" if unknown."""
     if details.status == "KILLED" and not details.started_ms:
         return SKIPPED
     return RESULTS.get(details.status, "")

@@ -1,6 +1,6 @@
-"""DataHub's names (URNs) of what navlin exports, as DataHub's own ingestion of Hive, HDFS and S3 prints them.
+"""DataHub's names (URNs) of exported entities, in the form of DataHub's own ingestion of Hive, HDFS and S3.
 
-URNs are compared letter by letter: what a site's own ingestion wrote before is only hit with the same platform instance,
+URNs are compared byte by byte: they match those of a site's own ingestion only with the same platform instance,
 environment and case.
 """
 
@@ -16,7 +16,7 @@ from navlin.export.values import ColumnName, DatasetName, Operation
 HIVE: Final = "hive"
 ACTOR: Final = "urn:li:corpuser:navlin"
 _RESERVED: Final = str.maketrans({",": "%2C", "(": "%28", ")": "%29", "␟": "%E2%90%9F"})
-"""What parts the components of a URN, and so must be encoded within one."""
+"""Separators of a URN's components, which must be encoded within one."""
 _PLATFORMS: Final = {
     "hdfs": "hdfs",
     "viewfs": "hdfs",
@@ -32,8 +32,8 @@ _PLATFORMS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """The URNs of one export. ``instance`` is the platform instance of tables and databases, ``storage_instance`` that of
-    paths; "" for none. ``lowercase`` folds the names of tables and databases, never a path's."""
+    """The URNs of one export. ``instance`` is the platform instance of tables and databases, ``storage_instance`` that
+    of paths; "" for none. ``lowercase`` folds the names of tables, databases and columns, never a path's."""
 
     instance: str = ""
     storage_instance: str = ""
@@ -41,7 +41,7 @@ class Names:
     lowercase: bool = False
 
     def platform(self, name: DatasetName) -> str:
-        """The platform that a dataset or database is of."""
+        """The platform of a dataset or database."""
         if name.is_table or name.type == "DATABASE":
             # One table, whichever engine wrote it.
             return HIVE
@@ -50,18 +50,18 @@ class Names:
         return name.source.type.lower() or "navlin"
 
     def instance_of(self, name: DatasetName) -> str:
-        """The platform instance that a dataset or database is of; "" for none."""
+        """The platform instance of a dataset or database; "" for none."""
         return self.instance if self.platform(name) == HIVE else self.storage_instance
 
     def dataset(self, name: DatasetName) -> str:
-        """A table, view, path or other dataset."""
+        """The URN of a table, view, path or other dataset."""
         instance, own = self.instance_of(name), self._own(name)
         whole = f"{instance}.{own}" if instance else own
         platform = self.platform(name)
         return f"urn:li:dataset:({platform_urn(platform)},{encoded(whole)},{self.env})"
 
     def column(self, column: ColumnName) -> str:
-        """A column."""
+        """The URN of a column."""
         return f"urn:li:schemaField:({self.dataset(column.dataset)},{encoded(self.field_path(column))})"
 
     def field_path(self, column: ColumnName) -> str:
@@ -69,24 +69,25 @@ class Names:
         return column.name.lower() if self.lowercase and column.dataset.is_table else column.name
 
     def container(self, database: str) -> str:
-        """A database. Without an instance, the environment stands in its place, as DataHub has it from former days."""
+        """The URN of a database. Without an instance the key has the environment in its place, as in older versions of
+        DataHub."""
         name = database.lower() if self.lowercase else database
         key = {"database": name, "instance": self.instance or self.env, "platform": HIVE}
         text = json.dumps(key, sort_keys=True, separators=(",", ":"))
         return f"urn:li:container:{hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()}"
 
     def flow(self, operation: Operation) -> str:
-        """The flow of a source: all that it ran."""
+        """The URN of the flow of a source: all operations that it ran."""
         source = operation.source
         flow = encoded(source.name or source.id)
         return f"urn:li:dataFlow:({encoded(engine(operation))},{flow},{self.env})"
 
     def job(self, operation: Operation) -> str:
-        """An operation."""
+        """The URN of an operation."""
         return f"urn:li:dataJob:({self.flow(operation)},{encoded(operation.id)})"
 
     def platform_instance(self, name: DatasetName) -> str:
-        """The platform instance that a dataset is of; "" for none."""
+        """The URN of the platform instance of a dataset; "" for none."""
         instance = self.instance_of(name)
         platform = platform_urn(self.platform(name))
         return f"urn:li:dataPlatformInstance:({platform},{encoded(instance)})" if instance else ""
@@ -108,32 +109,31 @@ HDFS: Final = "hdfs"
 
 
 def engine(operation: Operation) -> str:
-    """Who ran an operation: ``hive``, ``impala``, ``spark`` …"""
+    """The engine of an operation: ``hive``, ``impala``, ``spark`` …"""
     return (operation.statement.engine or operation.source.type or "navlin").lower()
 
 
 def execution(identity: str) -> str:
-    """A run."""
+    """The URN of a run."""
     return f"urn:li:dataProcessInstance:{encoded(identity)}"
 
 
 def platform_urn(platform: str) -> str:
-    """A platform."""
     return f"urn:li:dataPlatform:{platform}"
 
 
 def user(name: str) -> str:
-    """A user; navlin itself if nobody is named."""
+    """The URN of a user; of navlin itself if there is no name."""
     return f"urn:li:corpuser:{encoded(name)}" if name else ACTOR
 
 
 def tag(name: str) -> str:
-    """A tag."""
+    """The URN of a tag."""
     return f"urn:li:tag:{encoded(name)}"
 
 
 def encoded(component: str) -> str:
-    """A text as a component of a URN."""
+    """A text encoded as a component of a URN."""
     return component.translate(_RESERVED)
 
 

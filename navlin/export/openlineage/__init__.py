@@ -1,7 +1,7 @@
-"""OpenLineage (spec 2-0-2): run events, job events for lineage that no run tells of, and dataset events, one a line.
+"""OpenLineage (spec 2-0-2): run events, job events for lineage without a run, and dataset events, one per line.
 
-Names, facets and what consumers make of them: the specification and `website/docs/spec/naming.md` of OpenLineage, and
-Marquez, which takes the run that was sent last for the truth of its job.
+Sources of names, facets and their meaning to consumers: the specification and `website/docs/spec/naming.md` of
+OpenLineage, and Marquez, which takes the run sent last as the truth about its job.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from navlin.export.values import Dataset, Item, Operation, Renamed, Run
 
 _NO_SUCH_ADDRESS: Final = (404, 405)
 _REFUSED: Final = frozenset({"error", "failed", "failure"})
-"""How servers that answer 200 to everything say in JSON that they do not take an event."""
+"""JSON statuses by which servers that always answer 200 refuse an event."""
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What may be chosen of an export as OpenLineage."""
+    """The options of an export as OpenLineage."""
 
     namespace: Annotated[str, "The namespace of jobs; the cluster's name without it."] = ""
     parent: Annotated[
@@ -39,7 +39,8 @@ class Options:
 
 
 def records(items: Iterable[Item], options: Options) -> Iterator[bytes]:
-    """Lines of events. Those of an operation are in the order of time, and what is named comes before."""
+    """Yields lines of events. Those of an operation are in the order of time, and a dataset comes before events that
+    refer to it."""
     naming = Naming(options.namespace)
     for item in items:
         for event in _events(item, naming, parent=options.parent):
@@ -59,7 +60,7 @@ def _events(item: Item, naming: Naming, *, parent: bool) -> Iterator[dict[str, A
 
 
 def send(connection: Connection, records: Iterable[bytes], options: Any) -> Iterator[int | Refused]:
-    """Sends events, one a request. What a server will never take is refused; all else is tried again."""
+    """Sends events, one per request. An event that the server can never accept is refused; anything else is retried."""
 
     def one(line: bytes) -> Iterator[int | Refused]:
         answer = connection.send("POST", options.endpoint, line.strip())
@@ -70,7 +71,7 @@ def send(connection: Connection, records: Iterable[bytes], options: Any) -> Iter
 
 
 def ask(connection: Connection, options: Options) -> str:
-    """Asks at the address that takes events, without one: a server has no better answer to that than that it is no event."""
+    """Requests the events' address without an event: servers have no other check, so any answer but 404 will do."""
     answer = connection.send("GET", options.endpoint)
     if answer.status_code in _NO_SUCH_ADDRESS[:1]:
         not_confirmed(answer, f"an address that takes events ({options.endpoint})")
@@ -78,8 +79,8 @@ def ask(connection: Connection, options: Options) -> str:
 
 
 def _refusal(answer: requests.Response) -> str:
-    """Why a server does not take an event; "" if it does. The standard wants no text of it: those that send one send JSON.
-    Raises `NotConfirmed`."""
+    """The reason why a server refuses an event; "" if it accepts it. The standard requires no body; servers that send
+    one send JSON. Raises `NotConfirmed`."""
     wanted = "OpenLineage's confirmation"
     if answer.status_code in _NO_SUCH_ADDRESS:
         not_confirmed(answer, wanted)

@@ -1,4 +1,4 @@
-"""What becomes in OpenLineage of each part of navlin's model."""
+"""navlin's model in OpenLineage: the counterpart of each part."""
 
 from __future__ import annotations
 

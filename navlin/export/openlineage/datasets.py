@@ -1,4 +1,4 @@
-"""Datasets as dataset events: their columns, other names, what people and sources say of them, and that they are gone."""
+"""Datasets as dataset events: their columns, other names, descriptions from people and sources, and deletion."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _TYPES: Final = {
 
 
 def events(dataset: Dataset, naming: Naming) -> Iterator[dict[str, Any]]:
-    """The event of a dataset. OpenLineage has no databases: they are in names."""
+    """Yields the event of a dataset. OpenLineage has no databases, only names that contain them."""
     if dataset.name.type == "DATABASE":
         return
     details = dataset.details
@@ -29,7 +29,7 @@ def events(dataset: Dataset, naming: Naming) -> Iterator[dict[str, Any]]:
 
 
 def rename(renamed: Renamed, naming: Naming) -> dict[str, Any]:
-    """The event of a table that has another name now."""
+    """The event of a renamed table."""
     changed = facet(
         "lifecycleStateChange",
         {"lifecycleStateChange": "RENAME", "previousIdentifier": naming.dataset(renamed.before)},
@@ -63,7 +63,7 @@ def _facets(dataset: Dataset, naming: Naming) -> dict[str, Any]:
 
 
 def _links(dataset: Dataset, naming: Naming) -> list[dict[str, str]]:
-    """Where a table lies."""
+    """The locations of a table."""
     locations = dataset.locations if dataset.name.is_table else ()
     return [{**naming.dataset(each), "type": "LOCATION"} for each in locations]
 

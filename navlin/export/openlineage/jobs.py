@@ -1,4 +1,4 @@
-"""Operations as job events and their executions as run events, with what they read and wrote, by dataset and by column."""
+"""Operations as job events and their executions as run events, with their inputs and outputs, by dataset and by column."""
 
 from __future__ import annotations
 
@@ -27,12 +27,13 @@ _ENDED: Final = {
     "ERROR": "FAIL",
     "KILLED": "ABORT",
 }
-"""How an execution ended, by its status. Of any other nobody knows that it ended."""
+"""Result of an execution by its status. With any other status the end is unknown."""
 _SUBTYPES: Final = frozenset({"IDENTITY", "TRANSFORMATION", "AGGREGATION"})
 
 
 def job_events(operation: Operation, naming: Naming) -> Iterator[dict[str, Any]]:
-    """The event of an operation whose lineage no run tells: a view's, or one whose last execution did not complete."""
+    """Yields the event of an operation whose lineage is in no run: a view's, or one whose last execution did not
+    complete."""
     if operation.deleted or (operation.latest is not None and _ended(operation.latest) == "COMPLETE"):
         return
     time_ms = operation.latest.details.as_of_ms if operation.latest is not None else operation.runs.last_ms
@@ -40,7 +41,7 @@ def job_events(operation: Operation, naming: Naming) -> Iterator[dict[str, Any]]
 
 
 def run_events(run: Run, naming: Naming, *, parent: bool) -> Iterator[dict[str, Any]]:
-    """The events of an execution: how it began, and how it ended, each with all that is known of it."""
+    """Yields the events of an execution, its start and its end, each with all that is known."""
     execution, about = run.execution, run.execution.details
     facets: dict[str, Any] = {
         "navlin_run": own_facet(
@@ -73,7 +74,7 @@ def _ended(execution: Execution) -> str:
 
 
 def _parent(run: Run, naming: Naming) -> dict[str, Any]:
-    """The run that this one is a step of, or that carries it out; else its source, for who wants one."""
+    """The run that this one is a step of, or that carries it out; else its source, for consumers that require a parent."""
     above: RunName | None = next(iter((*run.execution.run_for, *run.execution.run_as)), None)
     source = run.operation.source if above is None else above.source
     identity, name = (source.id, source.name or source.type) if above is None else (above.id, above.name)
@@ -102,7 +103,8 @@ def _named(end: End, naming: Naming) -> dict[str, Any]:
 
 
 def _input(end: End, naming: Naming) -> dict[str, Any]:
-    """Inputs that only decide are inputs all the same; a facet of navlin's own says it, for columns need not be known."""
+    """An input that only decides is still an input; a facet of navlin's own marks it, because its columns may be
+    unknown."""
     only_decides = {"navlin_flow": own_facet("flow", flow="CONTROL")} if end.flow is Flow.CONTROL else {}
     return {**_named(end, naming), "inputFacets": only_decides}
 
@@ -130,7 +132,7 @@ def _job_facets(operation: Operation) -> dict[str, Any]:
 
 
 class _ColumnLineage:
-    """Where the columns of an operation's outputs come from."""
+    """The source columns of an operation's outputs."""
 
     def __init__(self, operation: Operation, naming: Naming) -> None:
         self._naming = naming
@@ -151,7 +153,7 @@ class _ColumnLineage:
                     _add(self._rows.setdefault(column.dataset.id, []), control)
 
     def facets(self, name: DatasetName) -> dict[str, Any]:
-        """The facet of an output, if anything is known of its columns."""
+        """The facet of an output, if anything is known about its columns."""
         fields, rows = self._fields.get(name.id, {}), self._rows.get(name.id, [])
         if not fields and not rows:
             return {}
@@ -174,12 +176,13 @@ def _direct(details: PartDetails) -> dict[str, Any]:
 
 
 def _add(known: list[dict[str, Any]], more: list[dict[str, Any]]) -> None:
-    """A source of a column comes once, with all that is said of how."""
+    """Adds sources of a column, each once, with all its transformations."""
     for each in more:
         named = (each["namespace"], each["name"], each["field"])
         same = next((one for one in known if (one["namespace"], one["name"], one["field"]) == named), None)
         if same is None:
-            # What decides about several columns is one value, and may be data of one of them.
+            # A copy: a column that decides over several output columns is one shared value, and may be data for one of
+            # them.
             known.append({**each, "transformations": [*each["transformations"]]})
         else:
             same["transformations"] += [

@@ -1,4 +1,4 @@
-"""The names of datasets, jobs and runs, and what every event and facet bears."""
+"""The names of datasets, jobs and runs, and the common form of events and facets."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ _FACETS: Final = {
 }
 """The version and the definition of each facet that is written."""
 EARLIEST_MS: Final = 946_684_800_000
-"""The year 2000, for what has no time of its own: the same each time, and before whatever has one."""
+"""The year 2000, for events without a time of their own: the same each time, and earlier than any real one."""
 _RUNS: Final = uuid.UUID("6f0c7a52-3d0e-5c0b-9d5a-5f1f7d1f0a11")
-"""What the ids of runs are made in."""
+"""The UUID namespace of the ids of runs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Naming:
-    """``namespace`` is that of jobs, "" for the cluster's name."""
+    """The names of one export. ``namespace`` is that of jobs, "" for the cluster's name."""
 
     namespace: str = ""
 
@@ -53,7 +53,7 @@ class Naming:
         return {"namespace": authority, "name": name.name}
 
     def job(self, operation: Operation) -> dict[str, str]:
-        """The namespace and name of an operation. Texts of queries are in no name."""
+        """The namespace and name of an operation. No name contains the text of a query."""
         source = operation.source
         return {"namespace": self.of_jobs(source), "name": f"{source.name or source.type}.{operation.id}"}
 
@@ -76,7 +76,7 @@ def _table(name: DatasetName, authority: str) -> dict[str, str]:
 
 
 def _unknown(name: DatasetName) -> str:
-    """Where something is of which only the type of its source is known: in the one of that cluster."""
+    """The authority of a dataset if only the type of its source is known: assumed from the source's cluster."""
     source = name.source
     if name.is_table:
         return f"thrift://{source.cluster or source.name or 'unknown'}"
@@ -91,7 +91,7 @@ def event(kind: str, time_ms: int, **more: Any) -> dict[str, Any]:
 
 
 def facet(name: str, content: Mapping[str, Any], definition: str = "") -> dict[str, Any]:
-    """A facet by its name; ``definition`` is another one than usual of that name (a job's and not a dataset's)."""
+    """A facet by its name; ``definition`` is one other than the usual of that name (a job's instead of a dataset's)."""
     version, usual = _FACETS[name]
     defined = definition or usual
     return {
@@ -102,12 +102,12 @@ def facet(name: str, content: Mapping[str, Any], definition: str = "") -> dict[s
 
 
 def own_facet(name: str, **content: Any) -> dict[str, Any]:
-    """A facet of navlin's own, without what is empty."""
+    """A facet of navlin's own, without empty values."""
     known = {key: value for key, value in content.items() if value}
     return {"_producer": PRODUCER, "_schemaURL": f"{PRODUCER}:{name}:1-0-0", **known}
 
 
 def moment(time_ms: int) -> str:
-    """A time as events have it; `EARLIEST_MS` where none is known."""
+    """A time in the format of events; `EARLIEST_MS` if it is unknown or earlier."""
     whole_s, rest_ms = divmod(max(time_ms, EARLIEST_MS), 1_000)
     return f"{datetime.fromtimestamp(whole_s, UTC):%Y-%m-%dT%H:%M:%S}.{rest_ms:03d}Z"

@@ -2,13 +2,13 @@
 
     TABLE, VIEW, path …    table, view, path, with columns
     OPERATION              process
-    SUB_OPERATION          relations: fdd to the columns that it makes, fdr to those, or to rows, that it decides over
+    SUB_OPERATION          relations: fdd to its output columns, fdr to columns, or to rows, that it decides over
     its expression         a result set between its inputs and its outputs
-    a query's result       a result set out of which nothing flows
+    a query's result       a result set without outgoing relations
     an external table      path → process → table
 
-What is known of datasets alone flows between their rows as a whole (PseudoRows). A document refers forth and back, so its
-elements wait on disk until the last item was read.
+Lineage known only for whole datasets flows between their rows (PseudoRows). A document has references in both
+directions, so its elements are kept on disk until the last item has been read.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ RELATIONS: Final = "relations"
 
 @dataclass(frozen=True, slots=True)
 class SqlFlowOptions:
-    """How much of the model is written."""
+    """Options for the level of detail."""
 
     result_sets: Annotated[
         bool, "write expressions, as result sets between columns; without it relations are end to end"
@@ -41,7 +41,7 @@ class SqlFlowOptions:
 
 
 def xml_records(items: Iterable[Item], options: SqlFlowOptions) -> Iterator[bytes]:
-    """The document of items as XML, piece by piece."""
+    """Yields the document of items as XML, piece by piece."""
     with Spool() as spool:
         _fill(spool, items, options, xml_element, xml_element)
         yield HEAD.encode()
@@ -52,7 +52,7 @@ def xml_records(items: Iterable[Item], options: SqlFlowOptions) -> Iterator[byte
 
 
 def json_records(items: Iterable[Item], options: SqlFlowOptions) -> Iterator[bytes]:
-    """The document of items as JSON, piece by piece."""
+    """Yields the document of items as JSON, piece by piece."""
     with Spool() as spool:
         _fill(spool, items, options, json_process, json_relation)
         pieces = json_of(_objects(spool, options), spool.texts(RELATIONS), spool.texts(PROCESSES))
@@ -76,7 +76,7 @@ def _fill(
         relations = table_level(lineage) if options.table_level else lineage.relations
         ends = {end.parent_id for each in lineage.relations for end in (each.target, *each.sources)}
         for placed in made.placed:
-            # A result set through which nothing flows any more is left out, as all are at the table level.
+            # A result set without any relation left is omitted; at the table level, every one is.
             if not placed.object.kind.intermediate or (placed.object.id in ends and not options.table_level):
                 spool.add_object(placed)
         for process in lineage.processes:
@@ -86,7 +86,7 @@ def _fill(
 
 
 def _objects(spool: Spool, options: SqlFlowOptions) -> Iterator[Placed]:
-    """All objects; at the table level, they have no columns."""
+    """Yields all objects; at the table level, without columns."""
     for each in spool.objects():
         yield each._replace(object=replace(each.object, columns=())) if options.table_level else each
 

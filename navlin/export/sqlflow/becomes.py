@@ -1,4 +1,4 @@
-"""What becomes in SQLFlow's lineage model of each part of navlin's."""
+"""navlin's model in SQLFlow's lineage model: the counterpart of each part."""
 
 from __future__ import annotations
 

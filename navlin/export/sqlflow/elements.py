@@ -40,14 +40,14 @@ _FLOWS: Final = {ItemFlow.DATA: Flow.FDD, ItemFlow.CONTROL: Flow.FDR}
 
 
 class Made(NamedTuple):
-    """What one item gives: its objects with their servers, and what flows."""
+    """The result for one item: its objects with their servers, and its lineage."""
 
     placed: tuple[Placed, ...]
     lineage: Dlineage
 
 
 def elements_of(item: Item) -> Made | None:
-    """The elements of an item; None for what the model has no place for: databases, runs, what is gone."""
+    """The elements of an item; None for items without a place in the model: databases, runs, deleted ones."""
     match item:
         case Dataset(name=DatasetName(type="DATABASE")) | Dataset(deleted=True):
             return None
@@ -85,7 +85,7 @@ def _column(name: ColumnName) -> Column:
 
 
 def _rows(name: DatasetName) -> Column:
-    """The column that stands for a dataset's rows as a whole: of a path, SQLFlow has its URI for that."""
+    """The column that represents a dataset's rows as a whole; for a path, SQLFlow uses its URI."""
     if name.is_path:
         return Column(number(name.id, "uri"), f"uri={uri_of(name)}")
     return Column(number(name.id, PSEUDO_ROWS), PSEUDO_ROWS, SYSTEM)
@@ -96,7 +96,7 @@ def _end(column: Column, parent: DbObject, clause: str = "") -> End:
 
 
 def _dataset(item: Dataset) -> Made:
-    """A dataset; with an external table, where its data come from."""
+    """A dataset; for an external table, with the paths of its data."""
     table = replace(_object(item.name), columns=tuple(_column(each.name) for each in item.columns))
     if item.details.kind != "EXTERNAL_TABLE" or not item.locations:
         return Made((_placed(item.name, table),), Dlineage(objects=(table,)))
@@ -119,7 +119,7 @@ def _dataset(item: Dataset) -> Made:
 
 
 def _live(ends: Iterable[OperationEnd]) -> dict[str, OperationEnd]:
-    """Ends that are not gone, by id; with a path, the tables that lie there."""
+    """The ends that are not deleted, by id; after a path, the tables at that location."""
     found: dict[str, OperationEnd] = {}
     for end in (one for each in ends for one in (each, *each.tables)):
         if not end.deleted:
@@ -128,7 +128,7 @@ def _live(ends: Iterable[OperationEnd]) -> dict[str, OperationEnd]:
 
 
 def _inputs(operation: Operation) -> dict[str, OperationEnd]:
-    """What an operation reads. A rename shows where its table came from, though nothing has that name any more."""
+    """The inputs of an operation. A rename keeps its input, though nothing has that name any more."""
     if operation.statement.type not in RENAMES:
         return _live(operation.inputs)
     return {end.dataset.id: end for end in operation.inputs}
@@ -136,7 +136,7 @@ def _inputs(operation: Operation) -> dict[str, OperationEnd]:
 
 @dataclass(slots=True)
 class _OfOperation:
-    """The elements of one operation, as they are made."""
+    """The elements of one operation, while they are collected."""
 
     operation: Operation
     placed: dict[int, Placed] = field(default_factory=dict)
@@ -172,13 +172,13 @@ class _OfOperation:
     # -- Parts ---------------------------------------------------------------------------------------------------------
 
     def _of_part(self, part: ColumnLineage, *, decides_rows: bool) -> None:
-        """A part that makes columns, or one that decides over the rows of what its columns are of."""
+        """Adds a part with output columns, or one that decides over the rows of its output datasets."""
         targets = list(self._rows_of(part) if decides_rows else self._columns_of(part))
         clause = clause_of(self.operation.statement.text) if decides_rows else ""
         data = [self._column_end(each) for each in part.inputs_of(ItemFlow.DATA)]
         control = [self._column_end(each, clause) for each in part.inputs_of(ItemFlow.CONTROL)]
         if part.details.transformation == "AGGREGATION" and not control:
-            # Over all rows there are: their number decides.
+            # Over all rows: their number decides the result.
             control = list(
                 {end.id: end for end in map(self._rows_of_data, part.inputs_of(ItemFlow.DATA))}.values()
             )
@@ -194,7 +194,7 @@ class _OfOperation:
             self._relate(Flow.FDR, effect, target, control)
 
     def _of_derived(self) -> None:
-        """A view's columns, which the linker read: what decides over all of them decides over the rows."""
+        """Adds a view's columns, as the linker read them; inputs that decide over all columns decide over the rows."""
         parts = self.operation.columns
         deciding = [{each.id: each for each in part.inputs_of(ItemFlow.CONTROL)} for part in parts]
         shared = set.intersection(*map(set, deciding)) if deciding else set()
@@ -208,7 +208,7 @@ class _OfOperation:
             self._of_part(replace(parts[0], inputs=inputs), decides_rows=True)
 
     def _computed(self, part: ColumnLineage) -> bool:
-        """Whether it is known how a part makes its columns, and that is more than passing them on."""
+        """Whether the part has an expression that does more than pass a column on."""
         return bool(part.details.expression) and part.details.transformation != "IDENTITY"
 
     def _result_of(self, part: ColumnLineage) -> End:
@@ -220,7 +220,7 @@ class _OfOperation:
         )
 
     def _columns_of(self, part: ColumnLineage) -> Iterator[End]:
-        """The columns that a part makes; of a query's result, that of its label."""
+        """Yields the output columns of a part; for a query's result, a column with the part's label."""
         for each in part.outputs:
             yield self._column_end(each)
         if not part.outputs:
@@ -232,7 +232,7 @@ class _OfOperation:
         return self._rows_end(name.dataset)
 
     def _rows_of(self, part: ColumnLineage) -> Iterator[End]:
-        """The rows of what a part's columns are of."""
+        """Yields the PseudoRows of each output dataset of a part."""
         for name in {each.dataset.id: each.dataset for each in part.outputs}.values():
             yield self._rows_end(name)
         if not part.outputs:
@@ -241,7 +241,7 @@ class _OfOperation:
     # -- Datasets ------------------------------------------------------------------------------------------------------
 
     def _between_datasets(self, outputs: Iterable[DatasetName]) -> None:
-        """What flows between datasets and does not show between their columns."""
+        """Adds flows between datasets that do not show between their columns."""
         inputs = _inputs(self.operation).values()
         targets = [(number(each.id), self._rows_end(each)) for each in outputs]
         if inputs and not targets:
@@ -258,7 +258,7 @@ class _OfOperation:
                 self._relate(flow, effect_of(self.operation), target, sources)
 
     def _shown(self) -> dict[tuple[int, int], Flow]:
-        """How data flows from dataset to dataset by what is known of their columns."""
+        """The flow from dataset to dataset that the columns' relations imply."""
         lineage = Dlineage(
             (), tuple(each.object for each in self.placed.values()), tuple(self.relations.values())
         )
@@ -299,7 +299,7 @@ class _OfOperation:
         return _end(column, found)
 
     def _relate(self, flow: Flow, effect: str, target: End, sources: Iterable[End]) -> None:
-        """A relation of one target, if it has a source; what flows into the same target likewise is one relation."""
+        """Adds a relation with one target, if it has sources; further sources of the same flow and target join it."""
         found = {each.id: each for each in sources}
         if not found:
             return
@@ -314,6 +314,6 @@ class _OfOperation:
 
 
 def _placed_by(operation: Operation, found: DbObject) -> Placed:
-    """A result set, at the source of what makes it."""
+    """A result set, at the source of its operation."""
     source = operation.source
     return Placed(source.name or source.id, _VENDORS.get(operation.statement.engine, "dbvgeneric"), found)

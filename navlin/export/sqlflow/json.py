@@ -1,6 +1,7 @@
-"""SQLFlow's lineage model as the JSON of its current releases: objects below servers, databases and schemas, ids as text.
+"""SQLFlow's lineage model as the JSON of its current releases: objects below servers, databases and schemas, ids as
+text.
 
-Hive, Impala and Spark have no schemas in its sense: their tables hang on the database.
+Hive, Impala and Spark have no schemas in its sense: their tables are directly below the database.
 """
 
 from __future__ import annotations
@@ -26,14 +27,14 @@ from navlin.export.sqlflow.spool import Placed
 
 _LISTS: Final = {Kind.TABLE: "tables", Kind.VIEW: "views"}
 OTHERS: Final = "others"
-"""Where paths and result sets stand."""
+"""The list of paths and result sets."""
 NO_SCHEMA: Final = "DEFAULT"
-"""What SQLFlow calls the database of what is in none."""
+"""SQLFlow's database name for objects without one."""
 
 
 def json_of(placed: Iterable[Placed], relations: Iterable[str], processes: Iterable[str]) -> Iterator[str]:
-    """The document, piece by piece. ``placed`` are by server and schema; relations and processes are written already, by
-    `json_relation` and `json_process`."""
+    """Yields the document, piece by piece. ``placed`` are sorted by server and schema; relations and processes are JSON
+    text already, from `json_relation` and `json_process`."""
     yield '{"dbobjs":{"servers":['
     for number, (server, objects) in enumerate(groupby(placed, key=lambda each: (each.server, each.vendor))):
         yield f"{',' if number else ''}{_server(*server)}"
@@ -53,7 +54,7 @@ def json_of(placed: Iterable[Placed], relations: Iterable[str], processes: Itera
 
 
 def json_process(element: Process) -> str:
-    """A process."""
+    """A process as JSON text."""
     return _text(
         {
             "id": str(element.id),
@@ -65,7 +66,7 @@ def json_process(element: Process) -> str:
 
 
 def json_relation(element: Relation | TableRelation) -> str:
-    """A relation of columns, or one of objects and processes."""
+    """A relation of columns, or one of objects and processes, as JSON text."""
     if isinstance(element, TableRelation):
         ends = {
             "target": _table_end("target", element.target),

@@ -1,10 +1,10 @@
 """SQLFlow's lineage model: its elements as values, its fold to the table level, and its end-to-end rule.
 
 After Gudu's "Data lineage model reference" 1.2: tables, views, paths and result sets with columns; a `Relation` has one
-target column and any number of sources. ``fdd``: values of the sources reach the target; ``fdr``: the sources decide which
-rows or groups there are. The rows of an object as a whole are a pseudo column of it, `PSEUDO_ROWS`.
+target column and any number of sources. ``fdd``: values of the sources reach the target; ``fdr``: the sources decide
+which rows or groups there are. The rows of an object as a whole are a pseudo column, `PSEUDO_ROWS`.
 
-Ids are made of navlin's, so that an object has the same id in every export, and nothing has to be remembered to refer to it.
+Ids are derived from navlin's, so that an object has the same id in every export, and references need no memory.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from typing import Final, NamedTuple
 
 PSEUDO_ROWS: Final = "PseudoRows"
 SYSTEM: Final = "system"
-"""The ``source`` of what stands in no SQL text."""
+"""The ``source`` of a column that is not in the SQL text."""
 
 
 class Position(NamedTuple):
-    """A place in a text: line and column from 1 on, and which text, by its hash; "0" if there is only one."""
+    """A place in a text: line and column, counted from 1, and the text, by its hash; "0" if there is only one."""
 
     line: int
     column: int
@@ -30,9 +30,9 @@ class Position(NamedTuple):
 
 
 Coordinate = tuple[Position, Position]
-"""Where something begins, and the place behind its end."""
+"""The place of a beginning, and the place after the end."""
 NOWHERE: Final[Coordinate] = (Position(-1, -1), Position(-1, -1))
-"""Of what stands in no text."""
+"""Coordinate of an element that is in no text."""
 
 
 class Flow(StrEnum):
@@ -43,7 +43,7 @@ class Flow(StrEnum):
 
 
 class Kind(StrEnum):
-    """The element that an object is."""
+    """The type of an object."""
 
     TABLE = "table"
     VIEW = "view"
@@ -59,7 +59,7 @@ class Kind(StrEnum):
 
 @lru_cache(maxsize=65_536)
 def number(*parts: str) -> int:
-    """The id of what has these names: 63 bits, so that two of some hundred million hardly ever have the same."""
+    """The id for these names: 63 bits, so that collisions are unlikely among some hundred million."""
     digest = hashlib.md5("##".join(parts).encode("utf-8", "replace"), usedforsecurity=False).digest()
     return int.from_bytes(digest[:8], "big") >> 1 or 1
 
@@ -77,7 +77,7 @@ class Column:
 @dataclass(frozen=True, slots=True)
 class DbObject:
     """A table, view, path, result set or variable. ``processes`` are the ids of those that write it; ``database`` is the
-    catalog, ``schema`` what Hive calls a database; ``uri`` is a path's."""
+    catalog, ``schema`` a database in Hive's terms; ``uri`` is a path's."""
 
     kind: Kind
     id: int
@@ -105,8 +105,8 @@ class Process:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """A column at one end of a relation, with the object that it belongs to. ``clause``: where in the statement it stands,
-    ``where`` for one."""
+    """A column at one end of a relation, with the object that it belongs to. ``clause``: its clause in the statement,
+    for example ``where``."""
 
     id: int
     column: str
@@ -119,7 +119,7 @@ class End:
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """One target column and its sources. ``effect`` is the kind of statement, ``process`` its id if it is known (0)."""
+    """One target column and its sources. ``effect`` is the kind of statement, ``process`` its id, 0 if unknown."""
 
     id: int
     type: Flow
@@ -139,7 +139,7 @@ class TableEnd(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TableRelation:
-    """One object or process, and what goes into it."""
+    """One object or process, and one source of its data."""
 
     id: int
     type: Flow
@@ -163,8 +163,9 @@ class Dlineage:
 
 
 def end_to_end(lineage: Dlineage) -> list[Relation]:
-    """The relations without the result sets and variables between: from permanent objects to permanent objects, and to
-    result sets out of which nothing flows. A chain with an ``fdr`` in it is ``fdr``; of several, an ``fdd`` counts."""
+    """The relations without the result sets and variables in between: from permanent objects to permanent objects, and
+    to result sets without outgoing relations. A chain with an ``fdr`` in it is ``fdr``; if there are several chains, an
+    ``fdd`` wins."""
     between = _between(lineage)
     into: dict[int, list[Relation]] = {}
     for relation in lineage.relations:
@@ -183,7 +184,7 @@ def end_to_end(lineage: Dlineage) -> list[Relation]:
 
 
 def _between(lineage: Dlineage) -> set[int]:
-    """The ids of the intermediate objects out of which something flows."""
+    """The ids of the intermediate objects that are sources of a relation."""
     intermediate = {each.id for each in lineage.objects if each.kind.intermediate}
     flowing = {source.parent_id for relation in lineage.relations for source in relation.sources}
     return intermediate & flowing
@@ -192,7 +193,7 @@ def _between(lineage: Dlineage) -> set[int]:
 def _reached(
     last_hops: Iterable[Relation], into: Mapping[int, list[Relation]], between: set[int]
 ) -> dict[int, tuple[Flow, End]]:
-    """The ends at the beginning of all chains, by the column's id, and how they flow."""
+    """The ends at the beginning of all chains, by the column's id, with the type of the chain."""
     flows: dict[int, tuple[Flow, End]] = {}
     seen: set[tuple[int, Flow]] = set()
     waiting = [(relation, relation.type) for relation in last_hops]
@@ -227,7 +228,8 @@ def _relations_of(
 def table_level(lineage: Dlineage) -> list[TableRelation]:
     """The relations between objects and processes: object → process → object. Without a known process, object → object.
 
-    An operation whose result nobody keeps gives the part up to its process, one that reads nothing the part behind it.
+    An operation whose result is not kept gives only the part up to its process, one without inputs only the part after
+    it.
     """
     written_by = {each.id: each.processes for each in lineage.objects}
     intermediate = {each.id for each in lineage.objects if each.kind.intermediate}

@@ -1,4 +1,4 @@
-"""What SQLFlow says of a statement: its process, the effect of its relations, and in which clause a column decides."""
+"""A statement in SQLFlow's terms: its process, the effect of its relations, and the clause in which a column decides."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Statement(NamedTuple):
 
 
 INSERTS: Final = "insert"
-"""The effect of a statement of unknown kind: readers pass over those that they do not know."""
+"""The effect of a statement of unknown kind: readers ignore effects that they do not know."""
 STATEMENTS: Final = {
     "SELECT": Statement("select", "Select"),
     "EXECUTE": Statement(INSERTS, "Execute"),
@@ -47,7 +47,7 @@ STATEMENTS: Final = {
     "ALTERVIEW_RENAME": Statement("rename_table", "Alter View"),
     "ALTERTABLE_EXCHANGEPARTITION": Statement(INSERTS, "Alter Table"),
 }
-"""By Navigator's operationType. What is no SQL (a stream, a MapReduce job) has none."""
+"""By Navigator's operationType. A job without SQL (a stream, a MapReduce job) has none."""
 RENAMES: Final = frozenset(
     name for name, statement in STATEMENTS.items() if statement.effect == "rename_table"
 )
@@ -64,16 +64,16 @@ _CONDITIONS: Final = re.compile(
 
 
 def process_of(operation: Operation) -> Process:
-    """The process that an operation is."""
+    """The process of an operation."""
     statement = STATEMENTS.get(operation.statement.type)
     kind = statement.process if statement else operation.statement.type or operation.statement.engine or "Job"
-    # What is no SQL has a name of its own.
+    # A job without SQL has a name of its own.
     name = f"Query {kind}" if statement else operation.name or kind
     return Process(number(operation.id, "process"), name, kind, coordinate_of(operation.statement.text))
 
 
 def external_process(table_id: str) -> Process:
-    """The statement by which a table came to lie where its data were."""
+    """The statement that created a table at the location of existing data."""
     return Process(number(table_id, "external table"), f"Query {EXTERNAL.process}", EXTERNAL.process)
 
 
@@ -84,7 +84,7 @@ def effect_of(operation: Operation) -> str:
 
 
 def coordinate_of(text: str) -> Coordinate:
-    """A statement stands in a text of its own, from its beginning to its end."""
+    """The coordinate of a statement, which is a text of its own, from its beginning to its end."""
     if not text:
         return NOWHERE
     text_hash = hashlib.md5(text.encode("utf-8", "replace"), usedforsecurity=False).hexdigest()
@@ -93,6 +93,6 @@ def coordinate_of(text: str) -> Coordinate:
 
 
 def clause_of(text: str) -> str:
-    """The clause in which all conditions of a statement stand, if that is sure: "where" if it has no other kind."""
+    """The clause of all conditions of a statement, if that is certain: "where" if it has no other kind."""
     found = {each[1].lower() for each in _CONDITIONS.finditer(_QUOTED.sub(" ", text))}
     return "where" if found == {"where"} else ""

@@ -1,4 +1,4 @@
-"""SQLFlow's lineage model as the XML that its reference 1.2 prints."""
+"""SQLFlow's lineage model as the XML of its reference 1.2."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from navlin.export.sqlflow.model import (
 HEAD: Final = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n<dlineage>\n'
 FOOT: Final = "</dlineage>\n"
 _NO_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""Characters that no XML document may have, not even escaped."""
+"""Characters that XML forbids, even escaped."""
 _ODD: Final = re.compile("[^ !#-%'-;=?-~]")
-"""What may have to be written otherwise. Hardly any name has it."""
+"""Characters that may need escaping. Hardly any name has one."""
 _INSTEAD: Final = "\N{REPLACEMENT CHARACTER}"
 
 
 def xml_element(element: Element) -> str:
-    """One element with its children, indented, with its line's end: what stands between `HEAD` and `FOOT`."""
+    """One element with its children, indented, with a line end: a piece between `HEAD` and `FOOT`."""
     match element:
         case Process():
             return _line(
@@ -64,7 +64,7 @@ def _object_attributes(element: DbObject) -> dict[str, object]:
         "uri": element.uri,
         "type": element.type,
         "subType": element.sub_type,
-        # A path has none in the reference; without them nobody could find the process that writes it.
+        # The reference has none for a path; without them the process that writes it could not be found.
         "processIds": " ".join(map(str, element.processes)),
         "coordinate": _at(element.coordinate),
     }
