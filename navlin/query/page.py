@@ -1,4 +1,4 @@
-"""Lists of what waits for a person, a page at a time: how they are asked for and answered."""
+"""Lists that await a person's attention, a page at a time: parameters and answers."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from navlin.index.sources import known_sources
 LIMIT: Final = 25
 MOST: Final = 10_000
 MOST_OFFSET: Final = 1_000_000
-"""Solr sorts all that is passed over: what is further away is found by a narrower question."""
+"""Solr sorts everything that is skipped; reach further with a narrower query."""
 
 _T = TypeVar("_T")
 
 
 class BadPage(ValueError):
-    """A page that cannot be asked for."""
+    """A page outside the limits."""
 
 
 class UnknownSource(LookupError):
-    """The index has no source of this name. ``known`` are the names that it has."""
+    """The index has no source of this name. ``known`` are the names of its sources."""
 
     def __init__(self, name: str, known: tuple[str, ...]) -> None:
         near = difflib.get_close_matches(name, known, n=1)
@@ -58,7 +58,7 @@ class Page(Generic[_T]):
 
 
 def checked(limit: int, offset: int) -> None:
-    """Raises `BadPage` with a sentence."""
+    """Raises `BadPage` for a page outside the limits."""
     if not 1 <= limit <= MOST or not 0 <= offset <= MOST_OFFSET:
         raise BadPage(f"a page has from 1 to {MOST:,} results and starts from 0 to {MOST_OFFSET:,}")
 
