@@ -31,7 +31,7 @@ _ARROWS: Final = {
 
 
 def lineage_view(lineage: Lineage) -> RenderableType:
-    """Return the start, a tree upstream and one downstream, and notes on what they lack."""
+    """Return the start, a tree upstream and one downstream, and notes on missing parts."""
     lineage = between_data(lineage)
     picture = _Picture(lineage)
     parts: list[RenderableType] = [picture.heading(lineage.node(lineage.start))]

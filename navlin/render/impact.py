@@ -21,7 +21,7 @@ ALL: Final = "--csv and --json have all"
 
 
 def impact_view(impact: Impact) -> RenderableType:
-    """Return the start, the total, the affected entities by owner, and notes on what is missing."""
+    """Return the start, the total, the affected entities by owner, and notes on missing parts."""
     parts: list[RenderableType] = [name_text(impact.start).append(f"  {impact.start.type}")]
     if not impact.affected:
         parts.append(Text("  nothing is known to come from it", style="dim"))
