@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 @json_option
 @click.pass_obj
 def command(invocation: Invocation, file: Path, *, as_json: bool) -> None:
-    """Write the index to FILE, also while `navlin serve` runs and writes. FILE appears when it is complete.
+    """Write the index to FILE, also while `navlin serve` runs and writes. FILE appears, or is replaced, when it is
+    complete.
 
     Data extracted while the backup is made is in it, or is read again after a restore: positions are never newer than
     their data.

@@ -93,7 +93,7 @@ def command(
 
 @contextmanager
 def _progress(total: int) -> Iterator[Callable[[int], None]]:
-    """A bar on standard error, if that is a terminal."""
+    """Show a bar on standard error, if that is a terminal."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
     out = console(on_stderr=True)

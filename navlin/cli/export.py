@@ -41,7 +41,7 @@ class Targets(click.Group):
         return list(targets())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of one target, with its own options."""
+        """Return the command of one target, with its own options."""
         from navlin.export.target import targets
 
         target = targets().get(cmd_name)

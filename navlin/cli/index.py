@@ -129,7 +129,7 @@ def upgrade(invocation: Invocation, *, as_json: bool) -> None:
 
 @contextmanager
 def _progress() -> Iterator[Callable[[int, int], None]]:
-    """A bar on standard error, if that is a terminal."""
+    """Show a bar on standard error, if that is a terminal."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("copying"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())

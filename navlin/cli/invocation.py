@@ -45,7 +45,7 @@ class Failure(click.ClickException):
         return self.code
 
     def show(self, file: Any = None) -> None:
-        """Prints the sentence."""
+        """Print the sentence."""
         say(f"navlin: {self.message}", file=file, on_stderr=file is None)
 
 
@@ -59,14 +59,14 @@ class Invocation:
     """Shell variables that are kept from navlin's processes."""
 
     def configuration(self) -> Configuration:
-        """Reads the configuration; raises `BadConfiguration`."""
+        """Read the configuration; raises `BadConfiguration`."""
         from navlin.service.configuration import read_configuration
         from navlin.service.loader import load_extractors
 
         return _for_its_owner(read_configuration(self.file, load_extractors(), self.environment))
 
     def configuration_without_sources(self) -> Configuration:
-        """Reads everything but the sources: enough to query the index, and no extractor is loaded. Raises
+        """Read everything but the sources: enough to query the index, and no extractor is loaded. Raises
         `BadConfiguration`."""
         from navlin.service.configuration import read_configuration
 
@@ -76,7 +76,7 @@ class Invocation:
     def solr(
         self, configuration: Configuration | None = None, *, starting: Callable[[], object] = lambda: None
     ) -> Iterator[Solr]:
-        """Connects to the index, for as long as the context lasts: a running one, or one that is started and stopped.
+        """Connect to the index, for as long as the context lasts: a running one, or one that is started and stopped.
 
         ``starting`` is called before one is started.
         """
@@ -95,7 +95,7 @@ class Invocation:
             yield solr
 
     def configured_sources(self, configuration: Configuration, solr: Solr) -> ConfiguredSources:
-        """The configured sources, ready to run."""
+        """Return the configured sources, ready to run."""
         from navlin.index.sources import known_sources
         from navlin.service.loader import load
 
@@ -108,7 +108,7 @@ class Invocation:
         return Author(user_name(os.getuid()), self.now_ms())
 
     def now_ms(self) -> int:
-        """The time, in epoch milliseconds."""
+        """Return the time, in epoch milliseconds."""
         return time.time_ns() // 1_000_000
 
 
@@ -127,7 +127,7 @@ def _for_its_owner(configuration: Configuration) -> Configuration:
 
 
 def user_name(uid: int) -> str:
-    """The name of a user of the operating system; the number, if it has none."""
+    """Return the name of a user of the operating system; the number, if it has none."""
     import pwd
 
     try:
@@ -189,7 +189,7 @@ _C = TypeVar("_C", bound=Callable[..., Any])
 
 
 def saved_option(command: _C) -> _C:
-    """Adds ``--saved``."""
+    """Add ``--saved``."""
     return click.option(
         "--saved",
         default="",
@@ -199,10 +199,10 @@ def saved_option(command: _C) -> _C:
 
 
 def json_option(command: _C) -> _C:
-    """Adds ``--json``."""
+    """Add ``--json``."""
     return click.option("--json", "as_json", is_flag=True, help="The answer as JSON, for programs.")(command)
 
 
 def csv_option(command: _C) -> _C:
-    """Adds ``--csv``."""
+    """Add ``--csv``."""
     return click.option("--csv", "as_csv", is_flag=True, help="The answer as CSV, for spreadsheets.")(command)

@@ -25,7 +25,7 @@ reason_option = click.option(
 
 
 def page_options(command: _C) -> _C:
-    """Adds ``--limit`` and ``--offset``."""
+    """Add ``--limit`` and ``--offset``."""
     limit = click.option("--limit", default=25, show_default=True, help="How many results at most.")
     offset = click.option(
         "--offset", default=0, show_default=True, help="How many of the first to pass over."

@@ -46,9 +46,9 @@ def command(
 ) -> None:
     """Remove old data: executions, operations without output, deleted files and directories, and their relations.
 
-    Navigator's five rules, and navlin's own for deleted files ([purge] deleted_files). Never a table or its producer.
-    Entities that a person described or tagged stay. If `navlin serve` runs here, it does the work. An interrupted purge
-    is continued by the next, with its own date.
+    This applies Navigator's five rules, and navlin's own for deleted files ([purge] deleted_files). It never removes a
+    table or its producer. Entities that a person described or tagged stay. If `navlin serve` runs here, it does the work.
+    An interrupted purge is continued by the next, with its own date.
 
     A purge is held, and says why, if it would look at more than half of the executions, operations, files or directories,
     and more than 1,000 of them; or if nothing was executed or modified lately, so that the clock may be wrong. --accept

@@ -51,9 +51,9 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
 STREAMED: Final = frozenset({"unused", "inherited"})
 """Answers over all data: they come as JSON or CSV, piece by piece."""
 DOWNLOADS: Final = ("export",)
-"""Written into a file here (`navlin.cli.export_download`)."""
+"""Their answers are written into a file here (`navlin.cli.export_download`)."""
 WRITES: Final = ("edit",)
-"""Done at once, and answered."""
+"""They are done and answered at once."""
 JOBS: Final = ("extract", "link", "purge")
 """Their modules have ``print_answer``, ``exit_code``."""
 POLL_S: Final = 0.5

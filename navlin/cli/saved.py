@@ -29,7 +29,7 @@ def command() -> None:
 @json_option
 @click.pass_obj
 def list_saved(invocation: Invocation, *, as_json: bool) -> None:
-    """List your own saved searches, and those that others share; here, on the machine of the index, all.
+    """List your own and shared searches. Here, on the machine of the index, all.
 
     \b
     Examples:

@@ -16,8 +16,8 @@ def command(invocation: Invocation, *, as_json: bool) -> None:
     views whose text could not be parsed.
 
     Lag is the possible age of the index's data about a source. The exit code is 1 if a source's last run failed or is
-    held, if an export failed or was partly refused, if the daily purge failed, or if there is no space: a monitor may
-    call it.
+    held, if an export failed or was partly refused, if the daily purge did not finish, or if there is no space: a monitor
+    may call it.
 
     \b
     Examples:

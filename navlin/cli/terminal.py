@@ -95,39 +95,39 @@ def whole_answer() -> Iterator[None]:
 
 
 def say(text: str, *, on_stderr: bool = False, file: Any = None, bold: bool = False) -> None:
-    """Prints a sentence or some lines."""
+    """Print a sentence or some lines."""
     text = printable(text)
-    # Named, because click takes a stream of its own in place of one that speaks ASCII alone.
+    # Named, because click replaces a stream that is limited to ASCII by one of its own.
     file = file or (sys.stderr if on_stderr else sys.stdout)
     click.echo(click.style(text, bold=True) if bold else text, file=file)
 
 
 def confirm(question: str) -> None:
-    """Asks on standard error; aborts the command unless the answer is yes."""
+    """Ask on standard error; abort the command unless the answer is yes."""
     click.confirm(printable(question), abort=True, err=True)
 
 
 def ask_password() -> str:
-    """Asks twice, on standard error, without showing the typed text."""
+    """Ask twice, on standard error, without showing the typed text."""
     typed: str = click.prompt("Password", hide_input=True, confirmation_prompt=True, err=True)
     return typed
 
 
 def print_json(answer: Any) -> None:
-    """Prints an answer for programs."""
+    """Print an answer for programs."""
     import orjson
 
     click.echo(printable_json(orjson.dumps(answer, option=orjson.OPT_INDENT_2).decode()), file=sys.stdout)
 
 
 def print_pieces(pieces: Iterable[bytes]) -> None:
-    """Prints an answer for programs piece by piece, as it comes. A piece may end within a letter."""
+    """Print an answer for programs piece by piece, as it comes. A piece may end within a letter."""
     for text in codecs.iterdecode(pieces, "utf-8"):
         click.echo(printable_json(text), nl=False, file=sys.stdout)
 
 
 def print_csv(pieces: Iterable[bytes]) -> None:
-    """Prints a table for spreadsheets and programs, as it comes: byte for byte into a file or a pipe; on a terminal,
+    """Print a table for spreadsheets and programs, as it comes: byte for byte into a file or a pipe; on a terminal,
     without the mark for spreadsheets."""
     from navlin.model.spreadsheet import MARK
 

@@ -86,7 +86,7 @@ def remove(invocation: Invocation, name: str) -> None:
 @click.argument("name")
 @click.pass_obj
 def log_out(invocation: Invocation, name: str) -> None:
-    """End every session of NAME, who must then log in again in a browser.
+    """End every session of NAME. Browsers have to log in again.
 
     The password and tokens remain valid: see `navlin user password`, `navlin token revoke`.
 
@@ -136,7 +136,7 @@ def access_file(invocation: Invocation) -> AccessFile:
 
 @contextmanager
 def failures() -> Iterator[None]:
-    """Ends the command with a sentence if a change cannot be made."""
+    """End the command with a sentence if a change cannot be made."""
     from navlin.access.passwords import UnusablePassword
     from navlin.access.store import AccessError
 

@@ -46,7 +46,7 @@ class _Look:
     cut: bool = False
 
     def progress(self, done: int, every: int) -> None:
-        """Record the progress. If little is listed, the time may be over between two results."""
+        """Record the progress, and stop if the time is over: if little is listed, two results may be far apart."""
         self.done, self.every = done, every
         if time.monotonic() > self.until_s and done < every:
             raise _TimeOver

@@ -60,12 +60,12 @@ Properties = Mapping[tuple[str, str], Property]
 
 
 def properties_of(solr: Solr) -> Properties:
-    """All registered properties."""
+    """Return all registered properties."""
     return {(each.namespace, each.name): each for each in map(_property, list_models(solr, Kind.PROPERTY))}
 
 
 def list_models(solr: Solr, kind: Kind) -> list[Mapping[str, Any]]:
-    """All models of a kind, by name, with the keys of `KEYS`; a mapping is ``{class: [properties]}``."""
+    """Return all models of a kind, by name, with the keys of `KEYS`; a mapping is ``{class: [properties]}``."""
     named = registered(solr)[0][kind]
     return [named[name] for name in sorted(named)]
 

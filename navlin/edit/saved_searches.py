@@ -82,7 +82,7 @@ def save_search(
 
 
 def remove_search(solr: Solr, asker: Asker, name: str, *, owner: str = "") -> SavedSearch:
-    """Removes a saved search, and returns it. Raises `NotSaved`, and `NotYours`."""
+    """Remove a saved search, and return it. Raises `NotSaved`, and `NotYours`."""
     owner = asker.owner(owner)
     for _ in range(ATTEMPTS):
         there = saved_search(solr, owner, name)

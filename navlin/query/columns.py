@@ -29,7 +29,7 @@ _COLUMNS: Final = EntityFilter(("FIELD",))
 
 
 def with_columns(reader: Reader, walked: Walked, lineage: Lineage) -> Lineage:
-    """Adds the columns that flow into one another along the edges of ``lineage``, and their edges."""
+    """Add the columns that flow into one another along the edges of ``lineage``, and their edges."""
     options = reader.options
     (parts, more), (made, more_made) = reader.all_children(
         [(_operations(walked), PARTS), (_made_directly(walked), _COLUMNS)], MAX_PARTS
@@ -70,7 +70,7 @@ def with_columns(reader: Reader, walked: Walked, lineage: Lineage) -> Lineage:
 
 
 def with_tables(reader: Reader, lineage: Lineage) -> Lineage:
-    """Adds the tables that contain the columns of a walk that began at a column."""
+    """Add the tables that contain the columns of a walk that began at a column."""
     node_ids = {node.id for node in lineage.nodes}
     wanted = [node.parent for node in lineage.nodes if node.type == "FIELD" and node.parent not in node_ids]
     tables = Walked(entities=reader.entities(filter(None, wanted)))
@@ -142,6 +142,6 @@ def _hidden(column: StoredEntity, outer: Walked, options: Options) -> bool:
 
 
 def _within(edges: list[Edge], limit: int) -> tuple[dict[str, None], bool]:
-    """The first ``limit`` ends of edges, and whether there are more."""
+    """Return the first ``limit`` ends of edges, and whether there are more."""
     ends = dict.fromkeys(end for edge in edges for end in (edge.source, edge.target))
     return dict.fromkeys(list(ends)[:limit]), len(ends) > limit

@@ -34,13 +34,13 @@ class Walked:
     looked_up: set[str] = field(default_factory=set)
 
     def add_flow(self, relation: WalkedRelation) -> None:
-        """Keeps a flow, merged with the known one of the same key."""
+        """Keep a flow, merged with the known one of the same key."""
         key = relation.key
         known = self.flows.get(key)
         self.flows[key] = relation if known is None else merged(known, relation)
 
     def add_alias(self, relation: WalkedRelation) -> None:
-        """Keeps a LOGICAL_PHYSICAL relation."""
+        """Keep a LOGICAL_PHYSICAL relation, at both its ends."""
         self.aliases.setdefault(relation.ep1.id, {})[relation.ep2.id] = relation
         self.aliases.setdefault(relation.ep2.id, {})[relation.ep1.id] = relation
 

@@ -47,7 +47,7 @@ _TERMS_IN_SET: Final = 100
 
 
 def check_cost(queries: Iterable[Query]) -> None:
-    """Raises `QueryError` if one of these queries, or all together, would cost Solr too much."""
+    """Raise `QueryError` if one of these queries, or all together, would cost Solr too much."""
     costs = [cost_of(query) for query in queries]
     for cost, most in ((max(costs, default=0), MOST), (sum(costs), MOST_TOGETHER)):
         if cost > most:
@@ -58,7 +58,7 @@ def check_cost(queries: Iterable[Query]) -> None:
 
 
 def cost_of(query: Query) -> int:
-    """The cost of a query."""
+    """Return the cost of a query."""
     return sum(_cost(each.node) for each in query.clauses)
 
 

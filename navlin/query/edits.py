@@ -30,7 +30,7 @@ class History:
 
 
 def history(solr: Solr, entity: str, *, limit: int, offset: int = 0) -> History:
-    """The edits of the entity with this id."""
+    """Return the edits of the entity with this id."""
     edits, total = edits_of(solr, entity, max(0, limit), max(0, offset))
     found = Graph(solr).entities_now([entity]).get(entity)
     return History(entity, found.name if found else entity, total, tuple(edits))

@@ -175,8 +175,7 @@ def _named(solr: Solr, text: str, words: Sequence[Word | Phrase]) -> tuple[list[
     return clauses, known
 
 
-# -- Matching
-# --------------------------------------------------------------------------------------------------------------
+# -- Matching --------------------------------------------------------------------------------------------------------------
 
 
 def _words(clauses: Iterable[Clause]) -> Iterator[Word | Phrase]:
@@ -334,8 +333,7 @@ def _folding(named: Sequence[Clause]) -> Group:
     return Group((parts, *(replace(each, boost=None, sign="-") for each in named)))
 
 
-# -- Ranking
-# ---------------------------------------------------------------------------------------------------------------
+# -- Ranking ---------------------------------------------------------------------------------------------------------------
 
 
 def _ranks(words: Sequence[Word | Phrase]) -> Iterator[Clause]:

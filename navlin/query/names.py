@@ -129,7 +129,7 @@ def _own(entity: StoredEntity) -> str:
 
 
 def sources_of(solr: Solr) -> list[Source]:
-    """All sources of the index."""
+    """Return all sources of the index."""
     return [Source(each.id, each.type, each.name, each.cluster, each.serves) for each in known_sources(solr)]
 
 

@@ -58,18 +58,18 @@ class Page(Generic[_T]):
 
 
 def checked(limit: int, offset: int) -> None:
-    """Raises `BadPage` for a page outside the limits."""
+    """Raise `BadPage` for a page outside the limits."""
     if not 1 <= limit <= MOST or not 0 <= offset <= MOST_OFFSET:
         raise BadPage(f"a page has from 1 to {MOST:,} results and starts from 0 to {MOST_OFFSET:,}")
 
 
 def sources_by_id(solr: Solr) -> dict[str, str]:
-    """The names of all sources of the index, by id."""
+    """Return the names of all sources of the index, by id."""
     return {source.id: source.name for source in known_sources(solr)}
 
 
 def source_ids_of(sources: Mapping[str, str], name: str) -> tuple[str, ...]:
-    """The ids of the sources of this name, of every cluster; none for the name "". Raises `UnknownSource`."""
+    """Return the ids of the sources of this name, of every cluster; none for the name "". Raises `UnknownSource`."""
     ids = tuple(identity for identity, each in sources.items() if each == name)
     if name and not ids:
         raise UnknownSource(name, tuple(sorted(set(sources.values()))))

@@ -79,15 +79,15 @@ class Reader:
         return self._side_by_side(lambda each: self.graph.children(*each, limit), parents)
 
     def locations(self, ids: Iterable[str]) -> Relations:
-        """The LOGICAL_PHYSICAL relations that lead from these ids; unlinked ones only if they are walked."""
+        """Return the LOGICAL_PHYSICAL relations that lead from these ids; unlinked ones only if they are walked."""
         return self._related(_locations_of(list(dict.fromkeys(ids))))
 
     def located(self, ids: Iterable[str]) -> Relations:
-        """The LOGICAL_PHYSICAL relations that lead to these ids; unlinked ones only if they are walked."""
+        """Return the LOGICAL_PHYSICAL relations that lead to these ids; unlinked ones only if they are walked."""
         return self._related(self._located_at(list(dict.fromkeys(ids))))
 
     def operations(self, ids: Iterable[str]) -> Relations:
-        """The INSTANCE_OF relations of these executions; unlinked ones only if they are walked."""
+        """Return the INSTANCE_OF relations of these executions; unlinked ones only if they are walked."""
         wanted = list(dict.fromkeys(ids))
         return self._related(Wanted(wanted, 2, (RelationType.INSTANCE_OF,), self.options.max_fan_out))
 
@@ -148,7 +148,7 @@ class Reader:
         entities.result()
 
     def _meet(self, ends: Mapping[str, End], *, sketched: bool) -> None:
-        """Reads the entities at these ends. ``sketched``: few of them will be shown."""
+        """Read the entities at these ends. ``sketched``: few of them will be shown."""
         if sketched:
             tables = [each for each, end in ends.items() if end.type in TABLE_TYPES]
             new = [each for each in tables if each not in self._entities and each not in self._sketched]

@@ -39,7 +39,7 @@ class Scanner:
     at: int = 0
 
     def refuse(self, message: str, at: int) -> NoReturn:
-        """Raises `QueryError`."""
+        """Raise `QueryError`."""
         raise QueryError(message, at)
 
     # -- Words and texts -----------------------------------------------------------------------------------------------
@@ -146,7 +146,7 @@ class Scanner:
     # -- Numbers -------------------------------------------------------------------------------------------------------
 
     def read_distance(self, *, words: bool) -> str:
-        """Read ``~2`` after a word or a phrase; "~" without a number."""
+        """Read ``~2`` after a word or a phrase; "~" without a number, "" if there is none."""
         if not self.query.startswith("~", self.at):
             return ""
         start = self.at

@@ -1,4 +1,4 @@
-"""Search for entities and relations, as Navigator's users did it."""
+"""Search for entities and relations, as Navigator's users know it."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def search(
 
 
 def check_page(limit: int, offset: int) -> None:
-    """Raises `QueryError` for a page outside the limits."""
+    """Raise `QueryError` for a page outside the limits."""
     if not 0 <= limit <= MAX_LIMIT or not 0 <= offset <= MAX_OFFSET:
         raise QueryError(f"a page has from 0 to {MAX_LIMIT:,} results and starts from 0 to {MAX_OFFSET:,}")
 
@@ -202,7 +202,7 @@ def each_page(
 
 
 def parsed_query(query: str | Parsed) -> Parsed:
-    """A query as a tree. Raises `QueryError`."""
+    """Return a query as a tree. Raises `QueryError`."""
     return query if isinstance(query, Parsed) else parse(query)
 
 

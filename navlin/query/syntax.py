@@ -163,7 +163,7 @@ class _Reader(Scanner):
     # -- Structure -------------------------------------------------------------------------------------------------
 
     def _read_clauses(self, field_name: str) -> _Pending:
-        """Reads up to the parenthesis that closes these clauses, or the end."""
+        """Read up to the parenthesis that closes these clauses, or the end."""
         pending = _Pending()
         while self.at < len(self.query) and self.query[self.at] != ")":
             start, char = self.at, self.query[self.at]

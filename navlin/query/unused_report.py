@@ -15,7 +15,7 @@ from navlin.query.judged import Judged, Of, Question, Verdict
 from navlin.query.watched import Watched
 
 SIGN_EVERY: Final = 100
-"""Every so many tables a blank is sent, if the table is in use."""
+"""At every multiple of this a blank is sent if the table is in use, as a sign of life."""
 
 
 @dataclass(slots=True)

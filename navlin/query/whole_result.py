@@ -55,11 +55,11 @@ def _only(document: Document, named: Mapping[str, Sequence[str]]) -> Document:
 
 
 def json_lines(documents: Iterable[Document]) -> Iterator[bytes]:
-    """Each document as a line of JSON."""
+    """Yield each document as a line of JSON."""
     for document in documents:
         yield orjson.dumps(dict(document), option=orjson.OPT_APPEND_NEWLINE)
 
 
 def table_lines(columns: Sequence[str], documents: Iterable[Document]) -> Iterator[bytes]:
-    """The documents as lines of CSV, with these columns."""
+    """Yield the documents as lines of CSV, with these columns."""
     return csv_lines(columns, documents)

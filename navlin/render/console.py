@@ -15,11 +15,11 @@ class CleanConsole(Console):
     """A console that replaces control characters in every text, wherever it is: in a cell, a title, a rule."""
 
     def show(self, view: RenderableType) -> None:
-        """Prints a view: tables and trees as wide as the console, sentences unbroken, so that copied text is complete."""
+        """Print a view: tables and trees as wide as the console, sentences unbroken, so that copied text is complete."""
         for part in view.renderables if isinstance(view, Group) else [view]:
             self.print(part, soft_wrap=isinstance(part, Text))
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
-        """Yields rich's output, piece by piece; its own control codes stay."""
+        """Yield rich's output, piece by piece; its own control codes stay."""
         for segment in super().render(renderable, options):
             yield segment if segment.control else Segment(printable(segment.text), segment.style)
