@@ -1,4 +1,4 @@
-"""The doors for people: ``navlin COMMAND``. Each command is a thin module of its own, loaded when it is called for."""
+"""The command line for people: ``navlin COMMAND``. Each command is a thin module of its own, loaded when it is called."""
 
 from __future__ import annotations
 
@@ -49,18 +49,16 @@ COMMANDS: Final = (
     "index",
     "demo",
 )
-"""In the order in which ``--help`` lists them. ``navlin.cli.NAME`` holds ``command``."""
+"""In the order of ``--help``. ``navlin.cli.NAME`` contains ``command``."""
 
 
 class Commands(click.Group):
-    """The commands, imported one by one: a question to the index loads neither Spark nor the extractors."""
+    """The commands, imported one by one: a query of the index loads neither Spark nor the extractors."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """All of them."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The one of that name."""
         if cmd_name not in COMMANDS:
             return None
         command: click.Command = importlib.import_module(f"navlin.cli.{cmd_name}").command
@@ -69,7 +67,7 @@ class Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that was typed; with ``--url`` one that asks a server."""
+        """Return the command that was typed; with ``--url`` one that asks a server."""
         name, command, rest = super().resolve_command(ctx, args)
         if name and command and (url := ctx.params.get("url")):
             from navlin.cli.remote import Server, over_http
@@ -80,7 +78,7 @@ class Commands(click.Group):
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
-        """Reads the command line."""
+        """Prepare the streams, and parse the command line."""
         sys.excepthook = print_traceback
         open_standard_streams()
         prepare_streams()
@@ -91,12 +89,12 @@ class Commands(click.Group):
             raise
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Runs the command; an error that a person can do something about becomes a sentence and an exit code."""
+        """Run the command; an error that a person can do something about becomes a sentence and an exit code."""
         try:
             with whole_answer():
                 return super().invoke(ctx)
         except click.ClickException as error:
-            # click prints these itself. They repeat what was typed, which a shell may have made of the names of files.
+            # click prints these itself. They repeat the typed text, which a shell may have made from the names of files.
             error.message = printable(error.message)  # type: ignore[misc]  # click has it final, and prints it itself
             raise
         except (click.exceptions.Exit, click.Abort):
@@ -108,7 +106,7 @@ class Commands(click.Group):
 
 
 def _exit_code(error: Exception) -> Exit | None:
-    """The exit code of an error whose text is all that a person needs; None for any other. Imports only now."""
+    """Return the exit code of an error whose text is all that a person needs; None for any other. Imports only now."""
     from navlin.index.cores import NotCreated
     from navlin.index.schema import UnusableIndex
     from navlin.index.solr import SolrError
@@ -178,7 +176,7 @@ Exit codes:
 @click.pass_context
 def main(context: click.Context, *, file: Path, url: str | None, token_file: Path | None) -> None:
     """Metadata and lineage of a Hadoop and Spark estate: extracted, linked, searched and purged, in Solr."""
-    # What navlin and its children write holds what was read, and the index's password: it is nobody else's.
+    # The files of navlin and its children contain the data read, and the index's password: nobody else may read them.
     before = os.umask(OTHERS_NOTHING)
     context.call_on_close(lambda: os.umask(before))
     speak_utf_8(os.environ)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from navlin.edit.annotations import Imported
 
 SHOWN: Final = 20
-"""How many of a kind are printed for people; ``--json`` has all."""
+"""Entries of a kind that are printed for people; ``--json`` has all."""
 _FORMAT = click.option(
     "--format",
     "form",
@@ -30,7 +30,7 @@ _FORMAT = click.option(
 
 @click.group("annotations", short_help="What people wrote, to a file and back.")
 def command() -> None:
-    """What people wrote: names, descriptions, tags and properties, which no source can bring again.
+    """Export and import of people's names, descriptions, tags and properties, which no source can deliver again.
 
     \b
     Examples:
@@ -48,10 +48,10 @@ def command() -> None:
 @json_option
 @click.pass_obj
 def export(invocation: Invocation, file: Path, *, query: str, form: str | None, as_json: bool) -> None:
-    """Write people's fields to FILE, of JSON lines (an entity a line) or CSV (a value a row).
+    """Write people's fields to FILE, as JSON lines (one entity per line) or CSV (one value per row).
 
-    What a source wrote into these fields, such as a sidecar file, is left out. In CSV an apostrophe stands before what a
-    spreadsheet would take for a formula; the import takes it away.
+    Values that a source, such as a sidecar file, wrote into these fields are left out. In CSV an apostrophe precedes text
+    that a spreadsheet would take for a formula; the import removes it.
 
     \b
     Examples:
@@ -105,10 +105,10 @@ def import_(
     """Write people's fields from FILE, as `navlin annotations export` made it, into the index.
 
     A field that is empty, or that a source filled, gets the file's value. If a person wrote another value, that is a
-    conflict: it stays and is reported, unless --overwrite is given. Tags are added, and none is taken away. Entities that
-    the index does not have are reported. A line that cannot be read is a reject with its number, and the rest goes on.
+    conflict: it is kept and reported, unless --overwrite is given. Tags are added, and none is removed. Entities that the
+    index does not have are reported. A line that cannot be read is a reject with its number, and the rest continues.
 
-    The exit code is 1 if anything of the file is not in the index afterwards: a conflict, an unknown entity, a reject, or
+    The exit code is 1 if anything in the file is not in the index afterwards: a conflict, an unknown entity, a reject, or
     an entity that Solr refused.
 
     \b
@@ -153,7 +153,7 @@ def _format(file: Path, form: str | None) -> Format:
 
 @contextmanager
 def _written(file: Path) -> Iterator[IO[bytes]]:
-    """As `replaced`, with what a person should know of an error."""
+    """Like `replaced`, with errors explained to people."""
     try:
         with replaced(file) as out:
             yield out

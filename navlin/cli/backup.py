@@ -21,13 +21,14 @@ if TYPE_CHECKING:
 @json_option
 @click.pass_obj
 def command(invocation: Invocation, file: Path, *, as_json: bool) -> None:
-    """Write the index to FILE, also while `navlin serve` runs and writes. FILE takes its place when it is whole.
+    """Write the index to FILE, also while `navlin serve` runs and writes. FILE appears, or is replaced, when it is
+    complete.
 
-    What was extracted while the backup was made is in it or is read again after a restore: positions are never newer than
-    what they stand for.
+    Data extracted while the backup is made is in it, or is read again after a restore: positions are never newer than
+    their data.
 
-    With a Solr of your own, FILE is DIRECTORY/NAME: Solr itself writes to the directory, which must be there, on Solr's
-    machine, and be in its solr.allowPaths. All nodes of a SolrCloud must see it under that path.
+    With a Solr of your own, FILE is DIRECTORY/NAME: Solr itself writes to the directory, which must exist on Solr's
+    machine and be in its solr.allowPaths. All nodes of a SolrCloud must see it under that path.
 
     \b
     Examples:
@@ -74,7 +75,7 @@ def command(invocation: Invocation, file: Path, *, as_json: bool) -> None:
 
 @contextmanager
 def progress(what: str, *, in_bytes: bool) -> Iterator[Callable[[int, int], None]]:
-    """A bar on standard error, if that is a terminal; what it yields takes what is done and what there is to do."""
+    """Show a bar on standard error, if that is a terminal; yields a function that takes the amounts done and to do."""
     from rich.progress import (
         BarColumn,
         DownloadColumn,

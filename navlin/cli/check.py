@@ -17,11 +17,11 @@ from navlin.cli.terminal import console, print_json
 @json_option
 @click.pass_obj
 def command(invocation: Invocation, *, start: bool, as_json: bool) -> None:
-    """Check the configuration, Java, the index, a directory of users, each export's server, and each source's
-    connection and directories.
+    """Check the configuration, Java, the index, a directory of users, each export's server, and each source's connection
+    and directories.
 
-    One line each; what is not fine says what to do, and the exit code is 1. A configuration that is wrong is told with
-    file and line, all mistakes at once (exit code 2).
+    One line each; a problem says what to do, and the exit code is 1. Errors in the configuration are reported with file
+    and line, all at once (exit code 2).
 
     \b
     Examples:

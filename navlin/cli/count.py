@@ -45,8 +45,8 @@ def command(
     as_json: bool,
     as_csv: bool,
 ) -> None:
-    """Count what a search finds, by the values of up to three fields. The most frequent values stand first, ranges in their
-    order; what has no value is counted as (none). Values that are left out are said.
+    """Count what a search finds, by the values of up to three fields. The most frequent values come first, ranges in
+    their order; results without a value are counted as (none). Values that are left out are reported.
 
     \b
     Examples:

@@ -10,8 +10,8 @@ from navlin.cli.invocation import Exit, Failure
 @click.command("demo")
 @click.option("--once", is_flag=True, help="End after the answers, instead of serving until Ctrl-C.")
 def command(*, once: bool) -> None:
-    """A small estate of real parts, extracted, linked and asked. Needs no configuration, and leaves
-    nothing behind but jars and class archives.
+    """Start a small demo, and run sample queries. Real components, extracted and linked; needs no configuration, and
+    leaves nothing but jars and class archives.
 
     \b
     Examples:

@@ -48,10 +48,11 @@ def command(
     dry_run: bool,
     as_json: bool,
 ) -> None:
-    """Change what people write of ENTITY (db.table, db.table.column, a path, or an id), or of all that a query finds.
+    """Change people's fields of ENTITY (db.table, db.table.column, a path, or an id), or of all entities that a query
+    finds.
 
-    What is not named stays. Every change is noted with the user of this system: `navlin edits` shows it. A running
-    extraction neither undoes an edit nor is undone by it.
+    Fields that are not named stay. Every change is recorded with the user of this system: `navlin edits` shows it. A
+    running extraction neither undoes an edit nor is undone by it.
 
     \b
     Examples:
@@ -92,7 +93,7 @@ def command(
 
 @contextmanager
 def _progress(total: int) -> Iterator[Callable[[int], None]]:
-    """A bar on standard error, if that is a terminal."""
+    """Show a bar on standard error, if that is a terminal."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
     out = console(on_stderr=True)

@@ -15,7 +15,7 @@ from navlin.cli.terminal import console, print_json
 @json_option
 @click.pass_obj
 def command(invocation: Invocation, entity: str, *, limit: int, offset: int, as_json: bool) -> None:
-    """What people changed of ENTITY (db.table, db.table.column, a path, or an id): who, when, and what was there before.
+    """Show people's edits of ENTITY (db.table, db.table.column, a path, or an id): user, time, old and new values.
 
     \b
     Examples:

@@ -21,10 +21,10 @@ from navlin.cli.terminal import console, print_json, say
 @json_option
 @click.pass_obj
 def command(invocation: Invocation, entity: str, *, max_nodes: int, as_html: bool, as_json: bool) -> None:
-    """Where ENTITY comes from, as one document.
+    """Show the origin of ENTITY, as one document.
 
-    All of its upstream with statements, executions, times and users; what on that path is inferred, parsed, unlinked,
-    incomplete or truncated; when each source was last read, and what went wrong; what people wrote on it.
+    The whole upstream with statements, executions, times and users; everything on that path that is inferred, parsed,
+    unlinked, incomplete or truncated; the last reading of each source, and its errors; people's words on it.
 
     \b
     Examples:

@@ -33,16 +33,15 @@ _File = click.Path(path_type=Path, dir_okay=False)
 
 
 class Targets(click.Group):
-    """A command for each target that there is."""
+    """A command for each target."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The targets' names."""
         from navlin.export.target import targets
 
         return list(targets())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of one target, with its own options."""
+        """Return the command of one target, with its own options."""
         from navlin.export.target import targets
 
         target = targets().get(cmd_name)
@@ -51,11 +50,11 @@ class Targets(click.Group):
 
 @click.group("export", cls=Targets, short_help="The graph in the models of others.")
 def command() -> None:
-    """The graph in another model: into a file, or to that model's server.
+    """Export the graph to another model: into a file, or to that model's server.
 
-    Everything, what a query finds, or what changed since a run or date (with what was deleted). An operation of which
-    anything changed is exported whole. An export that was cut off goes on where it was if it is called again; one of
-    SQLFlow's, which is a single document, begins anew.
+    Everything, the results of a query, or the changes since a run or date (including deletions). An operation with any
+    change is exported whole. An interrupted export continues where it was if it is called again; one for SQLFlow, which
+    is a single document, starts over.
 
     \b
     Examples:
@@ -254,7 +253,7 @@ def _named(asked: _Asked) -> Iterator[NamePattern]:
 
 
 def _carried_out(invocation: Invocation, solr: Solr, question: Question, asked: _Asked) -> Exported | None:
-    """What was done; None if all of it went to standard output."""
+    """Run the export and return its result; None if all of it went to standard output."""
     from navlin.export.answers import Unavailable
     from navlin.export.connection import NotAllowed
     from navlin.export.following import follow

@@ -1,6 +1,6 @@
 """``navlin --url URL export``: the server makes the records, and they are written here.
 
-A server of the target's is not reached from here: what keeps one up to date is ``[[export]]`` of the configuration there.
+The target's own server is not reached from here: ``[[export]]`` in the configuration there keeps it up to date.
 """
 
 from __future__ import annotations
@@ -25,19 +25,18 @@ if TYPE_CHECKING:
 ON_THE_SERVER: Final = frozenset(
     "position follow full user password_file token_file principal keytab ca_file".split()
 )
-"""Options about a sending, or about going on with what was cut off."""
+"""Options about sending, or about continuing an interrupted export."""
 UNTIL: Final = "Navlin-Until"
 
 
 class Downloads(Targets):
-    """A command for each target, with the options of the one that works where the index is."""
+    """A command for each target, with the options of the command that works where the index is."""
 
     def __init__(self, command: click.Group, server: Server) -> None:
         super().__init__(command.name, help=command.help, short_help=command.short_help)
         self.server = server
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of one target."""
         command = super().get_command(ctx, cmd_name)
         if command is None:
             return None
@@ -65,7 +64,7 @@ def _download(server: Server, target: Target, given: Mapping[str, Any]) -> None:
         print_pieces(records)
     else:
         try:
-            # What was there stays until the last record has come.
+            # The old file stays until the last record has arrived.
             with replaced(file) as out:
                 out.writelines(records)
         except OSError as error:
@@ -78,7 +77,7 @@ def _download(server: Server, target: Target, given: Mapping[str, Any]) -> None:
 
 
 def _asked(target: Target, parameters: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """The endpoint's parameters."""
+    """Yield the endpoint's parameters."""
     own = {each.name for each in fields(target.options)}
     options = []
     for name, value in parameters.items():

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 def command(
     invocation: Invocation, source: str, *, dry_run: bool, full: bool, accept_loss: str, as_json: bool
 ) -> None:
-    """Run SOURCE once: read what is new, write it, link it.
+    """Run SOURCE once: read new data, write it, link it.
 
-    If `navlin serve` runs here, it does the work, after what it may be doing with SOURCE already. A source that another
+    If `navlin serve` runs here, it does the work, after any work on SOURCE that it has begun. A source that another
     process is running is left alone (exit code 5).
 
     \b
@@ -51,7 +51,7 @@ def command(
     how = {"complete": full, "dry_run": dry_run, "accept_loss": accept_loss}
     with (
         LazySparkSession.of(configuration) as spark,
-        # Spark takes about as long to start as Solr: if one has to start, the other starts beside it.
+        # Spark takes about as long to start as Solr: if one has to start, the other starts in parallel.
         invocation.solr(configuration, starting=spark.start_early) as solr,
     ):
         loaded = source_named(invocation.configured_sources(configuration, solr), source)
@@ -80,7 +80,7 @@ def _extract(
 
 
 def exit_code(run: Mapping[str, Any]) -> Exit:
-    """What the command ends with."""
+    """Return the command's exit code."""
     match run["status"]:
         case "failed":
             return Exit.FAILED
@@ -92,7 +92,7 @@ def exit_code(run: Mapping[str, Any]) -> Exit:
 
 
 def print_answer(run: Mapping[str, Any]) -> None:
-    """What became of the run, for people."""
+    """Print the result of a run, for people."""
     from navlin.render.counts import count_lines
     from navlin.render.text import clean
 

@@ -15,11 +15,11 @@ from navlin.cli.terminal import confirm, print_json, say
 @json_option
 @click.pass_obj
 def command(invocation: Invocation, source: str, path: str, *, yes: bool, as_json: bool) -> None:
-    """Flag deleted what SOURCE left behind, at and below PATH.
+    """Flag SOURCE's entities at and below PATH as deleted.
 
-    For a source that was taken out of the configuration, or for what a narrower filter no longer reads: nothing else flags
-    that, because what is not read is not known to be gone. PATH is a place in the source's tree: a directory, or DATABASE
-    or DATABASE.TABLE. Without it, all of the source. Nothing is removed; purge does that, later.
+    For a source that was removed from the configuration, or for data that a narrower filter no longer reads: nothing else
+    flags these, because data that is not read is not known to be gone. PATH is a place in the source's tree: a directory,
+    or DATABASE or DATABASE.TABLE. Without it, the whole source. Nothing is removed; purge does that, later.
 
     \b
     Examples:

@@ -21,11 +21,11 @@ from navlin.cli.terminal import console, print_csv, print_json
 @csv_option
 @click.pass_obj
 def command(invocation: Invocation, entity: str, *, max_nodes: int, as_json: bool, as_csv: bool) -> None:
-    """What breaks if ENTITY is dropped or changed, by owner.
+    """Show the entities affected if ENTITY is dropped or changed, by owner.
 
-    Tables, views, paths, columns and operations downstream; each with its last known execution, by whom, and how many
-    executions are known. What carries data of ENTITY stands apart from what ENTITY merely decides (a predicate, a join).
-    The owner of an operation is who ran it last. What was cut is said.
+    Tables, views, paths, columns and operations downstream; each with its last known execution, its user, and the number
+    of known executions. Entities that carry data of ENTITY are distinguished from those that it only controls (a
+    predicate, a join). The owner of an operation is the user who ran it last. Truncation is reported.
 
     \b
     Examples:

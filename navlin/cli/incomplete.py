@@ -17,7 +17,7 @@ from navlin.cli.pages import page_options, reason_option, show_page, source_opti
 def command(
     invocation: Invocation, *, source: str, reason: str, limit: int, offset: int, as_json: bool
 ) -> None:
-    """Operations that miss inputs, outputs or columns, and why.
+    """List operations that lack inputs, outputs or columns, and the reasons.
 
     \b
     Examples:

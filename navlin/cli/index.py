@@ -15,17 +15,17 @@ from navlin.cli.terminal import console, print_json, say
 
 @click.group("index")
 def command() -> None:
-    """The index itself: its cores and what runs them."""
+    """Manage the index itself: its cores and what runs them."""
 
 
 @command.command("create")
 @json_option
 @click.pass_obj
 def create(invocation: Invocation, *, as_json: bool) -> None:
-    """Make the cores, or collections, that are missing. What is there keeps its documents and gets the present schema.
+    """Create the cores, or collections, that are missing. Existing ones keep their documents and get the present schema.
 
-    For the embedded Solr this fetches Solr's jars, if they are not there, and starts it once. What makes later starts
-    quick, archives of the classes of Solr and Spark, is made too: once, half a minute.
+    For the embedded Solr this fetches Solr's jars, if they are missing, and starts it once. Archives of the classes of
+    Solr and Spark, which make later starts quick, are made too: once, half a minute.
 
     \b
     Examples:
@@ -86,10 +86,10 @@ def _embedded(invocation: Invocation) -> Sequence[str]:
 @json_option
 @click.pass_obj
 def upgrade(invocation: Invocation, *, as_json: bool) -> None:
-    """Bring an index that an earlier navlin made up to date. One of the present version is left as it is.
+    """Upgrade an index that an earlier navlin made. One of the present version is left as it is.
 
-    Everything is copied into new cores, which then take the place of the old ones: the disk must have room for the index
-    twice. Stop every other navlin first. If this is cut off, the index is as it was, and the next call goes on.
+    Everything is copied into new cores, which then replace the old ones: the disk must have room for the index twice.
+    Stop every other navlin first. If this is interrupted, the index is as it was, and the next call continues.
 
     \b
     Examples:
@@ -129,7 +129,7 @@ def upgrade(invocation: Invocation, *, as_json: bool) -> None:
 
 @contextmanager
 def _progress() -> Iterator[Callable[[int, int], None]]:
-    """A bar on standard error, if that is a terminal."""
+    """Show a bar on standard error, if that is a terminal."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("copying"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())

@@ -12,7 +12,7 @@ from navlin.cli.terminal import console, print_csv, print_pieces, say
 
 
 class _UtcDate(click.DateTime):
-    """A date of UTC, be it asked here or of a server in another zone."""
+    """A date in UTC, whether the question goes to the index here or to a server in another zone."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
         converted: datetime = super().convert(value, param, ctx)
@@ -39,10 +39,12 @@ def command(
     as_json: bool,
     as_csv: bool,
 ) -> None:
-    """What carries the data of columns, tables and paths that bear WORD: a tag, or a property as NAMESPACE.KEY:VALUE.
+    """Show the entities that carry the data of columns, tables and paths with WORD: a tag, or a property as
+    NAMESPACE.KEY:VALUE.
 
-    Each with the path that brought it; what on that path is inferred, parsed or incomplete is marked. It ends at whatever
-    has the property notInherited with the tag's name (or *). A search finds what inherits a tag: inheritedTag:PII.
+    Each is shown with its path; everything inferred, parsed or incomplete on it is marked. Inheritance ends at an entity
+    with the property notInherited that has the tag's name (or *). A search finds entities that inherit a tag:
+    inheritedTag:PII.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""What the commands share: the configuration, a way to the index, exit codes, the option for an answer as JSON."""
+"""Shared parts of the commands: the configuration, access to the index, exit codes, and options."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Exit(IntEnum):
-    """What a command's exit code says."""
+    """The exit codes of commands."""
 
     OK = 0
     FAILED = 1
@@ -42,11 +42,10 @@ class Failure(click.ClickException):
 
     @property
     def exit_code(self) -> int:  # type: ignore[override]  # click has it as a class's constant
-        """What click ends the process with."""
         return self.code
 
     def show(self, file: Any = None) -> None:
-        """Prints the sentence."""
+        """Print the sentence."""
         say(f"navlin: {self.message}", file=file, on_stderr=file is None)
 
 
@@ -57,17 +56,18 @@ class Invocation:
     file: Path
     environment: Mapping[str, str]
     left_out: tuple[str, ...] = ()
-    """Variables of the shell that are kept away from navlin's processes."""
+    """Shell variables that are kept from navlin's processes."""
 
     def configuration(self) -> Configuration:
-        """Reads the configuration; raises `BadConfiguration`."""
+        """Read the configuration; raises `BadConfiguration`."""
         from navlin.service.configuration import read_configuration
         from navlin.service.loader import load_extractors
 
         return _for_its_owner(read_configuration(self.file, load_extractors(), self.environment))
 
     def configuration_without_sources(self) -> Configuration:
-        """Reads all but the sources: enough to ask the index, and no extractor is loaded. Raises `BadConfiguration`."""
+        """Read everything but the sources: enough to query the index, and no extractor is loaded. Raises
+        `BadConfiguration`."""
         from navlin.service.configuration import read_configuration
 
         return _for_its_owner(read_configuration(self.file, None, self.environment))
@@ -76,7 +76,7 @@ class Invocation:
     def solr(
         self, configuration: Configuration | None = None, *, starting: Callable[[], object] = lambda: None
     ) -> Iterator[Solr]:
-        """The index, for as long as the context lasts: a running one, else one that is started and stopped.
+        """Connect to the index, for as long as the context lasts: a running one, or one that is started and stopped.
 
         ``starting`` is called before one is started.
         """
@@ -95,25 +95,26 @@ class Invocation:
             yield solr
 
     def configured_sources(self, configuration: Configuration, solr: Solr) -> ConfiguredSources:
-        """The configured sources, ready to run."""
+        """Return the configured sources, ready to run."""
         from navlin.index.sources import known_sources
         from navlin.service.loader import load
 
         return load(configuration, known_sources(solr))
 
     def author(self) -> Author:
-        """Who edits by this call: the user of the operating system."""
+        """Return the author of edits by this call: the user of the operating system."""
         from navlin.index.editing import Author
 
         return Author(user_name(os.getuid()), self.now_ms())
 
     def now_ms(self) -> int:
-        """The time, in epoch milliseconds."""
+        """Return the time, in epoch milliseconds."""
         return time.time_ns() // 1_000_000
 
 
 def _for_its_owner(configuration: Configuration) -> Configuration:
-    """The configuration, unless root asks where another user owns the state: the service could not read what root writes."""
+    """Return the configuration, unless root asks and another user owns the state: the service could not read root's
+    files."""
     state = configuration.navlin.state_directory
     if os.geteuid() == 0 and state.is_dir() and (owner := state.stat().st_uid) != 0:
         name = user_name(owner)
@@ -126,7 +127,7 @@ def _for_its_owner(configuration: Configuration) -> Configuration:
 
 
 def user_name(uid: int) -> str:
-    """The name of a user of the operating system; the number, if it has none."""
+    """Return the name of a user of the operating system; the number, if it has none."""
     import pwd
 
     try:
@@ -136,7 +137,7 @@ def user_name(uid: int) -> str:
 
 
 def source_named(sources: ConfiguredSources, name: str) -> Loaded:
-    """The configured source of that name; ends with what there is if there is none."""
+    """Return the configured source of that name; end the command with the known names if there is none."""
     loaded = sources.named(name)
     if loaded is None:
         raise unknown("source", name, [other.name for other in sources.sources])
@@ -144,7 +145,7 @@ def source_named(sources: ConfiguredSources, name: str) -> Loaded:
 
 
 def unknown(kind: str, name: str, known: list[str]) -> Failure:
-    """The failure for a name that is not there."""
+    """Return the failure for an unknown name."""
     from navlin.service.typed import suggest
 
     there = f" (there are: {', '.join(known)})" if known else " (there are none)"
@@ -152,7 +153,7 @@ def unknown(kind: str, name: str, known: list[str]) -> Failure:
 
 
 def entity_id(solr: Solr, name: str) -> str:
-    """The id of the one entity that a person means; ends with what may have been meant if it is none or several."""
+    """Return the id of the one entity that a person means; end the command with suggestions if it is none or several."""
     from navlin.query.names import AmbiguousName, UnclearName, UnknownName, entity_named
 
     try:
@@ -167,7 +168,7 @@ def entity_id(solr: Solr, name: str) -> str:
 
 
 def query_of(invocation: Invocation, solr: Solr, query: str, saved: str) -> str:
-    """The query that was typed, or that is saved under a name."""
+    """Return the query that was typed, or the one that is saved under a name."""
     from navlin.query.saved import UnknownSearch, query_named
 
     if query:
@@ -179,7 +180,7 @@ def query_of(invocation: Invocation, solr: Solr, query: str, saved: str) -> str:
 
 
 def one_query(query: str, saved: str) -> None:
-    """Ends the command unless one of the two is given."""
+    """End the command unless exactly one of the two is given."""
     if bool(query) == bool(saved):
         raise Failure("give a query, or --saved NAME", Exit.USAGE)
 
@@ -188,7 +189,7 @@ _C = TypeVar("_C", bound=Callable[..., Any])
 
 
 def saved_option(command: _C) -> _C:
-    """Adds ``--saved``."""
+    """Add ``--saved``."""
     return click.option(
         "--saved",
         default="",
@@ -198,10 +199,10 @@ def saved_option(command: _C) -> _C:
 
 
 def json_option(command: _C) -> _C:
-    """Adds ``--json``."""
+    """Add ``--json``."""
     return click.option("--json", "as_json", is_flag=True, help="The answer as JSON, for programs.")(command)
 
 
 def csv_option(command: _C) -> _C:
-    """Adds ``--csv``."""
+    """Add ``--csv``."""
     return click.option("--csv", "as_csv", is_flag=True, help="The answer as CSV, for spreadsheets.")(command)

@@ -47,9 +47,9 @@ def command(
     go_on: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Where ENTITY comes from and where it goes.
+    """Show where the data of ENTITY comes from and where it goes.
 
-    ENTITY is db.table, db.table.column, a path, or an id. At most 400 nodes are shown; what was cut is said.
+    ENTITY is db.table, db.table.column, a path, or an id. At most 400 nodes are shown; truncation is reported.
 
     \b
     Examples:

@@ -17,11 +17,11 @@ from navlin.cli.terminal import print_json, say
 @json_option
 @click.pass_obj
 def command(invocation: Invocation, *, everything: bool, as_json: bool) -> None:
-    """Link relations whose other end has arrived, say why others stay unlinked, relate paths to tables, and views to what
-    their texts read. Then follow what inherits a tag.
+    """Link relations whose other end has arrived, give the reasons for those that stay unlinked, relate paths to tables,
+    and views to the tables that their texts read. Then update inherited tags.
 
-    Every run links what it wrote, so there is seldom need. With --all the whole index is linked anew, in Spark; the result
-    is the same. Linking twice changes nothing. If `navlin serve` runs here, it does the work.
+    Every run links its own relations, so this is seldom needed. With --all the whole index is linked again, in Spark; the
+    result is the same. Linking twice changes nothing. If `navlin serve` runs here, it does the work.
 
     \b
     Examples:
@@ -49,11 +49,11 @@ def command(invocation: Invocation, *, everything: bool, as_json: bool) -> None:
 
 
 def print_answer(changed: Mapping[str, int]) -> None:
-    """How many relations each rule changed, and how many entities inherit otherwise."""
+    """Print the number of relations that each rule changed, and of entities whose inheritance changed."""
     for rule, count in changed.items():
         say(f"{rule}: {count:,} changed")
 
 
 def exit_code(_changed: Mapping[str, int]) -> Exit:
-    """What the command ends with."""
+    """Return the command's exit code."""
     return Exit.OK

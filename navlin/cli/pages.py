@@ -1,4 +1,4 @@
-"""What the commands share that list something page by page."""
+"""Shared parts of the commands that list something page by page."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ reason_option = click.option(
 
 
 def page_options(command: _C) -> _C:
-    """Adds ``--limit`` and ``--offset``."""
+    """Add ``--limit`` and ``--offset``."""
     limit = click.option("--limit", default=25, show_default=True, help="How many results at most.")
     offset = click.option(
         "--offset", default=0, show_default=True, help="How many of the first to pass over."
@@ -41,7 +41,7 @@ def show_page(
     *,
     as_json: bool,
 ) -> None:
-    """Asks the index and prints the page; ends with the exit code 3 if there is nothing at all."""
+    """Query the index and print the page; end with exit code 3 if there is nothing at all."""
     from navlin.query.page import BadPage, UnknownSource
 
     try:

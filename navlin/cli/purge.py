@@ -44,18 +44,18 @@ def command(
     dry_run: bool,
     as_json: bool,
 ) -> None:
-    """Remove what is old: executions, operations without output, deleted files and directories, and their relations.
+    """Remove old data: executions, operations without output, deleted files and directories, and their relations.
 
-    Navigator's five rules, and navlin's own for deleted files ([purge] deleted_files). Never a table or what produced it.
-    What a person described or tagged stays. If `navlin serve` runs here, it does the work. A purge that was cut off is
-    continued by the next, with its own date.
+    This applies Navigator's five rules, and navlin's own for deleted files ([purge] deleted_files). It never removes a
+    table or its producer. Entities that a person described or tagged stay. If `navlin serve` runs here, it does the work.
+    An interrupted purge is continued by the next, with its own date.
 
     A purge is held, and says why, if it would look at more than half of the executions, operations, files or directories,
-    and more than 1,000 of them; or if nothing was executed or modified lately, so that the clock may be wrong. --accept lets
-    exactly that one through.
+    and more than 1,000 of them; or if nothing was executed or modified lately, so that the clock may be wrong. --accept
+    lets exactly that one through.
 
-    A record of a time that was purged is not written again. If that was a mistake, --forget-threshold lowers that time to
-    nothing; what was removed comes back only if its source still has it.
+    Records of purged times are not written again. If that was a mistake, --forget-threshold resets that time; removed
+    data comes back only if its source still has it.
 
     \b
     Examples:
@@ -113,12 +113,12 @@ def _forget_threshold(solr: Solr, *, as_json: bool) -> None:
 
 
 def exit_code(answer: Mapping[str, Any]) -> Exit:
-    """What the command ends with."""
+    """Return the command's exit code."""
     return _EXITS.get(answer["status"], Exit.OK)
 
 
 def print_answer(answer: Mapping[str, Any]) -> None:
-    """What each rule removed and kept, for people."""
+    """Print the entities that each rule removed and kept, for people."""
     from navlin.model.plurals import counted
 
     out = console()

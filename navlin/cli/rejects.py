@@ -14,9 +14,9 @@ from navlin.cli.pages import page_options, show_page, source_option
 @json_option
 @click.pass_obj
 def command(invocation: Invocation, *, source: str, limit: int, offset: int, as_json: bool) -> None:
-    """Lines, records and files that did not read: where they stand and why, those seen last first.
+    """List lines, records and files that could not be parsed, with place and reason, latest seen first.
 
-    Everything beside them was read. The same reject seen again is one, with the time when it was seen last.
+    Everything around them was read. A reject that is seen again is listed once, with the time when it was last seen.
 
     \b
     Examples:

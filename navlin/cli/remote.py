@@ -1,7 +1,8 @@
-"""Asking another machine's navlin: with ``--url`` a command becomes a request of navlin's API, and nothing is needed here.
+"""Commands for another machine's navlin: with ``--url`` a command becomes a request of navlin's API, and nothing is
+needed here.
 
-A question is answered as its command prints it there; what runs is requested, and waited for. The parameters of an endpoint
-are the options of its command: a test compares them.
+A query is answered as its command prints it there; a job is requested, and waited for. The parameters of an endpoint are
+the options of its command: a test compares them.
 """
 
 from __future__ import annotations
@@ -46,30 +47,30 @@ QUESTIONS: Final = (
 GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
     "saved": {"list": "GET", "add": "POST", "remove": "DELETE"},
 }
-"""Groups of commands, each of which is one address: which method each command is."""
+"""Groups of commands that share one address → the HTTP method of each command."""
 STREAMED: Final = frozenset({"unused", "inherited"})
-"""Answers over the whole estate: they come as JSON or CSV, piece by piece."""
+"""Answers over all data: they come as JSON or CSV, piece by piece."""
 DOWNLOADS: Final = ("export",)
-"""Written into a file here (`navlin.cli.export_download`)."""
+"""Their answers are written into a file here (`navlin.cli.export_download`)."""
 WRITES: Final = ("edit",)
-"""Done at once, and answered."""
+"""They are done and answered at once."""
 JOBS: Final = ("extract", "link", "purge")
 """Their modules have ``print_answer``, ``exit_code``."""
 POLL_S: Final = 0.5
 TIMEOUT_S: Final = 120
 PIECE_BYTES: Final = 1 << 16
 MOST_BYTES: Final = 256 << 20
-"""What an answer may have that is not taken piece by piece."""
+"""Size limit of an answer that is not taken piece by piece."""
 MARKED: Final = "Navlin-Mark"
 _END: Final = re.compile(rb"\x00end (\d{1,3})\n\Z")
 MARK_BYTES: Final = 9
-"""How long the mark at the end of an answer is at most."""
+"""Length of the mark at the end of an answer, at most."""
 _EXITS: Final = {400: Exit.USAGE, 404: Exit.NOTHING, 409: Exit.USAGE}
 
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A running navlin: the address at which it answers, and the file with a token."""
+    """A running navlin: its address, and the file with a token."""
 
     url: str
     token_file: Path | None
@@ -83,7 +84,7 @@ class Server:
         headers: Mapping[str, str] | None = None,
         **how: Any,
     ) -> requests.Response:
-        """Asks. Ends the command with what the server says if it refuses."""
+        """Send a request. Ends the command with the server's message if it refuses."""
         import requests
 
         from navlin.bounded_http import bound
@@ -91,7 +92,7 @@ class Server:
         headers = {"Accept": accept, "Authorization": f"Bearer {self._token()}", **(headers or {})}
         url = self.url.rstrip("/") + ROOT + path
         try:
-            # Not what .netrc has for that host: the token is who asks.
+            # Not the .netrc entry for that host: the token identifies the caller.
             with requests.Session() as session:
                 bound(session, None if how.get("stream") else MOST_BYTES)
                 session.auth = _as_it_is
@@ -105,7 +106,7 @@ class Server:
         return answer
 
     def records(self, path: str, parameters: Mapping[str, Any]) -> tuple[Pieces, Mapping[str, str]]:
-        """What a download brings, as it comes, and its headers. Ends the command with what the server says if it refuses."""
+        """Return a download, piece by piece, and its headers. Ends the command with the server's message if it refuses."""
         query = {key: _text(value) for key, value in parameters.items()}
         answer = self.send("GET", path, params=query, stream=True, headers={MARKED: "end"})
         return Pieces(self, answer), answer.headers
@@ -126,7 +127,7 @@ class Server:
 
 
 def over_http(name: str, command: click.Command, server: Server) -> click.Command:
-    """The command, asking a server. Raises `Failure` for one that works only where it is."""
+    """Return the command, changed to ask a server. Raises `Failure` for one that works only on its own machine."""
     if name not in (able := (*QUESTIONS, *GROUPS, *DOWNLOADS, *WRITES, *JOBS)):
         raise Failure(
             f"navlin {name} works on its own machine only; with --url there are: {', '.join(able)}",
@@ -188,7 +189,7 @@ def _ask(server: Server, name: str, parameters: Mapping[str, Any], *, as_json: b
 
 
 class Pieces:
-    """The pieces of an answer, without the mark at its end; then ``exit_code`` is what that says."""
+    """The pieces of an answer, without the mark at its end; ``exit_code`` is then taken from the mark."""
 
     def __init__(self, server: Server, answer: requests.Response) -> None:
         self.server, self.answer, self.exit_code = server, answer, 0
@@ -205,7 +206,7 @@ class Pieces:
         except requests.RequestException as error:
             raise Failure(f"{self.server.url}: the answer broke off: {error}", Exit.FAILED) from error
         if self.answer.headers.get(MARKED):
-            # A proxy, or a connection that ends with the answer, makes a whole one of what was cut off.
+            # A proxy, or a connection that ends with the answer, makes an interrupted answer look whole.
             found = _END.search(held)
             if found is None:
                 raise Failure(f"{self.server.url}: the answer broke off: it has no end", Exit.FAILED)
@@ -246,7 +247,7 @@ def _request(server: Server, name: str, parameters: Mapping[str, Any], *, as_jso
 
 
 def typed(command: click.Command, given: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """The endpoint's parameters: an option by its name as it is typed, if it was."""
+    """Yield the endpoint's parameters: each option that was typed, by its name on the command line."""
     context = click.get_current_context()
     for each in command.params:
         if each.name not in given or context.get_parameter_source(each.name) is ParameterSource.DEFAULT:
@@ -267,7 +268,7 @@ def _as_it_is(request: requests.PreparedRequest) -> requests.PreparedRequest:
 
 
 def _words(answer: requests.Response) -> str:
-    """What the server says, with what may have been meant."""
+    """Return the server's message, with its suggestions."""
     try:
         said = answer.json()
         words = [str(said["message"])]

@@ -23,10 +23,11 @@ INTERRUPTED: Final = "navlin serve ended meanwhile; what it wrote stays, and the
 
 
 def answer_of_daemon(solr: Solr, state_directory: Path, job: Job, arguments: Mapping[str, Any]) -> Any:
-    """The answer of the daemon that runs on this state directory; None if none runs. Shows on a terminal how far it is.
+    """Return the answer of the daemon that runs on this state directory; None if none runs. Shows its progress on a
+    terminal.
 
-    Ends the command if the daemon refuses, fails or ends. Ctrl-C takes the request back if it still waits; what runs goes
-    on in the daemon.
+    Ends the command if the daemon refuses, fails or ends. Ctrl-C withdraws the request if it is still waiting; a job that
+    is running continues in the daemon.
     """
     from navlin.index.requests import leave_request
     from navlin.service.heartbeat import read_heartbeat
@@ -53,7 +54,7 @@ def _wait(solr: Solr, state_directory: Path, request: Request, progress: Progres
     from navlin.service.heartbeat import read_heartbeat
 
     while True:
-        # First the daemon, then the document: so an answer that was its last deed is not missed.
+        # First the daemon, then the document: so an answer written just before its end is not missed.
         alive = read_heartbeat(state_directory) is not None
         try:
             now = read_request(solr, request.id)
@@ -97,14 +98,13 @@ class Progress:
         self._begun_s = time.monotonic()
 
     def show(self, step: str) -> None:
-        """Shows the step; "" while it waits to be taken up."""
+        """Show the step; "" while the request waits to be taken up."""
         if self._stream.isatty():
             doing = f"{step}, " if step else "waiting for navlin serve, "
             self._stream.write(f"\r\x1b[K{self._job}: {doing}{time.monotonic() - self._begun_s:.0f} s")
             self._stream.flush()
 
     def clear(self) -> None:
-        """Takes the line away."""
         if self._stream.isatty():
             self._stream.write("\r\x1b[K")
             self._stream.flush()

@@ -23,12 +23,12 @@ from navlin.cli.terminal import print_json, say
 @json_option
 @click.pass_obj
 def command(invocation: Invocation, file: Path, *, into: Path | None, overwrite: bool, as_json: bool) -> None:
-    """Make the index in FILE, which `navlin backup` wrote, that of the state directory. navlin must not run there.
+    """Restore the index of the state directory from FILE, which `navlin backup` wrote. navlin must not run there.
 
-    An index that is there is kept and the command refused, unless --overwrite is given; then it is replaced when all of FILE
-    was unpacked and found whole. The next runs read again what happened since the backup.
+    An existing index is kept and the command refused, unless --overwrite is given; then it is replaced when all of FILE
+    was unpacked and verified. The next runs read the changes since the backup again.
 
-    With a Solr of your own, FILE is DIRECTORY/NAME as it was for `navlin backup`; stop navlin on every host first.
+    With a Solr of your own, FILE is DIRECTORY/NAME as for `navlin backup`; stop navlin on every host first.
 
     \b
     Examples:

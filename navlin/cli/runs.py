@@ -23,7 +23,7 @@ from navlin.cli.pages import page_options, show_page, source_option
 def command(
     invocation: Invocation, *, source: str, statuses: tuple[str, ...], limit: int, offset: int, as_json: bool
 ) -> None:
-    """The runs of sources, the newest first: what they read, what became of it, and why one failed or is held.
+    """List the runs of sources, newest first: counts, result, and the reason why one failed or is held.
 
     A run that found nothing to read leaves no record. The last 20,000 of each source are kept.
 

@@ -17,10 +17,11 @@ if TYPE_CHECKING:
 
 @click.group("saved", short_help="Searches that are kept under a name.")
 def command() -> None:
-    """Searches under a name, for oneself or for everybody. `navlin search --saved NAME` and `navlin count --saved NAME` ask
+    """Saved searches, for oneself or for everybody. `navlin search --saved NAME` and `navlin count --saved NAME` run
     them.
 
-    Only its owner or an administrator changes or removes one. Whoever works on the machine of the index is one.
+    Only its owner or an administrator changes or removes one. Everybody who works on the machine of the index is an
+    administrator.
     """
 
 
@@ -28,7 +29,7 @@ def command() -> None:
 @json_option
 @click.pass_obj
 def list_saved(invocation: Invocation, *, as_json: bool) -> None:
-    """One's own, and those that others share; here, on the machine of the index, all.
+    """List your own and shared searches. Here, on the machine of the index, all.
 
     \b
     Examples:
@@ -59,7 +60,7 @@ def list_saved(invocation: Invocation, *, as_json: bool) -> None:
 def add(
     invocation: Invocation, name: str, query: str, *, shared: bool, replace: bool, owner: str, as_json: bool
 ) -> None:
-    """Save QUERY under NAME. A query that could not be asked is refused.
+    """Save QUERY under NAME. An invalid query is refused.
 
     \b
     Examples:

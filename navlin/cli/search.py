@@ -63,13 +63,14 @@ def command(
     as_jsonl: bool,
     fields: tuple[str, ...],
 ) -> None:
-    """Search entities and relations: a name, words of names and comments, or Solr's syntax as users of Navigator typed it.
+    """Search entities and relations: a name, words of names and comments, or Solr's syntax as users of Navigator typed
+    it.
 
-    What is called just so comes first: db.table, db.table.column, a path, a URI, an id. Then come names with the word in
-    them, then comments, then statements. A text between quotation marks is exact. Parts of statements, executions and
-    partitions are counted, and shown by a filter on their type.
+    Entities with exactly this name come first: db.table, db.table.column, a path, a URI, an id. Then come names that
+    contain the word, then comments, then statements. Text in quotation marks is exact. Parts of statements, executions
+    and partitions are counted, and shown by a filter on their type.
 
-    --csv and --jsonl have the whole result, however large, by identity; --limit and the like are not for them.
+    --csv and --jsonl have the whole result, however large, by identity; --limit and the like do not apply.
 
     \b
     Examples:
@@ -133,7 +134,7 @@ def _print_whole(
 
 
 class _Counted:
-    """Documents that are counted as they pass: on standard error, if that is a terminal and the result is not."""
+    """Counts documents as they pass: on standard error, if that is a terminal and the result goes elsewhere."""
 
     def __init__(self, documents: Iterator[Mapping[str, Any]]) -> None:
         self._documents = documents

@@ -16,7 +16,7 @@ from navlin.cli.invocation import Exit, Invocation
 def command(invocation: Invocation) -> None:
     """Run all sources when they are due, until told to stop.
 
-    SIGTERM and SIGINT (Ctrl-C) finish what is being written and end; SIGHUP reads the configuration anew.
+    SIGTERM and SIGINT (Ctrl-C) finish the current writes and end; SIGHUP reloads the configuration.
 
     \b
     Examples:
@@ -58,7 +58,8 @@ def command(invocation: Invocation) -> None:
     if any(
         thread is not threading.current_thread() and not thread.daemon for thread in threading.enumerate()
     ):
-        # A run that hangs in a connection would hold the process at its exit. All it wrote is repeated at the next start.
+        # A run that hangs in a connection would hold the process at its exit. All its writes are repeated at the next
+        # start.
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)

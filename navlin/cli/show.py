@@ -13,7 +13,7 @@ from navlin.cli.terminal import console, print_json
 @json_option
 @click.pass_obj
 def command(invocation: Invocation, entity: str, *, as_json: bool) -> None:
-    """Everything that is known of ENTITY: db.table, db.table.column, a path, or an id.
+    """Show everything that is known about ENTITY: db.table, db.table.column, a path, or an id.
 
     \b
     Examples:
@@ -26,7 +26,7 @@ def command(invocation: Invocation, entity: str, *, as_json: bool) -> None:
     with invocation.solr() as solr:
         answer = show(solr, entity_id(solr, entity))
         if not as_json and answer.entity.type == PART and answer.entity.parent_id:
-            # People read of statements, not of their parts.
+            # People are shown statements, not their parts.
             answer = show(solr, answer.entity.parent_id)
     if as_json:
         print_json(answer.to_json())

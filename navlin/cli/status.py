@@ -12,12 +12,12 @@ from navlin.cli.terminal import console, print_json
 @json_option
 @click.pass_obj
 def command(invocation: Invocation, *, as_json: bool) -> None:
-    """Each source's last run, position, lag, errors, rejects and held runs; unlinked relations by reason and age; views
-    whose text does not parse.
+    """Show each source's last run, position, lag, errors, rejects and held runs; unlinked relations by reason and age;
+    views whose text could not be parsed.
 
-    Lag is how old what the index says of a source may be. The exit code is 1 if a source's last run failed or is held, if
-    an export failed or something of it was refused, if the daily purge did not end, or if there is no space, so that a
-    monitor may call it.
+    Lag is the possible age of the index's data about a source. The exit code is 1 if a source's last run failed or is
+    held, if an export failed or was partly refused, if the daily purge did not finish, or if there is no space: a monitor
+    may call it.
 
     \b
     Examples:
@@ -37,7 +37,7 @@ def command(invocation: Invocation, *, as_json: bool) -> None:
             now_ms = invocation.now_ms()
             overall = status(solr, sources, state, least_free_bytes, now_ms, configuration.exports)
     except (NoSolr, SolrError, OSError) as error:
-        # `navlin serve` may be waiting for room: a Solr that runs may refuse even questions, and no other can be started.
+        # `navlin serve` may be waiting for space: a running Solr may refuse even queries, and no other can be started.
         if not (left := space(state, least_free_bytes)).short:
             raise
         raise Failure(f"no space: {left}. {error}", Exit.FAILED) from error

@@ -1,4 +1,4 @@
-"""The one door through which commands print. Nothing passes it that a terminal would obey, but rich's own colours.
+"""The only way for commands to print. Nothing that a terminal would obey passes it, except rich's own colours.
 
 A test lists every place in navlin that could print past it.
 """
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from navlin.render.console import CleanConsole
 
 SIGNS: Final = "navlin-signs"
-"""The name under which Python knows what writes letters that an encoding lacks."""
+"""Python's name for the error handler that replaces letters that an encoding lacks."""
 WIDTH_CHARS: Final = 160
-"""How wide an answer is that goes into a file or a pipe."""
+"""Width of an answer that goes into a file or a pipe."""
 
 
 def _signs(error: UnicodeError) -> tuple[str, int]:
-    """Writes letters that a terminal's encoding lacks as JSON would escape them, so that JSON stays what it is."""
+    """Write letters that a terminal's encoding lacks as JSON escapes, so that JSON stays valid."""
     assert isinstance(error, UnicodeEncodeError)
     units = error.object[error.start : error.end].encode("utf-16-be", "surrogatepass")
     signs = (f"\\u{high:02x}{low:02x}" for high, low in zip(units[::2], units[1::2], strict=True))
@@ -40,11 +40,11 @@ codecs.register_error(SIGNS, _signs)
 
 
 class AnswerLost(Exception):
-    """Standard output does not take what is written; the text says why."""
+    """Standard output does not accept the answer; the text says why."""
 
 
 class _Answer(io.TextIOWrapper):
-    """Standard output whose failures are told from those of all other files."""
+    """Standard output with failures that are told from those of all other files."""
 
     def write(self, text: str, /) -> int:
         with _lost():
@@ -60,7 +60,7 @@ def _lost() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        # Else Python would complain once more when it ends.
+        # Otherwise Python would complain once more when it ends.
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, 1)
         os.close(nowhere)
@@ -68,9 +68,8 @@ def _lost() -> Iterator[None]:
 
 
 def prepare_streams() -> None:
-    """From now on a letter that an encoding lacks has a sign in its place, and `AnswerLost` says that an answer is not
-    written."""
-    out: TextIO | None = sys.stdout  # None where it was closed
+    """From now on, replace letters that an encoding lacks, and raise `AnswerLost` if an answer cannot be written."""
+    out: TextIO | None = sys.stdout  # None if it was closed
     if out is None or type(out) is io.TextIOWrapper:
         encoding, by_line = (out.encoding, out.line_buffering) if out is not None else ("utf-8", False)
         sys.stdout = _Answer(open(1, "wb", closefd=False), encoding, SIGNS, line_buffering=by_line)  # noqa: SIM115
@@ -83,7 +82,7 @@ def prepare_streams() -> None:
 
 @contextmanager
 def whole_answer() -> Iterator[None]:
-    """Ends the command with a sentence if its answer is not written whole: the disk is full, or the reader has gone."""
+    """End the command with a sentence if its answer is not written completely: the disk is full, or the reader has gone."""
     try:
         try:
             yield
@@ -96,40 +95,40 @@ def whole_answer() -> Iterator[None]:
 
 
 def say(text: str, *, on_stderr: bool = False, file: Any = None, bold: bool = False) -> None:
-    """Prints a sentence or some lines."""
+    """Print a sentence or some lines."""
     text = printable(text)
-    # Named, because click takes a stream of its own in place of one that speaks ASCII alone.
+    # Named, because click replaces a stream that is limited to ASCII by one of its own.
     file = file or (sys.stderr if on_stderr else sys.stdout)
     click.echo(click.style(text, bold=True) if bold else text, file=file)
 
 
 def confirm(question: str) -> None:
-    """Asks on standard error; aborts the command unless the answer is yes."""
+    """Ask on standard error; abort the command unless the answer is yes."""
     click.confirm(printable(question), abort=True, err=True)
 
 
 def ask_password() -> str:
-    """Asks twice, on standard error, and shows nothing of what is typed."""
+    """Ask twice, on standard error, without showing the typed text."""
     typed: str = click.prompt("Password", hide_input=True, confirmation_prompt=True, err=True)
     return typed
 
 
 def print_json(answer: Any) -> None:
-    """Prints an answer for programs."""
+    """Print an answer for programs."""
     import orjson
 
     click.echo(printable_json(orjson.dumps(answer, option=orjson.OPT_INDENT_2).decode()), file=sys.stdout)
 
 
 def print_pieces(pieces: Iterable[bytes]) -> None:
-    """Prints an answer for programs piece by piece, as it comes. A piece may end within a letter."""
+    """Print an answer for programs piece by piece, as it comes. A piece may end within a letter."""
     for text in codecs.iterdecode(pieces, "utf-8"):
         click.echo(printable_json(text), nl=False, file=sys.stdout)
 
 
 def print_csv(pieces: Iterable[bytes]) -> None:
-    """Prints a table for spreadsheets and programs, as it comes. Into a file or a pipe it goes byte for byte; on a terminal
-    the mark for spreadsheets is left out."""
+    """Print a table for spreadsheets and programs, as it comes: byte for byte into a file or a pipe; on a terminal,
+    without the mark for spreadsheets."""
     from navlin.model.spreadsheet import MARK
 
     if not sys.stdout.isatty():
@@ -149,12 +148,12 @@ def shows_progress() -> bool:
 
 
 def output_width() -> int:
-    """How many characters wide an answer is printed."""
+    """Width of a printed answer, in characters."""
     return console().width
 
 
 def console(*, on_stderr: bool = False) -> CleanConsole:
-    """Where an answer for people is printed: as wide as the terminal, if it is one."""
+    """Return the console on which an answer for people is printed: as wide as the terminal, if it is one."""
     from navlin.render.console import CleanConsole
 
     to = sys.stderr if on_stderr else sys.stdout
@@ -162,5 +161,5 @@ def console(*, on_stderr: bool = False) -> CleanConsole:
 
 
 def print_traceback(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    """What ends the process unforeseen, in place of `sys.excepthook`: an error's text may hold the name of a file."""
+    """Print an unforeseen error, in place of `sys.excepthook`: its text may contain the name of a file."""
     say("".join(traceback.format_exception(kind, error, trace)).rstrip("\n"), on_stderr=True)

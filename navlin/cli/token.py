@@ -14,7 +14,7 @@ from navlin.cli.user import access_file, failures
 
 @click.group("token", short_help="What programs show in place of a password.")
 def command() -> None:
-    """Tokens for programs, sent as `Authorization: Bearer TOKEN`. Each belongs to a user and goes with that user."""
+    """Tokens for programs, sent as `Authorization: Bearer TOKEN`. Each belongs to a user and is removed with that user."""
 
 
 @command.command("add")
@@ -29,7 +29,7 @@ def command() -> None:
 @click.option("--days", type=click.IntRange(1), default=None, help="How long it lasts; for ever without it.")
 @click.pass_obj
 def add(invocation: Invocation, user: str, *, purpose: str, role: str | None, days: int | None) -> None:
-    """Make a token of USER and print it. It is shown this once.
+    """Create a token for USER and print it. It is shown only this once.
 
     \b
     Examples:
@@ -47,7 +47,7 @@ def add(invocation: Invocation, user: str, *, purpose: str, role: str | None, da
 @json_option
 @click.pass_obj
 def list_tokens(invocation: Invocation, *, as_json: bool) -> None:
-    """Which there are, without their secrets."""
+    """List the tokens, without their secrets."""
     with failures():
         tokens = sorted(access_file(invocation).read().tokens.values(), key=lambda token: token.created_ms)
     if as_json:
@@ -76,7 +76,7 @@ def list_tokens(invocation: Invocation, *, as_json: bool) -> None:
 @click.argument("token_id", metavar="ID")
 @click.pass_obj
 def revoke(invocation: Invocation, token_id: str) -> None:
-    """End the token ID, as the list has it."""
+    """Revoke the token ID, as listed."""
     with failures():
         access_file(invocation).revoke_token(token_id)
     say(f"revoked: {token_id}")

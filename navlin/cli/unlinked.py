@@ -17,7 +17,7 @@ from navlin.cli.pages import page_options, reason_option, show_page, source_opti
 def command(
     invocation: Invocation, *, source: str, reason: str, limit: int, offset: int, as_json: bool
 ) -> None:
-    """Relations of which an end is not in the index, the youngest first, and why.
+    """List relations with an end that is not in the index, newest first, and the reasons.
 
     \b
     Examples:

@@ -43,12 +43,12 @@ def command(
     as_json: bool,
     as_csv: bool,
 ) -> None:
-    """What nothing is known to have read for so many days: how much it holds, whose it is, on what evidence.
+    """List data without a known read for so many days: its size, its owner, and the evidence.
 
-    A table is unused only if all that would have shown a read was there for all of that time and shows none. Else the
-    answer is "not known", with the reason. Partitions and directories are judged by the access times of the last whole
-    image of HDFS, and by what engines recorded since. --json and --csv have everything that was not read; progress is on
-    standard error.
+    A table is unused only if everything that would have shown a read was there for all of that time and shows none.
+    Otherwise the answer is "not known", with the reason. Partitions and directories are judged by the access times of the
+    last whole image of HDFS, and by the reads that engines recorded since. --json and --csv have everything that was not
+    read; progress is on standard error.
 
     \b
     Examples:

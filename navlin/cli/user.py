@@ -22,12 +22,12 @@ _C = TypeVar("_C", bound=Callable[..., Any])
 
 @click.group("user", short_help="Who may ask over HTTP.")
 def command() -> None:
-    """Users of navlin's API: who may ask, write on entities, and request runs.
+    """Manage users of navlin's API, who may query, write on entities, and request runs.
 
-    Roles: lineage-viewer asks; metadata-administrator also writes on entities; administrator also requests runs and
-    purges, and ends the sessions of others. The first start makes admin; this command makes all other users, on the
-    machine of the index. Those of a directory ([ldap]) and of a proxy are not in its list. A change holds from the next
-    request on.
+    Roles: lineage-viewer queries; metadata-administrator also writes on entities; administrator also requests runs and
+    purges, and ends the sessions of others. The first start creates admin; this command creates all other users, on the
+    machine of the index. Users of a directory ([ldap]) and of a proxy are not in its list. A change takes effect with the
+    next request.
     """
 
 
@@ -45,7 +45,7 @@ def _password_option(decorated: _C) -> _C:
 @_password_option
 @click.pass_obj
 def add(invocation: Invocation, name: str, *, role: str, password_file: Path | None) -> None:
-    """Make the user NAME.
+    """Create the user NAME.
 
     \b
     Examples:
@@ -61,7 +61,7 @@ def add(invocation: Invocation, name: str, *, role: str, password_file: Path | N
 @json_option
 @click.pass_obj
 def list_users(invocation: Invocation, *, as_json: bool) -> None:
-    """Who there is."""
+    """List the users."""
     with failures():
         users = sorted(access_file(invocation).read().users.values(), key=lambda user: user.name)
     if as_json:
@@ -86,9 +86,9 @@ def remove(invocation: Invocation, name: str) -> None:
 @click.argument("name")
 @click.pass_obj
 def log_out(invocation: Invocation, name: str) -> None:
-    """End every session of NAME: whoever is logged in with a browser has to log in again.
+    """End every session of NAME. Browsers have to log in again.
 
-    A password and tokens go on: `navlin user password`, `navlin token revoke`.
+    The password and tokens remain valid: see `navlin user password`, `navlin token revoke`.
 
     \b
     Example:
@@ -110,7 +110,7 @@ def log_out(invocation: Invocation, name: str) -> None:
 @_password_option
 @click.pass_obj
 def password(invocation: Invocation, name: str, *, password_file: Path | None) -> None:
-    """Give NAME another password."""
+    """Change the password of NAME."""
     with failures():
         access_file(invocation).set_password(name, _password(password_file))
     say(f"changed: the password of {name}")
@@ -121,14 +121,14 @@ def password(invocation: Invocation, name: str, *, password_file: Path | None) -
 @click.argument("role", type=click.Choice(list(ROLES)))
 @click.pass_obj
 def set_role(invocation: Invocation, name: str, role: str) -> None:
-    """Give NAME another ROLE."""
+    """Change the role of NAME to ROLE."""
     with failures():
         access_file(invocation).set_role(name, ROLES[role])
     say(f"changed: {name}, {role}")
 
 
 def access_file(invocation: Invocation) -> AccessFile:
-    """The file of users and tokens of this configuration."""
+    """Return the file of users and tokens of this configuration."""
     from navlin.access.store import AccessFile
 
     return AccessFile(invocation.configuration_without_sources().navlin.state_directory)
@@ -136,7 +136,7 @@ def access_file(invocation: Invocation) -> AccessFile:
 
 @contextmanager
 def failures() -> Iterator[None]:
-    """Ends the command with a sentence if a change cannot be made."""
+    """End the command with a sentence if a change cannot be made."""
     from navlin.access.passwords import UnusablePassword
     from navlin.access.store import AccessError
 

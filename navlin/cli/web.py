@@ -18,11 +18,11 @@ NICENESS: Final = 10
 )
 @click.pass_obj
 def command(invocation: Invocation, *, child: int | None) -> None:
-    """Answer over HTTP: navlin's API, for users with a password, browsers that log in, and programs with a token.
+    """Serve navlin's API over HTTP, for users with a password, browsers that log in, and programs with a token.
 
-    `navlin serve` does this too. Alone, it serves an index that another navlin writes, or any Solr of your own; any number
-    may run beside each other. The first start makes the user `admin`, with a password in administrator.password of the state
-    directory. Address, port, TLS and sessions are in [web] of the configuration, a directory of users in [ldap].
+    `navlin serve` does this too. Alone, it serves an index that another navlin writes, or any Solr of your own; any
+    number may run in parallel. The first start creates the user `admin`, with a password in administrator.password of the
+    state directory. Address, port, TLS and sessions are in [web] of the configuration, a directory of users in [ldap].
 
     \b
     Examples:
@@ -44,7 +44,7 @@ def command(invocation: Invocation, *, child: int | None) -> None:
     service = service_of(configuration, invocation.environment)
     state = configuration.navlin.state_directory
     if child is not None:
-        # Where processors are scarce, extraction goes before questions.
+        # If processors are scarce, extraction goes before queries.
         os.nice(NICENESS)
     ended = None if child is None else standard_input_ends
     answer(service, listening, configuration.web, state, ended=ended)

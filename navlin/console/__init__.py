@@ -1,4 +1,4 @@
-"""The pages for people, in a browser: server-rendered, usable without a script as far as a page can be.
+"""The pages for people, in a browser: server-rendered, and usable without a script as far as possible.
 
 A new page is one module here, named in `PAGES`, one template of its name, and one test.
 """

@@ -1,4 +1,4 @@
-"""The columns of a table or a file, and where each comes from, in a line."""
+"""The columns of a table or a file, each with its origin, one per line."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MOST_COLUMNS: Final = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column as its source has it, what people wrote of it, and the columns that it is made from, one hop up."""
+    """A column as in its source, people's words on it, and the columns that it is made from, one hop upstream."""
 
     entity: StoredEntity
     data_type: str
@@ -33,11 +33,11 @@ class Column:
     inherited_tags: tuple[str, ...]
     origins: tuple[Node, ...]
     expressions: tuple[str, ...]
-    """What is computed of these, as the engines wrote it down."""
+    """The computations from these, as the engines recorded them."""
 
 
 def columns_of(solr: Solr, entity: StoredEntity) -> Iterator[Column]:
-    """The columns in their order in the table; those of which no order is known come after, those that are deleted last."""
+    """Yield the columns in the order of the table; then those without a known order, and deleted ones last."""
     query = f"type:FIELD AND firstClassParentId:{phrase(entity.id)}"
     found = search(solr, query, limit=MOST_COLUMNS)
     if not found.documents:
@@ -66,7 +66,7 @@ def _order(column: StoredEntity) -> tuple[float, str]:
 
 
 def _origins(solr: Solr, entity: StoredEntity) -> tuple[dict[str, list[Node]], dict[str, list[str]]]:
-    """By the id of a column what it is made from, and by what expressions."""
+    """Return, by the id of a column, the columns that it is made from, and the expressions."""
     answer = lineage(solr, entity.id, Options(Direction.UPSTREAM, depth=1, columns=True, unlinked=True))
     nodes = {node.id: node for node in answer.nodes}
     origins: dict[str, list[Node]] = defaultdict(list)

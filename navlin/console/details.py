@@ -1,4 +1,4 @@
-"""``/details``: everything of one entity."""
+"""``/details``: everything about one entity."""
 
 from __future__ import annotations
 
@@ -36,14 +36,12 @@ _WITH_COLUMNS: Final = frozenset({"TABLE", "VIEW", "DATASET", "FILE", "DIRECTORY
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """Which entity."""
-
     entity: Annotated[str, "db.table, db.table.column, a path, or an id."]
 
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What lies in an entity: some of it, how much there is, and a query that finds it all."""
+    """The contents of an entity: the first of them, the total, and a query that finds all."""
 
     title: str
     listed: tuple[StoredEntity, ...]
@@ -55,7 +53,7 @@ def _values(asked: Asked) -> Mapping[str, Any] | Onward:
     identity = entity_id(asked.solr, asked.parameters.entity)
     shown = show(asked.solr, identity)
     if shown.entity.type == PART and shown.entity.parent_id:
-        # People read of statements, not of their parts: what one computes is told where its column is.
+        # People are shown statements, not their parts: the computation of a part is shown with its column.
         return Onward("/details?" + urlencode({"entity": shown.entity.parent_id}))
     people = shown.fields.people
     columns: list[Column] = (
@@ -98,7 +96,7 @@ def _values(asked: Asked) -> Mapping[str, Any] | Onward:
 
 
 def _of_plan(entity: StoredEntity) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """What a plan, or a table's classes, say of rows and files, each with its title."""
+    """Yield the file format and the conditions that a plan, or a table's classes, state, each with its title."""
     if entity.file_format:
         yield "File format", (entity.file_format,)
     for name, texts in entity.conditions.items():
@@ -106,7 +104,7 @@ def _of_plan(entity: StoredEntity) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 
 def _looked_into(shown: Shown) -> bool:
-    """Whether it is a directory that was extracted, so that one without contents is told from one nobody looked into."""
+    """Whether it is an extracted directory, to distinguish an empty one from one that nobody looked into."""
     return shown.entity.type == "DIRECTORY" and not shown.entity.granted
 
 

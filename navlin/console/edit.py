@@ -1,7 +1,7 @@
-"""``/edit``: what people write on one entity, sent by the form of its page.
+"""``/edit``: people's words on one entity, sent by the form of its page.
 
-The form says what stood in it before as well. Only what was changed there is written, so that two people who edit at the
-same time lose nothing.
+The form also sends its previous values. Only changes are written, so that two people who edit at the same time lose
+nothing.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _BETWEEN_COMMAS: Final = re.compile(r"(?:\\.|[^\\,]|\\$)+", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """The fields of the form, and what stood in them."""
+    """The fields of the form, and their previous values."""
 
     entity: Annotated[str, "The entity's id."]
     name: Annotated[str, "Empty for none."] = ""
@@ -54,7 +54,7 @@ def _answer(asked: Asked) -> Onward:
 
 
 def _words(given: Parameters) -> Words:
-    """What was changed. Raises `BadValue`."""
+    """Return the changes. Raises `BadValue`."""
     single = {
         name: _lines(getattr(given, name))
         for name in ("name", "description")
@@ -78,17 +78,17 @@ def _words(given: Parameters) -> Words:
 
 
 def _lines(text: str) -> str:
-    # A browser sends the ends of lines as two characters.
+    # A browser sends line ends as two characters.
     return text.replace("\r\n", "\n")
 
 
 def typed_tags(tags: Iterable[str]) -> str:
-    """Tags as they stand in the form."""
+    """Return tags in the form's notation."""
     return ", ".join(_escaped(each).replace(",", r"\,") for each in tags)
 
 
 def typed_properties(values: Mapping[str, Any]) -> str:
-    """Properties by key as they stand in the form."""
+    """Return properties by key, in the form's notation."""
     return "\n".join(f"{key}={_escaped(str(value))}" for key, value in values.items())
 
 

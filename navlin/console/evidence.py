@@ -1,4 +1,4 @@
-"""``/evidence``: where an entity comes from, as one document for an auditor, made to be printed."""
+"""``/evidence``: the origin of an entity, as one document for an auditor, made to be printed."""
 
 from __future__ import annotations
 
@@ -20,15 +20,13 @@ _STYLE: Final = re.compile(r"<style>(.*?)</style>", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """Of which entity."""
-
     entity: Annotated[str, "db.table, db.table.column, a path, or an id."]
 
 
 def _answer(asked: Asked) -> Html:
     start = entity_id(asked.solr, asked.parameters.entity)
     text = evidence_html(evidence(asked.solr, start, asked.service.now_ms()), asked.service.base_path)
-    # The document stands for itself, also in a file: its style is in it, and nothing else is let in.
+    # The document is self-contained, also in a file: its style is in it, and nothing else is let in.
     styles = (b64encode(sha256(each.encode()).digest()).decode() for each in _STYLE.findall(text)[:1])
     allowed = " ".join(f"'sha256-{each}'" for each in styles)
     return Html(text, f"default-src 'none'; style-src {allowed}; base-uri 'none'; frame-ancestors 'none'")

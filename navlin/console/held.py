@@ -1,4 +1,4 @@
-"""``/held``: what a held run would flag deleted, and the button for those who may admit it."""
+"""``/held``: the entities that a held run would flag deleted, and the button for users who may confirm it."""
 
 from __future__ import annotations
 
@@ -17,8 +17,6 @@ from navlin.query.page import UnknownSource
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """Of which source."""
-
     source: Annotated[str, "The source's name."]
     page: Annotated[int, "Which page.", range(1, 10_000)] = 1
 

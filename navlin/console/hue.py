@@ -1,4 +1,4 @@
-"""Where Hue shows an entity: its metastore, its file browser, its job browser."""
+"""Hue's addresses of an entity: in its metastore, its file browser, its job browser."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from navlin.model.source import HDFS, HIVE
 
 
 def hue_address(hue_url: str, entity: StoredEntity) -> str:
-    """The address below ``hue_url``; "" for what Hue does not show, or if it is not known where Hue is."""
+    """Return the address below ``hue_url``; "" if Hue does not show the entity, or if Hue's own address is unknown."""
     place = _place(entity) if hue_url and not entity.deleted else ""
     return f"{hue_url.rstrip('/')}/{place}" if place else ""
 

@@ -1,4 +1,4 @@
-"""``/impact``: what breaks if an entity is dropped or changed, by owner."""
+"""``/impact``: the entities affected if one is dropped or changed, by owner."""
 
 from __future__ import annotations
 
@@ -16,8 +16,6 @@ from navlin.render.impact import total_words
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """Of which entity."""
-
     entity: Annotated[str, "db.table, db.table.column, a path, or an id."]
 
 

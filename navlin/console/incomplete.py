@@ -1,4 +1,4 @@
-"""``/incomplete``: of which operations something is not known, and why."""
+"""``/incomplete``: operations with unknown inputs, outputs or columns, and the reasons."""
 
 from __future__ import annotations
 

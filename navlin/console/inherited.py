@@ -1,4 +1,4 @@
-"""``/inherited``: what carries the data of what bears a tag or a property, and by which path."""
+"""``/inherited``: entities that inherit a tag or a property, and the paths."""
 
 from __future__ import annotations
 
@@ -18,8 +18,6 @@ LISTED: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """Of which tag."""
-
     word: Annotated[str, "A tag, or NAMESPACE.KEY:VALUE, a property."] = ""
     control_flow: Annotated[bool, "Also what the data only decides."] = False
 

@@ -1,4 +1,4 @@
-"""``/lineage``: the diagram. The page has no lineage in it: its script asks for it, or the reader asks for a list."""
+"""``/lineage``: the diagram. The page itself has no lineage: its script requests it, or the reader requests a list."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _values(asked: Asked) -> Mapping[str, Any]:
         lineage(asked.solr, walked_id(asked.solr, given.entity, unlinked=given.unlinked), _options(given))
     )
     nodes = {node.id: node for node in answer.nodes}
-    # An entity that was named and never captured has no other page.
+    # A placeholder has no other page.
     return {**values, "lineage": answer, "nodes": nodes, "has_pages": not nodes[answer.start].placeholder}
 
 

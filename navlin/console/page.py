@@ -1,4 +1,4 @@
-"""One page: who may see it, what it takes, what its template shows."""
+"""One page: role, parameters, and values of its template."""
 
 from __future__ import annotations
 
@@ -25,13 +25,14 @@ POLICY: Final = "; ".join(
         "frame-ancestors 'none'",
     )
 )
-"""What a page may load: its own server's files, and nothing that stands in the page."""
+"""Sources that a page may load from: files of its own server, and nothing inline."""
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """``path`` is below the console's root, ``parameters`` a dataclass as an endpoint has one (`navlin.api.parameters`),
-    ``values`` what the template of the same name shows; or a document of its own, or the page that comes next."""
+    """``path`` is below the console's root, ``parameters`` a dataclass like an endpoint's (`navlin.api.parameters`);
+    ``values`` returns the values for the template of the same name, or a document of its own, or the page that comes
+    next."""
 
     path: str
     title: str
@@ -39,10 +40,10 @@ class Page:
     values: Callable[[Asked], Mapping[str, Any] | Html | Onward]
     role: Role = Role.LINEAGE_VIEWER
     menu: str = ""
-    """Its word in the menu; none if it is reached from other pages."""
+    """Its label in the menu; "" if it is reached from other pages."""
     method: Literal["GET", "POST"] = "GET"
     walks: bool = False
-    """As of an endpoint."""
+    """As in an endpoint."""
 
     @property
     def template(self) -> str:

@@ -1,4 +1,4 @@
-"""The templates of pages: every value in them escaped and printable, and how times, sizes and long names look."""
+"""The templates of pages: every value in them escaped and printable, and the formats of times, sizes and long names."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from navlin.render.status import span
 from navlin.render.text import date_text, in_page
 
 NAME_CHARS: Final = 80
-"""Of a longer name the middle is not shown; it is whole on its own page, and where one points at it."""
+"""The middle of a longer name is not shown; the whole name is on its own page, and appears on hover."""
 _TEMPLATES: Final = Path(__file__).parent / "templates"
 _DATE: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 _INITIALS: Final = frozenset({"HDFS", "YARN", "S3", "SDK", "MAPREDUCE"})
-"""Source types that are written so; the others are names."""
+"""Source types that are written in capitals; the others are names."""
 
 
 def page_templates() -> Environment:
-    """All of them."""
+    """Return the environment of all templates."""
     made = Environment(
         loader=FileSystemLoader(_TEMPLATES),
         autoescape=select_autoescape(default=True),
         undefined=StrictUndefined,
-        # Where a form has to bring back to the letter what it was given, `e` keeps this from it.
+        # If a form has to return a value verbatim, `e` exempts it from this.
         finalize=in_page,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -65,10 +65,10 @@ def page_templates() -> Environment:
 
 
 def _by_names(edges: Iterable[Edge], nodes: Mapping[str, Node]) -> list[Edge]:
-    """Edges by the names of their ends: a row stays where it is whatever else is chosen to be shown."""
+    """Sort edges by the names of their ends: a row keeps its place whatever else is chosen to be shown."""
     return sorted(edges, key=lambda each: (nodes[each.source].title, nodes[each.target].title, each.type))
 
 
 def _cut_in_middle(name: str) -> str:
-    """A name, or the beginning and the end of a long one: paths and statements differ at either."""
+    """Return a name, or the beginning and the end of a long one: paths and statements differ at either."""
     return name if len(name) <= NAME_CHARS else f"{name[: NAME_CHARS // 2]}…{name[1 - NAME_CHARS // 2 :]}"

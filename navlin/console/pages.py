@@ -1,4 +1,4 @@
-"""A list that is shown some at a time: how it is asked for, and the addresses of its other pages."""
+"""A list shown page by page: its parameters, and the addresses of its other pages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ROWS_A_PAGE: Final = 25
 
 @dataclass(frozen=True, slots=True)
 class OfReason:
-    """Which of what lacks something, each for a reason."""
+    """Filters and page of a list whose entries lack something, each for a reason."""
 
     source: Annotated[str, "Only of the source of this name."] = ""
     reason: Annotated[str, "Only for this reason."] = ""
@@ -23,8 +23,8 @@ class OfReason:
 
 
 def listed(given: Any, ask: Callable[[int, int], Page[Any]]) -> Mapping[str, Any]:
-    """The page ``given.page`` of what ``ask`` answers (limit, offset), and the addresses of those before and after it.
-    Raises `Problem`."""
+    """Return the page ``given.page`` of the results of ``ask`` (limit, offset), and the addresses of the pages before and
+    after it. Raises `Problem`."""
     try:
         found = ask(ROWS_A_PAGE, (given.page - 1) * ROWS_A_PAGE)
     except BadPage as error:
@@ -35,7 +35,7 @@ def listed(given: Any, ask: Callable[[int, int], Page[Any]]) -> Mapping[str, Any
 
 
 def paged(given: Any, found: Page[Any]) -> Mapping[str, Any]:
-    """What a page shows of one page of a list, of which ``given.page`` is the number."""
+    """Return the template values for one page of a list, the one with the number ``given.page``."""
     return {
         "given": given,
         "found": found,
@@ -47,7 +47,7 @@ def paged(given: Any, found: Page[Any]) -> Mapping[str, Any]:
 
 
 def address(given: Any, **other: Any) -> str:
-    """The query string of the same question with other parameters; those that have their default are left out."""
+    """Return the query string of the same question with other parameters; default values are left out."""
     pairs: list[tuple[str, str]] = []
     for each in fields(given):
         value = other.get(each.name, getattr(given, each.name))

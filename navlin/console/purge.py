@@ -1,4 +1,4 @@
-"""``/purge``: has what is old removed, or has it said what that would be, as the forms of its pages ask."""
+"""``/purge``: removes old data, or previews the removal, as requested by the forms of its pages."""
 
 from __future__ import annotations
 

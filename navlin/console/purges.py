@@ -1,4 +1,4 @@
-"""``/purges``: what is purged now and what was; and the form that asks what a purge would remove, which comes first."""
+"""``/purges``: current and past purges; and the form for the preview of a purge, which comes first."""
 
 from __future__ import annotations
 
@@ -17,8 +17,6 @@ from navlin.query.purges import open_purges, past_purges
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """Which of those that ended."""
-
     page: Annotated[int, "Which page.", range(1, 400)] = 1
 
 

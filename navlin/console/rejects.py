@@ -1,4 +1,4 @@
-"""``/rejects``: what did not read, where, and why."""
+"""``/rejects``: records that could not be parsed, with place and reason."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ from navlin.query.rejects import rejects
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """Which of them."""
-
     source: Annotated[str, "Only of the source of this name."] = ""
     page: Annotated[int, "Which page.", range(1, 1_000)] = 1
 

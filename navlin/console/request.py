@@ -1,4 +1,4 @@
-"""``/request``: how far something is that was asked for, and what became of it."""
+"""``/request``: progress and result of a submitted job."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def _values(asked: Asked) -> Mapping[str, Any]:
         "request": found,
         "waits": found.open,
         "may_run": asked.user.role >= Role.ADMINISTRATOR,
-        # What a person accepts is exactly as much as was shown.
+        # A person accepts exactly as much as was shown.
         "candidates": sum(each["candidates"] for each in found.answer.get("rules", ())),
         "goes": sum(each["removed"] for each in found.answer.get("rules", ())),
         "held": str(found.answer.get("note", "")).startswith("held"),

@@ -1,4 +1,4 @@
-"""What a search found, as rows of a page."""
+"""The results of a search, as rows of a page."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from navlin.query.search import SearchAnswer
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """An entity, or a relation with its two ``ends``. ``people`` is a name that a person gave; ``source`` the source's."""
+    """An entity, or a relation with its two ``ends``. ``people`` is a name that a person gave; ``source`` is the source's
+    name."""
 
     id: str
     name: str
@@ -29,14 +30,15 @@ class Result:
 
     @property
     def deleted(self) -> bool:
-        """Whether it is flagged so."""
+        """Whether it is flagged deleted."""
         return "deleted" in self.states
 
 
 def results_of(
     answer: SearchAnswer, sources: Mapping[str, str], statements: Mapping[str, str]
 ) -> Iterator[Result]:
-    """The results of one page; ``sources`` are the sources' names by id, ``statements`` those of statements for people."""
+    """Yield the results of one page; ``sources`` are the sources' names by id, ``statements`` the display names of
+    statements."""
     for document in answer.documents:
         yield _relation(document) if answer.core == RELATIONS else _entity(document, sources, statements)
 

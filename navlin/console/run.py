@@ -1,4 +1,5 @@
-"""``/run``: has a source run now, as the button of its page asks; of a held run it may admit the loss that was shown."""
+"""``/run``: runs a source now, as requested by the button of its page; for a held run it may accept the loss that was
+shown."""
 
 from __future__ import annotations
 

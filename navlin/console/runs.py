@@ -1,4 +1,4 @@
-"""``/runs``: what ran, when, and what became of it."""
+"""``/runs``: runs, with times and results."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ from navlin.query.runs import runs
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """Which of them."""
-
     source: Annotated[str, "Only of the source of this name."] = ""
     status: Annotated[tuple[Status, ...], "Only those."] = ()
     page: Annotated[int, "Which page.", range(1, 1_000)] = 1

@@ -1,4 +1,4 @@
-"""``/saved``: saves a search under a name, or removes one, as the forms beside a search ask."""
+"""``/saved``: saves a search under a name, or removes one, as requested by the forms next to a search."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ from navlin.query.statement_names import NAMED_BY_STATEMENT, STATEMENT, names_of
 
 RESULTS_A_PAGE: Final = 25
 PAGES_LINKED: Final = 400
-"""Solr counts through all results before a page: further ones are for a download."""
+"""Solr counts through all results before a page: for further ones there is the download."""
 VALUES_LISTED: Final = 12
 COUNTED: Final[Mapping[str, str]] = {
     "sourceType": "Source type",
@@ -37,7 +37,7 @@ COUNTED: Final[Mapping[str, str]] = {
     "inheritedTag": "Inherited tags",
     "deleted": "Deleted",
 }
-"""The fields that are counted and chosen from, and what they are called."""
+"""The fields that are counted and filtered by → their labels."""
 _DATES: Final[Mapping[str, str]] = {"created": "Created", "lastModified": "Last modified"}
 SORTED: Final[Mapping[str, str]] = {
     "": "best match",
@@ -50,7 +50,7 @@ COMPARED: Final = ("=", ">=", "<=", ">", "<")
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """What a search is for, and which part of what was found is shown."""
+    """The search, its filters, order and page."""
 
     query: Annotated[str, "Solr's syntax, or plain words."] = ""
     sourceType: Annotated[tuple[str, ...], "Only these."] = ()  # the field's name
@@ -71,7 +71,7 @@ class Parameters:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A value that results may be narrowed to: how many have it, and whether it is chosen."""
+    """A value that results may be narrowed to: its count, and whether it is chosen."""
 
     value: str
     words: str
@@ -81,7 +81,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """A field and its values, the most frequent first; ``more`` were not listed."""
+    """A field and its values, most frequent first; ``more`` is the number not listed."""
 
     name: str
     title: str
@@ -142,8 +142,8 @@ def _values(asked: Asked) -> Mapping[str, Any]:
 
 
 def _folded(given: Parameters, folded: Mapping[str, int] | None) -> Iterator[tuple[str, str]]:
-    """Yield words for each kind that is not among the results, with its number if it was counted, and the query string that
-    shows it."""
+    """Yield words for each kind that is not among the results, with its number if it was counted, and the query string
+    that shows it."""
     for kind, (one, several) in FOLDED.items():
         place = address(given, type=(kind,), page=1)
         if folded is None:
@@ -153,7 +153,7 @@ def _folded(given: Parameters, folded: Mapping[str, int] | None) -> Iterator[tup
 
 
 def _statements(asked: Asked, answer: SearchAnswer) -> dict[str, str]:
-    """The names for people of the statements and jobs on this page, and of their parts and executions, by id."""
+    """Return the display names of the statements and jobs on this page, and of their parts and executions, by id."""
     if answer.core == RELATIONS:
         return {}
     found = [each for each in map(StoredEntity.of, answer.documents) if each.type in NAMED_BY_STATEMENT]
@@ -163,7 +163,7 @@ def _statements(asked: Asked, answer: SearchAnswer) -> dict[str, str]:
 
 
 def _filters(given: Parameters) -> Iterator[str]:
-    """What was chosen, as filters; each with the tag by which the counts of its own field leave it out."""
+    """Yield the chosen filters; each with the tag by which the counts of its own field leave it out."""
     for name in COUNTED:
         if chosen := getattr(given, name):
             yield f"{{!tag={name}}}{name}:({' OR '.join(map(phrase, chosen))})"
@@ -176,7 +176,7 @@ def _filters(given: Parameters) -> Iterator[str]:
 
 
 def _as_one(query: str, filters: Sequence[str]) -> str:
-    """The search and what narrows it as one query, which can be saved."""
+    """Return the search and its filters as one query, which can be saved."""
     plain = [each.partition("}")[2] if each.startswith("{!tag=") else each for each in filters]
     if not plain:
         return query
@@ -203,7 +203,7 @@ def _both(days: tuple[str, ...]) -> tuple[str, str]:
 
 
 def _placed(query: str, error: QueryError) -> Mapping[str, str]:
-    """What is wrong, and the query in three pieces: before the place, the place, after it."""
+    """Return the error, and the query in three pieces: before the position, at it, after it."""
     at = error.position if 0 <= error.position <= len(query) else len(query)
     return {
         "message": error.message,

@@ -1,4 +1,4 @@
-"""``/sources``: how each source is: its last runs, its lag, when it runs next, what waits for a person."""
+"""``/sources``: the state of each source: its last runs, its lag, its next run, and decisions that await a person."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _values(asked: Asked) -> Mapping[str, Any]:
 
 
 def _bars(asked: Asked, source: str) -> list[dict[str, Any]]:
-    """The last runs, the oldest first, each as a bar: how long it took beside the longest of them."""
+    """Return the last runs, oldest first, each as a bar: its duration relative to the longest of them."""
     try:
         found = [each for each in runs(asked.solr, source=source, limit=RUNS_DRAWN).results if each.ended_ms]
     except UnknownSource:

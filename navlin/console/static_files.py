@@ -1,4 +1,5 @@
-"""The files of pages: style, scripts, what they stand on. They say nothing of an estate, so everybody may have them."""
+"""The files of pages: style, scripts, and their libraries. They reveal nothing about the data, so they are open to
+everybody."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ _PACKED_FROM_BYTES: Final = 1_000
 
 
 class StaticFiles:
-    """Read once. Their address has a sum over all of them in it, so that a browser keeps them for ever and still has
+    """Read once. Their address contains a checksum of all of them, so that a browser keeps them for ever and still gets
     those of a new navlin at once; scripts find each other by relative addresses."""
 
     def __init__(self, base_path: str) -> None:
@@ -41,13 +42,13 @@ class StaticFiles:
         self._packed: dict[str, bytes] = {}
 
     def address(self, name: str) -> str:
-        """Where a page finds a file: ``static/navlin.css``. Raises KeyError for one that is not there."""
+        """Return the address of a file for a page: ``static/navlin.css``. Raises KeyError for an unknown file."""
         if name not in self._files:
             raise KeyError(f"the console has no file {name}")
         return f"{self._base_path}{self.path}/{name}"
 
     async def answer(self, request: Request) -> Response:
-        """One file."""
+        """Answer with one file."""
         name = request.path_params["file"]
         data = self._files.get(name)
         if data is None:
@@ -55,7 +56,7 @@ class StaticFiles:
         headers = {
             "Content-Type": _TYPES[Path(name).suffix],
             "Cache-Control": "public, max-age=31536000, immutable",
-            # A worker is held to the policy that comes with its own script, not to that of its page.
+            # A worker follows the policy that comes with its own script, not that of its page.
             "Content-Security-Policy": POLICY,
             "Vary": "Accept-Encoding",
         }

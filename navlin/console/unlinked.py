@@ -1,4 +1,4 @@
-"""``/unlinked``: which relations wait for an end, and why."""
+"""``/unlinked``: relations that lack an end, and the reasons."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""``/unused``: what nothing is known to have read for some days, how much it holds, and on what evidence.
+"""``/unused``: data without a known read for some days, its size, and the evidence.
 
-The question goes over the whole estate. A page looks at as much of it as it can in some seconds, and says how much that was;
-the file has all of it.
+The question covers all data. A page checks as much of it as it can in some seconds, and says how much that was; the file
+has everything.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ DAYS: Final = 90
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """As the options of ``navlin unused``."""
+    """Like the options of ``navlin unused``."""
 
     days: Annotated[int, "For how many days nothing read them; 0 asks nothing yet.", range(100_001)] = 0
     of: Annotated[Of, "Tables, partitions or directories."] = Of.TABLES
@@ -37,7 +37,8 @@ class Parameters:
 
 @dataclass(slots=True)
 class _Look:
-    """How far one went: ``done`` of ``every`` tables or directories, as far as that is known; ``cut``: the time was over."""
+    """Progress of the checks: ``done`` of ``every`` tables or directories, as far as that is known; ``cut``: the time was
+    over."""
 
     until_s: float
     done: int = 0
@@ -45,13 +46,13 @@ class _Look:
     cut: bool = False
 
     def progress(self, done: int, every: int) -> None:
-        """Where little is listed, the time may be over between two results."""
+        """Record the progress, and stop if the time is over: if little is listed, two results may be far apart."""
         self.done, self.every = done, every
         if time.monotonic() > self.until_s and done < every:
             raise _TimeOver
 
     def in_time(self, judged: Iterable[Judged]) -> Iterator[Judged]:
-        """Those that come in time."""
+        """Yield the verdicts that come in time."""
         try:
             for each in judged:
                 yield each
@@ -63,7 +64,7 @@ class _Look:
 
 
 class _TimeOver(Exception):
-    """As much was looked at as there was time for."""
+    """The time for checks is over."""
 
 
 def _values(asked: Asked) -> Mapping[str, Any]:

@@ -1,1 +1,1 @@
-"""What people, and programs in their name, write into the index: over `navlin.index` alone."""
+"""Edits of the index by people, and by programs in their name: only through `navlin.index`."""

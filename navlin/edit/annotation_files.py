@@ -1,6 +1,6 @@
-"""People's fields as files: JSON lines, a line an entity, and CSV, a row a value.
+"""People's fields as files: JSON lines, one line per entity, and CSV, one row per value.
 
-What would be a formula in a spreadsheet is written as `navlin.model.spreadsheet` says.
+Values that would be formulas in a spreadsheet are written as `navlin.model.spreadsheet` says.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ ID_CHARS: Final = 255
 
 
 class Format(StrEnum):
-    """The forms of a file."""
+    """The formats of a file."""
 
     JSONL = "jsonl"
     CSV = "csv"
@@ -32,7 +32,7 @@ class Format(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class BadLine:
-    """Something in a file that is not imported: its line (from 1) and why."""
+    """An entry of a file that is not imported: its line (from 1) and the reason."""
 
     line: int
     reason: str
@@ -40,7 +40,7 @@ class BadLine:
 
 @dataclass(slots=True)
 class FileContent:
-    """What a file holds: annotations in its order, one an entity; the lines that do not read; and (line, field) of the
+    """The content of a file: annotations in its order, one per entity; the rejected lines; and (line, field) of the
     values in which a secret was blanked."""
 
     annotations: list[Annotation] = field(default_factory=list)
@@ -52,7 +52,7 @@ class FileContent:
 
 
 def write_annotations(file: IO[bytes], annotations: Iterable[Annotation], form: Format) -> int:
-    """Writes a file and returns how many entities are in it."""
+    """Write a file and return the number of entities in it."""
     if form is Format.CSV:
         file.write(MARK + csv_row(HEADER))
     count = 0
@@ -78,7 +78,7 @@ def _lines(each: Annotation) -> Iterator[bytes]:
 
 
 def read_annotations(file: IO[bytes], form: Format) -> FileContent:
-    """Reads a whole file. What is wrong in it is among the rejects, and the rest counts."""
+    """Read a whole file. Errors in it are among the rejects, and the rest counts."""
     content = FileContent()
     found: dict[str, Annotation] = {}
     cells = _values_of_csv if form is Format.CSV else _values_of_json_lines
@@ -90,7 +90,7 @@ def read_annotations(file: IO[bytes], form: Format) -> FileContent:
 
 @dataclass(frozen=True, slots=True)
 class _Given:
-    """One value as it stands in a file."""
+    """One value as found in a file."""
 
     line: int
     id: Any
@@ -101,7 +101,7 @@ class _Given:
 
 
 def _add(given: _Given, content: FileContent, found: dict[str, Annotation], *, listed: bool) -> None:
-    """``listed`` says that a list stands in the file value by value."""
+    """Add a value; ``listed`` says that a list is in the file value by value."""
     if not isinstance(given.id, str) or not 0 < len(given.id) <= ID_CHARS or not given.id.isprintable():
         content.rejects.append(BadLine(given.line, f"{given.id!r:.60} is no id of an entity"))
         return
@@ -166,8 +166,8 @@ def _values_of_csv(file: IO[bytes], rejects: list[BadLine]) -> Iterator[_Given]:
 
 
 def _rows(lines: Sequence[str], rejects: list[BadLine]) -> Iterator[tuple[int, list[str]]]:
-    """(number of its first line, cells) of each row. After one that is none, reading goes on with the next line: what a
-    quotation mark without its other half swallows would else be all the rest."""
+    """Yield (number of its first line, cells) for each row. After an invalid row, reading continues with the next line:
+    otherwise an unmatched quotation mark would swallow all the rest."""
     start = 0
     while start < len(lines):
         rows = csv.reader((lines[number] for number in range(start, len(lines))), strict=True)
@@ -184,7 +184,7 @@ def _rows(lines: Sequence[str], rejects: list[BadLine]) -> Iterator[tuple[int, l
 
 
 def _typed(name: str, text: str) -> Any:
-    """The value of a cell. What is none of its field's type stays a text, which `checked` refuses."""
+    """Return the value of a cell. If it does not have its field's type it stays a text, which `checked` refuses."""
     if name[:4] not in TYPED:
         return text
     try:

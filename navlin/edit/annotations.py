@@ -1,14 +1,13 @@
-"""People's fields of entities, out of the index and into it: what no source can bring again.
+"""Export and import of people's fields of entities: data that no source can deliver again.
 
-The rule of an import
-  - A field that the index does not have is written, and so is one whose value came from the source (`SOURCE_WORDS`):
-    people's words go before a source's.
-  - An equal value is left as it is.
-  - Another value that a person wrote is a conflict: it is reported, and stays, unless the import overwrites.
-  - Tags are a set: those that are missing are added, and none is taken away, unless the import overwrites: then they are
-    the file's.
-  - An entity that the index does not have is unknown: it is reported, and nothing is made of it.
-  - An entity that Solr refuses is reported with its reason, and the rest goes on.
+The rule of an import:
+- A field that the index does not have is written, and so is one whose value came from the source (`SOURCE_WORDS`):
+  people's words go before a source's.
+- An equal value is left as it is.
+- A different value that a person wrote is a conflict: it is reported, and kept, unless the import overwrites.
+- Tags are a set: missing ones are added, and none is removed, unless the import overwrites: then they are the file's.
+- An entity that the index does not have is unknown: it is reported, and not created.
+- An entity that Solr refuses is reported with its reason, and the rest continues.
 """
 
 from __future__ import annotations
@@ -27,12 +26,12 @@ from navlin.model.batches import in_batches
 
 _CLAUSES: Final = 500
 Values = Mapping[str, Any]
-"""People's fields: a text, or a list of texts, numbers, dates or truth values (tags and managed properties)."""
+"""People's fields: a text, or a list of texts, numbers, dates or booleans (tags and managed properties)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
-    """What people wrote of one entity. ``type`` and ``entity`` are for whoever reads the file; the id alone counts."""
+    """People's fields of one entity. ``type`` and ``entity`` are for readers of the file; only the id counts."""
 
     id: str
     type: str
@@ -42,7 +41,7 @@ class Annotation:
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """A field of which the index and the file have different values."""
+    """A field with different values in the index and in the file."""
 
     id: str
     entity: str
@@ -53,10 +52,10 @@ class Conflict:
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What became of annotations: counts of entities, of fields, and what a person must look at.
+    """The result of an import: counts of entities, of fields, and the cases that a person must review.
 
-    Of ``overwritten`` the index had other values, and has the file's now; of ``conflicts`` it keeps its own.
-    Of ``refused`` Solr took nothing.
+    ``overwritten`` fields had other values in the index, and have the file's now; ``conflicts`` keep the index's. Solr
+    wrote nothing of ``refused`` entities.
     """
 
     entities: int = 0
@@ -72,8 +71,8 @@ class Imported:
 
 
 def annotated(solr: Solr, asked: str = "*:*") -> Iterator[Annotation]:
-    """The entities that match a query of Solr's and of which people wrote something, by id. What a source wrote is left out:
-    it brings that again."""
+    """Yield the entities that match a Solr query and have people's fields, by id. Values from a source are left out: it
+    delivers them again."""
     solr.commit(ELEMENTS, soft=True)
     filled = sorted(name for name in _fields_in_use(solr) if is_user_field(name))
     seen: set[str] = set()
@@ -99,7 +98,7 @@ def _annotation(document: Mapping[str, Any]) -> Annotation:
 
 
 def _fields_in_use(solr: Solr) -> set[str]:
-    """The names of all fields that some visible document has, or had before it was written again."""
+    """Return the names of all fields that some visible document has, or had before it was written again."""
     names: set[str] = set()
     for shard in solr.shards(ELEMENTS):
         answer = solr.session.get(f"{shard}/admin/luke", params={"numTerms": "0", "wt": "json"}).json()
@@ -122,8 +121,8 @@ def import_annotations(
     overwrite: bool = False,
     dry_run: bool = False,
 ) -> Imported:
-    """Writes people's fields by the rule above, durably and with the history, and says what became of each. The values are
-    `checked` ones; each entity is there once. ``dry_run`` writes nothing."""
+    """Write people's fields by the rule above, durably and with the history, and return the result. The values are
+    `checked` ones; each entity occurs once. ``dry_run`` writes nothing."""
     done = Imported()
     try:
         for batch in in_batches(iter(given), WRITE_BATCH):
@@ -136,7 +135,7 @@ def import_annotations(
 
 @dataclass(slots=True)
 class _Merge:
-    """What becomes of one entity. Made anew each time that it is read."""
+    """The result for one entity, created again each time that the entity is read."""
 
     written: dict[str, Any] = field(default_factory=dict)
     unchanged: int = 0
@@ -151,7 +150,7 @@ def _import_batch(
 
     def merging(given: Values) -> Decide:
         def decide(entity: Editable) -> Mapping[str, Any]:
-            # Asked again if somebody wrote the document meanwhile: only the last answer counts.
+            # Called again if somebody wrote the document meanwhile: only the last answer counts.
             merge = merges[entity.id] = _merge(entity, given, overwrite=overwrite)
             return merge.written
 

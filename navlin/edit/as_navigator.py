@@ -1,7 +1,8 @@
-"""Edits as Navigator's clients write them: what stays, what goes, and what is replaced by its rules.
+"""Edits as Navigator's clients write them: which fields are kept, erased or replaced by its rules.
 
-PUT replaces: ``name``, ``description``, ``properties`` that are absent stay, null erases them; ``tags`` that are absent or
-null stay, [] is none; ``customProperties`` that are absent or null stay, and so does each property in it that is not named.
+PUT replaces: ``name``, ``description``, ``properties`` are kept if absent, and erased by null; ``tags`` are kept if
+absent or null, [] means none; ``customProperties`` are kept if absent or null, and so is each property in it that is not
+named.
 """
 
 from __future__ import annotations
@@ -18,12 +19,12 @@ _TEXTS: Final = ("name", "description")
 
 
 def put_words(registered: Registered, given: Any) -> Words:
-    """The words of a body of PUT. Raises `BadValue`; keys that are no person's are ignored."""
+    """Return the words of the body of a PUT. Raises `BadValue`; keys that are not people's fields are ignored."""
     if not isinstance(given, Mapping):
         raise BadValue("the body must be an object")
     only: Mapping[str, str] | None = None
     if "properties" in given:
-        # An empty list is no object without keys, and erases nobody's words.
+        # An empty list is not an object without keys, and erases nobody's words.
         only = properties(_given(given, "properties"))
     return Words(
         texts({name: given[name] for name in _TEXTS if name in given}),
@@ -34,7 +35,8 @@ def put_words(registered: Registered, given: Any) -> Words:
 
 
 def change_words(registered: Registered, given: Mapping[str, Any]) -> Words:
-    """The words of an object that the SDK sends, with change sets; what is null stays. Raises `BadValue`."""
+    """Return the words of an object that the SDK sends, with change sets; null leaves a field unchanged. Raises
+    `BadValue`."""
     custom = _given(given, "customProperties")
     if isinstance(custom, Mapping):
         custom = {namespace: _without_nulls(named) for namespace, named in custom.items()}
@@ -59,13 +61,13 @@ def change_words(registered: Registered, given: Mapping[str, Any]) -> Words:
 
 
 def _given(given: Mapping[str, Any], key: str) -> Any:
-    """An object of the body; without keys if it is absent or null."""
+    """Return an object of the body; one without keys if it is absent or null."""
     value = given.get(key)
     return {} if value is None else value
 
 
 def _change_set(what: str, given: Any) -> Mapping[str, Any]:
-    """``set``, ``add`` and ``del``, each None if it is not there."""
+    """Return ``set``, ``add`` and ``del``, each None if absent."""
     if given is None or isinstance(given, Mapping):
         return {key: (given or {}).get(key) for key in ("set", "add", "del")}
     raise BadValue(f"{what} are a change set with add, del and set, and not {given!r:.40}")

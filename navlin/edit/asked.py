@@ -1,4 +1,4 @@
-"""An edit as a person asks for it, by options: the same at the command line and over HTTP."""
+"""An edit as a person requests it, by options: the same at the command line and over HTTP."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from navlin.model.batches import in_batches
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What is typed. ``property`` are ``KEY=VALUE``, ``managed`` ``NAMESPACE.NAME=VALUE``, more than once for several
+    """The typed options. ``property`` are ``KEY=VALUE``, ``managed`` ``NAMESPACE.NAME=VALUE``, repeated for several
     values; an empty value, name or description erases."""
 
     tag: tuple[str, ...] = ()
@@ -32,13 +32,13 @@ class Options:
 
 
 EDITS_KEPT: Final = 1_000
-"""How many edits of one bulk an answer has; the history has all."""
+"""Edits of one bulk that an answer contains, at most; the history has all."""
 
 
 @dataclass(slots=True)
 class Done:
-    """What became of an edit: how many entities were meant, how many of them changed, the first of the edits, what Solr
-    refused."""
+    """The result of an edit: the number of entities meant, the number changed, the first of the edits, and Solr's
+    refusals."""
 
     dry_run: bool
     entities: int = 0
@@ -47,7 +47,7 @@ class Done:
     refused: list[Refused] = field(default_factory=list)
 
     def add(self, meant: int, edited: Edited) -> None:
-        """Counts some more of them."""
+        """Count another batch."""
         self.entities += meant - len(edited.unknown)
         self.changed += len(edited.edits)
         self.edits.extend(edited.edits[: EDITS_KEPT - len(self.edits)])
@@ -65,7 +65,7 @@ class Done:
 
 
 def words_of(solr: Solr, options: Options) -> Words:
-    """What is typed, checked. Raises `BadValue`, also if nothing is."""
+    """Return the typed options as checked words. Raises `BadValue`, also if nothing was typed."""
     if options == Options():
         raise BadValue("nothing is to change: name a tag, a name, a description or a property")
     given = {"name": options.name, "description": options.description}
@@ -88,13 +88,13 @@ def words_of(solr: Solr, options: Options) -> Words:
 
 
 def count_matching(solr: Solr, asked: str) -> int:
-    """How many entities match a query of Solr's, what was written up to now among them."""
+    """Count the entities that match a Solr query, including those written up to now."""
     solr.commit(ELEMENTS, soft=True)
     return solr.count(ELEMENTS, asked)
 
 
 def matching(solr: Solr, asked: str) -> Iterator[str]:
-    """Their ids, each once, also while they are edited."""
+    """Yield the ids of the matching entities, each once, also while they are edited."""
     for document in solr.cursor(ELEMENTS, asked, "identity"):
         yield document["identity"]
 
@@ -108,8 +108,8 @@ def edit_each(
     dry_run: bool,
     report: Callable[[int], None] = lambda done: None,
 ) -> Done:
-    """Edits these entities alike, each once, any number of them; more than one durably. What is gone meanwhile is passed
-    over. ``report`` hears how many are done."""
+    """Edit these entities alike, each once, any number of them; more than one durably. Entities that are gone meanwhile
+    are skipped. ``report`` is called with the number done."""
     done, decide = Done(dry_run), deciding(words)
     try:
         for batch in in_batches(ids, WRITE_BATCH):

@@ -1,6 +1,6 @@
-"""Managed properties: their values as a client writes them, held against what is registered, become fields.
+"""Managed properties: a client's values, checked against the registered properties, become fields.
 
-A property that nobody registered is kept as its values are: texts, whole numbers, numbers or truth values.
+A property that nobody registered is stored by the type of its values: texts, whole numbers, numbers or booleans.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from navlin.index.fields import MANAGED, MANAGED_PREFIXES, solr_date
 _TRUTH: Final = {"true": True, "false": False}
 _INT_BITS: Final = 31
 _MOST_MS: Final = 60_000_000_000_000
-"""Some 1,900 years before and after 1970: what Python counts as dates."""
+"""Some 1,900 years before and after 1970: the range of Python's dates."""
 
 
 def managed_fields(registered: Properties, given: Any) -> dict[str, Sequence[Any] | None]:
-    """``{namespace: {name: value or list}}`` as fields; None, "" and [] erase one. Raises `BadValue`."""
+    """Return ``{namespace: {name: value or list}}`` as fields; None, "" and [] erase one. Raises `BadValue`."""
     if not isinstance(given, Mapping):
         raise BadValue(f"customProperties are an object of namespaces, and not {given!r:.40}")
     fields: dict[str, Sequence[Any] | None] = {}
@@ -34,11 +34,11 @@ def managed_fields(registered: Properties, given: Any) -> dict[str, Sequence[Any
 def managed_field(
     registered: Property | None, namespace: str, name: str, value: Any
 ) -> dict[str, Sequence[Any] | None]:
-    """The same of one property."""
+    """Return the fields of one property, likewise."""
     if not namespace or "." in namespace or not name:
         raise BadValue(f"{namespace!s:.60}.{name!s:.60} is no name of a managed property")
     values = [each for each in (value if isinstance(value, list) else [value]) if each not in (None, "")]
-    # Whatever it was kept as before it was registered.
+    # Erase it under every type: it may have been stored as another before it was registered.
     fields: dict[str, Sequence[Any] | None] = dict.fromkeys(
         f"{prefix}{namespace}.{name}" for prefix in MANAGED_PREFIXES
     )
@@ -86,7 +86,7 @@ def _fit(of: Property, value: Any) -> Any:
         case "FLOAT" | "DOUBLE":
             return _wanted(of, value, _number(value, float), "a number")
         case "DATE" if isinstance(value, Mapping):
-            # Jackson writes the SDK's dates so, which are Joda's, with all their parts.
+            # Jackson writes the SDK's dates, which are Joda's, with all their parts.
             ms = _number(value.get("millis"), int)
             fits = ms is not None and abs(ms) <= _MOST_MS
             return _wanted(of, value, solr_date(ms) if fits else None, "a date")

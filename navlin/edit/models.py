@@ -1,7 +1,7 @@
 """Models as Navigator's clients register them: packages, classes, namespaces, managed properties, mappings.
 
-What is registered again replaces what was there, so a program may send its models at each start. A property's type stays:
-its values are indexed by it.
+Registering again replaces the previous model, so a program may send its models at each start. A property's type cannot
+change: its values are indexed by it.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ KEYS: Final[Mapping[Kind, tuple[str, ...]]] = {
         *("enumValues", "type", "creator", "createdDate"),
     ),
 }
-"""The keys of each in JSON, all of them always there."""
+"""The JSON keys of each kind, all of them always present."""
 _FLAGS: Final = frozenset({"external", "defaultPackage", "defaultNamespace", "multiValued"})
 PARENTS: Final = {Kind.CLASS: "packageName", Kind.PROPERTY: "namespace"}
-"""The key that names what a class or a property belongs to."""
+"""The key that names the parent of a class or a property."""
 
 
 @dataclass(frozen=True, slots=True)
 class Property:
-    """A registered managed property. ``pattern`` must match a text as a whole."""
+    """A registered managed property. ``pattern`` must match the whole text."""
 
     namespace: str
     name: str
@@ -60,24 +60,25 @@ Properties = Mapping[tuple[str, str], Property]
 
 
 def properties_of(solr: Solr) -> Properties:
-    """All registered properties."""
+    """Return all registered properties."""
     return {(each.namespace, each.name): each for each in map(_property, list_models(solr, Kind.PROPERTY))}
 
 
 def list_models(solr: Solr, kind: Kind) -> list[Mapping[str, Any]]:
-    """All models of a kind, by name, with the keys of `KEYS`; a mapping is ``{class: [properties]}``."""
+    """Return all models of a kind, by name, with the keys of `KEYS`; a mapping is ``{class: [properties]}``."""
     named = registered(solr)[0][kind]
     return [named[name] for name in sorted(named)]
 
 
 def mappings(solr: Solr) -> dict[str, list[str]]:
-    """Which properties each class has: ``package.class`` → ``namespace.name``, each in the order of registration."""
+    """Return the properties of each class: ``package.class`` → ``namespace.name``, each in the order of registration."""
     mapped = registered(solr)[0][Kind.MAPPING]
     return {name: list(body["properties"]) for name, body in sorted(mapped.items())}
 
 
 def register(solr: Solr, given: Any, author: Author) -> dict[str, Any]:
-    """Registers models as POST /models has them, and returns them in the same form. Raises `BadValue`: then none is."""
+    """Register models in the form of POST /models, and return them in the same form. Raises `BadValue`: then none is
+    registered."""
     if not isinstance(given, Mapping):
         raise BadValue("models are an object with packages, classes, namespaces, properties, mappings")
     for _ in range(ATTEMPTS):
@@ -93,7 +94,7 @@ def register(solr: Solr, given: Any, author: Author) -> dict[str, Any]:
 
 
 def _made(known: Registered, given: Mapping[str, Any], author: Author) -> dict[Kind, dict[str, Any]]:
-    """What is registered then of what was sent. Raises `BadValue`."""
+    """Return the models to be registered, from those that were sent. Raises `BadValue`."""
     made: dict[Kind, dict[str, Any]] = {kind: {} for kind in Kind}
     for key, kind in _PLURALS.items():
         for item in _listed(key, given.get(key)):
@@ -109,7 +110,7 @@ def _made(known: Registered, given: Mapping[str, Any], author: Author) -> dict[K
 
 
 def name_of(kind: Kind, item: Any) -> str:
-    """The name under which a model is kept. Raises `BadValue` for what has none."""
+    """Return the name under which a model is stored. Raises `BadValue` if it has none."""
     parts = [_object(kind.value, item).get(key) for key in (PARENTS.get(kind), "name") if key]
     for part in parts:
         if not isinstance(part, str) or not part or len(part) > NAME_CHARS or not part.isprintable():
@@ -159,9 +160,9 @@ def _check_limits(made: Mapping[str, Any]) -> None:
 
 @lru_cache(maxsize=256)
 def matcher(pattern: str) -> Callable[[str], object]:
-    """Matches a whole text, in time that grows with its length alone. Raises `BadValue` for a pattern for which that cannot
-    be, such as one that looks ahead."""
-    # Loaded when a pattern is: most estates have none.
+    """Return a function that matches a whole text, in time linear in its length. Raises `BadValue` for a pattern that
+    does not allow this, such as one with a look-ahead."""
+    # Imported only for a pattern: most installations have none.
     import re2
 
     options = re2.Options()

@@ -1,4 +1,4 @@
-"""Entities as Navigator's clients name them that know no ids: by what a source calls them.
+"""Entities as named by Navigator's clients without ids: by their names in a source.
 
 The id is computed by the keys' own rule (`navlin.model.keys`), so it is the one under which the extractor of that source
 writes, or will write, the entity.
@@ -40,7 +40,7 @@ _PATHS: Final = frozenset({HDFS, LOCAL, S3})
 
 @dataclass(frozen=True)
 class Names:
-    """Finds who is meant. Reads the sources once."""
+    """Finds the entity that a client means. Reads the sources once."""
 
     solr: Solr
 
@@ -50,8 +50,8 @@ class Names:
         return {source.id: source for source in known_sources(self.solr)}
 
     def meant(self, given: Mapping[str, Any]) -> Key | str:
-        """The key of an entity by its names; of an operation by its text the id of one that is there, if one is. Raises
-        `BadValue`."""
+        """Return the key of an entity by its names; for an operation with a known text, the id of the existing one.
+        Raises `BadValue`."""
         kind = str(given.get("type") or "")
         given = _with_own_name(given, kind)
         named = {name: _text(name, given[name]) for name in NAMES if given.get(name) not in (None, "")}
@@ -78,8 +78,8 @@ class Names:
         )
 
     def with_names(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
-        """What a client says of where an entity is, by ``parentPath`` and ``originalName``, as the attributes that name it.
-        Without a type the source says what it has: paths, or tables."""
+        """Translate ``parentPath`` and ``originalName`` into the attributes that name an entity. Without a type, the type
+        of the source decides: paths, or tables."""
         name, above = given.get("originalName"), str(given.get("parentPath") or "")
         if not name or any(given.get(each) for each in NAMES):
             return given
@@ -115,7 +115,8 @@ class Names:
         return frozenset(each.type for each in self.sources.values()) - _PATHS
 
     def _pig(self, given: Mapping[str, Any]) -> Source:
-        """The source of Pig. Clients do not name it, and Pig has none of its own: what YARN says of it is granted."""
+        """Return the source of Pig. Clients do not name it, and Pig has none of its own: what YARN reports about it is
+        granted."""
         if given.get("sourceId"):
             return self._source(given, {PIG})
         for known in self.sources.values():
@@ -126,7 +127,7 @@ class Names:
 
     def _operation(self, source: Source, text: str) -> Key | str:
         text = redact(text)
-        # Clients name the metastore for a statement of Hive: its tables are there, its statements in another source.
+        # Clients name the metastore for a Hive statement: its tables are there, its statements in another source.
         alike = [
             each.id
             for each in self.sources.values()
@@ -134,8 +135,8 @@ class Names:
         ]
         if same := same_text(Graph(self.solr), (source.id, *alike), text):
             return same[0].id
-        # Its id comes from what it reads and writes as well, which nobody knows before it is extracted: until then it has
-        # one of its text alone.
+        # Its id also depends on its inputs and outputs, which nobody knows before it is extracted: until then its id
+        # comes from its text alone.
         return operation_key(source, " ".join(text.split()), (), name=text)
 
 
@@ -144,11 +145,12 @@ _NAMED_BY: Final[Mapping[str, tuple[str, str]]] = {
     EntityType.VIEW: ("databaseName", "tableName"),
     EntityType.FIELD: ("tableName", "columnName"),
 }
-"""Type → what it stands in, and the attribute that is its own name."""
+"""Type → the attribute that names its parent, and the one that is its own name."""
 
 
 def _with_own_name(given: Mapping[str, Any], kind: str) -> Mapping[str, Any]:
-    """Before version 2 the SDK said what a table or a column stands in, and called itself by ``originalName``."""
+    """Add the own name: before version 2 the SDK named the parent of a table or a column, and its own name was
+    ``originalName``."""
     above, own = _NAMED_BY.get(kind, ("", ""))
     if given.get(above) and given.get("originalName") and not given.get(own):
         return {**given, own: given["originalName"]}
@@ -156,7 +158,7 @@ def _with_own_name(given: Mapping[str, Any], kind: str) -> Mapping[str, Any]:
 
 
 def _without_parent(key: Key) -> Key:
-    """The execution alone: the client did not say of which operation."""
+    """Return the execution alone: the client did not name its operation."""
     return Key(key.type, key.identity, key.source, key.name, key.tree_path)
 
 

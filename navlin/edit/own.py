@@ -1,4 +1,4 @@
-"""Entities of a program's own: what it says of one, checked."""
+"""Entities that programs own: the fields they set, checked."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _NOT_SAID: Final = frozenset(
     "identity sourceType sourceId type namespace packageName name description tags properties customProperties deleted"
     " deleteTime userEntity extractorRunId technicalProperties firstClassParentId sourceWords".split()
 )
-"""Keys that are no words of a program's on its entity: who it is, people's fields, and navlin's own."""
+"""Keys that are not a program's words on its entity: its identity, people's fields, and navlin's own."""
 _WITH_PARENT: Final = frozenset({"FIELD", "SUB_OPERATION", "PARTITION"})
 
 
 @dataclass(frozen=True, slots=True)
 class Own:
-    """An entity of a program's own; ``fields`` are those of the index that it fills."""
+    """An entity that a program owns; ``fields`` are the index's fields that it fills."""
 
     id: str
     type: str
@@ -33,8 +33,8 @@ class Own:
 
 
 def own_entity(given: Mapping[str, Any], parents: Mapping[str, str]) -> Own:
-    """The entity of a JSON object of source type SDK. ``parents`` are the ids of parents by child, as relations beside it
-    say. Raises `BadValue`."""
+    """Return the entity of a JSON object of source type SDK. ``parents`` are the ids of parents by child, as stated by
+    the accompanying relations. Raises `BadValue`."""
     kind, namespace = given.get("type"), given.get("namespace")
     if kind not in _TYPES:
         raise BadValue(f"type {kind!s:.40} is not one of [{', '.join(_TYPES)}]")
@@ -85,7 +85,7 @@ def _value(key: str, value: Any) -> Any:
 
 
 def _time_ms(key: str, value: Any) -> int:
-    """A date of the SDK's, ISO or epoch ms."""
+    """Return a date of the SDK, ISO or epoch ms, as epoch ms."""
     if isinstance(value, int) and not isinstance(value, bool):
         return value
     try:

@@ -1,6 +1,6 @@
-"""What a program writes at once by Cloudera's SDK: words on entities, entities of its own, and relations.
+"""Writes that a program sends by Cloudera's SDK: words on entities, entities of its own, and relations.
 
-Each object stands for itself: what is wrong with one is an error with its position, and the others are written.
+Each object is independent: an error in one is reported with its position, and the others are written.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from navlin.model.keys import Key, RelationType
 from navlin.model.source import Source
 
 MOST: Final = 10_000
-"""How many objects one request has."""
+"""Objects of one request, at most."""
 MOST_ENDS: Final = 50_000
-"""How many ends its relations have together, as they are named: each name may have to be looked up."""
+"""Ends of all its relations, as they are named, at most: each name may have to be looked up."""
 MOST_PAIRS_TOGETHER: Final = 100_000
-"""How many relations are written for it: one for each pair of ends."""
+"""Relations written for it, at most: one for each pair of ends."""
 
 
 @dataclass(slots=True)
 class Taken:
-    """What became of the objects of one kind: how many were taken, and by position why others were not."""
+    """The result for the objects of one kind: the number that were taken, and the errors of the others by position."""
 
     count: int = 0
     errors: dict[int, str] = field(default_factory=dict)
@@ -53,21 +53,22 @@ class Taken:
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """One entity that is to be written: the document to begin with if it is not there, and what is to become of it."""
+    """One entity to be written: the initial document if the index lacks it, and the function that decides on its
+    changes."""
 
     position: int
     id: str
     decide: Decide
     new: Document | None
     claimed: Source | None = None
-    """A source that the index does not have either."""
+    """A source that the index lacks as well."""
 
 
 def write_objects(
     solr: Solr, entities: Sequence[Any], relations: Sequence[Any], author: Author
 ) -> tuple[Taken, Taken]:
-    """Writes entities and then relations, each a JSON object in the SDK's form; everybody sees them when this returns.
-    Raises `BadValue` if there is too much of it."""
+    """Write entities and then relations, each a JSON object in the SDK's form; everybody sees them when this returns.
+    Raises `BadValue` if there are too many."""
     if sum(map(count_ends, relations)) > MOST_ENDS:
         raise BadValue(f"the relations of one request have at most {MOST_ENDS:,} ends")
     names, about = Names(solr), (Taken(), Taken())
@@ -108,7 +109,7 @@ def write_objects(
 
 
 def register_entity(solr: Solr, given: Any, author: Author) -> str:
-    """Writes words on one entity, whether or not its source has shown it, and returns its id. The JSON is that of a PUT
+    """Write words on one entity, whether or not its source has shown it, and return its id. The JSON is that of a PUT
     with the names of the entity. Raises `BadValue`."""
     words = deciding(put_words(properties_of(solr), given))
     names = Names(solr)

@@ -1,4 +1,4 @@
-"""Relations of a program's own. An end is named by ids, or by what its source calls it."""
+"""Relations that programs own. An end is named by ids, or by its name in its source."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from navlin.model.identity import run_id
 from navlin.model.keys import EntityType, Key, RelationType
 
 MOST_PAIRS: Final = 10_000
-"""How many pairs of ends one object has."""
+"""Pairs of ends of one object, at most."""
 _TYPES: Final = tuple(each.value for each in EntityType)
 
 
@@ -35,13 +35,13 @@ class Side:
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """Their ids."""
+        """The ids of the ends."""
         return tuple(end.id for end in self.ends)
 
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """One object that is to be written."""
+    """One object to be written."""
 
     position: int
     type: RelationType
@@ -51,12 +51,12 @@ class Drawn:
 
     @property
     def pairs(self) -> int:
-        """How many pairs its ends make."""
+        """Number of pairs that its ends make."""
         return len(self.sides[0].ends) * len(self.sides[1].ends)
 
 
 def count_ends(given: Any) -> int:
-    """How many ends an object names that should be a relation in the SDK's JSON."""
+    """Count the ends named by an object that should be a relation in the SDK's JSON."""
     if not isinstance(given, Mapping):
         return 0
     named = (given.get(key) for key in ("endpoint1Ids", "endpoint2Ids", "ep1Attributes", "ep2Attributes"))
@@ -64,7 +64,7 @@ def count_ends(given: Any) -> int:
 
 
 def drawn_of(names: Names, position: int, given: Any) -> Drawn:
-    """A relation in the SDK's JSON. Raises `BadValue`."""
+    """Parse a relation in the SDK's JSON. Raises `BadValue`."""
     if not isinstance(given, Mapping):
         raise BadValue("it is no object")
     try:
@@ -82,7 +82,7 @@ def drawn_of(names: Names, position: int, given: Any) -> Drawn:
 
 
 def draw(solr: Solr, drawn: Sequence[Drawn], now_ms: int) -> None:
-    """Writes relations, linked where all ends are in the index."""
+    """Write relations, linked if all ends are in the index."""
     left = list(drawn)
     for _ in range(ATTEMPTS):
         left = _draw(solr, left, now_ms)
@@ -92,8 +92,8 @@ def draw(solr: Solr, drawn: Sequence[Drawn], now_ms: int) -> None:
 
 
 def _draw(solr: Solr, drawn: Sequence[Drawn], now_ms: int) -> list[Drawn]:
-    """Those that must be written once more: another wrote one in between, or an end has arrived, and who brought it may not
-    have seen the relation."""
+    """Write relations; return those that must be written once more: somebody wrote one in between, or an end has arrived,
+    and its writer may not have seen the relation."""
     graph = Graph(solr)
     ids = {end for each in drawn for side in each.sides for end in side.ids}
     there = graph.entities_now(ids) if ids else {}
@@ -126,7 +126,7 @@ def _draw(solr: Solr, drawn: Sequence[Drawn], now_ms: int) -> list[Drawn]:
 
 
 def link_arrived(solr: Solr, ids: Collection[str], now_ms: int) -> None:
-    """Links the relations that waited for these entities alone. What an extraction brings, its own linking links."""
+    """Link the relations that waited only for these entities. Entities from an extraction are linked by its own linking."""
     graph, stamp = Graph(solr), Stamp(run_id(SDK_SOURCE, 0), now_ms)
     waiting = {each.id: each.claims for each in graph.relations(RelationFilter(unlinked=True), of=ids)}
     there = graph.present_now({end for claims in waiting.values() for end in claims})

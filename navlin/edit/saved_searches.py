@@ -1,7 +1,7 @@
-"""Saving a search under a name, and removing it: a user's own, or as an administrator anybody's.
+"""Saving a search under a name, and removing it: a user's own, or, for an administrator, anybody's.
 
-Who may ask may save; ``owner`` is who asks, unless an administrator names another. What is written over what was read
-bears its `_version_`: of two that save one new name, one gets `NameTaken`.
+Every user may save; ``owner`` is the user who asks, unless an administrator names another. A search written over an
+earlier one carries the `_version_` that was read: if two users save one new name, one gets `NameTaken`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from navlin.index.solr import Solr
 from navlin.index.writing import ATTEMPTS, TooManyConflicts
 
 MOST: Final = 500
-"""Of one owner."""
+"""Saved searches of one owner, at most."""
 QUERY_CHARS: Final = 100_000
 _NAME: Final = re.compile(r"\w(?:[\w .,+()-]{0,98}[\w.)+])?")
 
@@ -33,7 +33,7 @@ class NotYours(Exception):
 
 
 class NotSaved(LookupError):
-    """There is no saved search of this name, or none that this user may see."""
+    """This name has no saved search, or none that this user may see."""
 
 
 class NameTaken(Exception):
@@ -42,13 +42,13 @@ class NameTaken(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Asker:
-    """Who saves, when, and whether that is an administrator."""
+    """The user who saves, the time, and whether the user is an administrator."""
 
     author: Author
     administrator: bool
 
     def owner(self, named: str) -> str:
-        """The owner that is meant: this user if none is named. Raises `NotYours`."""
+        """Return the owner: this user if none is named. Raises `NotYours`."""
         if named and named != self.author.name and not self.administrator:
             raise NotYours(f"only {named} or an administrator may do that")
         return named or self.author.name
@@ -57,8 +57,8 @@ class Asker:
 def save_search(
     solr: Solr, asker: Asker, name: str, query: str, *, owner: str = "", shared: bool, replace: bool
 ) -> SavedSearch:
-    """Saves a query that was found to be one. Raises `BadValue` for a name that cannot be one, `NameTaken` without
-    ``replace``, and `NotYours`."""
+    """Save a query that was checked before. Raises `BadValue` for an invalid name, a query that is too long or one search
+    too many, `NameTaken` without ``replace``, and `NotYours`."""
     owner = asker.owner(owner)
     if not _NAME.fullmatch(name):
         raise BadValue(
@@ -82,7 +82,7 @@ def save_search(
 
 
 def remove_search(solr: Solr, asker: Asker, name: str, *, owner: str = "") -> SavedSearch:
-    """Removes a saved search, and returns it. Raises `NotSaved`, and `NotYours`."""
+    """Remove a saved search, and return it. Raises `NotSaved`, and `NotYours`."""
     owner = asker.owner(owner)
     for _ in range(ATTEMPTS):
         there = saved_search(solr, owner, name)

@@ -1,4 +1,4 @@
-"""The values of people's fields: which field takes what, and in which form the index keeps it."""
+"""The values of people's fields: which field takes which type, and its form in the index."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from navlin.model.redaction import redact
 
 FIELD_NAME_CHARS: Final = 255
 MOST_CHARS: Final[Mapping[str, int]] = {"name": 500, "description": STORED_TEXT_CHARS}
-"""How long a text may be, where it is not `INDEXED_TEXT_CHARS`: Navigator's API took names of 500 characters, and
-descriptions without a limit."""
+"""Lengths of texts that differ from `INDEXED_TEXT_CHARS`: Navigator's API took names of 500 characters, and descriptions
+without a limit."""
 TYPED: Final[Mapping[str, type]] = {"cpl_": int, "cpd_": float, "cpb_": bool}
-"""The values of a managed property by the beginning of its field, beside those that are texts."""
+"""The types of managed properties that are not texts, by the beginning of their field."""
 
 
 class BadValue(Exception):
@@ -30,8 +30,8 @@ class BadValue(Exception):
 
 
 def checked(name: str, value: Any) -> Any:
-    """A value as the index keeps it, with secrets blanked. Raises `BadValue` if no person writes such a field or if it
-    cannot have this value."""
+    """Return a value as the index stores it, with secrets blanked. Raises `BadValue` if people do not write such a field
+    or if it cannot have this value."""
     if not is_user_field(name):
         kinds = ", ".join([*sorted(USER_FIELDS), *(f"{prefix}…" for prefix in USER_PREFIXES)])
         raise BadValue(f"{name!r:.60} is no field of people's: those are {kinds}")

@@ -1,6 +1,6 @@
-"""Editing people's fields of entities: what a command, a program or Navigator's clients want to be there afterwards.
+"""Editing people's fields of entities: the state that a command, a program or Navigator's clients want afterwards.
 
-One way for all of them: the values are checked when `Words` are made, and every change is noted in the history.
+One way for all of them: the values are checked when `Words` are made, and every change is recorded in the history.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from navlin.index.solr import Solr
 
 @dataclass(frozen=True, slots=True)
 class Tags:
-    """What becomes of tags: first ``only`` (None: those that are there), then ``add``, without ``remove``."""
+    """A change of tags: first ``only`` (None: the present ones), then ``add``, without ``remove``."""
 
     only: tuple[str, ...] | None = None
     add: tuple[str, ...] = ()
@@ -27,7 +27,7 @@ class Tags:
 
 @dataclass(frozen=True, slots=True)
 class Properties:
-    """The same of properties of a person's own, by key."""
+    """The same for user properties, by key."""
 
     only: Mapping[str, str] | None = None
     add: Mapping[str, str] = field(default_factory=dict)
@@ -36,7 +36,7 @@ class Properties:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """What is to become of people's fields of one entity; what is not named stays.
+    """Changes to people's fields of one entity; fields that are not named stay.
 
     ``texts`` are name and description, None erases one. ``managed`` are fields of managed properties
     (`navlin.edit.managed`), None erases one.
@@ -49,19 +49,19 @@ class Words:
 
 
 def texts(given: Mapping[str, Any]) -> dict[str, str | None]:
-    """Name and description as they are kept; one that is empty is erased. Raises `BadValue`."""
+    """Return name and description in stored form; None for an empty one, which is erased. Raises `BadValue`."""
     return {name: None if value in (None, "") else checked(name, value) for name, value in given.items()}
 
 
 def tags(given: Any) -> tuple[str, ...]:
-    """A list of tags as they are kept, each once. Raises `BadValue`."""
+    """Return a list of tags in stored form, each once. Raises `BadValue`."""
     if not isinstance(given, list | tuple):
         raise BadValue(f"tags are a list of texts, and not {given!r:.40}")
     return tuple(dict.fromkeys(checked("tags", list(given)))) if given else ()
 
 
 def properties(given: Any) -> dict[str, str]:
-    """Properties by key as they are kept; numbers and truth values become texts, one without a value is left out. Raises
+    """Return properties by key in stored form; numbers and booleans become texts, one without a value is left out. Raises
     `BadValue`."""
     if not isinstance(given, Mapping):
         raise BadValue(f"properties are an object, and not {given!r:.40}")
@@ -81,8 +81,8 @@ def _text(value: Any) -> Any:
 def edit_words(
     solr: Solr, asked: Mapping[str, Words], author: Author, *, dry_run: bool = False, durable: bool = False
 ) -> Iterator[Edited]:
-    """Edits entities by id, some at a time; everybody sees all of it when the last is done, or when one
-    fails. ``dry_run`` writes nothing."""
+    """Edit entities by id, in batches; everybody sees all edits when the last is done, or when one fails. ``dry_run``
+    writes nothing."""
     try:
         yield from edit_entities(
             solr, {each: deciding(words) for each, words in asked.items()}, author, dry_run=dry_run
@@ -93,7 +93,7 @@ def edit_words(
 
 
 def deciding(words: Words) -> Decide:
-    """What the words make of an entity."""
+    """Return the function that applies the words to an entity."""
     return partial(_fields, words)
 
 
@@ -104,7 +104,7 @@ def _fields(words: Words, entity: Editable) -> dict[str, Any]:
         wanted["tags"] = _tags(words.tags, there.get("tags", ()))
     if words.properties != Properties():
         wanted |= _properties(words.properties, there)
-    # A client that sends back what it has read changes nothing: what came from the source goes on following it.
+    # A client that sends back the values it read changes nothing: values from the source keep following it.
     return {name: value for name, value in wanted.items() if there.get(name) != value}
 
 

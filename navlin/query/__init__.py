@@ -1,1 +1,1 @@
-"""Asking: search, lineage, and naming what is asked for."""
+"""Queries: search, lineage, and resolving names to entities."""

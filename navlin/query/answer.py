@@ -1,4 +1,4 @@
-"""What a question about lineage is answered with."""
+"""Lineage answers: nodes, edges, and the places where the walk was cut."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from navlin.index.relation import Side
 
 
 class Direction(StrEnum):
-    """Where a walk goes: to what something was made from, to what was made of it, or both."""
+    """Direction of a walk: upstream, downstream, or both."""
 
     UPSTREAM = "upstream"
     DOWNSTREAM = "downstream"
@@ -19,7 +19,7 @@ class Direction(StrEnum):
 
     @property
     def near(self) -> Side:
-        """The end of a flow from which a walk upstream or downstream comes."""
+        """The end of a flow from which a walk in this direction comes."""
         return 2 if self is Direction.UPSTREAM else 1
 
     @property
@@ -29,24 +29,24 @@ class Direction(StrEnum):
 
 
 class Reason(StrEnum):
-    """Why an answer ends at a node though there is more."""
+    """Reason for an answer to end at a node although there is more."""
 
     DEPTH = "depth"
-    """As many shown hops as were asked for."""
+    """The requested number of shown hops is reached."""
     NODES = "nodes"
-    """As many nodes as may be shown."""
+    """The limit of shown nodes is reached."""
     FAN_OUT = "fan_out"
-    """The node has more relations than are followed from one."""
+    """The node has more relations than are followed from one node."""
     WALKED = "walked"
-    """As many nodes as may be looked at, shown or not."""
+    """The limit of visited nodes, shown or not, is reached."""
     COLUMNS = "columns"
-    """As many columns as may be shown."""
+    """The limit of shown columns is reached."""
     EXECUTIONS = "executions"
     """Only the latest executions of an operation are shown."""
 
     @property
     def words(self) -> str:
-        """It in a sentence for people."""
+        """The reason as a sentence for people."""
         return _WORDS[self]
 
 
@@ -62,7 +62,7 @@ _WORDS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """An entity that is shown, or one that was only ever named (``placeholder``)."""
+    """A shown entity, or a ``placeholder`` that only relations name."""
 
     id: str
     name: str
@@ -76,20 +76,20 @@ class Node:
     parent: str = ""
     """The node that contains it: a column's table, a sub-operation's operation."""
     unlinked: int = 0
-    """How many relations end here whose other end is not known; they are not followed unless asked for."""
+    """Number of relations that end here and whose other end is unknown; not followed unless requested."""
     column_index: int | None = None
-    """Where a column stands among its table's, counted from 0; None if that is not known."""
+    """Position of a column in its table, counted from 0; None if unknown."""
     label: str = ""
-    """Of a statement, or a part of one, the statement's name for people (`navlin.query.statement_names`)."""
+    """Display name of a statement, or of the statement of a part (`navlin.query.statement_names`)."""
 
     @property
     def title(self) -> str:
-        """The name that people are shown."""
+        """The name shown to people."""
         return self.label or self.name
 
     @classmethod
     def of(cls, entity: StoredEntity, *, placeholder: bool = False, unlinked: int = 0) -> Node:
-        """An entity as it is shown."""
+        """Return the node of an entity."""
         return cls(
             entity.id,
             entity.name,
@@ -106,7 +106,7 @@ class Node:
 
     def to_json(self) -> dict[str, Any]:
         """id, name, type, sourceType, sourceId, deleted, placeholder, granted, parent (null for none), unlinked,
-        columnIndex (of a column, as far as it is known; else null), label (the name for people)."""
+        columnIndex (of a column, if known; else null), label (the name for people)."""
         return {
             "id": self.id,
             "name": self.name,
@@ -125,7 +125,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Hop:
-    """An entity through which an edge passes, and which is not shown."""
+    """An entity on the way of an edge that is not shown itself."""
 
     id: str
     name: str
@@ -133,13 +133,13 @@ class Hop:
     deleted: bool = False
     placeholder: bool = False
     label: str = ""
-    """As of a node."""
+    """As in `Node`."""
     parent: str = ""
-    """The statement of a part of one, where its name for people is known."""
+    """The statement of a part, if its display name is known."""
 
     @property
     def title(self) -> str:
-        """The name that people are shown."""
+        """The name shown to people."""
         return self.label or self.name
 
     def to_json(self) -> dict[str, Any]:
@@ -157,7 +157,7 @@ class Hop:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """How one node flows to another. ``via`` is one shortest way through what is not shown; there may be others.
+    """An edge from one node to another. ``via`` is one shortest way through hidden entities; there may be others.
 
     For LOGICAL_PHYSICAL ``source`` is the logical end, for INSTANCE_OF the operation.
     """
@@ -185,7 +185,7 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """A place where there is more than the answer shows."""
+    """A node beyond which there is more than the answer shows."""
 
     id: str
     name: str
@@ -204,7 +204,7 @@ class Cut:
 
 @dataclass(frozen=True, slots=True)
 class Lineage:
-    """A piece of the graph around one entity. Nodes come in the order of their distance from it, the start first."""
+    """A piece of the graph around one entity. Nodes are ordered by distance from it, the start first."""
 
     start: str
     direction: Direction
@@ -212,7 +212,7 @@ class Lineage:
     edges: tuple[Edge, ...]
     truncated_at: tuple[Cut, ...] = ()
     unlinked: int = 0
-    """How many relations were met and not followed because an end of theirs is not known."""
+    """Number of relations met but not followed because one end is unknown."""
 
     @property
     def truncated(self) -> bool:

@@ -1,6 +1,6 @@
-"""What became of an entity: when it was created, first seen, created anew, renamed, and flagged deleted.
+"""Changes of an entity: created, first seen, recreated, renamed, and flagged deleted.
 
-What people write on it has a history of its own (`navlin.query.edits`).
+Edits by people have a history of their own (`navlin.query.edits`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _OF_OPERATIONS: Final[dict[Side, RelationFilter]] = {
 
 
 class What(StrEnum):
-    """What happened."""
+    """Kind of a change."""
 
     CREATED = "created"
     FIRST_SEEN = "first seen"
@@ -36,7 +36,7 @@ class What(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One of them, at ``when_ms`` (epoch ms). ``other`` is what it was called before or after."""
+    """A change at ``when_ms`` (epoch ms). ``other`` is the table under its name before or after a rename."""
 
     when_ms: int
     what: What
@@ -44,7 +44,7 @@ class Change:
 
 
 def changes(graph: Graph, entity: StoredEntity) -> list[Change]:
-    """All that is known of an entity that was read whole, the newest first."""
+    """Return all known changes of an entity that was read with all its fields, newest first."""
     times = [
         (entity.created_ms, What.CREATED),
         (entity.first_seen_ms, What.FIRST_SEEN),
@@ -57,7 +57,7 @@ def changes(graph: Graph, entity: StoredEntity) -> list[Change]:
 
 
 def _renames(graph: Graph, table: StoredEntity) -> Iterator[Change]:
-    """Those of a table, by the operations that its own source states for them."""
+    """Yield the renames of a table, by the operations that its own source states for them."""
     if table.type not in TABLE_TYPES:
         return
     for side in BOTH:

@@ -1,4 +1,4 @@
-"""Columns and what they are made of, for people: from column to column, the statement between, and what it computes."""
+"""Column lineage for people: from column to column, the statement between, and the expression it computes."""
 
 from __future__ import annotations
 
@@ -19,9 +19,8 @@ from navlin.query.statement_names import PART
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """A column that flows into the one that is looked at, or out of it, one hop away. ``expressions`` tell
-    how the target is computed of the source, as the engines wrote it down. A source that only decides has none, unless
-    nothing else makes the target (``count(1)``)."""
+    """A column one hop before or after the given one. ``expressions`` tell how the target is computed from the source, as
+    the engines recorded it. A control flow has none, unless no data flow makes the target (``count(1)``)."""
 
     other: Node
     edge: Edge
@@ -30,12 +29,12 @@ class Flow:
 
     @property
     def through(self) -> tuple[Hop, ...]:
-        """The statements, and what else is not shown, on the way."""
+        """The statements and other hidden entities on the way."""
         return self.edge.via
 
 
 def column_flows(solr: Solr, column: str) -> Iterator[Flow]:
-    """What flows into the column with this id and out of it, what only decides, what was never captured."""
+    """Yield the flows into and out of the column with this id, including control flow and placeholders."""
     answer = lineage(solr, column, Options(Direction.BOTH, depth=1, control_flow=True, unlinked=True))
     nodes = {node.id: node for node in answer.nodes}
     expressions = expressions_by_edge(solr, answer.edges, nodes)
@@ -52,8 +51,8 @@ def column_flows(solr: Solr, column: str) -> Iterator[Flow]:
 def expressions_by_edge(
     solr: Solr, edges: Iterable[Edge], nodes: Mapping[str, Node]
 ) -> dict[tuple[str, str, str], tuple[str, ...]]:
-    """What is computed along each edge between columns, by type, source and target. The last part that an edge passes
-    through is the one that makes the column; one that only names its source says nothing more."""
+    """Return the expressions computed along each edge between columns, by type, source and target. The last part that an
+    edge passes through makes the column; an expression that only names its source is left out."""
     parts: dict[tuple[str, str, str], dict[str, None]] = defaultdict(dict)
     for edge in edges:
         made_by = [hop.id for hop in edge.via if hop.type == PART]

@@ -1,7 +1,7 @@
-"""The columns inside a picture of tables.
+"""The columns inside a diagram of tables.
 
-They are those of the very operations that the tables' picture passes through, and an edge between columns is shown only
-inside an edge between their tables: the two levels cannot disagree.
+They come from the same operations that the diagram of the tables passes through, and an edge between columns is shown
+only inside an edge between their tables: the two levels cannot disagree.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from navlin.query.reading import Reader
 from navlin.query.whole_tables import PARTS
 
 MAX_PARTS: Final = 20_000
-"""How many parts of operations are looked at."""
+"""Parts of operations read, at most."""
 COLUMNS_A_NODE: Final = 10
-"""How many columns may be shown, for each node that may be."""
+"""Columns that may be shown, per node that may be shown."""
 
 _COLUMNS: Final = EntityFilter(("FIELD",))
 
 
 def with_columns(reader: Reader, walked: Walked, lineage: Lineage) -> Lineage:
-    """Adds the columns that flow into one another along the edges of ``lineage``, and their edges."""
+    """Add the columns that flow into one another along the edges of ``lineage``, and their edges."""
     options = reader.options
     (parts, more), (made, more_made) = reader.all_children(
         [(_operations(walked), PARTS), (_made_directly(walked), _COLUMNS)], MAX_PARTS
@@ -38,7 +38,7 @@ def with_columns(reader: Reader, walked: Walked, lineage: Lineage) -> Lineage:
     _join_columns(reader, inner, walked)
     node_ids = {node.id for node in lineage.nodes}
     shown = {each for each, entity in inner.entities.items() if _shown(entity, node_ids, options)}
-    # A column of a table that would be shown, were there room: nothing is shown past it either.
+    # A column of a table that lacks room to be shown: nothing is shown past it either.
     stops = {
         each
         for each, entity in inner.entities.items()
@@ -70,7 +70,7 @@ def with_columns(reader: Reader, walked: Walked, lineage: Lineage) -> Lineage:
 
 
 def with_tables(reader: Reader, lineage: Lineage) -> Lineage:
-    """Adds the tables that contain the columns of a walk that began at a column."""
+    """Add the tables that contain the columns of a walk that began at a column."""
     node_ids = {node.id for node in lineage.nodes}
     wanted = [node.parent for node in lineage.nodes if node.type == "FIELD" and node.parent not in node_ids]
     tables = Walked(entities=reader.entities(filter(None, wanted)))
@@ -83,7 +83,7 @@ def _operations(walked: Walked) -> list[str]:
 
 
 def _made_directly(walked: Walked) -> list[str]:
-    """What data flows into without an operation: views that the linker knows from their texts."""
+    """Return the tables that data flows into without an operation: views whose texts the linker parsed."""
     direct = (
         flow for flow in walked.flows.values() if PASSED_TYPES.isdisjoint((flow.ep1.type, flow.ep2.type))
     )
@@ -93,11 +93,12 @@ def _made_directly(walked: Walked) -> list[str]:
 def _column_graph(
     reader: Reader, parts: list[StoredEntity], made: list[StoredEntity], lineage: Lineage
 ) -> Walked:
-    """Columns and parts of operations, and the flows between them; columns that are ``made`` without an operation too."""
+    """Return the graph of columns, parts of operations and the flows between them; also columns ``made`` without an
+    operation."""
     inner = Walked(entities={part.id: part for part in parts})
     part_ids, made_ids = list(inner.entities), [column.id for column in made]
     flows = reader.all_flows({Direction.DOWNSTREAM: part_ids, Direction.UPSTREAM: [*part_ids, *made_ids]})
-    # What operations outside of the picture make is not in it.
+    # Leave out flows made by operations outside the diagram.
     flows = [each for each in flows if each.ep1.type != "SUB_OPERATION" or each.ep1.id in inner.entities]
     ends = {end.id: end for each in flows for end in (each.ep1, each.ep2) if end.id not in inner.entities}
     known = reader.entities(ends)
@@ -116,7 +117,7 @@ def _column_graph(
 
 
 def _join_columns(reader: Reader, inner: Walked, outer: Walked) -> None:
-    """Columns of paths that are columns of the tables which lie there."""
+    """Join columns of paths with the same columns of the tables stored there."""
     columns = [each for each in inner.entities.values() if each.physical]
     pairs = list(pairs_of(columns, outer))
     inner.entities.update(reader.entities(each for each, _, _ in pairs if each not in inner.entities))
@@ -135,12 +136,12 @@ def _shown(entity: StoredEntity, node_ids: set[str], options: Options) -> bool:
 
 
 def _hidden(column: StoredEntity, outer: Walked, options: Options) -> bool:
-    """Whether a column is not shown because it, or its table, is deleted: then the walk passes through."""
+    """Whether a column is hidden because it or its table is deleted; the walk passes through it."""
     table = outer.entities.get(column.parent_id)
     return not options.deleted and (column.deleted or (table is not None and table.deleted))
 
 
 def _within(edges: list[Edge], limit: int) -> tuple[dict[str, None], bool]:
-    """The first ``limit`` ends of edges, and whether there are more."""
+    """Return the first ``limit`` ends of edges, and whether there are more."""
     ends = dict.fromkeys(end for edge in edges for end in (edge.source, edge.target))
     return dict.fromkeys(list(ends)[:limit]), len(ends) > limit

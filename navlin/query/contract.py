@@ -1,4 +1,5 @@
-"""What is not shown is contracted, not cut: flows between shown nodes, through everything that was walked between them."""
+"""Contract hidden nodes instead of cutting them: flows between shown nodes, through everything that was walked between
+them."""
 
 from __future__ import annotations
 
@@ -18,10 +19,10 @@ from navlin.query.answer import Edge, Hop, Node
 class Walked:
     """The part of the graph that a walk has seen.
 
-    ``placeholders`` are those of the entities that only relations name. ``aliases`` are LOGICAL_PHYSICAL relations, kept at
-    both their ends: a table and its location are one and the same data, and so are their columns of one name. ``located``
-    are the paths that stand for a table that may be shown: such a path is never shown itself, and what flows into it flows
-    into the table. ``starts`` are where the walk began, ``looked_up`` the paths of which it is known what lies there.
+    ``placeholders`` are the entities that only relations name. ``aliases`` are LOGICAL_PHYSICAL relations, kept at both
+    their ends: a table and its location are the same data, and so are their columns of one name. ``located`` are the
+    paths that represent a table that may be shown: such a path is never shown itself, and a flow into it is a flow into
+    the table. ``starts`` are the nodes where the walk began, ``looked_up`` the paths whose tables have been looked up.
     """
 
     starts: dict[str, None] = field(default_factory=dict)
@@ -33,29 +34,29 @@ class Walked:
     looked_up: set[str] = field(default_factory=set)
 
     def add_flow(self, relation: WalkedRelation) -> None:
-        """Keeps a flow; stated twice, it is one."""
+        """Keep a flow, merged with the known one of the same key."""
         key = relation.key
         known = self.flows.get(key)
         self.flows[key] = relation if known is None else merged(known, relation)
 
     def add_alias(self, relation: WalkedRelation) -> None:
-        """Keeps a LOGICAL_PHYSICAL relation."""
+        """Keep a LOGICAL_PHYSICAL relation, at both its ends."""
         self.aliases.setdefault(relation.ep1.id, {})[relation.ep2.id] = relation
         self.aliases.setdefault(relation.ep2.id, {})[relation.ep1.id] = relation
 
     def node(self, identity: str, unlinked: int = 0) -> Node:
-        """An entity as it is shown."""
+        """Return the node of an entity."""
         return Node.of(self.entities[identity], placeholder=identity in self.placeholders, unlinked=unlinked)
 
     def hop(self, identity: str) -> Hop:
-        """An entity through which an edge passes."""
+        """Return the hop for an entity through which an edge passes."""
         entity = self.entities[identity]
         return Hop(entity.id, entity.name, entity.type, entity.deleted, identity in self.placeholders)
 
 
 class Step(NamedTuple):
-    """A way from the node where a search began. With ``own_location`` it is at a location of the shown table where the
-    search began: only what flows from there counts."""
+    """A step from the node where a search began. With ``own_location`` it is at a location of that node, a shown table:
+    only flows from there count."""
 
     at: str
     relation: WalkedRelation | None = None
@@ -65,7 +66,7 @@ class Step(NamedTuple):
 
 
 class Way(NamedTuple):
-    """How one node flows to another: a shortest way."""
+    """A shortest way from one node to another."""
 
     source: str
     target: str
@@ -73,12 +74,12 @@ class Way(NamedTuple):
     last: Step
 
     def between(self) -> list[str]:
-        """The ids of what it passes through, in the direction of the flow."""
+        """The ids of the entities it passes through, in the direction of the flow."""
         ids = [step.at for step in self._steps()][1:]
         return ids[::-1]
 
     def edge(self, walked: Walked) -> Edge:
-        """The edge that is shown for it."""
+        """The edge shown for this way."""
         relations = [step.relation for step in self._steps() if step.relation is not None]
         return Edge(
             self.source,
@@ -98,9 +99,9 @@ class Way(NamedTuple):
 
 
 def contract(walked: Walked, shown: Collection[str], stops: Collection[str] = ()) -> Iterator[Way]:
-    """The ways between ``shown`` nodes; also those from and to ``stops``, which may be shown and are not.
+    """Yield the ways between ``shown`` nodes; also those from and to ``stops``, nodes that could be shown and are not.
 
-    A way is a CONTROL_FLOW only if every way from the one to the other leads through a CONTROL_FLOW.
+    A way is a CONTROL_FLOW only if every way between the two nodes contains a CONTROL_FLOW.
     """
     sources = dict.fromkeys([*shown, *stops])
     ends = sources.keys()
@@ -128,7 +129,7 @@ def _by_source(flows: Iterable[WalkedRelation]) -> dict[str, list[WalkedRelation
 def _reach(
     walked: Walked, ends: Set[str], flows: dict[str, list[WalkedRelation]], source: str
 ) -> dict[str, Step]:
-    """Each end that ``source`` flows to, by a shortest way."""
+    """Return each end that ``source`` flows to, with the last step of a shortest way."""
     reached: dict[str, Step] = {}
     if source not in flows and source not in walked.aliases:
         return reached
@@ -160,6 +161,6 @@ def _reach(
 
 
 def direct(relation: StoredRelation | WalkedRelation) -> Edge:
-    """A relation that is shown as it stands."""
+    """Return the edge of a relation that is shown without contraction."""
     edge = Edge(relation.ep1.id, relation.ep2.id, relation.type)
     return replace(edge, inferred=relation.inferred, incomplete=relation.incomplete, parsed=relation.parsed)

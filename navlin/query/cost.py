@@ -1,7 +1,8 @@
 """The cost of a query, counted before Solr sees it.
 
-The unit is one term of one field. Solr takes 10,000 clauses, which it counts after it has made a few terms of each word with
-wildcards; what runs through all terms of a field, or all documents, costs so much more that few of them are taken.
+The unit is one term of one field. Solr accepts 10,000 clauses, counted after it has expanded each word with wildcards
+into a few terms; a clause that scans all terms of a field, or all documents, costs so much more that only a few are
+accepted.
 """
 
 from __future__ import annotations
@@ -28,14 +29,14 @@ from navlin.index.query_tree import (
 from navlin.query.scanner import QueryError
 
 MOST: Final = 10_000
-"""Of one query: as many ids, a hundred words without a field that begin with a wildcard in none."""
+"""Limit for one query: as many ids, or a hundred words without a field if none begins with a wildcard."""
 MOST_TOGETHER: Final = 20_000
-"""Of a query and all that is asked beside it."""
+"""Limit for a query and everything asked along with it."""
 
 _BEGINNING: Final = 16
-"""A word that ends with a wildcard: Lucene makes as many clauses of it before it takes another way."""
+"""A word with a trailing wildcard: Lucene expands it into as many clauses before it switches to another method."""
 _ALL_TERMS: Final = 100
-"""A word that begins with a wildcard, or has a distance."""
+"""A word with a leading wildcard, or with an edit distance."""
 _RANGE: Final = 20
 _ALL_DOCUMENTS: Final = 100
 _FIELDS_OF_WORD: Final = len(WORD_FIELDS) + 2
@@ -46,7 +47,7 @@ _TERMS_IN_SET: Final = 100
 
 
 def check_cost(queries: Iterable[Query]) -> None:
-    """Raises `QueryError` if one of these queries, or all together, would cost Solr too much."""
+    """Raise `QueryError` if one of these queries, or all together, would cost Solr too much."""
     costs = [cost_of(query) for query in queries]
     for cost, most in ((max(costs, default=0), MOST), (sum(costs), MOST_TOGETHER)):
         if cost > most:
@@ -57,7 +58,7 @@ def check_cost(queries: Iterable[Query]) -> None:
 
 
 def cost_of(query: Query) -> int:
-    """The cost of a query."""
+    """Return the cost of a query."""
     return sum(_cost(each.node) for each in query.clauses)
 
 

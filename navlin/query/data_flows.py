@@ -1,4 +1,4 @@
-"""Lineage between data alone, for people to read: statements, and parts of them, are what an edge leads through."""
+"""Lineage between data only, for people: edges lead through statements and their parts."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ STATEMENTS: Final = frozenset({PART, STATEMENT})
 
 
 def between_data(lineage: Lineage, hidden: Collection[str] = PARTS) -> Lineage:
-    """The answer without the nodes of the ``hidden`` types: what flows into one flows through it. One that nothing flows
-    into, or out of, stays as its statement; so does the start."""
+    """Return the answer without the nodes of the ``hidden`` types: a flow into such a node continues out of it. A node
+    without flows into it, or out of it, stays as its statement; so does the start."""
     nodes = {node.id: node for node in lineage.nodes}
     edges = {_key(edge): _through_statements(edge) for edge in lineage.edges}
     for node in lineage.nodes:
@@ -36,7 +36,8 @@ def between_data(lineage: Lineage, hidden: Collection[str] = PARTS) -> Lineage:
 
 
 def statements_of(steps: Iterable[Hop], named: Mapping[str, tuple[str, str]]) -> tuple[Hop, ...]:
-    """A path whose statements bear their names for people, each part of one its statement's, and none comes twice."""
+    """Return a path with the display names of its statements, each part replaced by its statement, and no statement
+    twice."""
     return _once(map(_of_statement, (named_hop(step, named) for step in steps)))
 
 
@@ -71,7 +72,7 @@ def _joined(one: Edge, hop: Hop, other: Edge) -> Edge:
 
 
 def _better(known: Edge | None, edge: Edge) -> Edge:
-    """Of two ways from one to the other, both: certain if either is, incomplete if either is."""
+    """Merge two ways between the same ends: certain if either is, incomplete if either is."""
     if known is None:
         return edge
     return replace(
@@ -84,7 +85,7 @@ def _better(known: Edge | None, edge: Edge) -> Edge:
 
 
 def _merged(edges: Iterable[Edge]) -> tuple[Edge, ...]:
-    """Each pair of ends once; what carries data is not said to decide as well."""
+    """Merge the edges of each pair of ends; a data flow replaces a control flow of the same ends."""
     found: dict[tuple[str, str, str], Edge] = {}
     for edge in edges:
         found[_key(edge)] = _better(found.get(_key(edge)), edge)

@@ -1,4 +1,4 @@
-"""Solr's reckoning with dates, ``NOW/DAY-1YEAR``: whether a text is one, and about when that is."""
+"""Solr's date math, ``NOW/DAY-1YEAR``: whether a text is valid, and the approximate time."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ _STEP: Final = re.compile(rf"([+-])(\d{{1,6}})({_UNIT})")
 
 
 def moment_ms(text: str, now_ms: int) -> int | None:
-    """About when that is (epoch ms; years have 365 days, months 30, and nothing is rounded); None if it is no date."""
+    """Return the approximate time (epoch ms; years have 365 days, months 30, nothing is rounded); None if it is not a
+    date."""
     if (found := _MOMENT.fullmatch(text)) is None:
         return None
     if found[1] == "NOW":
@@ -40,7 +41,7 @@ def moment_ms(text: str, now_ms: int) -> int | None:
 
 
 def gap_ms(text: str) -> int | None:
-    """About how long ``+1MONTH`` is; None if it is no such length, or none at all."""
+    """Return the approximate length of ``+1MONTH``, in ms; None if it is not a length, or is zero."""
     return (_sum_ms(text) or None) if _GAP.fullmatch(text) else None
 
 

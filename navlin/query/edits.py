@@ -1,4 +1,4 @@
-"""The history of one entity: who changed what of it, and when."""
+"""The edit history of one entity: user, field, old and new value, and time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from navlin.index.solr import Solr
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """Some edits of one entity, the newest first, and how many there are."""
+    """Some edits of one entity, newest first, and their total number."""
 
     entity: str
     name: str
@@ -30,7 +30,7 @@ class History:
 
 
 def history(solr: Solr, entity: str, *, limit: int, offset: int = 0) -> History:
-    """The edits of the entity with this id."""
+    """Return the edits of the entity with this id."""
     edits, total = edits_of(solr, entity, max(0, limit), max(0, offset))
     found = Graph(solr).entities_now([entity]).get(entity)
     return History(entity, found.name if found else entity, total, tuple(edits))

@@ -1,7 +1,7 @@
-"""Where a table or column comes from, as one document that is handed to somebody who must be able to rely on it.
+"""The origin of a table or column, as one document for a reader who must be able to rely on it.
 
-The whole upstream with statements, executions, times and users; what on that path is not certain, and why; how up to date
-the index is; what people wrote. Deleted entities, and those that were only ever named, are in it and marked.
+It contains the whole upstream with statements, executions, times and users; the uncertain points on that path, and the
+reasons; how up to date the index is; and people's edits. Deleted entities and placeholders are included and marked.
 """
 
 from __future__ import annotations
@@ -32,35 +32,35 @@ from navlin.query.show import group_fields
 from navlin.query.statement_names import statement_names
 
 LISTED: Final = 10
-"""How many executions of one operation are listed beside their number."""
+"""Executions listed per operation, in addition to their count."""
 MOST_EDITS: Final = 1_000
-"""How many edits are listed beside their number."""
+"""Edits listed, in addition to their count."""
 REASONS_LOOKED_UP: Final = 100
-"""Of how many ends that were never captured it is said why."""
+"""Missing ends whose reason is looked up, at most."""
 
 
 class Kind(StrEnum):
-    """Why something on the path is not certain."""
+    """Kind of uncertainty on the path."""
 
     INFERRED = "inferred"
-    """A path was taken for a table's, because it lies inside the table's location."""
+    """A path was taken for a table's because it is inside the table's location."""
     PARSED = "parsed"
-    """navlin read it from a SQL text; no engine told it."""
+    """navlin parsed it from SQL; no engine reported it."""
     INCOMPLETE = "incomplete"
-    """Some inputs or outputs of an operation, or of a view, are not known."""
+    """Some inputs or outputs of an operation, or of a view, are unknown."""
     UNLINKED = "unlinked"
-    """It was named, and nothing in the index is it."""
+    """It was named, but the index does not contain it."""
     UNREAD = "unread"
-    """It lies where no configured source reads: only what named it is known of it."""
+    """It is located where no configured source reads: it is known only from references."""
     TRUNCATED = "truncated"
     """There is more than the document shows."""
     REJECTED = "rejected"
-    """Records of a source on the path did not read; where no statement is known, records of any source."""
+    """Records of a source on the path could not be parsed; if no statement is known, records of any source."""
 
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """Something on the path that is not certain: what, by its name, and why in words."""
+    """An uncertain point on the path: its name, and the reason in words."""
 
     kind: Kind
     what: str
@@ -69,17 +69,17 @@ class Doubt:
     """Empty for a source."""
 
     def to_json(self) -> dict[str, Any]:
-        """kind, what, why, id (of the entity, or of the one that an edge leads to; empty for a source)."""
+        """kind, what, why, id (of the entity, or of an edge's target; empty for a source)."""
         return {"kind": self.kind.value, "what": self.what, "why": self.why, "id": self.id}
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """An operation on the path, or a view: its text, what it reads and makes there, and who ran it when."""
+    """An operation on the path, or a view: its text, its inputs and outputs there, and its executions."""
 
     entity: StoredEntity
     title: str
-    """Its name for people."""
+    """Display name."""
     reads: tuple[Node, ...]
     makes: tuple[Node, ...]
     executions: KnownExecutions
@@ -113,8 +113,8 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """The document. ``people`` are people's fields as they are now, ``edits`` say who changed them; up to
-    ``purged_before_ms`` purges have removed executions (epoch ms; 0: never)."""
+    """The document. ``people`` are people's fields as they are now, ``edits`` their changes; purges have removed
+    executions up to ``purged_before_ms`` (epoch ms; 0: never)."""
 
     made_ms: int
     entity: StoredEntity
@@ -128,7 +128,7 @@ class Evidence:
 
     @property
     def flows(self) -> Lineage:
-        """The upstream as people read it: from data to data, through statements."""
+        """The upstream for people: from data to data, through statements."""
         return between_data(self.upstream, STATEMENTS)
 
     def to_json(self) -> dict[str, Any]:
@@ -161,8 +161,8 @@ class Evidence:
 
 
 def evidence(solr: Solr, start: str, now_ms: int, *, max_nodes: int = MAX_NODES) -> Evidence:
-    """The document of the entity with the id ``start``, made at ``now_ms``. Raises LookupError for one that is not in the
-    index."""
+    """Build the document of the entity with the id ``start``, as of ``now_ms``. Raises LookupError if the index does not
+    contain it."""
     graph = Graph(solr)
     entity = graph.entities_of([start], WHOLE).get(start)
     if entity is None:
@@ -197,7 +197,7 @@ def evidence(solr: Solr, start: str, now_ms: int, *, max_nodes: int = MAX_NODES)
 
 
 def _statements(graph: Graph, upstream: Lineage) -> Iterator[Statement]:
-    """Those on the path, the nearest first."""
+    """Yield the statements on the path, nearest first."""
     wanted: dict[str, None] = {}
     for node in upstream.nodes:
         if node.type in ("OPERATION", "VIEW"):
@@ -224,7 +224,7 @@ def _statements(graph: Graph, upstream: Lineage) -> Iterator[Statement]:
 
 
 def _ends(upstream: Lineage) -> tuple[dict[str, dict[str, Node]], dict[str, dict[str, Node]]]:
-    """What each operation reads and makes on the path, by id; parts of it count as it."""
+    """Return the inputs and the outputs of each operation on the path, by id; parts count as their operation."""
     nodes = {node.id: node for node in upstream.nodes}
     reads: dict[str, dict[str, Node]] = {}
     makes: dict[str, dict[str, Node]] = {}
@@ -269,7 +269,7 @@ def _doubts(graph: Graph, upstream: Lineage, statements: Sequence[Statement]) ->
 
 
 def _unlinked_beside(graph: Graph, upstream: Lineage, statements: Sequence[Statement]) -> Iterator[Doubt]:
-    """What statements on the path of a column read for other columns, and nothing in the index is it."""
+    """Yield the missing inputs that statements on the path of a column read for other columns."""
     seen = {node.id for node in upstream.nodes}
     for statement in islice(statements, REASONS_LOOKED_UP):
         for relation in graph.unlinked_relations(statement.entity.id, LISTED)[0]:
@@ -283,7 +283,8 @@ def _unlinked_beside(graph: Graph, upstream: Lineage, statements: Sequence[State
 def _rejected(
     solr: Solr, upstream: Lineage, statements: Sequence[Statement], read: Sequence[Reading]
 ) -> Iterator[Doubt]:
-    """A lost record may be of a statement that wrote what is on the path. Where no statement is known, any source's may."""
+    """Yield a doubt per source with rejected records: one may belong to a statement that wrote data on the path. If no
+    statement is known, any source counts."""
     on_path = {node.source_id for node in upstream.nodes} | {each.entity.source_id for each in statements}
     for each in read:
         if each.rejects and (not statements or each.source.id in on_path):

@@ -1,4 +1,4 @@
-"""Search as people meet it, on the command line, over HTTP and in the console: names first, then what words find.
+"""Search for people, on the command line, over HTTP and in the console: names first, then words.
 
 Navigator's own API is answered by `navlin.query.search`, as its clients expect.
 """
@@ -39,10 +39,11 @@ def find_for_people(
     facets: Sequence[str] = (),
     most_s: float = MOST_S,
 ) -> SearchAnswer:
-    """What a person means by ``query``, what is called so first; as `navlin.query.search.search` in all else.
+    """Find what a person means by ``query``, entities of that name first; otherwise as `navlin.query.search.search`.
 
-    What belongs to a statement or a table (`FOLDED`) is counted beside at most `MOST_COUNTED_BESIDE` results, and among
-    them only if nothing else matches or a type is asked for. Raises `QueryError`.
+    Entities that belong to a statement or a table (`FOLDED`) are counted separately, if there are at most
+    `MOST_COUNTED_BESIDE` results, and are results themselves only if nothing else matches or a type is requested. Raises
+    `QueryError`.
     """
     check_page(limit, offset)
     read = parse_beside(None, filters)
@@ -69,8 +70,8 @@ def find_for_people(
 def every_page_for_people(
     solr: Solr, query: str, filters: Sequence[str]
 ) -> tuple[str, Iterator[list[Document]]]:
-    """The core, and all that `find_for_people` finds, by identity, page by page; without a word or a name to look for, all
-    that matches, since nothing in the pages says what is folded. Raises `QueryError`."""
+    """Return the core, and everything that `find_for_people` finds, by identity, page by page; without a word or a name
+    to look for, all matches, because the pages cannot tell that something was folded. Raises `QueryError`."""
     read = parse_beside(None, filters)
     understood = meant(solr, query, read)
     if understood.folding is not None and (

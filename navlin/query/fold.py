@@ -1,4 +1,4 @@
-"""Columns fold to tables, here and nowhere else, so that both levels of a picture agree."""
+"""Folding of columns into tables, here and nowhere else, so that both levels of a diagram agree."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ CONTAINED = frozenset({"FIELD", "SUB_OPERATION"})
 
 
 def fold_edges(edges: Iterable[Edge], parents: Mapping[str, str]) -> tuple[Edge, ...]:
-    """Edges between columns (and parts of operations) as edges between what contains them, each pair once.
+    """Return edges between columns (and parts of operations) as edges between their containers, each pair once.
 
-    One pair of columns with a data flow makes the tables' edge a data flow; it is certain if one of them is, and
-    incomplete if one of them is.
+    One data flow between columns makes the tables' edge a data flow; it is certain if one of them is, and incomplete if
+    one of them is.
     """
     folded: dict[tuple[str, str], Edge] = {}
     for edge in edges:

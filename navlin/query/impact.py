@@ -1,7 +1,7 @@
-"""What breaks if a table, column or path is dropped or changed: what was made of it, and who makes that, by owner.
+"""The impact of dropping or changing a table, column or path: the entities made from it, and their makers, by owner.
 
-It is one walk downstream. What carries the data stands apart from what the data merely decides (a predicate, a join): the
-one is wrong without it, the other has other rows.
+It is one walk downstream. Entities that carry the data are told apart from those it only controls (a predicate, a join):
+without it, the former are wrong, the latter have other rows.
 """
 
 from __future__ import annotations
@@ -38,21 +38,21 @@ COLUMNS: Final = (
     "truncated",
     "id",
 )
-"""The columns of the answer as CSV."""
+"""CSV columns of the answer."""
 
 FOLLOWED: Final = 5_000
-"""How many tables and paths are followed downstream."""
+"""Tables and paths followed downstream, at most."""
 LISTED: Final = 500
-"""How many of what is affected a page or a terminal shows; the file has all."""
+"""Affected entities that a page or a terminal shows; the file has all."""
 _NOTHING: Final = KnownExecutions()
 
 
 @dataclass(frozen=True, slots=True)
 class Affected:
-    """A table, column, path or operation downstream. ``carries``: data of the start is in it, or flows through it; else the
-    start only decides what is in it.
+    """A table, column, path or operation downstream. ``carries``: data of the start is in it, or flows through it;
+    otherwise it only has control flow from the start.
 
-    The executions are an operation's own; of what operations make, those of all that make it from the start.
+    The executions are an operation's own; for other entities, those of all operations that make them from the start.
     """
 
     node: Node
@@ -60,11 +60,11 @@ class Affected:
     carries: bool
     executions: KnownExecutions
     inferred: bool = False
-    """No way to it is certain: each passes a location that was inferred."""
+    """Every way to it passes an inferred location."""
     parsed: bool = False
-    """Each way to it passes a text that navlin parsed."""
+    """Every way to it passes a text that navlin parsed."""
     incomplete: bool = False
-    """It was made by something of which not all inputs or outputs are known."""
+    """An operation with unknown inputs or outputs made it."""
 
     def to_json(self) -> dict[str, Any]:
         """id, name, label (the name for people), type, owner, carries (data or decision), inferred, parsed, incomplete,
@@ -91,17 +91,17 @@ class Affected:
 
 @dataclass(frozen=True, slots=True)
 class Impact:
-    """What is affected, those of one owner together, the owner of most first."""
+    """Affected entities, grouped by owner, the owner of the most first."""
 
     start: Node
     affected: tuple[Affected, ...]
     truncated_at: tuple[Cut, ...]
     unlinked: int
-    """How many flows were met and not followed because an end of theirs is not known."""
+    """Number of flows met but not followed because one end is unknown."""
 
     @property
     def owners(self) -> dict[str, list[Affected]]:
-        """What is affected, by owner; "" for what has none."""
+        """Affected entities by owner; "" for those without one."""
         owners: dict[str, list[Affected]] = {}
         for each in self.affected:
             owners.setdefault(each.owner, []).append(each)
@@ -109,18 +109,18 @@ class Impact:
 
     @property
     def total(self) -> dict[str, int]:
-        """How many of each type are affected, tables first."""
+        """Number of affected entities of each type, tables first."""
         return dict(Counter(each.node.type for each in sorted(self.affected, key=_rank)))
 
     def listed(self, most: int) -> Impact:
-        """The same with ``most`` of what is affected at most: tables, views and paths rather than statements, these rather
-        than columns."""
+        """Return a copy with at most ``most`` affected entities: tables, views and paths before statements, statements
+        before columns."""
         kept = {each.node.id for each in sorted(self.affected, key=_rank)[:most]}
         return replace(self, affected=tuple(each for each in self.affected if each.node.id in kept))
 
     @property
     def cut_words(self) -> str:
-        """In a sentence that there is more than was followed, and where; "" if there is not."""
+        """A sentence that says where there is more than was followed; "" if there is not."""
         if not self.truncated_at:
             return ""
         first = self.truncated_at[0]
@@ -129,7 +129,7 @@ class Impact:
         return f"There is more downstream {where}: {first.reason.words}."
 
     def to_json(self) -> dict[str, Any]:
-        """start, counts (by type, of data and decision), owners (owner, affected), truncated, truncatedAt, unlinked."""
+        """start, counts (by type, data and decision), owners (owner, affected), truncated, truncatedAt, unlinked."""
         counts: dict[str, dict[str, int]] = {}
         for each in self.affected:
             of_type = counts.setdefault(each.node.type, {"data": 0, "decision": 0})
@@ -147,7 +147,7 @@ class Impact:
         }
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """Rows for CSV with `COLUMNS`: one for each that is affected, and one that says where there is more."""
+        """Yield rows for CSV with `COLUMNS`: one per affected entity, and one that says where there is more."""
         for each in self.affected:
             yield {**each.to_json(), "name": each.node.title}
         for cut in self.truncated_at[:1]:
@@ -155,7 +155,7 @@ class Impact:
 
 
 def impact(solr: Solr, start: str, *, max_nodes: int = FOLLOWED) -> Impact:
-    """What the entity with the id ``start`` leads to, by way of ``max_nodes`` tables and paths at most. Raises
+    """Return the impact of the entity with the id ``start``, following at most ``max_nodes`` tables and paths. Raises
     `UnknownEntity`."""
     asked = Options(
         Direction.DOWNSTREAM,
@@ -188,8 +188,8 @@ def impact(solr: Solr, start: str, *, max_nodes: int = FOLLOWED) -> Impact:
 
 @dataclass(frozen=True, slots=True)
 class _Picture:
-    """A walk, looked at for what is reached. ``certain`` are those that a way without an inferred relation leads to,
-    ``stated`` those that one without a parsed relation leads to."""
+    """The entities that a walk reached. A way without an inferred relation leads to those in ``certain``, one without a
+    parsed relation to those in ``stated``."""
 
     nodes: dict[str, Node]
     data: set[str]
@@ -198,12 +198,12 @@ class _Picture:
     stated: set[str]
     incomplete: set[str]
     made_by: dict[str, set[str]]
-    """What operations make → the ids of these operations."""
+    """Each output of operations → the ids of these operations."""
 
     @classmethod
     def of(cls, walked: Lineage) -> _Picture:
         nodes = {node.id: node for node in walked.nodes}
-        # A path that is dropped takes along the table that lies there: it is the same data.
+        # Dropping a path also drops the table stored there: it is the same data.
         same = {
             edge.source
             for edge in walked.edges
@@ -211,7 +211,7 @@ class _Picture:
         }
         starts = {walked.start, *same}
         if nodes[walked.start].type == "PARTITION":
-            # What reads the table reads the partition.
+            # Readers of the table read the partition.
             starts |= {nodes[walked.start].parent} & nodes.keys()
         starts |= {each.id for each in walked.nodes if each.type == "FIELD" and each.parent in starts}
         flows = [
@@ -240,7 +240,7 @@ class _Picture:
         return picture._with_boxes(own)
 
     def _with_boxes(self, own: Collection[str]) -> _Picture:
-        """Tables and operations of columns and parts that were reached count as reached; what is the start's does not."""
+        """Count the tables and operations of reached columns and parts as reached; leave out the start's own."""
         for reached in (self.data, self.affected, self.certain, self.stated, self.incomplete):
             boxes = {self.nodes[each].parent for each in reached if self.nodes[each].type in CONTAINED}
             reached |= boxes
@@ -249,7 +249,7 @@ class _Picture:
 
     @property
     def operations(self) -> set[str]:
-        """The ids of all operations that are reached, or of which a part is."""
+        """The ids of all operations that are reached, themselves or through a part."""
         shown = {
             each for each in self.affected if each in self.nodes and self.nodes[each].type == "OPERATION"
         }
@@ -257,13 +257,13 @@ class _Picture:
 
     @property
     def jobs_of_parts(self) -> set[str]:
-        """The ids of operations that are not shown themselves, in a walk from column to column."""
+        """The ids of operations reached through a part and not nodes themselves, in a walk from column to column."""
         parts = (self.nodes[each] for each in self.affected if each in self.nodes)
         return {each.parent for each in parts if each.type == "SUB_OPERATION"} - self.nodes.keys()
 
     @property
     def parents(self) -> set[str]:
-        """The ids of the tables of columns that are reached."""
+        """The ids of the tables of the columns in the walk."""
         return {each.parent for each in self.nodes.values() if each.type == "FIELD" and each.parent}
 
 
@@ -290,7 +290,7 @@ def _affected(
     makers = (node.id,) if node.type == "OPERATION" else picture.made_by.get(node.id, ())
     known = _together(executions[each] for each in makers if each in executions)
     owned = entities.get(node.parent if node.type == "FIELD" else node.id)
-    # Nobody owns a statement or job; who ran it last is who has to be asked.
+    # Statements and jobs have no owner; the user who ran them last is the person to ask.
     owner = known.principal if node.type == "OPERATION" else owned.owner if owned is not None else ""
     return Affected(
         node,
@@ -330,5 +330,5 @@ def _by_owner(affected: Iterable[Affected]) -> tuple[Affected, ...]:
 
 
 def _rank(affected: Affected) -> int:
-    """Tables and paths before statements, these before columns."""
+    """Rank tables and paths before statements, and these before columns."""
     return {"OPERATION": 1, "FIELD": 2}.get(affected.node.type, 0)

@@ -1,4 +1,4 @@
-"""Of which operations something is not known, and why."""
+"""Operations with unknown inputs, outputs or columns, and the reasons."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from navlin.query.statement_names import statement_names
 
 @dataclass(frozen=True, slots=True)
 class IncompleteOperation:
-    """An operation that misses inputs, outputs or columns. ``source`` is the name of its source."""
+    """An operation that lacks inputs, outputs or columns. ``source`` is the name of its source."""
 
     operation: StoredEntity
     title: str
-    """Its name for people."""
+    """Display name."""
     source: str
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """Why; one at least."""
+        """The reasons; at least one."""
         return self.operation.incomplete_reasons or (NO_REASON,)
 
     def to_json(self) -> dict[str, Any]:
@@ -42,8 +42,8 @@ class IncompleteOperation:
 def incomplete(
     solr: Solr, *, source: str = "", reason: str = "", limit: int = LIMIT, offset: int = 0
 ) -> Page[IncompleteOperation]:
-    """Live operations of which something is not known: of the source of this name, and for this reason (as ``navlin status``
-    shows it). Raises `UnknownSource` and `BadPage`."""
+    """Return live operations with unknown inputs, outputs or columns, of the source of this name and for this reason (as
+    ``navlin status`` shows it). Raises `UnknownSource` and `BadPage`."""
     checked(limit, offset)
     names = sources_by_id(solr)
     found, total = incomplete_operations(solr, source_ids_of(names, source), reason, limit, offset)

@@ -1,9 +1,9 @@
-"""What carries the data of something that bears a tag or a property of people's: it inherits them.
+"""Inheritance of people's tags and properties: entities that carry the data of an entity with such a word inherit it.
 
-This is computed from the lineage whenever it is asked for, with the path that brought it. That an entity inherits a tag is
-also stored, for searches, by `navlin.service.inheriting`, in a field of its own: people's fields stay what people wrote. It
-ends where a person said so: an entity with the property ``notInherited`` that names the tag (or ``*``), and each column of
-such a table or job, neither inherits it nor passes it on.
+It is computed from the lineage on each request, with the path of inheritance. `navlin.service.inheriting` also stores the
+inherited tags, for searches, in a field of its own: people's fields stay as people wrote them. Inheritance ends where a
+person said so: an entity with the property ``notInherited`` that names the tag (or ``*``), and each column of such a
+table or job, neither inherits it nor passes it on.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from navlin.query.syntax import parse
 
 PATHS_SHOWN: Final = 5
 WALKS: Final = 4
-"""How many are walked from side by side: a walk waits for Solr most of the time."""
+"""Walks run in parallel: a walk waits for Solr most of the time."""
 COLUMNS: Final = (
     "name",
     "type",
@@ -54,20 +54,20 @@ COLUMNS: Final = (
     "id",
     "fromId",
 )
-"""The columns of the answer as CSV."""
+"""CSV columns of the answer."""
 _KEY: Final = re.compile(r"[\w.-]+")
 _PHRASE: Final = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A tag, which may have a colon, or a property: ``NAMESPACE.KEY:VALUE``, or ``up_KEY:VALUE`` for a person's own."""
+    """A tag, which may have a colon, or a property: ``NAMESPACE.KEY:VALUE``, or ``up_KEY:VALUE`` for a user property."""
 
     text: str
 
     @property
     def is_tag(self) -> bool:
-        """Whether no field is named."""
+        """Whether it names no field."""
         key, colon, _ = self.text.partition(":")
         if not colon or not _KEY.fullmatch(key):
             return True
@@ -75,7 +75,8 @@ class Word:
 
     @property
     def query(self) -> str:
-        """The search for what bears it: of one field of people's. All that is found is held at once. Raises `QueryError`."""
+        """The search for the entities that bear it, in one of people's fields. All results are held in memory at once.
+        Raises `QueryError`."""
         key, _, value = self.text.partition(":")
         if self.is_tag:
             return f"tags:{phrase(self.text)}"
@@ -86,7 +87,7 @@ class Word:
         return f"{key}:{value if _PHRASE.fullmatch(value) else phrase(value)}"
 
     def borne_by(self, entity: StoredEntity) -> bool:
-        """Whether a person wrote it there. A search for a tag finds longer ones that contain it."""
+        """Whether a person wrote it on this entity. A search for a tag also finds longer tags that contain it."""
         return not self.is_tag or self.text.casefold() in _texts(entity.words.get("tags"))
 
 
@@ -97,10 +98,10 @@ def _texts(value: Any) -> set[str]:
 
 @dataclass(frozen=True, slots=True)
 class Inherited:
-    """One entity that inherits, and the path by which: the most certain one, and of these the shortest, from ``origin``
-    on. ``decision``: on every path it is only decided by the data, and none of it is carried.
+    """An entity that inherits, and the path from ``origin``: the most certain one, then the shortest. ``decision``: every
+    path contains control flow, so none of the data is carried.
 
-    ``since_ms`` is when the youngest thing on that path was first seen (epoch ms; 0: not known).
+    ``since_ms`` is when the newest element of that path was first seen (epoch ms; 0: unknown).
     """
 
     word: Word
@@ -116,11 +117,11 @@ class Inherited:
 
     @property
     def between(self) -> tuple[Hop, ...]:
-        """What the path leads through, without its ends."""
+        """The path without its ends."""
         return self.steps[1:-1]
 
     def to_json(self) -> dict[str, Any]:
-        """id, name, type, owner (its table's, of a column), word, fromId, fromName, path (names), decision, inferred,
+        """id, name, type, owner (for a column, its table's), word, fromId, fromName, path (names), decision, inferred,
         parsed, incomplete, since (null if not known)."""
         return {
             "id": self.node.id,
@@ -141,14 +142,14 @@ class Inherited:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Something that bears the word, and where the walk from it was cut."""
+    """An entity that bears the word, the entities that inherit it, and where the walk from it was cut."""
 
     entity: StoredEntity
     inherited: tuple[Inherited, ...]
     truncated_at: tuple[Cut, ...]
 
     def rows(self, word: Word) -> Iterator[dict[str, Any]]:
-        """A row for each that inherits, and one for each place where there is more; `COLUMNS` are the columns."""
+        """Yield a row per entity that inherits, and one per place where there is more; `COLUMNS` are the columns."""
         origin = {"word": word.text, "fromId": self.entity.id, "fromName": self.entity.name}
         yield from (each.to_json() for each in self.inherited)
         for cut in self.truncated_at:
@@ -163,11 +164,12 @@ def inherited(
     since_ms: int = 0,
     progress: Callable[[int, int], None] = lambda done, every: None,
 ) -> Iterator[Origin]:
-    """Everything that bears the word, one by one, with what inherits it from there. With ``control_flow`` also what
-    it merely decides. With ``since_ms`` only what inherits by a path of which something was first seen since then. Raises
-    `QueryError` at once for a property that is none, and for what Solr refuses.
+    """Yield each entity that bears the word, with the entities that inherit it from there. With ``control_flow`` also
+    those that it only controls. With ``since_ms`` only those whose path has something first seen since then. Raises
+    `QueryError` immediately for an unknown property, and for a query that Solr refuses.
 
-    What bears the word itself inherits nothing, and passes it on. ``progress`` is told how many are done, of how many.
+    An entity that bears the word itself inherits nothing, and passes it on. ``progress`` is called with the number done
+    and the total.
     """
     graph = Graph(solr)
     parsed = parse(word.query)
@@ -191,7 +193,7 @@ def _walked(
 ) -> Iterator[Origin]:
     done = 0
     with ThreadPoolExecutor(WALKS, "inherited") as walks:
-        # Batch by batch: what nobody has asked for yet is not held.
+        # Batch by batch: results that nobody has requested yet are not held.
         for batch in in_batches(origins, WALKS * 4):
             for each in walks.map(walk, batch):
                 yield each
@@ -200,8 +202,8 @@ def _walked(
 
 
 def inherited_by(solr: Solr, entity: StoredEntity) -> tuple[Inherited, ...]:
-    """By which paths an entity bears its inherited tags: of each tag one path, of at most `PATHS_SHOWN` tags. One that was
-    changed a moment ago may be missing, until what is stored follows."""
+    """Return the paths by which an entity has its inherited tags: one path per tag, for at most `PATHS_SHOWN` tags. A tag
+    changed a moment ago may be missing, until the stored tags are updated."""
     graph, found = Graph(solr), list[Inherited]()
     if not entity.inherited_tags:
         return ()
@@ -247,8 +249,8 @@ def _owners(graph: Graph, nodes: Mapping[str, Node]) -> dict[str, str]:
 
 
 def json_pieces(word: Word, origins: Iterator[Origin]) -> Iterator[bytes]:
-    """The answer as pieces of one JSON text: word, inherited (a list), origins (how many bear the word), truncatedAt (where
-    there is more: fromName, and as of lineage)."""
+    """The answer as pieces of one JSON text: word, inherited (a list), origins (number of entities that bear the word),
+    truncatedAt (where there is more: fromName, and the keys as in lineage)."""
     yield orjson.dumps({"word": word.text})[:-1] + b',"inherited":['
     between, count, cuts = b"\n", 0, []
     for origin in origins:

@@ -1,4 +1,4 @@
-"""A verdict on whether something was read, and the question that it answers."""
+"""A verdict on whether an entity was read, and the question that it answers."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ COLUMNS: Final = (
     "reasons",
     "id",
 )
-"""The columns of the answer as CSV."""
+"""CSV columns of the answer."""
 
 
 class Verdict(StrEnum):
-    """What is known of reads of something."""
+    """Verdict on the reads of an entity."""
 
     UNUSED = "unused"
     UNKNOWN = "not known"
@@ -40,7 +40,7 @@ class Verdict(StrEnum):
 
 
 class Of(StrEnum):
-    """What is judged."""
+    """Kind of entity judged."""
 
     TABLES = "tables"
     PARTITIONS = "partitions"
@@ -49,9 +49,9 @@ class Of(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """What something holds: ``space_bytes`` are its bytes as often as they are kept on HDFS (0: not known), ``modified_ms``
-    when a file of it was last written. ``as_of_ms`` is the time of the image that all this is of, 0 if it is summed from the
-    files that the index has. Times are epoch ms."""
+    """Size of an entity: ``space_bytes`` includes all copies on HDFS (0: unknown), ``modified_ms`` is the last write to
+    one of its files. ``as_of_ms`` is the time of the image that all this comes from, 0 if it is summed from the files in
+    the index. Times are epoch ms."""
 
     size_bytes: int
     files: int
@@ -62,8 +62,8 @@ class Size:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A table, partition or directory, and what is known of reads of it. ``last_read_ms`` and ``last_reader`` are of the
-    last read that is known (epoch ms; 0: none is)."""
+    """A table, partition or directory, and the verdict on its reads. ``last_read_ms`` and ``last_reader`` describe the
+    last known read (epoch ms; 0: none)."""
 
     entity: StoredEntity
     verdict: Verdict
@@ -75,17 +75,18 @@ class Judged:
 
     @property
     def size_bytes(self) -> int:
-        """How much it holds, as far as that is known."""
+        """Size in bytes; 0 if unknown."""
         return self.size.size_bytes if self.size is not None else 0
 
     @property
     def database(self) -> str:
-        """The database of a table or partition."""
+        """The database of a table or partition; "" for a directory."""
         return "" if self.entity.type == "DIRECTORY" else self.entity.database
 
     def to_json(self) -> dict[str, Any]:
-        """id, type, name, database, owner, verdict, reasons, sizeBytes, spaceBytes and files (null if not known), sizeAsOf
-        (of an image; null: as the index has the files), lastRead, lastReader, lastWritten (null if not known), locations."""
+        """id, type, name, database, owner, verdict, reasons, sizeBytes, spaceBytes and files (null if not known),
+        sizeAsOf (of an image; null: summed from the files in the index), lastRead, lastReader, lastWritten (null if not
+        known), locations."""
         size = self.size
         return {
             "id": self.entity.id,
@@ -112,9 +113,9 @@ def _date(moment_ms: int) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked: nothing read for ``days``, at ``now_ms`` (epoch ms). ``without_engines`` are those of which a person
-    says that nothing of them reads here; with ``despite_gaps`` a person takes it that what navlin could not read was no
-    read of these. ``from_ms`` is a time from when on instead, 0 for none."""
+    """The question: nothing read for ``days``, at ``now_ms`` (epoch ms). ``without_engines`` are engines that, as a
+    person vouches, read nothing here; ``despite_gaps``: a person assumes that the records navlin could not read contain
+    no reads of these. ``from_ms`` is a start time to use instead of ``days``, 0 for none."""
 
     days: int
     now_ms: int
@@ -124,5 +125,5 @@ class Question:
 
     @property
     def since_ms(self) -> int:
-        """From when on nothing was read."""
+        """Start of the time without reads (epoch ms)."""
         return self.from_ms or self.now_ms - self.days * DAY_MS

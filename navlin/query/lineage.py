@@ -1,12 +1,12 @@
-"""The walk: from one entity to all that it was made from and all that was made of it.
+"""The walk: from one entity to everything it was made from and everything made from it.
 
-It goes hop by hop over the indexed ids of relations' ends. What is not shown (deleted entities, operations, the locations
-of tables) is walked through all the same; `navlin.query.contract` makes the edges. Depth counts shown hops, so hiding
+It goes hop by hop over the indexed ids of relations' ends. Hidden entities (deleted ones, operations, the locations of
+tables) are walked through all the same; `navlin.query.contract` makes the edges. Depth counts shown hops, so hiding
 operations makes the same depth reach further.
 
 The rules are Navigator's: tables show only operations with an output; a location leads to its table and not the other way
-round (but what flows through a table's location flows through the table); executions are shown only around an operation
-or an execution from which one starts; relations flagged deleted do not count.
+round (but a flow through a table's location flows through the table); executions are shown only around an operation or an
+execution where the walk starts; relations flagged deleted do not count.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from navlin.query.whole_tables import whole_table_flows
 
 EXECUTIONS_SHOWN: Final = 10
 RUN_FOR_DRAWN: Final = 100
-"""Of what one application of YARN was run for: a job of Spark's may have had thousands of executions."""
+"""Runs drawn for one YARN application: a Spark job may have had thousands of executions."""
 
 _RUNS: Final = RelationFilter((RelationType.INSTANCE_OF,), deleted=False)
 _RUN_FOR: Final = RelationFilter((RelationType.LOGICAL_PHYSICAL,), deleted=False)
@@ -50,13 +50,13 @@ class UnknownEntity(LookupError):
 
 
 def lineage(solr: Solr, start: str, options: Options | None = None) -> Lineage:
-    """The lineage of the entity with the id ``start``. Raises `UnknownEntity`."""
+    """Return the lineage of the entity with the id ``start``. Raises `UnknownEntity`."""
     return with_statement_names(Graph(solr), lineage_and_ground(solr, start, options or Options())[0])
 
 
 def lineage_and_ground(solr: Solr, start: str, options: Options) -> tuple[Lineage, frozenset[str]]:
-    """The lineage, and the ids of what it was read from: it stays as it is while no flow or location of these changes, no
-    entity among them, and no part of an entity among them. Raises `UnknownEntity`."""
+    """Return the lineage, and the ids it was read from: it stays valid until a flow or location of one of these ids
+    changes, the entity itself, or a part of it. Raises `UnknownEntity`."""
     with _UNCOLLECTED, closing(Reader(Graph(solr), options)) as reader:
         walk = _Walk(start, options, reader)
         answer = walk.run()
@@ -64,8 +64,8 @@ def lineage_and_ground(solr: Solr, start: str, options: Options) -> tuple[Lineag
 
 
 class Uncollected:
-    """Keeps Python from looking for cycles while any walk goes on: a walk makes tens of thousands of tuples and no cycle,
-    and looking through them again and again took a third of its time. Walks of several threads may overlap."""
+    """Disables Python's cycle collector while any walk is running: a walk makes tens of thousands of tuples and no
+    cycles, and looking for some took a third of its time. Walks of several threads may overlap."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -85,7 +85,7 @@ class Uncollected:
             if not self._walks and self._collects:
                 gc.enable()
             elif self._collects:
-                # Under load some walk may always go on.
+                # Under load a walk may always be running.
                 gc.collect(0)
 
 
@@ -102,7 +102,7 @@ class _Side:
     seen: set[tuple[str, bool]] = field(default_factory=set)
     """(id, whether it was reached as the location of a shown table)"""
     reading: Future[None] | None = None
-    """What reads the next level; None if there is none."""
+    """The read of the next level; None if there is none."""
 
 
 State = tuple[str, bool]
@@ -110,8 +110,8 @@ State = tuple[str, bool]
 
 @dataclass(slots=True)
 class _Walk:
-    """``shown`` are nodes in the order of their distance, ``beyond`` those that are not shown, and why. ``unlinked`` are
-    flows that were not followed because an end of theirs is not known."""
+    """``shown`` are nodes in the order of their distance, ``beyond`` nodes that are not shown, with the reason.
+    ``unlinked`` are flows that were not followed because one end is unknown."""
 
     start: str
     options: Options
@@ -119,7 +119,7 @@ class _Walk:
     walked: Walked = field(default_factory=Walked)
     shown: dict[str, None] = field(default_factory=dict)
     without_place: int = 0
-    """How many of these do not count towards the limit."""
+    """Number of shown nodes that do not count towards the limit."""
     beyond: dict[str, Reason] = field(default_factory=dict)
     extra: list[Edge] = field(default_factory=list)
     executions: list[str] = field(default_factory=list)
@@ -128,9 +128,9 @@ class _Walk:
     cuts: dict[tuple[str, Direction, Reason], None] = field(default_factory=dict)
     unlinked: dict[tuple[str, str, str], WalkedRelation] = field(default_factory=dict)
     ground: set[str] = field(default_factory=set)
-    """What ended the walk, and what the reader did not ask for by its id."""
+    """Ids that ended the walk, and that the reader did not request."""
     named_by: dict[str, tuple[str, Side]] = field(default_factory=dict)
-    """Operations that have no name yet → the relation that has it, and at which end."""
+    """Operation without a name yet → the relation that has its name, and the end with it."""
 
     @property
     def entities(self) -> dict[str, StoredEntity]:
@@ -146,8 +146,8 @@ class _Walk:
             self._learn_columns(side.current, side.direction)
             self._begin_level(side)
         while any(side.current for side in sides):
-            # By turns, so that one side does not take all the nodes that may be shown. Solr reads the next level of one
-            # while the other advances.
+            # Take turns, so that one side does not use up all nodes that may be shown. Solr reads the next level of one
+            # side while the other advances.
             for side in sides:
                 if side.reading is not None:
                     side.reading.result()
@@ -155,7 +155,7 @@ class _Walk:
                     self._begin_level(side)
         return self._answer()
 
-    # -- Where it begins -----------------------------------------------------------------------------------------------
+    # -- The start -----------------------------------------------------------------------------------------------------
 
     def _begin(self) -> None:
         entity = self.reader.entities([self.start]).get(self.start)
@@ -183,7 +183,7 @@ class _Walk:
             self._show_run_for(entity)
 
     def _named_only(self) -> End:
-        """The start as relations name it: with ``unlinked``, one may start at what was never captured."""
+        """Return the start as relations name it; with ``unlinked``, a walk may start at a placeholder."""
         for direction in (Direction.DOWNSTREAM, Direction.UPSTREAM) if self.options.unlinked else ():
             for relation in self.reader.flows([self.start], direction).relations:
                 return relation.end(direction.near)
@@ -214,8 +214,8 @@ class _Walk:
                 self.extra.append(direct(relation))
 
     def _show_run_for(self, physical: StoredEntity) -> None:
-        """Shows the executions that ran as this entity, or as one of its executions, and with them their operations: data
-        flows through these."""
+        """Show the executions that ran as this entity, or as one of its executions, and their operations: data flows
+        through these."""
         latest, count = self.reader.graph.latest_relations(
             [physical.id, *self.executions], 2, _RUN_FOR, RUN_FOR_DRAWN
         )
@@ -238,9 +238,9 @@ class _Walk:
     # -- One level -----------------------------------------------------------------------------------------------------
 
     def _advance(self, side: _Side) -> None:
-        """From the shown nodes of one level, through all that is not shown, to those of the next.
+        """Advance from the shown nodes of one level, through all hidden ones, to those of the next.
 
-        The level past the last is walked as well, to know where there is more.
+        The level after the last is walked as well, to know where there is more.
         """
         past_depth = self._past_depth(side)
         going_on = [each for each in side.current if not past_depth or each in self.options.go_on]
@@ -260,7 +260,7 @@ class _Walk:
             self.beyond.setdefault(each, Reason.DEPTH)
 
     def _reached(self, side: _Side, nodes: list[str]) -> list[str]:
-        """What one shown hop leads to."""
+        """Return the shown nodes that one shown hop leads to."""
         pending: list[State] = [(each, False) for each in nodes]
         reached: dict[str, None] = {}
         while pending:
@@ -273,7 +273,7 @@ class _Walk:
         return list(reached)
 
     def _room(self) -> int:
-        """How many more nodes may be shown."""
+        """Number of nodes that may still be shown."""
         return self.options.max_nodes + self.without_place - len(self.shown)
 
     def _takes_no_place(self, identity: str) -> bool:
@@ -283,14 +283,14 @@ class _Walk:
         return self.options.depth is not None and side.level >= self.options.depth
 
     def _begin_level(self, side: _Side) -> None:
-        """Begins to read the next level of a side, if there is one."""
+        """Start reading the next level of a side, if there is one."""
         last = self._past_depth(side) and not self.options.go_on
         room = 0 if last else self._room()
         going_on = bool(side.current)
         side.reading = self.reader.begin_level(side.current, side.direction, room) if going_on else None
 
     def _expand(self, side: _Side, states: list[State]) -> list[State]:
-        """The states that one hop leads to, those seen before left out."""
+        """Return the states that one hop leads to, without those seen before."""
         ids, direction = [each for each, _ in states], side.direction
         flows = self._followed(self._flows(ids, direction))
         self._meet(flows, direction)
@@ -313,7 +313,7 @@ class _Walk:
             *self._through_locations(tables, arrivals, direction),
             *self._through_locations(columns, arrivals, direction),
         ]
-        # A shown path whose tables are not shown: the flow goes on through them.
+        # A shown path whose tables are hidden: the flow continues through them.
         for each in here:
             if each.physical and each.id not in self.walked.located:
                 aliases = self.walked.aliases.get(each.id, {})
@@ -330,7 +330,7 @@ class _Walk:
         return followed
 
     def _meet(self, flows: Iterable[WalkedRelation], direction: Direction) -> None:
-        """Loads what is at the other end of flows. Of operations that are not shown, what their relation says is enough."""
+        """Load the entities at the other end of flows. For hidden operations, the data in their relation is enough."""
         ends: dict[str, None] = {}
         side, entities = direction.far, self.entities
         for relation in flows:
@@ -340,7 +340,7 @@ class _Walk:
             elif end.id not in entities:
                 entities[end.id] = entity_of(end)
                 if not relation.id:
-                    # An operation leads to another; the relation was read without what names its ends.
+                    # An operation leads to another; the relation was read without the names of its ends.
                     ends[end.id] = None
                 elif not self.options.unlinked:
                     self.named_by[end.id] = relation.id, side
@@ -379,14 +379,14 @@ class _Walk:
         if not self.options.stops or identity in self.walked.starts:
             return False
         entity = self.entities.get(identity)
-        # A part of an operation is not loaded, and named among the stops itself.
+        # A part of an operation is not loaded; its own id is among the stops.
         above = entity.parent_id if entity is not None and entity.type == "FIELD" else ""
         if self.options.stops.isdisjoint((identity, above)):
             return False
         self.ground.update(filter(None, (identity, above)))
         return True
 
-    # -- What is read, added -------------------------------------------------------------------------------------------
+    # -- Adding entities read ------------------------------------------------------------------------------------------
 
     def _load(self, ids: Iterable[str]) -> dict[str, StoredEntity]:
         found = self.reader.entities(ids)
@@ -394,7 +394,7 @@ class _Walk:
         return found
 
     def _known(self, end: End) -> bool:
-        """Whether an end is known. What is only ever named counts if unlinked relations are walked."""
+        """Whether an end is known. A placeholder counts if unlinked relations are walked."""
         if end.id not in self.entities and self.options.unlinked:
             self.entities[end.id] = entity_of(end)
             self.walked.placeholders.add(end.id)
@@ -414,7 +414,7 @@ class _Walk:
                 self._add_location(relation)
 
     def _add_location(self, relation: WalkedRelation) -> None:
-        """Keeps that a table, or a table's column, lies somewhere."""
+        """Record the location of a table, or of a table's column."""
         if not (self._stopped(relation.ep1.id) or self._stopped(relation.ep2.id)):
             self.walked.add_alias(relation)
         if relation.ep2.id not in self.walked.starts and self._shown(relation.ep1.id):
@@ -433,7 +433,7 @@ class _Walk:
                 self._take(located)
 
     def _learn_columns(self, ids: Iterable[str], direction: Direction) -> None:
-        """Finds the other names of columns: a table's column has one at its location, a path's column one in its table."""
+        """Find the other names of columns: a table's column has one at its location, a path's column one in its table."""
         entities = map(self.entities.__getitem__, ids)
         columns = [each for each in entities if each.type == "FIELD" and each.parent_id and each.own_name]
         if not columns:
@@ -454,8 +454,8 @@ class _Walk:
     def _through_locations(
         self, logical: Iterable[StoredEntity], arrivals: dict[str, None], direction: Direction
     ) -> list[str]:
-        """Where these tables or columns physically are: the walk goes on there. A path of what is not shown joins the
-        arrivals if something flows through it: it stands for itself."""
+        """Return the locations of these tables or columns: the walk continues there. A path of a hidden table or column
+        joins the arrivals if something flows through it: it represents itself."""
         own: dict[str, None] = {}
         for each in logical:
             aliases = self.walked.aliases.get(each.id, {})
@@ -485,7 +485,8 @@ class _Walk:
         return [*flows, *whole.relations]
 
     def _find_outputs(self, arrivals: Iterable[str]) -> None:
-        """Around tables only operations with an output are shown, be it one that nobody captured."""
+        """Find operations without an output, which are not shown around tables; an output that was never captured
+        counts."""
         operations = [each for each in arrivals if self.entities[each].type in PASSED_TYPES]
         with_output = {each.ep1.id for each in self._read_flows(operations, Direction.DOWNSTREAM)}
         self.without_output.update(each for each in operations if each not in with_output)
@@ -502,7 +503,7 @@ class _Walk:
                 self.cuts[(way.source, Direction.DOWNSTREAM, beyond[way.target])] = None
             elif way.target in self.shown:
                 self.cuts[(way.target, Direction.UPSTREAM, beyond[way.source])] = None
-        # What was read along with columns may have more than may be read, and be nothing that was met.
+        # Entities read along with columns may have more relations than may be read, without having been met.
         self._load(each for each, _, _ in self.cuts if each not in self.entities)
         self._name_operations(
             [*(each for way in ways for each in way.between()), *(cut[0] for cut in self.cuts)]
@@ -530,7 +531,7 @@ class _Walk:
         return self.entities[identity].name if identity in self.entities else identity
 
     def _name_operations(self, ids: Iterable[str]) -> None:
-        """Names operations of which only the ends of relations are known: those few through which an edge passes."""
+        """Name operations known only as ends of relations: the few that an edge passes through."""
         unnamed = {each: self.named_by[each] for each in ids if each in self.named_by}
         names = self.reader.graph.names_of_ends(relation for relation, _ in unnamed.values())
         for each, end in unnamed.items():

@@ -1,8 +1,8 @@
-"""What a person means by what stands in the search box: a name first, then words, wherever they stand.
+"""The meaning of a person's search text: a name first, then words, anywhere.
 
-A query is still Navigator's: its fields, operators and wildcards mean what they meant. Only a word without a field is looked
-for in more places than there, in parts of names and in comments; what stands between quotation marks is exact. First comes
-what is called so, then what has the word in its name, then in its comment, then in its text.
+A query is still Navigator's: its fields, operators and wildcards mean what they meant. Only a word without a field is
+searched in more places than there, in parts of names and in comments; text in quotation marks is exact. Results with that
+name come first, then those with the word in their name, then in their comment, then in their text.
 """
 
 from __future__ import annotations
@@ -45,15 +45,15 @@ FOLDED: Final[Mapping[str, tuple[str, str]]] = {
     "OPERATION_EXECUTION": ("execution", "executions"),
     "PARTITION": ("partition", "partitions"),
 }
-"""What is not shown among results unless it is asked for, for it belongs to a statement or a table: what people call one,
-and several."""
+"""Types that belong to a statement or a table, and are left out of results unless requested → their names for people,
+singular and plural."""
 _NAMING_FOLDED: Final = frozenset({"type", "identity", "internalType", "metaClassName"})
 """Fields of a query that say which kinds or which entities are meant: then nothing is folded."""
 PREFIX_CHARS: Final = 3
-"""Fewer letters begin a word of most paths."""
+"""Shorter prefixes begin a word of most paths."""
 
-# What orders results is a sum of these. What is not deleted goes before what is; then counts how many of several words are
-# in a name or a comment, then how well the name fits, then what it is.
+# Results are ordered by a sum of these. Live entities go before deleted ones; then counts how many of several words are
+# in a name or a comment, then how well the name fits, then the type.
 _CALLED: Final = 1_000_000
 _AT: Final = 500_000
 _LIVE: Final = 50_000
@@ -70,7 +70,7 @@ _COMMENT: Final = 160
 _WORD: Final = 150
 _BEGINNING: Final = 100
 _TYPES: Final = ((tuple(sorted(PATH_TYPES)), 80), (PREFERRED_TYPES, 60), (("FIELD",), 40))
-"""A path goes before a column or a table only where these have the word in a comment alone: of its name it has no more."""
+"""A path goes before a column or a table only if these have the word just in a comment: its name scores less."""
 
 _SIMPLE: Final = re.compile(r"\w+")
 _COMMENTS: Final = ("originalDescription", "description")
@@ -79,9 +79,9 @@ _AFTER_ALL: Final = "\uffff"
 
 @dataclass(frozen=True, slots=True)
 class Meant:
-    """A query as it is asked. ``matching`` finds what matches; ``fitting`` finds the same and tells how well it fits, and
-    ``ranks`` what counts besides. ``folding`` is what is left out of that and counted; None if all is shown. ``error`` is
-    why it could be read as a name alone."""
+    """A query ready to be run. ``matching`` finds the matches; ``fitting`` finds the same and scores how well they fit,
+    and ``ranks`` adds further scores. ``folding`` matches the entities that are left out and counted; None if all are
+    shown. ``error`` is the reason why the text could be read as a name only."""
 
     parsed: Parsed
     matching: Query
@@ -91,7 +91,7 @@ class Meant:
     error: QueryError | None = None
 
     def asked(self, *, ranked: bool = False, folded: bool = False) -> Query:
-        """What is shown, in order if ``ranked`` says so; or what is ``folded``."""
+        """Return the query for the results, in order if ``ranked``; or for the entities that are ``folded``."""
         found = self.fitting if ranked else self.matching
         if self.folding is None and not self.ranks:
             return found
@@ -102,14 +102,14 @@ class Meant:
 
 
 MOST_DATABASES: Final = 100
-"""Whose names end in what stands before a dot: more are not looked into."""
+"""Databases whose names end in the part before a dot; no more are looked into."""
 MOST_WORDS: Final = 100
-"""More words are looked for where they were in Navigator alone: each costs ten clauses."""
+"""With more words, only Navigator's own places are searched: each word costs ten clauses."""
 
 
 def meant(solr: Solr, text: str, filters: Sequence[Parsed] = ()) -> Meant:
-    """What a person means by ``text``, beside these filters. Nothing is folded if a type or an id is asked for. Raises
-    `QueryError` for a query that is wrong, unless it may be a name."""
+    """Return the meaning of ``text``, given these filters. Nothing is folded if a type or an id is requested. Raises
+    `QueryError` for an invalid query, unless it may be a name."""
     error = None
     try:
         parsed = parse(text)
@@ -129,7 +129,7 @@ def meant(solr: Solr, text: str, filters: Sequence[Parsed] = ()) -> Meant:
             raise error
         every = replace(parsed.query, clauses=_with_all_else(parsed.query.clauses))
         return Meant(parsed, every, every, (), folding)
-    # What is a name of something is no part of one.
+    # The name of an entity is not searched as part of other names.
     across = _across(solr, words[0].text or "") if len(words) == 1 and not known else None
     beside = (*named, *([_score(across, _PART)] if across else ()))
 
@@ -145,14 +145,15 @@ def meant(solr: Solr, text: str, filters: Sequence[Parsed] = ()) -> Meant:
 
 
 def _may_be_name(parsed: Parsed, words: Sequence[Word | Phrase]) -> bool:
-    """Whether the whole text may be a name: one word, one text between quotation marks, or a path with blanks."""
+    """Whether the whole text may be a name: one word, one text in quotation marks, a path with blanks, or a text with
+    dots."""
     if parsed.fields or not words:
         return False
     return len(words) == len(parsed.query.clauses) == 1 or is_path(parsed.text) or "." in parsed.text
 
 
 def _named(solr: Solr, text: str, words: Sequence[Word | Phrase]) -> tuple[list[Clause], bool]:
-    """Clauses for what is called so, by its id or its place; and whether a name with a dot is known to be one."""
+    """Return clauses for the entities of this name, by id or path; and whether a name with a dot is known to exist."""
     names = [text, *(each for each in [words[0].text] if each and len(words) == 1)] if words else [text]
     sources, graph = sources_of(solr), Graph(solr)
     ids_by_name = {
@@ -174,11 +175,11 @@ def _named(solr: Solr, text: str, words: Sequence[Word | Phrase]) -> tuple[list[
     return clauses, known
 
 
-# -- What matches ----------------------------------------------------------------------------------------------------------
+# -- Matching --------------------------------------------------------------------------------------------------------------
 
 
 def _words(clauses: Iterable[Clause]) -> Iterator[Word | Phrase]:
-    """The words and the texts between quotation marks that are looked for everywhere; of a word with stars around it the
+    """Yield the words and the texts in quotation marks that are searched everywhere; for a word with stars around it, the
     word."""
     for each in clauses:
         if each.sign == "-":
@@ -195,7 +196,8 @@ def _words(clauses: Iterable[Clause]) -> Iterator[Word | Phrase]:
 
 
 def _with_all_else(clauses: tuple[Clause, ...]) -> tuple[Clause, ...]:
-    """The clauses; if they only exclude, all that there is before them: within a group Solr adds nothing itself."""
+    """Return the clauses; if they only exclude, put a match-all clause before them: within a group Solr adds none
+    itself."""
     return clauses if any(each.sign != "-" for each in clauses) else (Clause(Everything()), *clauses)
 
 
@@ -214,13 +216,13 @@ def _wider(clauses: tuple[Clause, ...], several: bool, fits: bool) -> Iterator[C
 
 
 def _anywhere(word: Word, text: str, several: bool, fits: bool) -> Group:
-    """Where a word may be, and what that counts; of ``several`` words it counts most how many there are. Without ``fits``
-    nothing that only tells how well it fits."""
+    """Return the places where a word may be, with scores; with ``several`` words, the number of words found counts most.
+    Without ``fits``, clauses that only score the fit are left out."""
     plain, own = name_pieces.plain(text), FieldValue("originalName", Word((text,)))
-    # What nobody may type with a star is not asked with one: Solr refuses it.
+    # A word that nobody may type with a star is not searched with one: Solr refuses it.
     simple = PREFIX_CHARS <= len(text) <= MAX_PATTERN_CHARS and _SIMPLE.fullmatch(text) is not None
     begins = Word((text, Wild.MANY))
-    # From there on scripts follow that have no blanks between words: a comment has their characters, one by one.
+    # Later scripts have no blanks between words: a comment has their characters one by one.
     spaced = simple and max(text) < "\u0e00"
     said = [FieldValue(name, begins if spaced else Phrase(text)) for name in _COMMENTS]
     said.append(FieldValue("tags", Word((text,))))
@@ -229,14 +231,14 @@ def _anywhere(word: Word, text: str, several: bool, fits: bool) -> Group:
         _score(own, _WORD),
         _score(_any(said), _COMMENT + _IN_COMMENT * several),
     ]
-    # A word that is too short to be a part of a name may be a word of it: ``revenue by country``.
+    # A word too short to be a part of a name may be a whole word of it: ``revenue by country``.
     if part := name_pieces.part(plain) or (name_pieces.word(plain) if plain and several else None):
         found.append(_score(part, _PART + _IN_NAME * several))
-    # All of these are parts of names, or names that have the word: they find nothing more.
+    # The clauses below match parts of names, or names with the word: they find nothing more.
     fits = fits or part is None
     begun = None if several or not fits else name_pieces.beginning(plain)
     if begun is not None:
-        # By how much it fits: of names that are alike the shorter goes first.
+        # Scored by the fit: among similar names the shorter goes first.
         found.append(Clause(begun))
     if plain and fits and not (several or text.isalnum()):
         found += [_score(name_pieces.word(plain), _WORD), _score(name_pieces.whole(plain), _WHOLE)]
@@ -247,9 +249,9 @@ def _anywhere(word: Word, text: str, several: bool, fits: bool) -> Group:
 
 
 def _elsewhere(word: Word, begins: Word | None) -> Iterator[Node]:
-    """The places that have no clause of their own."""
+    """Yield the places that have no clause of their own."""
     text = word.text or ""
-    # What is one part of a word begins with itself.
+    # A word with a single part begins with itself.
     one_part = text.isascii() and text.isalnum() and text in (text.lower(), text.upper())
     if begins is None or not one_part:
         yield FieldValue(ANY_TEXT, Phrase(text))
@@ -262,7 +264,7 @@ def _elsewhere(word: Word, begins: Word | None) -> Iterator[Node]:
 
 
 def _own_name(text: str) -> Iterator[Clause]:
-    """A name that is just so, as it is spelled; of a piece of a path the path that ends in it."""
+    """Yield clauses for exactly this name, as spelled; for a piece of a path, the path that ends in it."""
     above, _, last = text.rstrip("/").rpartition("/")
     if not last:
         return
@@ -281,7 +283,7 @@ def _exactly(phrase: Phrase) -> Group:
         _score(_any(FieldValue(name, phrase) for name in ("owner", "principal", "jobId")), 1),
     ]
     if plain:
-        # A dataset's own name has those of its database and schema before it.
+        # The own name of a dataset follows those of its database and schema.
         last = _all(_of_types("DATASET"), name_pieces.last(plain))
         found += [_score(name_pieces.whole(plain), _EXACT), _score(last, _EXACT)]
     return Group(tuple(found))
@@ -292,7 +294,7 @@ def _comments(text: str) -> list[Node]:
 
 
 def _within(text: str) -> Node | None:
-    """What begins so within its database, table or directory: ``shop.reven``, ``/data/ord``."""
+    """Match names with this beginning in their database, table or directory: ``shop.reven``, ``/data/ord``."""
     if is_path(text):
         above, _, last = split_location(text)[2].rpartition("/")
         if not last:
@@ -308,7 +310,8 @@ def _within(text: str) -> Node | None:
 
 
 def _across(solr: Solr, text: str) -> Node | None:
-    """Tables that begin so in databases whose name ends so, which is no whole name: ``op.reven`` of ``shop.revenue``."""
+    """Match tables with this beginning in databases with this ending, for text that is not a whole name: ``op.reven`` of
+    ``shop.revenue``."""
     parts = parts_of(text)
     if len(parts) != 2 or is_path(text):
         return None
@@ -324,20 +327,20 @@ def _across(solr: Solr, text: str) -> Node | None:
 
 
 def _folding(named: Sequence[Clause]) -> Group:
-    # What was asked for by its name is shown, whatever it is.
-    # Few beside the files of a large index: of these types Solr has a list soon.
+    # An entity requested by its name is shown, whatever its type. The folded types are few compared with the files of a
+    # large index, and Solr soon has a list of them.
     parts = Clause(Remembered(_of_types(*FOLDED).clauses), sign="+")
     return Group((parts, *(replace(each, boost=None, sign="-") for each in named)))
 
 
-# -- What comes first ------------------------------------------------------------------------------------------------------
+# -- Ranking ---------------------------------------------------------------------------------------------------------------
 
 
 def _ranks(words: Sequence[Word | Phrase]) -> Iterator[Clause]:
-    """What counts besides, of what matches; it finds nothing by itself."""
+    """Yield scores that rank the matches; they find nothing by themselves."""
     if not words:
         return
-    # One clause for all types of a rank: each is looked at for everything that matches.
+    # One clause for all types of a rank: each clause is evaluated for every match.
     for kinds, score in _TYPES:
         yield _score(_of_types(*kinds), score)
     yield _score(FieldValue("deleted", Word(("false",))), _LIVE)
@@ -350,11 +353,11 @@ def _ranks(words: Sequence[Word | Phrase]) -> Iterator[Clause]:
 
 
 def _ranks_of_all(texts: Sequence[str]) -> Iterator[Clause]:
-    """Whether several words stand side by side: a blank for an underscore, or nothing."""
+    """Yield scores for several words next to each other: joined by a blank, an underscore, or nothing."""
     whole = " ".join(texts)
     first = FieldValue("originalName", Word((texts[0],)))
     yield _score(_all(first, FunctionRange("originalName", whole, whole)), _SAME)
-    # The parts of a word take places of their own in the index: the next word stands so many places later.
+    # The parts of a word have positions of their own in the index, so the next word comes that many positions later.
     apart = FieldValue("originalName", Phrase(whole, str(len(whole))))
     yield _score(_all(_of_types(*sorted(PATH_TYPES)), apart), _SIDE_BY_SIDE)
     yield _score(_any(_comments(whole)), _IN_COMMENT)
@@ -373,7 +376,7 @@ def _score(node: Node, score: int) -> Clause:
 
 
 def _of_types(*types: str) -> Group:
-    # Not {!terms}: that makes a list of all of the index that is of these types.
+    # Not {!terms}: it lists everything in the index of these types.
     return _any(FieldValue("type", Word((each,))) for each in types)
 
 

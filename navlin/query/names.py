@@ -1,8 +1,8 @@
-"""Which entity a person means: by its id, ``db.table``, ``db.table.column``, ``db``, a path, a URI, or an own name.
+"""Resolving a name to an entity: an id, ``db.table``, ``db.table.column``, ``db``, a path, a URI, or an own name.
 
-Most names become ids by the keys' own rule (`navlin.model.keys`), for every source that could have such a thing, so the
-question to the index is for ids: right in any spelling, whatever the index's size. Names of Hive count in any case, paths
-as they are spelled.
+Most names become ids by the keys' own rule (`navlin.model.keys`), for every source that could have such an entity, so the
+index is queried by id: right in any spelling, whatever the index's size. Hive names are case-insensitive, paths
+case-sensitive.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from navlin.model.source import HDFS, HIVE, LOCAL, S3, Source, normal_authority
 
 SUGGESTIONS: Final = 5
 LOOKED_AT: Final = 200
-"""How many similar names are compared for a suggestion."""
+"""Similar names compared for a suggestion, at most."""
 CANDIDATES: Final = 100
 DOTS: Final = 4
-"""At how many dots of a name it may be parted into what has columns, and a column."""
+"""Dots of a name, from the last, tried as the separator between a parent and its column."""
 
 _FILE_SYSTEMS: Final = frozenset({HDFS, LOCAL, S3})
 _NAMED: Final = EntityFilter(
@@ -53,7 +53,7 @@ class UnclearName(LookupError):
 
 
 class UnknownName(UnclearName):
-    """A name that nothing in the index bears; ``suggestions`` are the nearest, best first."""
+    """A name that no entity in the index has; ``suggestions`` are the nearest, best first."""
 
     def __init__(self, name: str, suggestions: Sequence[StoredEntity]) -> None:
         super().__init__(name, suggestions)
@@ -67,7 +67,7 @@ class UnknownName(UnclearName):
 
 
 class AmbiguousName(UnclearName):
-    """A name that several entities bear: each of ``candidates`` can be named by its id."""
+    """A name that several entities have; each of ``candidates`` can be named by its id."""
 
     def __init__(self, name: str, candidates: Sequence[StoredEntity]) -> None:
         super().__init__(name, candidates)
@@ -79,13 +79,13 @@ class AmbiguousName(UnclearName):
 
 
 def describe(entity: StoredEntity) -> str:
-    """One line that tells an entity from others of its name."""
+    """Describe an entity in one line that distinguishes it from others of its name."""
     deleted = ", deleted" if entity.deleted else ""
     return f"{entity.type} {entity.name} of {entity.source_type}{deleted}, id {entity.id}"
 
 
 def entity_named(solr: Solr, name: str) -> StoredEntity:
-    """The one entity that ``name`` means. Raises `UnknownName`, `AmbiguousName`."""
+    """Return the one entity that ``name`` means. Raises `UnknownName`, `AmbiguousName`."""
     candidates = candidates_for(solr, name)
     if len(candidates) == 1:
         return candidates[0]
@@ -95,8 +95,8 @@ def entity_named(solr: Solr, name: str) -> StoredEntity:
 
 
 def candidates_for(solr: Solr, name: str) -> list[StoredEntity]:
-    """All entities that ``name`` may mean, deleted ones too. An id goes before a path, a path before other names. Blanks
-    around a name belong to it if something is called so."""
+    """Return all entities that ``name`` may mean, including deleted ones. An id goes before a path, a path before other
+    names. Blanks around a name belong to it if an entity has that name."""
     for spelled in dict.fromkeys((name, name.strip())):
         if spelled.strip() and (found := _called(solr, spelled)):
             return found
@@ -115,7 +115,7 @@ def _called(solr: Solr, name: str) -> list[StoredEntity]:
     if is_path(name):
         # Files and directories whose source does not say which authorities it serves.
         return graph.entities_at(split_location(name)[2], _PATHS, CANDIDATES) or columns_called(graph, name)
-    # By the name alone: an application, a query, a source, a table whose database was left out.
+    # By own name only: an application, a query, a source, a table without its database.
     called = graph.entities_called(name, _NAMED, CANDIDATES)
     own = [entity for entity in called if _own(entity).casefold() == name.casefold()]
     return own or columns_called(graph, name)
@@ -129,13 +129,13 @@ def _own(entity: StoredEntity) -> str:
 
 
 def sources_of(solr: Solr) -> list[Source]:
-    """All sources of the index."""
+    """Return all sources of the index."""
     return [Source(each.id, each.type, each.name, each.cluster, each.serves) for each in known_sources(solr)]
 
 
 def ids_of(sources: Sequence[Source], name: str) -> list[str]:
-    """The ids that a name may mean by the keys' own rule, whether or not the index has them; the name itself comes first, it
-    may be an id."""
+    """Return the ids that a name may mean by the keys' own rule, whether or not the index has them; the name itself comes
+    first because it may be an id."""
     ids = list(dict.fromkeys((name, name.lower())))
     keys = _keys_of_path(name, sources) if is_path(name) else _keys_of_name(name, sources)
     for key in keys:
@@ -144,7 +144,7 @@ def ids_of(sources: Sequence[Source], name: str) -> list[str]:
 
 
 def is_path(name: str) -> bool:
-    """Whether it is a path or a URI."""
+    """Whether the name is a path or a URI."""
     return name.startswith("/") or re.match(r"[A-Za-z][\w+.-]*:/", name) is not None
 
 
@@ -153,7 +153,8 @@ def _keys_of_path(name: str, sources: Iterable[Source]) -> Iterator[Key]:
     for source in sources:
         served = {normal_authority(each) for each in source.serves}
         if name.startswith("/"):
-            # Without a scheme it may be of any file system, or a place in a metastore, as Navigator writes parentPath.
+            # Without a scheme it may belong to any file system, or be a place in a metastore, as Navigator writes
+            # parentPath.
             if source.type == HIVE:
                 yield from _hive_keys(source, [part for part in name.split("/") if part])
             elif source.type in _FILE_SYSTEMS or any("://" in each for each in served):
@@ -188,15 +189,15 @@ _PART = re.compile(r"(?:`([^`]+)`|\"([^\"]+)\"|([^.]+))(?:\.|$)")
 
 
 def parts_of(name: str) -> list[str]:
-    """``db.table.column`` at its dots; what stands between backticks or quotation marks stays whole."""
+    """Split ``db.table.column`` at its dots; text between backticks or quotation marks stays whole."""
     return [next(filter(None, found.groups()), "") for found in _PART.finditer(name)]
 
 
-# -- Columns of what has a name of its own -----------------------------------------------------------------------------
+# -- Columns of a named parent -------------------------------------------------------------------------------------------
 
 
 def columns_called(graph: Graph, name: str) -> list[StoredEntity]:
-    """The columns ``name`` of what is called as that which stands before one of its dots: a table, a dataset, a path."""
+    """Return the columns ``name`` of the table, dataset or path that is named before one of its dots."""
     places = [place for place, char in enumerate(name) if char == "." and 0 < place < len(name) - 1]
     for place in reversed(places[-DOTS:]):
         if found := _columns(graph, name[:place], name[place + 1 :].strip('`"')):
@@ -219,11 +220,11 @@ def _columns(graph: Graph, above: str, column: str) -> list[StoredEntity]:
     return [each for each in columns if each.own_name.casefold() == column.casefold()][:CANDIDATES]
 
 
-# -- What is near ------------------------------------------------------------------------------------------------------
+# -- Suggestions -------------------------------------------------------------------------------------------------------
 
 
 def suggestions_for(solr: Solr, name: str) -> list[StoredEntity]:
-    """The entities whose names are nearest to a name that nothing bears."""
+    """Return the entities whose names are nearest to a name that no entity has."""
     asked = split_location(name)[2] if is_path(name) else ".".join(parts_of(name))
     last = re.split(r"[./]", asked.rstrip("./"))[-1][:_WORD_CHARS]
     words = _WORD.findall(last)[:5]

@@ -1,4 +1,4 @@
-"""What to walk, and what to draw of it."""
+"""Options of a walk, and of the diagram drawn from it."""
 
 from __future__ import annotations
 
@@ -10,26 +10,25 @@ from navlin.model.keys import RelationType
 from navlin.query.answer import Direction
 
 MAX_NODES: Final = 400
-"""Navigator's own limit of a diagram."""
+"""Navigator's own limit for a diagram."""
 MAX_FAN_OUT: Final = 1_000
 MAX_WALKED: Final = 20_000
 
 PASSED_TYPES: Final = frozenset({"OPERATION", "SUB_OPERATION"})
-"""What stands between the data: shown only if that is asked for."""
+"""Types between the data, shown only on request."""
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
     """``depth`` counts shown hops in each direction; None walks to the limits.
 
-    ``columns`` draws columns inside tables, ``operations`` the statements and jobs between them, ``deleted`` what is flagged
-    deleted, ``control_flow`` walks tables and columns that only steer, ``unlinked`` those that were named and never
-    captured; ``readers`` are operations that read and made nothing, drawn with ``operations``, and then no operation takes
-    the place of a table among the ``max_nodes``. Around an operation its
-    latest executions are drawn, or with ``all_executions`` as many as there may be nodes. ``go_on`` are nodes at which the
-    walk goes one hop further than ``depth``. ``max_fan_out`` is how many relations of one node are followed, ``max_walked``
-    how many nodes in one direction are looked at, shown or not. The walk ends before ``stops``, and before the columns
-    of those that are tables or paths.
+    ``columns`` draws columns inside tables, ``operations`` the statements and jobs between them, ``deleted`` the entities
+    flagged deleted, ``control_flow`` follows control flow too, ``unlinked`` includes placeholders; ``readers`` are
+    operations that read and made nothing, drawn with ``operations``, and then operations do not count towards
+    ``max_nodes``. Around an operation its latest executions are drawn, or with ``all_executions`` up to ``max_nodes``.
+    ``go_on`` are nodes from which the walk goes one hop further than ``depth``. ``max_fan_out`` limits the relations
+    followed from one node, ``max_walked`` the nodes visited in one direction, shown or not. The walk ends before
+    ``stops``, and before the columns of those that are tables or paths.
     """
 
     direction: Direction = Direction.BOTH

@@ -1,4 +1,4 @@
-"""Lists of what waits for a person, a page at a time: how they are asked for and answered."""
+"""Lists that await a person's attention, a page at a time: parameters and answers."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from navlin.index.sources import known_sources
 LIMIT: Final = 25
 MOST: Final = 10_000
 MOST_OFFSET: Final = 1_000_000
-"""Solr sorts all that is passed over: what is further away is found by a narrower question."""
+"""Solr sorts everything that is skipped; reach further with a narrower query."""
 
 _T = TypeVar("_T")
 
 
 class BadPage(ValueError):
-    """A page that cannot be asked for."""
+    """A page outside the limits."""
 
 
 class UnknownSource(LookupError):
-    """The index has no source of this name. ``known`` are the names that it has."""
+    """The index has no source of this name. ``known`` are the names of its sources."""
 
     def __init__(self, name: str, known: tuple[str, ...]) -> None:
         near = difflib.get_close_matches(name, known, n=1)
@@ -58,18 +58,18 @@ class Page(Generic[_T]):
 
 
 def checked(limit: int, offset: int) -> None:
-    """Raises `BadPage` with a sentence."""
+    """Raise `BadPage` for a page outside the limits."""
     if not 1 <= limit <= MOST or not 0 <= offset <= MOST_OFFSET:
         raise BadPage(f"a page has from 1 to {MOST:,} results and starts from 0 to {MOST_OFFSET:,}")
 
 
 def sources_by_id(solr: Solr) -> dict[str, str]:
-    """The names of all sources of the index, by id."""
+    """Return the names of all sources of the index, by id."""
     return {source.id: source.name for source in known_sources(solr)}
 
 
 def source_ids_of(sources: Mapping[str, str], name: str) -> tuple[str, ...]:
-    """The ids of the sources of this name, of every cluster; none for the name "". Raises `UnknownSource`."""
+    """Return the ids of the sources of this name, of every cluster; none for the name "". Raises `UnknownSource`."""
     ids = tuple(identity for identity, each in sources.items() if each == name)
     if name and not ids:
         raise UnknownSource(name, tuple(sorted(set(sources.values()))))

@@ -1,4 +1,4 @@
-"""Purges: what is being purged now, and what was, whoever had it done."""
+"""Running, waiting and past purges, whoever requested them."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ COUNTED: Final = ("candidates", "removed", "relations")
 
 
 class PurgeState(StrEnum):
-    """How far a purge is."""
+    """State of a purge."""
 
     WAITING = "waiting"
     RUNNING = "running"
     INTERRUPTED = "interrupted"
-    """Begun, and to be continued by the next one."""
+    """Started, to be continued by the next purge."""
     FINISHED = "finished"
     HELD = "held"
-    """A person must look."""
+    """A person must review it."""
     FAILED = "failed"
     IGNORED = "ignored"
-    """Another one was going on."""
+    """Another purge was running."""
 
 
 @dataclass(frozen=True, slots=True)
 class Purge:
-    """One purge. Times are epoch ms, 0 for none; ``asked_by`` is "" if nobody asked for it, or that was more than a day ago;
-    ``rules`` has what each rule looked at and removed so far."""
+    """One purge. Times are epoch ms, 0 for none; ``asked_by`` is "" if nobody requested it, or if that was more than a
+    day ago; ``rules`` has each rule's counts of candidates and removals so far."""
 
     id: str
     state: PurgeState
@@ -49,7 +49,7 @@ class Purge:
 
 
 def open_purges(solr: Solr) -> list[Purge]:
-    """The purge that runs, those that wait for it, and one that was interrupted, the oldest first."""
+    """Return the running purge, those that wait for it, and one that was interrupted, oldest first."""
     record, lease = open_purge(solr), held_lease(solr, PURGE)
     runs = lease is not None and lease.holder is not None and may_live(lease.holder)
     requests = [each for each in _requests(solr) if each.open]
@@ -59,14 +59,14 @@ def open_purges(solr: Solr) -> list[Purge]:
         found.append(_of_record(record, PurgeState.RUNNING if runs else PurgeState.INTERRUPTED, 0, asked_by))
     for request in reversed(requests):
         state = PurgeState.RUNNING if request.state is State.RUNNING else PurgeState.WAITING
-        # One that runs and has a record already is shown once.
+        # A running purge that has a record already is shown once.
         if not (state is PurgeState.RUNNING and runs and record is not None):
             found.append(_of_request(request, state))
     return found
 
 
 def past_purges(solr: Solr, limit: int, offset: int) -> list[Purge]:
-    """Purges that ended, the newest first: those that came to their end, and of the last day those that did not."""
+    """Return purges that ended, newest first: all that finished, and those of the last day that did not."""
     requests = _requests(solr)
     records, _ = ended_purges(solr, min(MOST, limit + offset))
     every = [

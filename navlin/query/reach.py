@@ -1,6 +1,6 @@
-"""How far the data of one entity is carried: the walk that inheritance is made of.
+"""The reach of an entity's data: the walk that inheritance is based on.
 
-`navlin inherited` shows it when it is asked for; what is stored of it (`navlin.index.inheritance`) comes from the same walk.
+`navlin inherited` shows it on request; the stored part (`navlin.index.inheritance`) comes from the same walk.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from navlin.query.lineage import lineage_and_ground
 from navlin.query.options import Options
 
 EVERY: Final = "*"
-"""In place of a word: none is inherited."""
+"""In place of a word: no word is inherited."""
 NODES: Final = 5_000
-"""How many nodes are followed from one that bears a word."""
+"""Nodes followed from one that bears a word, at most."""
 MARKS: Final = ("inferred", "parsed", "incomplete")
 _PARTS: Final = EntityFilter(("SUB_OPERATION",))
 _MOST_PARTS: Final = 100_000
@@ -31,7 +31,7 @@ Way = tuple[Edge, ...]
 
 
 class Reach(NamedTuple):
-    """What carries the data of an entity: the walk, and the way to each node that it reaches. ``ground`` is as of
+    """The entities that carry an entity's data: the walk, and the way to each node that it reaches. ``ground`` is as in
     `lineage_and_ground`."""
 
     walked: Lineage
@@ -40,19 +40,19 @@ class Reach(NamedTuple):
 
     @property
     def ids(self) -> frozenset[str]:
-        """What it reaches, without itself."""
+        """The ids it reaches, without its own."""
         return frozenset(self.ways) - {self.walked.start}
 
 
 @dataclass(frozen=True, slots=True)
 class Stops:
-    """Where people said that words are not inherited: the ids by word, in small letters."""
+    """The entities where people said that words are not inherited: ids by word, in lower case."""
 
     by_word: Mapping[str, frozenset[str]]
 
     @classmethod
     def read(cls, solr: Solr) -> Stops:
-        """All that the index has, flagged deleted or not."""
+        """Read all stops in the index, including those of deleted entities."""
         graph = Graph(solr)
         by_word: dict[str, set[str]] = {}
         operations: dict[str, list[str]] = {}
@@ -64,7 +64,7 @@ class Stops:
             if entity.type == "OPERATION":
                 operations[entity.id] = words
         parts, _ = graph.children(operations, _PARTS, _MOST_PARTS)
-        # What is said of a job is said of its parts, which a walk knows by their ids alone.
+        # A stop on a job applies to its parts, which a walk knows only by their ids.
         for part in parts:
             for word in operations[part.parent_id]:
                 by_word[word].add(part.id)
@@ -77,21 +77,21 @@ class Stops:
 
 
 def reach(solr: Solr, start: str, stops: frozenset[str], *, control_flow: bool = False) -> Reach:
-    """What carries the data of the entity with the id ``start``, up to ``stops``; with ``control_flow`` also what it merely
-    decides. Raises `UnknownEntity`."""
+    """Return the entities that carry the data of the entity with the id ``start``, up to ``stops``; with ``control_flow``
+    also those that it only controls. Raises `UnknownEntity`."""
     options = Options(Direction.DOWNSTREAM, control_flow=control_flow, max_nodes=NODES, stops=stops)
     walked, ground = lineage_and_ground(solr, start, options)
     return Reach(walked, _ways(walked, start), ground)
 
 
 def ids_of(edge: Edge) -> Iterator[str]:
-    """What an edge leads through, and to."""
+    """Yield the ids that an edge passes through, and that of its target."""
     yield from (hop.id for hop in edge.via)
     yield edge.target
 
 
 def steps_of(nodes: Mapping[str, Node], way: Collection[Edge]) -> Iterator[Hop]:
-    """What a way leads along, its ends and what it passes through."""
+    """Yield the steps of a way: its ends and the hops between."""
     for edge in way:
         yield _step(nodes[edge.source])
         yield from edge.via
@@ -104,17 +104,17 @@ def _step(node: Node) -> Hop:
 
 
 def _ways(walked: Lineage, start: str) -> dict[str, Way]:
-    """For each node that data flows to the way there that is the most certain, and of these the shortest."""
+    """Return the way to each node that data flows to: the most certain one, then the shortest."""
     tables = {node.parent for node in walked.nodes if node.id == start and node.type == "PARTITION"}
     onward: dict[str, list[Edge]] = {}
     for edge in walked.edges:
         if edge.type in (RelationType.DATA_FLOW, RelationType.CONTROL_FLOW):
             if edge.source in tables:
-                # What reads the table reads the partition.
+                # Readers of the table read the partition.
                 edge = replace(edge, source=start)
             onward.setdefault(edge.source, []).append(edge)
         elif edge.type == RelationType.LOGICAL_PHYSICAL and edge.target == start:
-            # The table that lies at a path is the same data.
+            # The table stored at a path is the same data.
             onward.setdefault(start, []).append(replace(edge, source=start, target=edge.source))
     ways: dict[str, Way] = {}
     number = 0

@@ -1,4 +1,4 @@
-"""What a walk reads of the index: every entity, and the relations at every end, once, and in few requests."""
+"""A walk's reads of the index: every entity, and the relations at every end, once, and in few requests."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _T = TypeVar("_T")
 _R = TypeVar("_R")
 LOGICAL_TYPES: Final = frozenset({*TABLE_TYPES, "PARTITION"})
 MAX_LOCATIONS: Final = 10_000
-"""How many locations of one table are looked at."""
+"""Locations read for one table, at most."""
 _LIVE: Final = EntityFilter(deleted=False)
 
 
 class Relations(NamedTuple):
-    """Relations, and the ids that have more of them, in which direction, than were read."""
+    """Relations, and the ids that have more than were read, with the direction."""
 
     relations: list[WalkedRelation]
     cut: Sequence[tuple[str, Direction]] = ()
@@ -42,27 +42,29 @@ class _Read:
 
 @dataclass(slots=True)
 class Reader:
-    """Reads the index for one walk, and remembers what it read. To be closed."""
+    """Reads the index for one walk, and remembers the results. Must be closed."""
 
     graph: Graph
     options: Options
     _read: dict[tuple[Side, tuple[str, ...]], _Read] = field(default_factory=dict)
     _entities: dict[str, StoredEntity | None] = field(default_factory=dict)
     _sketched: dict[str, StoredEntity] = field(default_factory=dict)
-    """Tables of which no more was read than that they are there and not deleted."""
+    """Tables known only to exist and not to be deleted."""
     _thread: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(2))
     _levels: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(2))
-    """A level of either direction. Two threads may read the same twice, which does no harm."""
+    """One level in each direction. Two threads may read the same data twice, which is harmless."""
 
     def flows(self, ids: Iterable[str], direction: Direction) -> Relations:
-        """The flows from these ids in one direction, unlinked ones too. Their ends are named if unlinked ones are walked."""
+        """Return the flows from these ids in one direction, including unlinked ones. Their ends are named if unlinked
+        ones are walked."""
         wanted = list(dict.fromkeys(ids))
         read = self._at(self._flows_from(wanted, direction))
         relations = [relation for each in wanted for relation in read.relations[each]]
         return Relations(relations, [(each, direction) for each in sorted(read.cut.intersection(wanted))])
 
     def all_flows(self, ids: Mapping[Direction, Iterable[str]]) -> list[WalkedRelation]:
-        """The flows from the ids of each direction, not remembered; unlinked ones only if they are walked."""
+        """Return the flows from the ids of each direction, without remembering them; unlinked ones only if they are
+        walked."""
         sought = [self._flows_from(list(dict.fromkeys(each)), direction) for direction, each in ids.items()]
         found = self._side_by_side(
             lambda each: self.graph.neighbours([each], self._fields([each], FLOWING))[0], sought
@@ -73,25 +75,24 @@ class Reader:
     def all_children(
         self, parents: Sequence[tuple[Collection[str], EntityFilter]], limit: int
     ) -> list[tuple[list[StoredEntity], bool]]:
-        """The entities whose parent is one of these and that match, at most ``limit``, and whether there are more; of each
-        by itself."""
+        """Return the matching children of each set of parents, at most ``limit`` per set, and whether there are more."""
         return self._side_by_side(lambda each: self.graph.children(*each, limit), parents)
 
     def locations(self, ids: Iterable[str]) -> Relations:
-        """The LOGICAL_PHYSICAL relations that lead from these ids; unlinked ones only if they are walked."""
+        """Return the LOGICAL_PHYSICAL relations that lead from these ids; unlinked ones only if they are walked."""
         return self._related(_locations_of(list(dict.fromkeys(ids))))
 
     def located(self, ids: Iterable[str]) -> Relations:
-        """The LOGICAL_PHYSICAL relations that lead to these ids; unlinked ones only if they are walked."""
+        """Return the LOGICAL_PHYSICAL relations that lead to these ids; unlinked ones only if they are walked."""
         return self._related(self._located_at(list(dict.fromkeys(ids))))
 
     def operations(self, ids: Iterable[str]) -> Relations:
-        """The INSTANCE_OF relations of these executions; unlinked ones only if they are walked."""
+        """Return the INSTANCE_OF relations of these executions; unlinked ones only if they are walked."""
         wanted = list(dict.fromkeys(ids))
         return self._related(Wanted(wanted, 2, (RelationType.INSTANCE_OF,), self.options.max_fan_out))
 
     def entities(self, ids: Iterable[str]) -> dict[str, StoredEntity]:
-        """Those of these entities that are indexed, by id."""
+        """Return the indexed ones of these entities, by id."""
         wanted = list(dict.fromkeys(ids))
         missing = [each for each in wanted if each not in self._entities]
         if missing:
@@ -100,21 +101,21 @@ class Reader:
         return {each: entity for each in wanted if (entity := self._entities[each]) is not None}
 
     def met(self, ids: Iterable[str]) -> dict[str, StoredEntity]:
-        """Those of these entities that are indexed, by id. Of a table that was met where there may be no room to show it,
-        its type and that it is not deleted: `entities` has the rest."""
+        """Return the indexed ones of these entities, by id. For a table met where there may be no room to show it, only
+        its type is known, and that it is not deleted: `entities` has the rest."""
         wanted = list(dict.fromkeys(ids))
         sketched = [each for each in wanted if each in self._sketched and each not in self._entities]
         found = self.entities(each for each in wanted if each not in self._sketched or each in self._entities)
         return {**found, **{each: self._sketched[each] for each in sketched}}
 
     def begin_level(self, ids: Sequence[str], direction: Direction, room: int) -> Future[None]:
-        """Begins to read what a walk will ask for on its way from these shown nodes to the next, in few requests; and what
-        lies beyond these, if there is ``room`` to show them all. What it does not read is read when it is asked for."""
+        """Start reading what a walk needs on its way from these shown nodes to the next, in few requests; and the
+        relations of the next, if there is ``room`` to show them all. The rest is read on demand."""
         return self._levels.submit(self._read_level, ids, direction, room)
 
     @property
     def asked(self) -> set[str]:
-        """The ids by which the index was asked, for entities and for the relations at them."""
+        """The ids requested from the index, for entities and for the relations at them."""
         return {
             *self._entities,
             *self._sketched,
@@ -122,7 +123,7 @@ class Reader:
         }
 
     def close(self) -> None:
-        """Waits for what is being read."""
+        """Wait for the reads in progress."""
         self._levels.shutdown()
         self._thread.shutdown()
 
@@ -134,7 +135,7 @@ class Reader:
         met = self._ends(ids, direction)
         if not self.options.operations:
             passed = [end.id for end in met.values() if end.type in PASSED_TYPES]
-            # They are named by the flows that lead to them.
+            # Their names come from the flows that lead to them.
             self._remember([self._flows_from(passed, direction)], FLOWING)
             met |= self._ends(passed, direction)
             met = {each: end for each, end in met.items() if end.type not in PASSED_TYPES}
@@ -147,7 +148,7 @@ class Reader:
         entities.result()
 
     def _meet(self, ends: Mapping[str, End], *, sketched: bool) -> None:
-        """Reads the entities at these ends. ``sketched``: few of them will be shown."""
+        """Read the entities at these ends. ``sketched``: few of them will be shown."""
         if sketched:
             tables = [each for each, end in ends.items() if end.type in TABLE_TYPES]
             new = [each for each in tables if each not in self._entities and each not in self._sketched]
@@ -188,7 +189,7 @@ class Reader:
         return self._read[wanted.side, wanted.types]
 
     def _remember(self, wanted: Sequence[Wanted], of_flows: str = IDENTIFIED) -> None:
-        """Reads what is wanted and was not read before; ``of_flows`` are the fields, if all that is wanted are flows."""
+        """Read the wanted relations that were not read before; ``of_flows`` are the fields, if only flows are wanted."""
         reads = [self._read.setdefault((each.side, each.types), _Read()) for each in wanted]
         new = [
             (read, replace(each, ids=missing))
@@ -204,7 +205,7 @@ class Reader:
             read.relations.update((one, relations.relations.get(one, ())) for one in each.ids)
 
     def _followed(self, read: _Read, ids: Iterable[str]) -> list[WalkedRelation]:
-        """What was read of these ids, in the order in which the index has it; unlinked ones only if they are walked."""
+        """Return the relations read at these ids, in the order of the index; unlinked ones only if they are walked."""
         groups = [found for each in ids if (found := read.relations[each])]
         groups.sort(key=lambda found: found[0].id)
         relations = (relation for found in groups for relation in found)

@@ -1,4 +1,4 @@
-"""What did not read, where, and why."""
+"""Records that could not be parsed, with place and reason."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from navlin.query.page import LIMIT, Page, checked, source_ids_of, sources_by_id
 
 
 def rejects(solr: Solr, *, source: str = "", limit: int = LIMIT, offset: int = 0) -> Page[Rejected]:
-    """Rejects of the source of this name, those seen last first. Raises `UnknownSource` and `BadPage`."""
+    """Return rejects of the source of this name, latest seen first. Raises `UnknownSource` and `BadPage`."""
     checked(limit, offset)
     found, total = rejected(solr, limit, offset, source=source)
     if not total:
-        # A source that never got so far as to be in the index may have some all the same.
+        # A source that never reached the index may have rejects all the same.
         source_ids_of(sources_by_id(solr), source)
     return Page(found, total, offset, limit)
 

@@ -1,4 +1,4 @@
-"""What ran, when, and what became of it."""
+"""Run records: times, status and counts."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from navlin.query.page import LIMIT, Page, checked, source_ids_of, sources_by_id
 def runs(
     solr: Solr, *, source: str = "", status: Sequence[Status] = (), limit: int = LIMIT, offset: int = 0
 ) -> Page[RunRecord]:
-    """Run records, the newest first: of the source of this name, of these statuses. A run that found nothing to read leaves
-    none. Raises `UnknownSource` and `BadPage`."""
+    """Return run records of the source of this name, with these statuses, newest first. A run that found nothing to read
+    leaves none. Raises `UnknownSource` and `BadPage`."""
     checked(limit, offset)
     found, total = recent_runs(solr, source, status, limit, offset)
     if not total:
-        # A source that never got so far as to be in the index may have some all the same.
+        # A source that never reached the index may have runs all the same.
         source_ids_of(sources_by_id(solr), source)
     return Page(found, total, offset, limit)
 

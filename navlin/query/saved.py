@@ -1,4 +1,4 @@
-"""The saved searches that a user sees: one's own, and those that others share."""
+"""The saved searches visible to a user: their own, and shared ones."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from navlin.query.search import search
 
 
 class UnknownSearch(LookupError):
-    """No saved search that this user sees has this name, or several have."""
+    """No saved search visible to this user has this name, or several have it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,14 +28,14 @@ class SavedSearches:
 
 
 def searches_of(solr: Solr, user: str, *, administrator: bool) -> SavedSearches:
-    """Those that a user sees; an administrator sees all."""
+    """Return the searches visible to a user; an administrator sees all."""
     every = saved_searches(solr)
     return SavedSearches(tuple(each for each in every if administrator or each.shared or each.owner == user))
 
 
 def query_named(solr: Solr, name: str, user: str, *, administrator: bool) -> str:
-    """The query that a user means by ``NAME`` (one's own, else the only one of that name) or ``OWNER/NAME``. Raises
-    `UnknownSearch`."""
+    """Return the query that a user means by ``NAME`` (their own search, else the only one of that name) or
+    ``OWNER/NAME``. Raises `UnknownSearch`."""
     seen = searches_of(solr, user, administrator=administrator).searches
     found = [each for each in seen if name in (each.name, each.full_name)]
     own = [each for each in found if each.owner == user]
@@ -50,8 +50,8 @@ def query_named(solr: Solr, name: str, user: str, *, administrator: bool) -> str
 
 
 def check_query(solr: Solr, query: str) -> None:
-    """Raises `QueryError` for a query that could not be asked: one that does not parse, names a field that is not there, or
-    takes too long."""
+    """Raise `QueryError` for a query that fails: one that is empty, does not parse, names an unknown field, or takes too
+    long."""
     if not query.strip():
         raise QueryError("the query is empty")
     search(solr, query, limit=0)

@@ -1,6 +1,6 @@
-"""The words, numbers, quoted texts, ranges and local parameters that a query is written with.
+"""The scanner for queries: words, numbers, quoted texts, ranges and local parameters.
 
-Escapes are Lucene's. Whatever is not well formed is refused with its place in the text as it was typed.
+Escapes are Lucene's. Malformed text is refused with its position in the query as typed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _TO = re.compile(r"to(?=[ \t\r\n\u3000\"])", re.IGNORECASE)
 
 
 class QueryError(Exception):
-    """A query that cannot be understood: what is wrong, and where (``position`` counts characters from 0, or -1)."""
+    """A query that cannot be understood: the problem, and its ``position`` (in characters from 0, or -1)."""
 
     def __init__(self, message: str, position: int = -1) -> None:
         super().__init__(message, position)
@@ -33,19 +33,19 @@ class QueryError(Exception):
 
 @dataclass(slots=True)
 class Scanner:
-    """A query and the place up to which it is read."""
+    """A query and the position up to which it is read."""
 
     query: str
     at: int = 0
 
     def refuse(self, message: str, at: int) -> NoReturn:
-        """Raises `QueryError`."""
+        """Raise `QueryError`."""
         raise QueryError(message, at)
 
     # -- Words and texts -----------------------------------------------------------------------------------------------
 
     def read_parts(self, *, value: bool) -> tuple[str | Wild, ...]:
-        """A word without its escapes. In a value a colon is a character like any other, for it can be nothing else."""
+        """Read a word without its escapes. In a value a colon is an ordinary character: it cannot mean anything else."""
         parts: list[str | Wild] = []
         text: list[str] = []
         while self.at < len(self.query):
@@ -69,7 +69,7 @@ class Scanner:
         return tuple(parts)
 
     def read_escape(self) -> str:
-        """The character that a backslash stands before; ``\\u0041`` is one, as in Lucene."""
+        """Read the character after a backslash; ``\\u0041`` is one, as in Lucene."""
         start = self.at
         if start + 1 >= len(self.query):
             self.refuse("a backslash stands at the very end", start)
@@ -84,7 +84,7 @@ class Scanner:
         return self.query[start + 1]
 
     def read_quoted(self) -> str:
-        """The text between quotation marks, without its escapes."""
+        """Read the text between quotation marks, without its escapes."""
         start = self.at
         self.at += 1
         text: list[str] = []
@@ -100,7 +100,7 @@ class Scanner:
         raise QueryError("a quotation mark is opened and not closed", start)
 
     def read_range(self) -> Range:
-        """``[from TO to]``, with braces for a bound that is left out."""
+        """Read ``[from TO to]``, with braces for an excluded bound."""
         start = self.at
         self.at += 1
         low = self._read_bound(start)
@@ -139,14 +139,14 @@ class Scanner:
         )
 
     def skip_space(self) -> None:
-        """Goes on to what is no blank."""
+        """Skip blanks."""
         while self.at < len(self.query) and self.query[self.at] in SPACE:
             self.at += 1
 
     # -- Numbers -------------------------------------------------------------------------------------------------------
 
     def read_distance(self, *, words: bool) -> str:
-        """``~2`` behind a word or a phrase; "~" without a number."""
+        """Read ``~2`` after a word or a phrase; "~" without a number, "" if there is none."""
         if not self.query.startswith("~", self.at):
             return ""
         start = self.at
@@ -159,7 +159,7 @@ class Scanner:
         return number or "~"
 
     def read_boost(self) -> Boost | None:
-        """``^2`` or ``^=2`` behind a clause."""
+        """Read ``^2`` or ``^=2`` after a clause."""
         if self.query.startswith("~", self.at):
             self.refuse("a distance belongs to a word or a phrase", self.at)
         if not self.query.startswith("^", self.at):
@@ -176,7 +176,7 @@ class Scanner:
         return Boost(factor, constant)
 
     def read_number(self) -> str:
-        """A decimal number; "" if none stands here."""
+        """Read a decimal number; "" if there is none."""
         found = _NUMBER.match(self.query, self.at)
         if found is None:
             return ""
@@ -187,7 +187,7 @@ class Scanner:
     # -- Local parameters ----------------------------------------------------------------------------------------------
 
     def read_params(self) -> dict[str, str]:
-        """``{!parser key=value}``; the parser's name is the ``type``."""
+        """Read ``{!parser key=value}``; the parser's name is the ``type``."""
         start = self.at
         self.at += 2
         local: dict[str, str] = {}
@@ -208,7 +208,7 @@ class Scanner:
         return local
 
     def read_parser_value(self) -> str:
-        """Up to a space or a closing parenthesis that is not its own: what follows is the rest of the query."""
+        """Read up to a space or an unmatched closing parenthesis; the rest of the query follows."""
         start, depth, last = self.at, 0, ""
         while self.at < len(self.query):
             char = self.query[self.at]
@@ -225,7 +225,7 @@ class Scanner:
 
 
 def decimal(sign: str, whole: str, rest: str) -> str:
-    """A number as it is written without what says nothing."""
+    """Return a number without redundant zeros."""
     whole, rest = whole.lstrip("0") or "0", rest.rstrip("0")
     text = f"{whole}.{rest}" if rest else whole
     return "-" + text if sign == "-" and text != "0" else text

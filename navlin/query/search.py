@@ -1,4 +1,4 @@
-"""Searching entities and relations as Navigator's users did."""
+"""Search for entities and relations, as Navigator's users know it."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ from navlin.query.scanner import QueryError
 from navlin.query.syntax import Parsed, parse, parse_beside, parse_facet, plain_field
 
 MAX_LIMIT: Final = 500_000
-"""Navigator's own limit of a page."""
+"""Navigator's own limit for a page."""
 FEW_WORDS: Final = 10
 """A name has no more words, and each word costs clauses."""
 PREFERRED_TYPES: Final = ("DATABASE", "TABLE", "VIEW", "DATASET")
-"""What a person most often means by a name."""
+"""The types that a person most often means by a name."""
 MAX_OFFSET: Final = 2_000_000_000
 """Solr counts with 32 bits."""
 
@@ -50,32 +50,32 @@ _CLASS_NAME = re.compile(r"\b(?:[a-z]\w*\.){2,}(?P<name>[A-Z]\w*)(?::\s*)?")
 
 @dataclass(frozen=True, slots=True)
 class SearchAnswer:
-    """What a search found: documents as they are indexed, under the index's names of the fields."""
+    """The result of a search: documents as indexed, under the index's field names."""
 
     core: str
     query: str
-    """As it was understood."""
+    """As understood."""
     total: int
     offset: int
     limit: int
     documents: tuple[Mapping[str, Any], ...]
     facets: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    """field → value → how many of all that matched."""
+    """field → value → number of matches"""
     highlights: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
-    """identity → field → pieces of its text, with ``<em>`` around what matched"""
+    """identity → field → pieces of its text, with ``<em>`` around each match"""
     folded: Mapping[str, int] | None = field(default_factory=dict)
-    """type → how many of what matched are not among the results: parts of statements, executions, partitions; None if they
-    are not counted, since so much else matches."""
+    """type → number of matches that are not among the results: parts of statements, executions, partitions; None if they
+    are not counted because there are too many other matches."""
 
     @property
     def truncated(self) -> bool:
-        """Whether there is more than is shown."""
+        """Whether there are more results than shown."""
         return self.offset + len(self.documents) < self.total
 
     def to_json(self) -> dict[str, Any]:
-        """core, query, total, offset, limit, truncated, results (a list of documents), facets, folded (by type, how many
-        parts of statements, executions and partitions matched that are not among the results: a filter such as
-        type:PARTITION has them; null beside more than 10,000 results, where they are not counted)."""
+        """core, query, total, offset, limit, truncated, results (a list of documents), facets, folded (by type, the
+        number of matching parts of statements, executions and partitions that are not among the results: a filter such as
+        type:PARTITION has them; null if there are more than 10,000 results, because they are not counted then)."""
         return {
             "core": self.core,
             "query": self.query,
@@ -104,13 +104,14 @@ def search(
     highlighted: Sequence[str] = (),
     most_s: float = MOST_S,
 ) -> SearchAnswer:
-    """Documents that match ``query`` and every filter, best match first unless ``sort`` ("created desc") says otherwise.
+    """Return documents that match ``query`` and every filter, best match first unless ``sort`` ("created desc") says
+    otherwise.
 
-    ``core`` is nav_elements unless the query is about relations. ``filters`` may bear tags (``{!tag=type} type:TABLE``);
-    ``facets`` are fields, of which the values of all that matched are counted; ``{!ex=type}type`` leaves out the filters of
-    that tag; ``facet_prefix`` is what values must begin with to be counted; ``fields`` are those that the documents bear,
-    parted by commas; ``highlighted`` are those in which what matched is marked. Raises `QueryError` for a query that
-    is wrong, or for which Solr takes longer than ``most_s`` seconds.
+    ``core`` is nav_elements unless the query is about relations. ``filters`` may have tags (``{!tag=type} type:TABLE``);
+    ``facets`` are fields whose values are counted over all matches; ``{!ex=type}type`` leaves out the filters of that
+    tag; ``facet_prefix`` limits the counts to values that begin with it; ``fields`` are the fields of the documents,
+    separated by commas; ``highlighted`` are those in which matches are marked. Raises `QueryError` for an invalid query,
+    or one for which Solr takes longer than ``most_s`` seconds.
     """
     check_page(limit, offset)
     parsed = parsed_query(query)
@@ -130,7 +131,7 @@ def search(
 
 
 def check_page(limit: int, offset: int) -> None:
-    """Raises `QueryError` for a page that there cannot be."""
+    """Raise `QueryError` for a page outside the limits."""
     if not 0 <= limit <= MAX_LIMIT or not 0 <= offset <= MAX_OFFSET:
         raise QueryError(f"a page has from 0 to {MAX_LIMIT:,} results and starts from 0 to {MAX_OFFSET:,}")
 
@@ -144,7 +145,7 @@ def answer_of(
     offset: int,
     most_s: float = MOST_S,
 ) -> SearchAnswer:
-    """What a question finds that was made of a query. Raises `QueryError`."""
+    """Return the results of a question made from a query. Raises `QueryError`."""
     if core not in (ELEMENTS, RELATIONS):
         raise QueryError(f"there is no core {core!r}; {ELEMENTS} and {RELATIONS} are searched")
     with explained(parsed, most_s):
@@ -171,8 +172,8 @@ def search_pages(
     core: str = "",
     filters: Sequence[str] = (),
 ) -> Iterator[tuple[list[Mapping[str, Any]], str]]:
-    """All that match, by identity, page by page, from a cursor mark on: each page with the mark after it; at most ``limit``
-    documents in all. There is one page at least. Raises as `search`, at the first page."""
+    """Yield all matches, by identity, page by page, from a cursor mark on: each page with the mark after it; at most
+    ``limit`` documents in all. There is at least one page. Raises as `search`, at the first page."""
     if not 1 <= limit <= MAX_LIMIT:
         raise QueryError(f"a page has from 1 to {MAX_LIMIT} results")
     parsed = parsed_query(query)
@@ -185,7 +186,7 @@ def search_pages(
 def every_page(
     solr: Solr, parsed: Parsed, core: str, filters: Sequence[str]
 ) -> Iterator[list[Mapping[str, Any]]]:
-    """All that match, by identity, page by page. Raises as `search`."""
+    """Yield all matches, by identity, page by page. Raises as `search`."""
     yield from each_page(
         solr, parsed, core, SolrQuery(parsed.query, [each.query for each in parse_beside(parsed, filters)])
     )
@@ -194,20 +195,20 @@ def every_page(
 def each_page(
     solr: Solr, parsed: Parsed, core: str, question: SolrQuery
 ) -> Iterator[list[Mapping[str, Any]]]:
-    """All that a question finds that was made of a query, by identity, page by page. Raises as `search`."""
+    """Yield all results of a question made from a query, by identity, page by page. Raises as `search`."""
     with explained(parsed, MOST_S):
         for page, _ in pages(solr, core, question, MAX_OFFSET, "*"):
             yield page
 
 
 def parsed_query(query: str | Parsed) -> Parsed:
-    """A query as a tree. Raises `QueryError`."""
+    """Return a query as a tree. Raises `QueryError`."""
     return query if isinstance(query, Parsed) else parse(query)
 
 
 @contextmanager
 def explained(parsed: Parsed, most_s: float) -> Iterator[None]:
-    """Raises `QueryError` with a sentence for what Solr refuses of a query, or does not do in time."""
+    """Raise `QueryError` with a sentence if Solr refuses a query or does not finish it in time."""
     try:
         yield
     except SolrUnavailable:
@@ -225,12 +226,12 @@ def explained(parsed: Parsed, most_s: float) -> Iterator[None]:
 
 
 def core_for(parsed: Parsed) -> str:
-    """The core that a query is about: relations if it names their fields or asks for nothing but their types."""
+    """Return the core that a query is about: relations if it names their fields or only requests their types."""
     return core_asked(parsed.fields, parsed.types)
 
 
 def explain(message: str, parsed: Parsed) -> QueryError:
-    """Solr's refusal of a query in one sentence, with the place in what was typed where that can be told."""
+    """Explain Solr's refusal of a query in one sentence, with the position in the text as typed if it can be found."""
     query = parsed.text
     if "cursorMark" in message:
         return QueryError("this cursorMark is none that was answered")
@@ -251,14 +252,14 @@ def explain(message: str, parsed: Parsed) -> QueryError:
 
 
 def no_field(name: str, at: int = -1) -> QueryError:
-    """That the index has no such field, with the one that is called nearly so."""
+    """Return the error for an unknown field, with the nearest field name."""
     near = difflib.get_close_matches(name, field_names(), n=1)
     hint = f"; did you mean {near[0]}?" if near else ""
     return QueryError(f"there is no field {name}{hint}", at)
 
 
 def countable(name: str) -> str:
-    """The field, if it can be counted or sorted by. Raises `QueryError`."""
+    """Return the field if it can be counted or sorted by. Raises `QueryError`."""
     if name in REWRITTEN:
         raise QueryError(f"{name} follows from type and sourceType: count or sort by these")
     if name in WORDS_ALONE:
@@ -267,7 +268,8 @@ def countable(name: str) -> str:
 
 
 def _preferred(query: Query) -> tuple[Clause, ...]:
-    """Clauses that rank what is called as one of the words first, then tables, and only then by how well words match."""
+    """Return clauses that rank entities named like one of the words first, then tables, and only then by how well words
+    match."""
     words = [word for clause in query.clauses if clause.sign != "-" and (word := _free_word(clause.node))]
     if not 0 < len(words) <= FEW_WORDS:
         return ()
@@ -290,21 +292,21 @@ def _shown_fields(fields: str) -> str:
 
 
 def facet_of(solr: Solr, text: str) -> Facet:
-    """A field to count the values of. Raises `QueryError`."""
+    """Parse a field whose values are to be counted. Raises `QueryError`."""
     facet = parse_facet(text, partial(counted_field, solr))
     countable(facet.field)
     return facet
 
 
 def counted_field(solr: Solr, text: str, at: int = -1) -> str:
-    """The index's name of a field that is counted or sorted by; a managed property's is that of its type. Raises
+    """Return the index's name of a field to count or sort by; for a managed property, the one of its type. Raises
     `QueryError`."""
     field, name = plain_field(text, at), text.strip()
     return managed_field(solr, name) if field == f"cp_{name}" else field
 
 
 def orders(sort: str, field_of: Callable[[str], str] = plain_field) -> list[tuple[str, str]]:
-    """(field, asc or desc) of each order in a text. Raises `QueryError`."""
+    """Return (field, asc or desc) for each order in a text. Raises `QueryError`."""
     found = []
     for order in filter(None, (part.strip() for part in sort.split(","))):
         name, _, direction = order.partition(" ")

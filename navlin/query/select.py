@@ -1,4 +1,4 @@
-"""Answering a question in the form of Solr's own ``select``: see `navlin.query.select_parameters` for what it may be."""
+"""Answers in the form of Solr's own ``select``; see `navlin.query.select_parameters` for the accepted requests."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ CORES: Final = {"nav_elements": ELEMENTS, "nav_relation": RELATIONS, "nav_relati
 def select_pieces(
     solr: Solr, core: str, pairs: Sequence[tuple[str, str]], now_ms: int, most_s: float = MOST_S
 ) -> Iterator[bytes]:
-    """The answer to these parameters of ``select``, as pieces of Solr's JSON. Raises `QueryError`, with the first piece at
-    the latest."""
+    """Yield the answer to these parameters of ``select``, as pieces of Solr's JSON. Raises `QueryError`, at the first
+    piece at the latest."""
     question = read_select(pairs, now_ms)
     typed = next((value for name, value in pairs if name == "q" and value.strip()), "*:*")
     with explained(parse(typed), most_s):

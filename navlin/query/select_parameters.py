@@ -1,8 +1,7 @@
-"""The parameters of Solr's ``select``, as tools of Navigator's send them → a `Select`.
+"""The parameters of Solr's ``select``, as Navigator's tools send them → a `Select`.
 
-There is a list of what may be asked, and everything else is refused by its name: what Solr makes of a parameter that is
-not on it nobody has to know. Queries are read as everywhere (`navlin.query.syntax`), names of fields are fields', numbers
-are numbers.
+Only listed parameters are accepted; any other is refused by its name, so nobody needs to know how Solr treats it. Queries
+are parsed as everywhere (`navlin.query.syntax`), names must be fields, numbers must be numbers.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from navlin.query.search import countable, orders
 from navlin.query.syntax import parse, parse_beside, parse_facet, plain_field
 
 MOST_ROWS: Final = 100_000
-"""What Cloudera's tools ask for at once."""
+"""Rows that Cloudera's tools request at once."""
 MOST_START: Final = 1_000_000
 MOST_COUNTS: Final = 100
 MOST_VALUES: Final = 10_000
@@ -50,7 +49,7 @@ Given = Mapping[str, Sequence[str]]
 
 
 def read_select(pairs: Sequence[tuple[str, str]], now_ms: int) -> Select:
-    """The question that these parameters ask; an empty one counts as not given. Raises `QueryError`."""
+    """Parse these parameters into a question; an empty one counts as absent. Raises `QueryError`."""
     given: defaultdict[str, list[str]] = defaultdict(list)
     for name, value in pairs:
         if value.strip():
@@ -137,7 +136,7 @@ def _shown(given: Sequence[str]) -> list[Shown]:
             shown.append(Shown(name, (name[:-1],), all_so=True))
         else:
             field = _visible(plain_field(name))
-            # A managed property may be kept as a number, a date or a truth value: that goes before the text it was given as.
+            # A managed property may be stored as a number, a date or a boolean: that goes before the text as given.
             kinds = tuple(prefix + name for prefix in reversed(MANAGED_PREFIXES))
             shown.append(Shown(name, kinds if field == f"cp_{name}" else (field,)))
     return shown
@@ -175,7 +174,7 @@ def _facets(given: Given, now_ms: int) -> dict[str, Any]:
 
 
 def _options(given: Given) -> dict[str, str]:
-    """Options of Solr's facets, each a number or one of few words."""
+    """Return options of Solr's facets, each a number or one of a few words."""
     options: dict[str, str] = {"facet.mincount": "0"}
     for name, (value, *_) in given.items():
         of_field = _OF_FIELD.fullmatch(name)
@@ -184,7 +183,7 @@ def _options(given: Given) -> dict[str, str]:
             continue
         options[name] = check(given, name)
         if option == "facet.prefix":
-            # Of each field, as that field's values are in the index.
+            # One per field, in the form that the field's values have in the index.
             del options[name]
             fields = [parse_facet(text).field for text in given.get("facet.field", ())]
             for each in fields if of_field is None else [of_field["field"]]:

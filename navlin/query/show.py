@@ -1,4 +1,4 @@
-"""Everything that the index knows of one entity."""
+"""Everything that the index knows about one entity."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from navlin.query.inherited import Inherited, inherited_by
 from navlin.query.statement_names import NAMED_BY_STATEMENT, PART, STATEMENT, names_of_statements
 
 LISTED: Final = 10
-"""How many relations of one kind, and how many executions, are listed beside their number."""
+"""Relations of one kind, and executions, listed in addition to their number."""
 WRITERS_LOOKED_AT: Final = 1_000
 
 _WRITTEN_TYPES: Final = frozenset({"TABLE", "VIEW", "FILE", "DIRECTORY", "DATASET"})
@@ -31,7 +31,7 @@ _WRITES: Final = RelationFilter((RelationType.DATA_FLOW,), deleted=False, ep1_ty
 
 @dataclass(frozen=True, slots=True)
 class FieldGroups:
-    """The fields of a document by who owns them: the extractor that read it, people, the linker, navlin's own stamps.
+    """The fields of a document by owner: the extractor that read it, people, the linker, navlin's own stamps.
     ``technical`` are the extractor's properties that the model does not name (``tp_``)."""
 
     extractor: Mapping[str, Any]
@@ -54,7 +54,7 @@ class Related:
     reason: str = ""
     since: str = ""
     title: str = ""
-    """The name for people."""
+    """Display name."""
 
     def to_json(self) -> dict[str, Any]:
         """id, name, label (the name for people), type, deleted, unlinked, reason, since."""
@@ -72,18 +72,18 @@ class Related:
 
 @dataclass(frozen=True, slots=True)
 class RelationGroup:
-    """The relations of one type at one side: ``incoming`` are those of which the entity is the second end."""
+    """The relations of one type at one side; ``incoming``: the entity is the second end."""
 
     type: str
     incoming: bool
     count: int
-    """Live ones."""
+    """Live relations."""
     deleted: int
     listed: tuple[Related, ...]
 
     @property
     def of_parts(self) -> bool:
-        """Whether it leads to parts of statements: people read what flows through these instead."""
+        """Whether it leads to parts of statements: people are shown the flows through these instead."""
         return any(each.type == PART for each in self.listed)
 
     def to_json(self) -> dict[str, Any]:
@@ -99,8 +99,8 @@ class RelationGroup:
 
 @dataclass(frozen=True, slots=True)
 class Executions:
-    """The runs of an operation, or of the operations that write a table or path. ``last`` and ``last_principal`` count
-    also runs that a purge has removed. ``started`` of a listed run may be absent."""
+    """The runs of an operation, or of the operations that write a table or path. ``last`` and ``last_principal`` include
+    runs that a purge has removed. A listed run may lack ``started``."""
 
     count: int
     operations: int
@@ -108,10 +108,10 @@ class Executions:
     last_principal: str
     listed: tuple[Mapping[str, Any], ...]
     statements: Mapping[str, str] = field(default_factory=dict)
-    """Of each listed run its statement: by id, and in `Shown` by its name for people."""
+    """Listed run → its statement: the id, and in `Shown` the display name."""
 
     def title(self, run: Mapping[str, Any]) -> str:
-        """The name for people of a listed run: its statement's."""
+        """Return the display name of a listed run: its statement's."""
         own = str(run.get("originalName", run["identity"]))
         return self.statements.get(run["identity"], own)
 
@@ -128,29 +128,29 @@ class Executions:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """One entity: its fields, its relations, its runs, and what of it is unlinked."""
+    """One entity: its fields, relations, runs, and unlinked relations."""
 
     entity: StoredEntity
     title: str
-    """Its name for people."""
+    """Display name."""
     fields: FieldGroups
     relations: tuple[RelationGroup, ...]
     executions: Executions
     unlinked_count: int
     unlinked: tuple[tuple[str, Related], ...]
-    """The first of them: a relation's type and its other end, with the reason."""
+    """The first unlinked relations: the type, and the other end with the reason."""
     inherited: tuple[Inherited, ...] = ()
-    """By which path it inherits which tag."""
+    """The tags that it inherits, with the paths."""
     flows: tuple[Flow, ...] = ()
-    """Of a column, what it is made of and what is made of it."""
+    """For a column, the flows into and out of it."""
 
     @property
     def relations_for_people(self) -> tuple[RelationGroup, ...]:
-        """Those that do not lead to parts of statements."""
+        """The groups that do not lead to parts of statements."""
         return tuple(group for group in self.relations if not group.of_parts)
 
     def to_json(self) -> dict[str, Any]:
-        """id, name, label (the name for people), type, sourceType, deleted, fields by owner, inherited (as of
+        """id, name, label (the name for people), type, sourceType, deleted, fields by owner, inherited (as in
         `Inherited`), relations, executions, unlinked."""
         groups = self.fields
         return {
@@ -178,7 +178,7 @@ class Shown:
 
 
 def show(solr: Solr, entity: str) -> Shown:
-    """All of the entity with the id ``entity``. Raises LookupError for one that is not in the index."""
+    """Return everything about the entity with the id ``entity``. Raises LookupError if the index does not contain it."""
     graph = Graph(solr)
     shown = graph.entities_of([entity], WHOLE).get(entity)
     if shown is None:
@@ -219,7 +219,7 @@ def _titled(related: Iterable[Related], names: Mapping[str, str]) -> tuple[Relat
 
 
 def group_fields(document: Mapping[str, Any]) -> FieldGroups:
-    """A document's fields by their owners; what serves the index alone is left out."""
+    """Group a document's fields by owner; fields that only serve the index are left out."""
     groups: dict[str, dict[str, Any]] = {owner.value: {} for owner in Owner}
     for name, value in sorted(document.items()):
         if owner := owner_of(name):
@@ -233,11 +233,11 @@ def group_fields(document: Mapping[str, Any]) -> FieldGroups:
 def _relations(graph: Graph, entity: str) -> Iterable[RelationGroup]:
     sides: tuple[tuple[Side, Side], ...] = ((2, 1), (1, 2))
     for near, far in sides:
-        # What is deleted is counted apart and listed last.
+        # Deleted relations are counted separately and listed last.
         live, deleted = (graph.relations_by_type(entity, near, state) for state in (_LIVE, _DELETED))
         for kind in sorted(live.keys() | deleted.keys()):
             stated, _ = graph.latest_relations([entity], near, RelationFilter((kind,)), LISTED)
-            # What two sources state is one, as in lineage.
+            # A relation that two sources state is one, as in lineage.
             listed = {(each.end(far).id, each.deleted): each for each in reversed(stated)}
             again = Counter(each.deleted for each in stated)
             again.subtract(each.deleted for each in listed.values())

@@ -1,7 +1,8 @@
-"""The name of a statement or job for people: its own, and what it writes, so that five statements of one job are told apart.
-One that moves no data is named by what it creates or changes, one that only reads by what it reads.
+"""Display names of statements and jobs: the own name and the outputs, so that five statements of one job can be
+distinguished. A statement that moves no data is named by the objects it creates or changes, one that only reads by its
+inputs.
 
-A part of a statement, and an execution, have no names for people: they bear that of their statement.
+A part of a statement, and an execution, have no display name of their own: they bear their statement's.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from navlin.query.answer import Hop, Lineage, Node
 OWN_CHARS: Final = 80
 WRITES_NAMED: Final = 3
 WRITES_READ: Final = 100
-"""How many outputs of one statement are counted."""
+"""Outputs of one statement counted, at most."""
 _CHANGE: Final = re.compile(r"(CREATE|ALTER|DROP|TRUNCATE)_?([A-Z]\w*)\Z(?<!AS_SELECT)")
 PART: Final = "SUB_OPERATION"
 STATEMENT: Final = "OPERATION"
@@ -29,8 +30,8 @@ NAMED_BY_STATEMENT: Final = frozenset({PART, STATEMENT, EXECUTION})
 
 
 def statement_name(own: str, writes: Iterable[str], *, cut: bool = False, between: str = " → ") -> str:
-    """``nightly revenue → shop.revenue``: a statement's own name, the first outputs, and how many more there are; ``cut`` if
-    it has others than these. A text that names them itself is enough."""
+    """Return ``nightly revenue → shop.revenue``: a statement's own name, the first outputs, and the number of others;
+    ``cut`` if it has more than these. A text that names all outputs itself is enough."""
     short = own if len(own) <= OWN_CHARS else f"{own[: OWN_CHARS - 1]}…"
     outputs = sorted(set(writes))
     if short == own and all(re.search(rf"(?<![\w.]){re.escape(each)}(?![\w.])", own) for each in outputs):
@@ -41,7 +42,7 @@ def statement_name(own: str, writes: Iterable[str], *, cut: bool = False, betwee
 
 
 def statement_names(graph: Graph, own: Mapping[str, str]) -> dict[str, str]:
-    """The names of statements by their ids; ``own`` are their own names."""
+    """Return the display names of statements by id; ``own`` are their own names."""
     if not own:
         return {}
     flows = (RelationType.DATA_FLOW.value,)
@@ -51,7 +52,7 @@ def statement_names(graph: Graph, own: Mapping[str, str]) -> dict[str, str]:
         for each, relations in written.relations.items()
         if relations
     }
-    # The other end of what moves no data is no relation: the statement itself says what it creates, alters or drops.
+    # A statement that moves no data has no relation to its objects: it says itself what it creates, alters or drops.
     changing = graph.entities_of((each for each in own if each not in names), CHANGING)
     for each, entity in changing.items():
         if entity.outputs:
@@ -65,7 +66,8 @@ def statement_names(graph: Graph, own: Mapping[str, str]) -> dict[str, str]:
 
 
 def _change(operation_type: str) -> str:
-    """What stands between the name of a statement and those of what it changes: ``: create table `` for CREATETABLE."""
+    """Return the text between a statement's name and the names of the objects it changes: ``: create table `` for
+    CREATETABLE."""
     kind = _CHANGE.match(operation_type.upper())
     return f": {kind[1]} {kind[2].strip('_').replace('_', ' ')}".lower() + " " if kind else " → "
 
@@ -73,8 +75,8 @@ def _change(operation_type: str) -> str:
 def names_of_statements(
     graph: Graph, ends: Mapping[str, str], known: Mapping[str, str] | None = None
 ) -> dict[str, tuple[str, str]]:
-    """For each statement, and each part and execution of one, the statement's id and name. ``ends`` are their types by id,
-    ``known`` the own names of statements as far as they were read."""
+    """Return the statement's id and display name for each statement, and each part and execution of one. ``ends`` are
+    their types by id, ``known`` the own names of statements read so far."""
     parts = graph.entities_of(each for each, kind in ends.items() if kind == PART)
     holders = {each: part.parent_id for each, part in parts.items() if part.parent_id}
     holders |= _run_of(graph, [each for each, kind in ends.items() if kind == EXECUTION])
@@ -89,7 +91,7 @@ def names_of_statements(
 
 
 def _run_of(graph: Graph, executions: Sequence[str]) -> dict[str, str]:
-    """The statement of each execution that is of exactly one."""
+    """Return the statement of each execution that belongs to exactly one."""
     if not executions:
         return {}
     [runs] = graph.neighbours([Wanted(executions, 2, (RelationType.INSTANCE_OF.value,), WRITES_READ)])
@@ -101,7 +103,7 @@ def _run_of(graph: Graph, executions: Sequence[str]) -> dict[str, str]:
 
 
 def with_statement_names(graph: Graph, lineage: Lineage) -> Lineage:
-    """The answer with names for people on the statements that it shows or passes through, and on their parts and
+    """Return the answer with display names on the statements that it shows or passes through, and on their parts and
     executions."""
     shown: list[Node | Hop] = [*lineage.nodes, *(hop for edge in lineage.edges for hop in edge.via)]
     kinds = {each.id: each.type for each in shown if each.type in NAMED_BY_STATEMENT and not each.placeholder}
@@ -126,16 +128,16 @@ def _named_node(node: Node, named: Mapping[str, tuple[str, str]]) -> Node:
     if node.id not in named:
         return node
     name = named[node.id][1]
-    # Executions of one statement stand side by side: their own names tell them apart.
+    # Executions of one statement are shown next to each other: their own names distinguish them.
     return replace(node, label=f"{name} · {node.name}" if node.type == EXECUTION else name)
 
 
 def named_hop(hop: Hop, named: Mapping[str, tuple[str, str]]) -> Hop:
-    """The hop with the name of its statement; ``named`` is as of `names_of_statements`."""
+    """Return the hop with the name of its statement; ``named`` is as in `names_of_statements`."""
     if hop.id not in named:
         return hop
     statement, label = named[hop.id]
     if hop.type == EXECUTION:
-        # It has a page of its own.
+        # An execution has a page of its own.
         return replace(hop, label=label)
     return replace(hop, label=label, parent=statement if statement != hop.id else "")

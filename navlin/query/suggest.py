@@ -1,4 +1,4 @@
-"""Suggestions as one types: names that begin so."""
+"""Suggestions while typing: names that begin with the text."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from navlin.index.solr import Solr
 
 SHOWN: Final = 10
 LOOKED_AT: Final = 50
-"""Many columns have one name."""
+"""Many columns share one name."""
 MOST_CHARS: Final = 100
 
 
 def suggestions(solr: Solr, start: str, limit: int = SHOWN) -> list[str]:
-    """At most ``limit`` names of what is there, databases, tables and views first, each once; none for an empty start."""
+    """Return at most ``limit`` names of live entities, databases, tables and views first, each once; none for an empty
+    start."""
     start = start.strip().rstrip("*")[:MOST_CHARS]
     if not start:
         return []

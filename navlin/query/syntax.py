@@ -1,12 +1,13 @@
-"""The query language of Navigator's search box → a tree (`navlin.index.query_tree`), from which navlin prints its own query.
+"""The query language of Navigator's search box → a tree (`navlin.index.query_tree`), from which navlin prints its own
+query.
 
 People and programs write Solr's own syntax, as Navigator understood it, with liberties that Solr does not take: ``and``
-and ``or`` in lower case, the spelling twins of fields, a slash that needs no escape (there are no regular expressions
-here), properties as ``namespace.key:value``, a group of nothing but negations (`` +deleted:(-deleted:true)``), a star behind
-a phrase (``parentPath:"/db"*``), and the SDK's ``{!terms f=ep2Ids}id1,id2 AND extractorRunId:(*)``, whose tail an old Solr
-swallowed into the last id.
+and ``or`` in lower case, spelling variants of fields, a slash that needs no escape (there are no regular expressions
+here), properties as ``namespace.key:value``, a group of nothing but negations (`` +deleted:(-deleted:true)``), a star
+after a phrase (``parentPath:"/db"*``), and the SDK's ``{!terms f=ep2Ids}id1,id2 AND extractorRunId:(*)``, whose tail an
+old Solr swallowed into the last id.
 
-What is wrong is found here, with its place in the text as it was typed, before Solr sees anything.
+Errors are found here, with their position in the text as typed, before Solr sees anything.
 """
 
 from __future__ import annotations
@@ -46,55 +47,55 @@ _OF_QUERY: Final = frozenset({"tag", "ex", "key"})
 """The local parameters of a whole query."""
 
 MAX_CHARS: Final = 2_000_000
-"""Of a query: an SDK asks for tens of thousands of ids in one."""
+"""Characters of a query: an SDK requests tens of thousands of ids in one."""
 MAX_DEPTH: Final = 100
-"""Of parentheses in each other."""
+"""Levels of nested parentheses."""
 MAX_CLAUSES: Final = 10_000
 """As Solr's ``maxBooleanClauses``."""
 MAX_PATTERNS: Final = 200
-"""Of words with wildcards or a distance in one query, each of which may run through all terms of a field."""
+"""Words with wildcards or an edit distance in one query, each of which may scan all terms of a field."""
 MAX_PATTERN_CHARS: Final = 1_000
 MAX_PATTERN_WILDCARDS: Final = 20
-"""Of one such word."""
+"""Wildcards of one such word."""
 MAX_NAME_CHARS: Final = 500
-"""Of a field's name, a tag or a key."""
+"""Characters of a field's name, a tag or a key."""
 
 _OPERATORS = frozenset({"AND", "OR"})
 _SIGNED = re.compile(r"([+-]?)(\d{1,18})(?:\.(\d{1,9}))?", re.ASCII)
 _PLAIN_FIELD = re.compile(r"[A-Za-z][\w.]*|_\w*\.[\w.]+", re.ASCII)
-"""Solr's own names begin with an underscore; so do namespaces, Hue's for one, and ``namespace.key`` has a point."""
+"""Solr's own names begin with an underscore; so do namespaces, such as Hue's, and ``namespace.key`` has a dot."""
 _TAG = re.compile(r"[\w.-]+", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """A query as a tree, and what it asks about."""
+    """A query as a tree, with the fields and types that it names."""
 
     query: Query
     fields: Mapping[str, int]
-    """Each field by its name in the index → where it first stands in the text as typed."""
+    """Each field, by its name in the index → its first position in the text as typed."""
     types: frozenset[str]
     """The values that ``type`` is compared with, upper case."""
     text: str
-    """As it was typed."""
+    """The text as typed."""
 
 
 def parse(query: str) -> Parsed:
-    """Reads a query. Raises `QueryError`, also for one that would cost Solr too much."""
+    """Parse a query. Raises `QueryError`, also for one that would cost Solr too much."""
     parsed = _Reader(query).read()
     check_cost([parsed.query])
     return parsed
 
 
 def parse_beside(parsed: Parsed | None, filters: Iterable[str]) -> list[Parsed]:
-    """Reads what is asked beside a query. Raises `QueryError`, also if all together would cost Solr too much."""
+    """Parse filters and counts that go with a query. Raises `QueryError`, also if all together would cost Solr too much."""
     found = [parse(text) for text in filters]
     check_cost(each.query for each in (*found, *([parsed] if parsed else ())))
     return found
 
 
 def plain_field(text: str, at: int = -1) -> str:
-    """The index's name of a field that is counted, sorted by or computed with: no function is one. Raises `QueryError`."""
+    """Return the index's name of a field to count, sort by or compute with; a function is refused. Raises `QueryError`."""
     name = text.strip()
     if not _PLAIN_FIELD.fullmatch(name) or len(name) > MAX_NAME_CHARS:
         raise QueryError(f"{_shown(name)} is no name of a field", at)
@@ -102,7 +103,7 @@ def plain_field(text: str, at: int = -1) -> str:
 
 
 def parse_facet(text: str, field_of: Callable[[str, int], str] = plain_field) -> Facet:
-    """Reads a field to count the values of, ``{!ex=tag key=name}field`` or ``field``. Raises `QueryError`."""
+    """Parse a field whose values are to be counted, ``{!ex=tag key=name}field`` or ``field``. Raises `QueryError`."""
     reader = _Reader(text)
     local = reader.read_local_params("a facet", _OF_QUERY - {"tag"}) if text.startswith("{!") else {}
     return Facet(field_of(text[reader.at :], reader.at), reader.tags_of(local, "ex"), reader.key_of(local))
@@ -114,13 +115,13 @@ def _shown(text: str) -> str:
 
 @dataclass(slots=True)
 class _Pending:
-    """The clauses of one group while they are read, and the operator and the sign that wait for the next."""
+    """The clauses of one group while they are read, and the operator and the sign for the next one."""
 
     clauses: list[Clause] = field(default_factory=list)
     operator: Literal["", "AND", "OR"] = ""
     sign: Literal["", "+", "-"] = ""
     waits: str = ""
-    """The operator or sign that something must follow, if one was read last."""
+    """The operator or sign that a clause must follow, if one was read last."""
     waits_at: int = 0
 
     def add(self, node: Node, boost: Boost | None) -> None:
@@ -162,7 +163,7 @@ class _Reader(Scanner):
     # -- Structure -------------------------------------------------------------------------------------------------
 
     def _read_clauses(self, field_name: str) -> _Pending:
-        """Reads up to the parenthesis that closes these clauses, or the end."""
+        """Read up to the parenthesis that closes these clauses, or the end."""
         pending = _Pending()
         while self.at < len(self.query) and self.query[self.at] != ")":
             start, char = self.at, self.query[self.at]
@@ -208,7 +209,7 @@ class _Reader(Scanner):
         self.at += 1
         self.depth -= 1
         if all(each.sign == "-" for each in pending.clauses):
-            # What only excludes, excludes from everything; Solr sees to that for a whole query, not inside one.
+            # A group that only excludes, excludes from everything; Solr does this for a whole query, not inside one.
             pending.clauses.insert(0, Clause(Everything()))
         return Group(tuple(pending.clauses))
 
@@ -256,7 +257,7 @@ class _Reader(Scanner):
         self._add(pending, self._word(field_name, parts, start))
 
     def _joins(self, pending: _Pending, word: str) -> bool:
-        """Whether and/or joins two clauses here. In capitals it always does; small, it may be a word in its own right."""
+        """Whether and/or joins two clauses here. In capitals it always does; in lower case it may be an ordinary word."""
         if word.upper() == word:
             return True
         at = self.at
@@ -289,7 +290,7 @@ class _Reader(Scanner):
         return "".join(part.value if isinstance(part, Wild) else part for part in parts)[:MAX_NAME_CHARS]
 
     def _field(self, typed: str, at: int) -> str:
-        """The field's name in the tree; remembers that the query names it."""
+        """Return the field's name in the tree, and record that the query names it."""
         if typed.startswith("_") and "." not in typed:
             self.refuse(f"{typed[:MAX_NAME_CHARS]} is not available here", at)
         if len(typed) > MAX_NAME_CHARS:
@@ -305,7 +306,7 @@ class _Reader(Scanner):
         if char == '"':
             text = self.read_quoted()
             if self.query.startswith("*", self.at):
-                # HUE's way to ask for what is below a database: the star belongs to the phrase.
+                # Hue's way to search below a database: the star belongs to the phrase.
                 self.at += 1
                 return self._word(field_name, (text, Wild.MANY) if text else (Wild.MANY,), start)
             self._note_type(field_name, text)
@@ -345,7 +346,7 @@ class _Reader(Scanner):
     # -- {!parser key=value} -----------------------------------------------------------------------------------------
 
     def _read_leading_params(self) -> None:
-        """``{!tag=type}`` before a whole query: it names no parser, so what follows is an ordinary query."""
+        """Read ``{!tag=type}`` before a whole query: it names no parser, so an ordinary query follows."""
         self.skip_space()
         if not self.query.startswith("{!", self.at):
             return
@@ -356,7 +357,7 @@ class _Reader(Scanner):
             self._only(local, _OF_QUERY, "a query", start)
             self.of_query = local
             return
-        # What belongs to the query may stand among the parameters of its first parser.
+        # Parameters of the query may be among those of its first parser.
         self.at = start
         self.of_query = {key: text for key, text in local.items() if key in _OF_QUERY}
 
@@ -367,14 +368,14 @@ class _Reader(Scanner):
                 self.refuse(f"the local parameter {key} is not available for {what}; {names} are", at)
 
     def read_local_params(self, what: str, allowed: frozenset[str]) -> dict[str, str]:
-        """Local parameters that name no parser."""
+        """Read local parameters that name no parser."""
         start = self.at
         local = self.read_params()
         self._only(local, allowed, what, start)
         return local
 
     def tags_of(self, local: Mapping[str, str], key: str) -> tuple[str, ...]:
-        """The tags that a local parameter lists."""
+        """Return the tags that a local parameter lists."""
         if key not in local:
             return ()
         tags = tuple(each.strip() for each in local[key].split(","))
@@ -384,7 +385,7 @@ class _Reader(Scanner):
         return tags
 
     def key_of(self, local: Mapping[str, str]) -> str:
-        """The name of a count."""
+        """Return the name of a count."""
         key = local.get("key", "")
         if len(key) > MAX_NAME_CHARS:
             self.refuse(f"a key has at most {MAX_NAME_CHARS} characters", 0)

@@ -1,8 +1,8 @@
-"""Which tables nothing is known to have read for some days, and how much they hold: what may go.
+"""Tables without a known read for some days, and their sizes: candidates for removal.
 
-Somebody deletes data because of this answer. So a table is unused only if everything that would have shown a read was there
-for all of that time and shows none; whatever is missing makes the answer "not known", with the reason. HDFS's access time
-counts as evidence of a read, never of none. Of a table that was read nothing more is looked up.
+People delete data because of this answer. So a table is unused only if everything that would have shown a read was there
+for all of that time and shows none; any gap makes the answer "not known", with the reason. HDFS's access time counts as
+evidence of a read, never of its absence. For a table that was read, nothing more is looked up.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ __all__ = ["COLUMNS", "DAY_MS", "Judged", "Question", "Verdict", "unused"]
 
 TABLES_AT_ONCE: Final = 200
 MOST_PLACES: Final = 1_000
-"""In how many places outside of its own directory a table's partitions are looked for."""
+"""Places outside its own directory in which a table's partitions are looked for, at most."""
 MOST_VIEWS: Final = 100
-"""How many views of one table, and views of these, are looked at."""
+"""Views of one table, and views of these, that are looked at, at most."""
 _UNNAMED: Final = f"a statement names it, or a view of it, whose record does not say what it reads {ACCEPTED}"
 _TABLES: Final = EntityFilter(("TABLE",), deleted=False)
 _RENAMES: Final = RelationFilter((RelationType.DATA_FLOW,), deleted=False, ep1_types=("OPERATION",))
@@ -41,8 +41,8 @@ _RENAMES: Final = RelationFilter((RelationType.DATA_FLOW,), deleted=False, ep1_t
 def unused(
     solr: Solr, question: Question, progress: Callable[[int, int], None] = lambda done, all_: None
 ) -> tuple[Watched, Iterator[Judged]]:
-    """What is watched, and a verdict on every table that is not flagged deleted, as they come. ``progress`` is called with
-    how many tables are done, and of how many."""
+    """Return the coverage, and an iterator of verdicts on every table that is not flagged deleted. ``progress`` is called
+    with the number of tables done and the total."""
     known = watched(
         solr,
         question.since_ms,
@@ -63,8 +63,8 @@ def _judge_all(judge: TableJudge, progress: Callable[[int, int], None]) -> Itera
 
 @dataclass(frozen=True, slots=True)
 class TableJudge:
-    """What judges tables, with what is looked up once for all of them. ``running`` are the ids of operations of which an
-    execution is running."""
+    """Judges tables, with data that is looked up once for all of them. ``running`` are the ids of operations with a
+    running execution."""
 
     graph: Graph
     question: Question
@@ -75,12 +75,12 @@ class TableJudge:
 
     @classmethod
     def of(cls, graph: Graph, question: Question, known: Watched) -> TableJudge:
-        """One for a question; ``known`` is what is watched since the time that it asks about."""
+        """Return a judge for a question; ``known`` is the coverage since the time it asks about."""
         views, running = views_of(graph), running_operations(graph)
         return cls(graph, question, known, views, running, metastores(graph.solr))
 
     def judged(self, tables: Iterable[StoredEntity]) -> Iterator[Judged]:
-        """A verdict on each of these tables, read with `navlin.index.entity.TABLE_AGE`; in no order."""
+        """Yield a verdict on each of these tables, read with `navlin.index.entity.TABLE_AGE`; in no particular order."""
         for batch in in_batches(tables, TABLES_AT_ONCE):
             yield from self._judged(batch)
 
@@ -97,7 +97,7 @@ class TableJudge:
         ]
         since_ms = self.question.since_ms
         readers = readers_of(self.graph, read, self.metastores, enough_ms=since_ms)
-        # After those, and always: a purge may be going on.
+        # After the readers, and always: a purge may be running.
         left = last_reads(self.graph, read, self.metastores)
         quiet = []
         for table, found, purged in zip(tables, readers, left, strict=True):
@@ -131,7 +131,8 @@ class TableJudge:
         above: Mapping[str, list[str]],
         names: Mapping[str, list[str]],
     ) -> Iterator[Judged]:
-        """Those of which the records themselves show no read that recent. ``names`` are each one's own and its views'."""
+        """Yield verdicts on the tables whose records show no recent read. ``names`` are each table's own name and its
+        views'."""
         if not quiet:
             return
         operations = self.graph.entities_of(
@@ -187,14 +188,14 @@ class TableJudge:
             yield Judged(table, verdict, tuple(unknown) or self.watched.evidence, at, size, read_ms, reader)
 
     def _unnamed(self, names: Mapping[str, list[str]]) -> set[str]:
-        """Those names that stand in a statement which does not say otherwise what it reads."""
+        """Return the names found in the text of a statement whose record does not say what it reads."""
         if not self.watched.unnamed:
             return set()
         every = (name for of_table in names.values() for name in of_table)
         return self.graph.named_in_texts(every, reading_unnamed(self.question.since_ms))
 
     def _size(self, places: Sequence[Place], below: Below, contents: Mapping[Place, Content]) -> Size | None:
-        """What a table holds: by its files if these are in the index, else by the last whole image."""
+        """Return the size of a table: from its files if these are in the index, else from the last whole image."""
         known = [contents[place] for place in places if place in contents]
         whole = bool(places) and len(known) == len(places)
         space_bytes = sum(each.space_bytes for each in known) if whole else 0
@@ -213,7 +214,8 @@ class TableJudge:
         )
 
     def _accessed(self, places: Sequence[Place], contents: Mapping[Place, Content]) -> int:
-        """When a file that was not written since was accessed since; 0 if the images show none."""
+        """Return the last access, since the time asked about, to a file not written since then; 0 if the images show
+        none."""
         known = [contents[place] for place in places if place in contents]
         since_ms = self.question.since_ms
         return max(
@@ -228,7 +230,7 @@ class TableJudge:
         below: Below,
         places: Sequence[Place],
     ) -> Iterator[str]:
-        """Why it is not known whether one table was read."""
+        """Yield the reasons why it is unknown whether one table was read."""
         if not table.born_ms:
             yield "it is not known since when it is there"
         elif table.born_ms >= self.question.since_ms:
@@ -251,7 +253,7 @@ class TableJudge:
 
 
 def _views_above(table: str, views: Mapping[str, set[str]]) -> list[str]:
-    """The ids of the views of a table, of the views of these, and so on."""
+    """Return the ids of the views of a table, of the views of these, and so on."""
     above: dict[str, None] = {}
     waiting = [table]
     while waiting and len(above) < MOST_VIEWS:
@@ -263,7 +265,7 @@ def _views_above(table: str, views: Mapping[str, set[str]]) -> list[str]:
 
 
 def _renamed(graph: Graph, tables: Sequence[StoredEntity], since_ms: int) -> set[str]:
-    """The ids of those that were renamed since: their own source states what they were made from."""
+    """Return the ids of tables that were renamed since: their own source states an operation that made them."""
     own = {table.id: table.source_id for table in tables}
     return {
         relation.ep2.id

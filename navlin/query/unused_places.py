@@ -1,9 +1,10 @@
-"""Which partitions and directories may go: by the access times of the last whole image, and by what engines recorded since.
+"""Unused partitions and directories, by the access times of the last whole image and by the reads that engines recorded
+since.
 
-Engines do not record which partition they read. But an image has of every file when it was last accessed, if the cluster
-keeps that. So up to the image nothing was read of what has no access time and no writing in that time; and since the
-image nothing was, if nothing is known to have read the table, or the path, and whatever would have shown that was watched.
-Where one of these is missing the answer is "not known", with the reason.
+Engines do not record which partition they read. But an image has the last access time of every file, if the cluster keeps
+access times. So up to the image, data without an access or a write in that time was not read; and after the image it was
+not, if no read of the table, or of the path, is known, and everything that would have shown one was watched. If one of
+these is missing, the answer is "not known", with the reason.
 """
 
 from __future__ import annotations
@@ -30,10 +31,10 @@ from navlin.query.unused import TableJudge, unused
 from navlin.query.watched import Watched, watched
 
 FRESH_MS: Final = 8 * DAY_MS
-"""An image is read every week: of an older one there is something wrong."""
+"""An image is read every week: if the last one is older, something is wrong."""
 PRECISION_MS: Final = DAY_MS
-"""HDFS writes no access time so soon after the one before (``dfs.namenode.accesstime.precision``; an hour where nobody sets
-it): what was accessed just before a time may have been read after it."""
+"""HDFS writes no access time so soon after the one before (``dfs.namenode.accesstime.precision``; an hour by default):
+data accessed just before a time may have been read after it."""
 AT_ONCE: Final = 200
 _READ_BY_PATH: Final[tuple[str, ...]] = ("its path was read since",)
 _PARTITIONED: Final = EntityFilter(("TABLE",), deleted=False)
@@ -45,7 +46,7 @@ Progress = Callable[[int, int], None]
 def judged_of(
     solr: Solr, question: Question, of: Of, progress: Progress = lambda done, all_: None
 ) -> tuple[Watched, Iterator[Judged]]:
-    """What is watched, and the verdicts on tables, partitions or directories."""
+    """Return the coverage, and the verdicts on tables, partitions or directories."""
     match of:
         case Of.PARTITIONS:
             return unused_partitions(solr, question, progress)
@@ -55,7 +56,7 @@ def judged_of(
 
 
 def since_images(solr: Solr, question: Question) -> Watched:
-    """What is watched since the oldest of the last whole images: what would have shown a read that no image shows."""
+    """Return the coverage since the oldest of the last whole images: of the reads that no image shows."""
     known = watched(
         solr, question.since_ms, question.now_ms, question.without_engines, despite_gaps=question.despite_gaps
     )
@@ -75,18 +76,18 @@ def _usable(image_ms: int, question: Question) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Images:
-    """What the images say."""
+    """The evidence of the images."""
 
     question: Question
     watched: Watched
 
     @property
     def before_ms(self) -> int:
-        """What was accessed before was not read since."""
+        """Data last accessed before this time was not read since the time asked about."""
         return self.question.since_ms - PRECISION_MS
 
     def doubt(self, source_id: str) -> str:
-        """Why the image of a file system does not show whether something was read; "" if it does."""
+        """Return the reason why the image of a file system does not show whether something was read; "" if it does."""
         accesses = self.watched.accesses.get(source_id)
         if accesses is None:
             return "no source that is configured reads the files there"
@@ -99,7 +100,7 @@ class _Images:
         return ""
 
     def judge(self, place: Place, content: Content | None) -> tuple[Verdict, str]:
-        """What the image says of one place: unused is up to the image."""
+        """Judge one place by the image: unused means up to the image."""
         if why := self.doubt(place.source_id):
             return Verdict.UNKNOWN, f"{place.path}: {why}" if not self.watched.accesses.get(
                 place.source_id
@@ -139,7 +140,8 @@ class _Images:
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """The last known read of a path: when (epoch ms; 0: none is known), by whom, and why there may be a later one."""
+    """The last known read of a path: time (epoch ms; 0: none is known), user, and the reason why there may be a later
+    one."""
 
     ms: int = 0
     principal: str = ""
@@ -147,7 +149,7 @@ class _Read:
 
 
 def _reads(judge: TableJudge, found: Sequence[tuple[StoredEntity, Place]]) -> list[_Read]:
-    """The last known read of each by its path, or the paths around it, or by its id."""
+    """Return the last known read of each entity, by its path, by the paths around it, or by its id."""
     read = [([entity], [place]) for entity, place in found]
     readers = readers_of(judge.graph, read, judge.metastores)
     left = last_reads(judge.graph, read, judge.metastores)
@@ -176,7 +178,7 @@ def _read(
 def unused_partitions(
     solr: Solr, question: Question, progress: Progress = lambda done, all_: None
 ) -> tuple[Watched, Iterator[Judged]]:
-    """What is watched, and a verdict on every partition; ``progress`` counts tables."""
+    """Return the coverage, and a verdict on every partition; ``progress`` counts tables."""
     known = since_images(solr, question)
     return known, _partitions(Graph(solr), _Images(question, known), progress)
 
@@ -184,7 +186,7 @@ def unused_partitions(
 def _partitions(graph: Graph, images: _Images, progress: Progress) -> Iterator[Judged]:
     known = images.watched
     times = [each.as_of_ms for each in known.accesses.values() if _usable(each.as_of_ms, images.question)]
-    # Of tables it matters whether they were read after the image.
+    # For tables it matters whether they were read after the image.
     judge = TableJudge.of(
         graph, replace(images.question, from_ms=min(times, default=images.question.now_ms)), known
     )
@@ -251,9 +253,9 @@ def _of_tables(
 def unused_directories(
     solr: Solr, question: Question, progress: Progress = lambda done, all_: None
 ) -> tuple[Watched, Iterator[Judged]]:
-    """What is watched, and the directories below which, as the last whole image has it, nothing was accessed or written, and
-    in, around and below which no table lies: of one inside of another such, only the outer. All others, and all of a file
-    system whose image does not show reads, are not listed: then the reasons of what is watched say why."""
+    """Return the coverage, and the directories below which nothing was accessed or written, according to the last whole
+    image, and that no table is in, around or below; of nested directories, only the outermost. All others are not listed,
+    nor those of a file system whose image does not show reads: the reasons are in the coverage."""
     known = since_images(solr, question)
     images = _Images(question, known)
     doubts = {each: images.doubt(each) for each in known.accesses}

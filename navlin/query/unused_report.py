@@ -1,4 +1,4 @@
-"""The answer about what is unused as it goes out: one by one, and the sums at its end; or the largest of it alone."""
+"""Output of the answer about unused data: one by one, with the sums at the end; or only the largest."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from navlin.query.judged import Judged, Of, Question, Verdict
 from navlin.query.watched import Watched
 
 SIGN_EVERY: Final = 100
-"""After so many tables that were read there is a blank."""
+"""At every multiple of this a blank is sent if the table is in use, as a sign of life."""
 
 
 @dataclass(slots=True)
 class Totals:
-    """Sums over tables, or what else is judged: how many of each verdict and their bytes, as far as these are known; of the
-    unused also by database and owner; how often which reason kept a verdict from being known."""
+    """Sums over tables, partitions or directories: for each verdict their number and their bytes, as far as these are
+    known; for unused ones also by database and owner; and how often each reason prevented a verdict."""
 
     of: Of = Of.TABLES
     tables: Counter[str] = field(default_factory=Counter)
@@ -31,7 +31,7 @@ class Totals:
     reasons: Counter[str] = field(default_factory=Counter)
 
     def add(self, judged: Judged) -> None:
-        """Counts one more."""
+        """Count one verdict."""
         verdict, size_bytes = judged.verdict.value, judged.size_bytes
         self.tables[verdict] += 1
         self.sizes_bytes[verdict] += size_bytes
@@ -59,7 +59,7 @@ class Totals:
 
 
 def counted(judged: Iterable[Judged], totals: Totals) -> Iterator[Judged]:
-    """All are counted; those that were read go no further."""
+    """Count all verdicts, and yield those on entities that were not read."""
     for each in judged:
         totals.add(each)
         if each.verdict is not Verdict.USED:
@@ -67,7 +67,7 @@ def counted(judged: Iterable[Judged], totals: Totals) -> Iterator[Judged]:
 
 
 def largest_unused(judged: Iterable[Judged], most: int) -> list[Judged]:
-    """Of what was judged the unused with the most bytes, at most so many, the largest first. All of it is gone through."""
+    """Return the unused entities with the most bytes, at most ``most``, largest first. All of ``judged`` is consumed."""
     found = (each for each in judged if each.verdict is Verdict.UNUSED)
     return heapq.nlargest(most, found, key=lambda each: each.size_bytes)
 
@@ -75,8 +75,8 @@ def largest_unused(judged: Iterable[Judged], most: int) -> list[Judged]:
 def json_pieces(
     question: Question, known: Watched, judged: Iterable[Judged], totals: Totals
 ) -> Iterator[bytes]:
-    """The answer as pieces of one JSON text: days, since, watched, tables (or partitions, or directories; those that were
-    read are left out), totals."""
+    """The answer as pieces of one JSON text: days, since, watched, tables (or partitions, or directories; those in use
+    are left out), totals."""
     head = {"days": question.days, "since": solr_date(question.since_ms), "watched": known.to_json()}
     yield orjson.dumps(head)[:-1] + f',"{totals.of.value}":['.encode()
     between = b"\n"
@@ -86,6 +86,6 @@ def json_pieces(
             yield between + orjson.dumps(each.to_json())
             between = b",\n"
         elif number % SIGN_EVERY == 0:
-            # Whoever reads takes a long silence for a dead server.
+            # Clients take a long silence for a dead server.
             yield b" "
     yield b'\n],"totals":' + orjson.dumps(totals.to_json()) + b"}\n"

@@ -1,4 +1,4 @@
-"""How many of what a query finds have which values, by one field or by several within each other."""
+"""Counts of a query's results by the values of one field, or of several nested ones."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _WIDTH: Final = re.compile(r"[1-9]\d{0,17}")
 
 @dataclass(frozen=True, slots=True)
 class ValueCounts:
-    """Counts of what a query finds, by ``fields`` (as they were asked for)."""
+    """Counts of a query's results, by ``fields`` (as requested)."""
 
     core: str
     query: str
@@ -35,7 +35,7 @@ class ValueCounts:
     values: int
     counted: Counted
     folded: Mapping[str, int] = field(default_factory=dict)
-    """type → how many of what matched are not counted, as in `navlin.query.search.SearchAnswer`."""
+    """type → number of matches that are not counted, as in `navlin.query.search.SearchAnswer`."""
 
     @property
     def cut(self) -> bool:
@@ -43,10 +43,10 @@ class ValueCounts:
         return any(more != 0 for more in _cuts(self.counted.counts))
 
     def to_json(self) -> dict[str, Any]:
-        """core, query, by, total, values, exact (false: on several shards, a value may be missing that belongs among those
-        shown), truncated, counts (value, null for none; count, counts), more (how many values are left out; null if nobody
-        knows), folded (as of a search: by type, how many parts of statements, executions and partitions are not counted;
-        they are if the query, a filter or ``by`` names the type)."""
+        """core, query, by, total, values, exact (false: on several shards, a value may be missing that belongs among
+        those shown), truncated, counts (value, null for none; count, counts), more (the number of values left out; null
+        if unknown), folded (as in a search: by type, the number of parts of statements, executions and partitions that
+        are not counted; they are counted if the query, a filter or ``by`` names the type)."""
         return {
             "core": self.core,
             "query": self.query,
@@ -61,11 +61,12 @@ class ValueCounts:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Those of `rows`."""
+        """The columns of `rows`."""
         return (*self.fields, "count", "truncated")
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """A row for each value of the last field within those of the others; where values are left out, one that says so."""
+        """Yield a row for each value of the last field within those of the others; where values are left out, one that
+        says so."""
         yield from _rows(self.counted.counts, self.fields, {})
 
 
@@ -78,9 +79,9 @@ def count_values(
     values: int = VALUES,
     most_s: float = MOST_S,
 ) -> ValueCounts:
-    """Counts what `navlin.query.finding.find_for_people` finds, ``by`` up to three fields: ``FIELD``, ``FIELD:year``,
-    ``:month`` or ``:day`` of a date, or ``FIELD:WIDTH`` of a number; each may be several, parted by commas. Of each field at
-    most ``values`` values are shown within one of the field before. Raises `QueryError`."""
+    """Count the results of `navlin.query.finding.find_for_people` ``by`` up to three fields: ``FIELD``, ``FIELD:year``,
+    ``:month`` or ``:day`` of a date, or ``FIELD:WIDTH`` of a number; each may be several, separated by commas. At most
+    ``values`` values of each field are shown within a value of the field before. Raises `QueryError`."""
     names = tuple(each.strip() for text in by for each in text.split(","))
     if not 1 <= len(names) <= MOST_LEVELS:
         raise QueryError(f"count by one to {MOST_LEVELS} fields")

@@ -1,4 +1,4 @@
-"""What would have shown a read of a table: which engines are followed, for how long, and with which gaps."""
+"""Coverage of the reads of tables: the engines that are followed, for how long, and with which gaps."""
 
 from __future__ import annotations
 
@@ -20,32 +20,32 @@ from navlin.model.plurals import agreeing, counted
 from navlin.model.source import HDFS, HIVE, IMPALA, SPARK
 
 ENGINES: Final = (HIVE, IMPALA, SPARK)
-"""Those that read tables and write down what they read."""
+"""Engines that read tables and record their reads."""
 ACCEPTED: Final = "(unless you vouch that this lost no read)"
 QUIET_MS: Final = 86_400_000
-"""If navlin has read nothing from any source for so long, it does not run."""
+"""If navlin has read nothing from any source for so long, it is not running."""
 
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """``reasons`` are why it is not known of any table that nothing read it; none: whatever reads here is watched. In
-    ``evidence`` is what a verdict then rests on. ``file_systems`` gives for the id of each HDFS why its files tell nothing,
-    "" if they do."""
+    """``reasons`` tell why reads are unknown for all tables; none: every read here is watched. ``evidence`` is then the
+    basis of a verdict. ``file_systems`` has for the id of each HDFS the reason why its files tell nothing, "" if they
+    do."""
 
     reasons: tuple[str, ...]
     evidence: tuple[str, ...]
     file_systems: Mapping[str, str]
     accesses: Mapping[str, Accesses] = field(default_factory=dict)
-    """What the last whole image of each HDFS says of access times, by its id."""
+    """The access times in the last whole image of each HDFS, by its id."""
     listed: frozenset[str] = frozenset()
-    """The ids of those all of whose files are in the index."""
+    """The ids of file systems with all their files in the index."""
     unnamed: str = ""
-    """That there are statements whose records do not name the tables that they read, but their texts; "" if there are
+    """States that some statements' records do not name the tables that they read, only their texts do; "" if there are
     none."""
 
     @property
     def every_reason(self) -> tuple[str, ...]:
-        """Why nothing is known of what is not looked for in the texts of statements."""
+        """The reasons for data that is not searched for in the texts of statements."""
         return (*self.reasons, *filter(None, (self.unnamed,)))
 
     def lists_files(self, source_id: str) -> bool:
@@ -53,22 +53,22 @@ class Watched:
         return source_id in self.listed
 
     def image_ms(self, source_id: str) -> int:
-        """When the last whole image of a file system is of, at least (epoch ms; 0: none is known)."""
+        """Time of the last whole image of a file system, at least (epoch ms; 0: none is known)."""
         return self.accesses.get(source_id, Accesses()).as_of_ms
 
     def unread(self, source_id: str) -> str:
-        """Why a place on a file system is not watched; "" if it is."""
+        """Return the reason why a place on a file system is not watched; "" if it is."""
         return self.file_systems.get(source_id, "no source that is configured reads the files there")
 
     def to_json(self) -> dict[str, Any]:
-        """reasons (why nothing is known of any table), evidence (what a verdict rests on)."""
+        """reasons (why reads are unknown for all tables), evidence (the basis of a verdict)."""
         return {"reasons": list(self.reasons), "evidence": list(self.evidence)}
 
 
 def watched(
     solr: Solr, since_ms: int, now_ms: int, without_engines: Collection[str], *, despite_gaps: bool
 ) -> Watched:
-    """What would have shown a read since ``since_ms``; see `navlin.query.unused.Question`."""
+    """Return the coverage of reads since ``since_ms``; see `navlin.query.unused.Question`."""
     sources = followed(solr, since_ms, now_ms)
     absent = {each.upper() for each in without_engines}
     engines = [each for each in sources if _tells_of_reads(each, absent)]
@@ -101,8 +101,8 @@ def watched(
 
 
 def _tells_of_reads(each: Followed, absent: Collection[str]) -> bool:
-    """Whether it records reads, or would if it could be read. One that has recorded nothing yet does not count if a person
-    said that nothing of its engine reads here."""
+    """Whether a source records reads, or would if it could be read. One that has recorded nothing yet does not count if a
+    person said that its engine reads nothing here."""
     source = each.reading.source
     of_engine = source.type in ENGINES and not source.metastore
     return of_engine and (each.since_ms > 0 or source.type not in absent)
@@ -136,7 +136,7 @@ def _stopped(sources: Collection[Followed], now_ms: int) -> Iterator[str]:
 
 
 def reading_unnamed(since_ms: int) -> EntityFilter:
-    """The statements of that time whose records do not name the tables that they read."""
+    """Return a filter for the statements since then whose records do not name the tables that they read."""
     unnamed = EntityFilter(("OPERATION",), deleted=False, incomplete_for=READS_UNNAMED)
     return replace(unnamed, as_of_from_ms=since_ms)
 
@@ -176,7 +176,7 @@ def _gaps(graph: Graph, engines: Collection[Followed], since_ms: int) -> Iterato
                 each.held_back, "1 file or other part", f"{each.held_back:,} files or other parts"
             )
             yield f"{held_back} of {each.reading.source.name} cannot be read {ACCEPTED}"
-        # One that has recorded nothing at all may be new, with nothing to read yet.
+        # A source that has recorded nothing at all may be new, with nothing to read yet.
         if each.since_ms and each.silent_ms:
             first, weeks = solr_date(each.silent_ms[0]), len(each.silent_ms)
             silent = (

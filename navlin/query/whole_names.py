@@ -1,4 +1,4 @@
-"""Names that a query asks for as a whole: what a client looks up, beside what a person searches for."""
+"""Whole names in a query: clients look them up, while people search."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ _NAME = "originalName"
 
 
 def by_whole_name(parsed: Parsed) -> Parsed | None:
-    """The query with each ``originalName`` that all results must have taken as a whole name, in the case that it has;
-    None if it has none. A name is otherwise also found by one of its parts: ``orders`` finds ``big_orders``."""
+    """Return the query with each ``originalName`` that all results must have as a whole name, in its own case; None if it
+    has none. Otherwise a name also matches by one of its parts: ``orders`` finds ``big_orders``."""
     names = {_text(node) for node in _required(parsed.query.clauses)} - {None}
     if not names:
         return None

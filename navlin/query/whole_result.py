@@ -1,4 +1,4 @@
-"""All that a query finds, however much that is: a document at a time, in bounded memory."""
+"""All results of a query, however many: a document at a time, in bounded memory."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ Document = Mapping[str, Any]
 def whole_result(
     solr: Solr, query: str, filters: Sequence[str] = (), fields: Sequence[str] = ()
 ) -> tuple[tuple[str, ...], Iterator[Document]]:
-    """All documents that match, by identity, as they are indexed; before them the columns of a table. With ``fields`` only
-    these, under the names by which they are asked for.
+    """Return the columns of a table, and all matching documents, by identity, as indexed. With ``fields`` only these,
+    under the requested names.
 
-    What is written meanwhile may be there or not; nothing is there twice. Raises `QueryError`.
+    Documents written meanwhile may be missing; none appears twice. Raises `QueryError`.
     """
     named = {name: _indexed_as(name) for name in fields}
     core, pages = every_page_for_people(solr, query, filters)
-    # What is wrong with the query, or a filter, shows before anything is sent.
+    # Errors in the query, or in a filter, are raised before anything is sent.
     first = next(pages, [])
     documents = (document for page in chain([first], pages) for document in page)
     if not named:
@@ -39,10 +39,10 @@ def whole_result(
 
 
 def _indexed_as(name: str) -> tuple[str, ...]:
-    """The fields of the index that a name may mean. Raises `QueryError` for one that means none."""
+    """Return the fields of the index that a name may mean. Raises `QueryError` if it means none."""
     field = plain_field(name)
     if field == f"cp_{name.strip()}":
-        # A managed property may be kept as a number, a date or a truth value: that goes before the text it was given as.
+        # A managed property may be stored as a number, a date or a boolean: that goes before the text as given.
         return tuple(prefix + name.strip() for prefix in reversed(MANAGED_PREFIXES))
     if not is_shown(field) and field not in HIDDEN:
         raise no_field(field)
@@ -55,11 +55,11 @@ def _only(document: Document, named: Mapping[str, Sequence[str]]) -> Document:
 
 
 def json_lines(documents: Iterable[Document]) -> Iterator[bytes]:
-    """Each document as a line of JSON."""
+    """Yield each document as a line of JSON."""
     for document in documents:
         yield orjson.dumps(dict(document), option=orjson.OPT_APPEND_NEWLINE)
 
 
 def table_lines(columns: Sequence[str], documents: Iterable[Document]) -> Iterator[bytes]:
-    """The documents as lines of CSV, with these columns."""
+    """Yield the documents as lines of CSV, with these columns."""
     return csv_lines(columns, documents)

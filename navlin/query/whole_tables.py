@@ -1,4 +1,4 @@
-"""Flows between a column and operations, or views, that are known to touch its table and not which of its columns."""
+"""Flows between a column and operations, or views, that touch its table through unknown columns."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ PARTS: Final = EntityFilter(("SUB_OPERATION",), deleted=False)
 def whole_table_flows(
     reader: Reader, walked: Walked, columns: Sequence[StoredEntity], direction: Direction
 ) -> Relations:
-    """Operations of whose columns nothing is known touch every column of their tables, and of where those lie.
+    """Return the flows of operations without known columns: they touch every column of their tables, and of the tables'
+    locations.
 
-    One of which some columns are known may touch any of the others.
+    An operation with some known columns may touch any of the others.
     """
     of_table: dict[str, list[StoredEntity]] = {}
     for column in columns:
@@ -52,8 +53,8 @@ def whole_table_flows(
 def _past_known_columns(
     reader: Reader, flow: WalkedRelation, columns: Sequence[StoredEntity], direction: Direction
 ) -> Iterator[WalkedRelation]:
-    """A flow between a table and a view not all of whose columns are known (no operation made it, the linker read its text),
-    as one of those columns of which it is not known what they are made of, or made into."""
+    """Return a flow between a table and a view with partly unknown columns (no operation made it, the linker read its
+    text), as a flow of each column whose sources, or targets, are unknown."""
     known = reader.flows([each.id for each in columns], direction).relations
     far = reader.entities(each.end(direction.far).id for each in known)
     stated = {
@@ -66,7 +67,7 @@ def _past_known_columns(
 
 
 def _parts_at(reader: Reader, columns: Sequence[StoredEntity], direction: Direction) -> set[tuple[str, str]]:
-    """Which of these columns the parts of which operations name, as (column, operation)."""
+    """Return (column, operation) for each of these columns that a part of an operation names."""
     pairs = [
         (relation.end(direction.near).id, relation.end(direction.far).id)
         for relation in reader.flows([each.id for each in columns], direction).relations
@@ -77,6 +78,6 @@ def _parts_at(reader: Reader, columns: Sequence[StoredEntity], direction: Direct
 
 
 def _at(relation: WalkedRelation, column: StoredEntity, direction: Direction) -> WalkedRelation:
-    """The relation with a column at its near end."""
+    """Return the relation with a column at its near end."""
     end = end_of(column)
     return relation._replace(ep1=end) if direction.near == 1 else relation._replace(ep2=end)

@@ -1,4 +1,4 @@
-"""rich's console, through which nothing of a text's own goes to the terminal but what is printed."""
+"""rich's console, hardened: control characters in texts never reach the terminal."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from navlin.model.printable import printable
 
 
 class CleanConsole(Console):
-    """A console that replaces what a terminal would obey in every text, whatever it stands in: a cell, a title, a rule."""
+    """A console that replaces control characters in every text, wherever it is: in a cell, a title, a rule."""
 
     def show(self, view: RenderableType) -> None:
-        """Prints a view: tables and trees as wide as the console, sentences unbroken, so that what is copied is whole."""
+        """Print a view: tables and trees as wide as the console, sentences unbroken, so that copied text is complete."""
         for part in view.renderables if isinstance(view, Group) else [view]:
             self.print(part, soft_wrap=isinstance(part, Text))
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
-        """What rich prints, piece by piece; its own control codes stay."""
+        """Yield rich's output, piece by piece; its own control codes stay."""
         for segment in super().render(renderable, options):
             yield segment if segment.control else Segment(printable(segment.text), segment.style)

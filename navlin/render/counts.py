@@ -25,7 +25,7 @@ _WORDS: Final[Mapping[str, str]] = {
 
 
 def count_lines(counts: Mapping[str, int]) -> Iterator[str]:
-    """One line for each count that is not zero, in the order in which they are counted."""
+    """Yield one line for each count that is not zero, in the order of the counts."""
     for name, count in counts.items():
         if count:
             yield f"{_WORDS.get(name, name)}: {count:,}"

@@ -1,4 +1,4 @@
-"""Edits: who changed what, and what was there before."""
+"""Edits: the user, the changes, and the old values."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from navlin.render.text import clean, moment
 
 SHOWN: Final = 20
 VALUE_CHARS: Final = 200
-"""How much of a value is shown; ``--json`` has the whole."""
+"""Characters of a value that are shown; ``--json`` has the whole."""
 
 
 def edits_view(edits: Iterable[Edit]) -> RenderableType:
-    """Edits one below the other, each with its changes."""
+    """Return edits one below the other, each with its changes."""
     lines: list[RenderableType] = []
     for edit in edits:
         lines.append(
@@ -37,7 +37,7 @@ def edits_view(edits: Iterable[Edit]) -> RenderableType:
 
 
 def history_view(history: History) -> RenderableType:
-    """The edits, and how many there are if these are not all."""
+    """Return the edits, and the total if these are not all."""
     shown = edits_view(history.edits)
     if len(history.edits) == history.total:
         return shown
@@ -48,7 +48,7 @@ def history_view(history: History) -> RenderableType:
 
 
 def edited_view(done: Done) -> RenderableType:
-    """How many entities an edit changed, the first of its changes, and what was refused."""
+    """Return the number of entities that an edit changed, the first of its changes, and the refusals."""
     verb = "would change" if done.dry_run else "changed"
     parts: list[RenderableType] = [Text(f"{done.changed:,} of {counted(done.entities, 'entity')} {verb}")]
     if done.edits:

@@ -1,4 +1,4 @@
-"""Everything of one entity."""
+"""A view of everything about one entity."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from navlin.render.field_words import field_words, relation_words
 from navlin.render.text import clean, name_text, plain_table
 
 VALUE_CHARS: Final = 1_000
-"""How much of a value is shown; ``--json`` has the whole."""
+"""Characters of a value that are shown; ``--json`` has the whole."""
 
 
 def show_view(shown: Shown) -> RenderableType:
-    """All of one entity: fields by owner, relations, executions, what is unlinked."""
+    """Return a view of one entity: fields by owner, relations, executions, unlinked relations."""
     entity, fields = shown.entity, shown.fields
     parts: list[RenderableType] = [
         name_text(entity, shown.title).append(f"  {entity.type}"),

@@ -1,4 +1,4 @@
-"""Where something comes from: in short at a terminal, and whole as a page to be printed."""
+"""The origin of an entity: a summary at a terminal, and the whole as a page to be printed."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _PAGE: Final = Path(__file__).with_name("evidence.html")
 
 
 def evidence_html(evidence: Evidence, base: str | None = None) -> str:
-    """The whole document as a page of HTML that needs nothing else. Everything in it is escaped. In a console whose pages
-    are below ``base``, what it names leads to its page; in a file nothing does."""
+    """Return the whole document as a self-contained page of HTML, with everything escaped. In a console whose pages are
+    below ``base``, names link to their pages; in a file there are no links."""
     pages = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=in_page
     )
@@ -43,14 +43,14 @@ def evidence_html(evidence: Evidence, base: str | None = None) -> str:
 
 
 def _known(evidence: Evidence) -> set[str]:
-    """The ids of what has a page: all but what was only ever named."""
+    """Return the ids of entities that have a page: all but placeholders."""
     nodes = {node.id for node in evidence.upstream.nodes if not node.placeholder}
     executions = {run.id for each in evidence.statements for run in each.listed}
     return nodes | executions | {evidence.entity.id} | {each.entity.id for each in evidence.statements}
 
 
 def evidence_view(evidence: Evidence) -> RenderableType:
-    """What made it, who ran that last, what is not certain, and how up to date the index is."""
+    """Return the statements that made it with their last users, the doubts, and how up to date the index is."""
     parts: list[RenderableType] = [
         name_text(evidence.entity).append(f"  {evidence.entity.type}"),
         Text(),

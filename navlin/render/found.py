@@ -1,4 +1,4 @@
-"""What a search found, and what a name may mean."""
+"""The results of a search, and the possible meanings of a name."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _STATES: Final = ("deleted", "unlinked", "inferred", "incomplete")
 
 
 def search_view(answer: SearchAnswer) -> RenderableType:
-    """A table of what was found, and how much more there is."""
+    """Return a table of the results, and the number of others."""
     if not answer.documents:
         return Text("nothing found" if not answer.total else f"{answer.total} found, none on this page")
     table = _relation_table(answer) if answer.core == RELATIONS else _entity_table(answer)
@@ -34,7 +34,7 @@ def search_view(answer: SearchAnswer) -> RenderableType:
 
 
 def folded_lines(folded: Mapping[str, int] | None) -> Iterator[Text]:
-    """A line for each type of what matched and is not among the results, with the filter that shows it."""
+    """Yield a line for each type of match that is not among the results, with the filter that shows it."""
     if folded is None:
         for kind, (_, several) in FOLDED.items():
             yield Text(f"{several} are not shown: --filter type:{kind}")
@@ -49,7 +49,7 @@ def _entity_table(answer: SearchAnswer) -> Table:
         entity = StoredEntity.of(document)
         name = name_text(entity)
         if entity.type not in ("DATABASE", "TABLE", "VIEW", "FIELD", *PATH_TYPES):
-            # These have no name by which one could ask for them.
+            # These have no name to refer to them by.
             name.append(f"\n{entity.id}", style="dim")
         table.add_row(entity.type, name, clean(entity.source_type))
     return table
@@ -70,7 +70,7 @@ def _facet_line(name: str, counts: Mapping[str, int]) -> Text:
 
 
 def unclear_name_view(error: UnknownName | AmbiguousName) -> RenderableType:
-    """What a person might have meant."""
+    """Return the entities that a person might have meant."""
     if isinstance(error, AmbiguousName):
         table = plain_table("Id", "Type", "Name", "Source")
         for entity in error.candidates:

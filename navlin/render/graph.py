@@ -1,4 +1,4 @@
-"""Lineage as trees: what the start comes from, and what it leads to."""
+"""Lineage as trees: upstream and downstream of the start."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from navlin.query.fold import CONTAINED
 from navlin.render.text import clean, name_text
 
 MAX_INDENT: Final = 8
-"""How deep a tree goes before it is continued below: 80 columns hold no more."""
+"""Depth at which a tree is continued below: 80 columns hold no more."""
 COLUMNS_LISTED: Final = 12
 CUTS_LISTED: Final = 10
 
@@ -31,7 +31,7 @@ _ARROWS: Final = {
 
 
 def lineage_view(lineage: Lineage) -> RenderableType:
-    """The start, a tree of what it comes from and one of what it leads to, and what is missing from them."""
+    """Return the start, a tree upstream and one downstream, and notes on missing parts."""
     lineage = between_data(lineage)
     picture = _Picture(lineage)
     parts: list[RenderableType] = [picture.heading(lineage.node(lineage.start))]
@@ -72,7 +72,7 @@ class _Picture:
                 self.out_of.setdefault(edge.source, []).append(edge)
 
     def _outer(self, edge: Edge) -> str:
-        """What holds the source of an edge between columns; a statement between them, where it is drawn."""
+        """Return the container of the source of an edge between columns; or a statement between them, if one is drawn."""
         drawn = [hop.id for hop in edge.via if hop.type == "OPERATION" and hop.id in self.nodes]
         return drawn[-1] if drawn else self._box(edge.source)
 
@@ -86,7 +86,7 @@ class _Picture:
         return text
 
     def beside(self) -> Iterable[Text]:
-        """What belongs to the start without flowing: the table of a location, the runs of an operation."""
+        """Yield entities that belong to the start without a flow: the table of a location, the runs of an operation."""
         start = self.lineage.start
         for edge in self.lineage.edges:
             if edge.type == "LOGICAL_PHYSICAL" and edge.target == start:
@@ -97,7 +97,7 @@ class _Picture:
                 yield Text("executed as ").append_text(name_text(self.nodes[edge.target]))
 
     def trees(self, direction: Direction) -> Iterable[RenderableType]:
-        """A tree for each root; one that grows too deep is continued below."""
+        """Yield a tree for each root; one that grows too deep is continued below."""
         edges = self.into if direction is Direction.UPSTREAM else self.out_of
         shown: set[str] = set()
         roots = [root for root in self._roots() if edges.get(root)]
@@ -129,7 +129,7 @@ class _Picture:
         direction: Direction,
         shown: set[str],
     ) -> list[str]:
-        """Adds what is below ``root``; returns the nodes at which the tree is to be continued."""
+        """Add the nodes below ``root``; return those at which the tree is to be continued."""
         continued: list[str] = []
         shown.add(root)
         stack = [(tree, root, 0)]
@@ -156,7 +156,7 @@ class _Picture:
             text.append("  [operation]", style="dim")
         hidden = [hop for hop in edge.via if hop.type != "OPERATION"]
         if hidden:
-            # In the direction in which the tree is read.
+            # In the reading direction of the tree.
             ordered = reversed(hidden) if direction is Direction.UPSTREAM else hidden
             text.append(
                 "  via " + ", ".join(clean(hop.title) + " (deleted)" * hop.deleted for hop in ordered),
@@ -184,7 +184,7 @@ class _Picture:
             yield Text(f"and {len(pairs) - COLUMNS_LISTED} more columns", style="dim")
 
     def _ends(self, pair: Edge) -> tuple[str, str]:
-        """The columns' own names; of two that are called alike, the whole ones."""
+        """Return the columns' own names, or the full ones if the own names are equal."""
         source, target = self._short(pair.source), self._short(pair.target)
         if source != target:
             return source, target
@@ -200,7 +200,8 @@ class _Picture:
 def footnotes(
     truncated_at: Sequence[Cut], unlinked: int, shown_by: str = "--unlinked shows it"
 ) -> Iterable[Text]:
-    """What is missing from a picture: where it was truncated, and how many relations lead to what was never captured."""
+    """Yield the gaps of a diagram: where it was truncated, and how many relations lead to entities that were never
+    captured."""
     if truncated_at:
         yield Text()
         yield Text("Truncated: there is more than is shown.", style="bold")

@@ -1,4 +1,4 @@
-"""What inherits a tag, below what bears it."""
+"""Entities that inherit a tag, below the one that bears it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CUTS_LISTED: Final = 5
 
 
 def inherited_view(origin: Origin) -> RenderableType:
-    """One that bears the tag, what inherits it, and by which path."""
+    """Return a tree of an entity that bears the tag, and those that inherit it, with the paths."""
     tree = Tree(name_text(origin.entity).append(f"  {origin.entity.type}"), guide_style="dim")
     for each in origin.inherited:
         text = name_text(each.node).append(f"  {each.node.type}", style="dim")

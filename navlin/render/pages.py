@@ -1,4 +1,4 @@
-"""Lists of what waits for a person, as tables."""
+"""Lists that await a person's attention, as tables."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from navlin.render.text import clean, moment, plain_table
 
 
 def unlinked_view(page: Page[UnlinkedRelation]) -> RenderableType:
-    """From where to where, why, and since when."""
+    """Return a table of relations: ends, reason, and time."""
     table = plain_table("Type", "From", "To", "Through", "Reason", "Since", "Stated by")
     for each in page.results:
         kind = each.relation.type.lower().replace("_", " ")
@@ -30,7 +30,7 @@ def unlinked_view(page: Page[UnlinkedRelation]) -> RenderableType:
 
 
 def incomplete_view(page: Page[IncompleteOperation]) -> RenderableType:
-    """The statement, and what is not known of it."""
+    """Return a table of operations, each with the reasons."""
     table = plain_table("Operation", "Source", "Not known")
     for each in page.results:
         _add(table, each.title, each.source, "; ".join(each.reasons))
@@ -39,7 +39,7 @@ def incomplete_view(page: Page[IncompleteOperation]) -> RenderableType:
 
 
 def rejects_view(page: Page[Rejected]) -> RenderableType:
-    """The place, and why it does not read."""
+    """Return a table of records that could not be parsed: place and reason."""
     table = plain_table("Source", "Where", "Why", "Times", "Seen last")
     for each in page.results:
         _add(table, each.source, each.where, each.reason, f"{each.count:,}", moment(each.seen_ms))
@@ -47,7 +47,7 @@ def rejects_view(page: Page[Rejected]) -> RenderableType:
 
 
 def runs_view(page: Page[RunRecord]) -> RenderableType:
-    """When, how long, and what became of it."""
+    """Return a table of runs: time, duration and result."""
     table = plain_table("Source", "Started", "Took", "Status", "What")
     for each in page.results:
         took = f"{(each.ended_ms - each.started_ms) / 1000:.1f} s" if each.ended_ms else ""

@@ -13,7 +13,7 @@ QUERY_CHARS = 200
 
 
 def saved_view(saved: SavedSearches) -> RenderableType:
-    """Name, owner, whether others see it, and the beginning of its query."""
+    """Return a table: name, owner, visibility, and the beginning of the query."""
     if not saved.searches:
         return Text("no search is saved")
     table = plain_table("Name", "Owner", "For", "Query")
@@ -25,10 +25,8 @@ def saved_view(saved: SavedSearches) -> RenderableType:
 
 
 def saved_one_view(saved: SavedSearch) -> RenderableType:
-    """What was saved."""
     return Text(f"saved: {clean(saved.full_name)}, for {'everybody' if saved.shared else 'its owner'}")
 
 
 def removed_view(removed: SavedSearch) -> RenderableType:
-    """What was removed."""
     return Text(f"removed: {clean(removed.full_name)}")

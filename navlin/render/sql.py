@@ -1,7 +1,7 @@
-"""The text of a statement, laid out for people: a clause, a column or a condition a line.
+"""The text of a statement, laid out for people: one clause, column or condition per line.
 
-Nothing is parsed. Only the white space between words and signs is changed, so the text stays that of the engine in every
-dialect, also where it is no SQL; what stands in quotes and in comments stays to the letter.
+Nothing is parsed. Only the white space between words and signs is changed, so the text stays the engine's in every
+dialect, even if it is not SQL; quoted text and comments stay verbatim.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 WIDTH_CHARS: Final = 100
-"""A text whose own lines are no longer was laid out by its author, and stays so."""
+"""If no line is longer, the author laid the text out, and it is left unchanged."""
 MOST_CHARS: Final = 100_000
-"""A longer text stays as it is: nobody reads it through."""
+"""A longer text is left unchanged: nobody reads it to the end."""
 _INDENT: Final = "  "
 _TOKEN: Final = re.compile(
     r"""(?P<comment>--[^\n]*|/\*.*?(?:\*/|\Z))
@@ -30,7 +30,7 @@ _CLAUSES: Final = frozenset(
 _BEFORE_BY: Final = frozenset("GROUP ORDER SORT DISTRIBUTE CLUSTER".split())
 _BEFORE_JOIN: Final = frozenset("LEFT RIGHT FULL INNER CROSS NATURAL OUTER SEMI ANTI".split())
 _LISTS: Final = frozenset({"SELECT", "WITH", "SET"})
-"""Clauses whose parts stand on a line each."""
+"""Clauses with each part on a line of its own."""
 _CONDITIONS: Final = frozenset({"WHERE", "HAVING", "ON"})
 _QUERIES: Final = frozenset({"SELECT", "WITH", "FROM", "VALUES"})
 
@@ -39,7 +39,7 @@ class _Token(NamedTuple):
     kind: str
     text: str
     spaced: bool
-    """White space stood before it."""
+    """Whether white space precedes it."""
 
     @property
     def word(self) -> str:
@@ -48,7 +48,7 @@ class _Token(NamedTuple):
 
 @dataclass(slots=True)
 class _Frame:
-    """What is between two parentheses. Lines are broken in a query alone."""
+    """The text between two parentheses. Lines are broken only in a query."""
 
     query: bool
     indent: int
@@ -61,9 +61,9 @@ class _Frame:
 class _Page:
     pieces: list[str] = field(default_factory=list)
     fresh: bool = True
-    """Nothing stands on the line yet."""
+    """Whether the line is still empty."""
     indent: int = 0
-    """That of the line."""
+    """The line's indent."""
 
     def put(self, text: str, *, spaced: bool) -> None:
         if spaced and not self.fresh:
@@ -78,7 +78,7 @@ class _Page:
 
 
 def laid_out(text: str) -> str:
-    """The text with lines of its own; as it is if its author laid it out, or it is very long."""
+    """Return the text laid out in lines; unchanged if its author laid it out, or if it is very long."""
     text = text.strip()
     if len(text) > MOST_CHARS or max(map(len, text.splitlines()), default=0) <= WIDTH_CHARS:
         return text
@@ -136,7 +136,7 @@ def _put_sign(page: _Page, frames: list[_Frame], tokens: Sequence[_Token], at: i
 
 
 def _break_before(page: _Page, frame: _Frame, tokens: Sequence[_Token], at: int) -> None:
-    """Ends the line before a word that begins something new, and keeps in mind what that is."""
+    """End the line before a word that begins a clause or a condition, and record the clause."""
     word, last = tokens[at].word, tokens[at - 1] if at else None
     if last is not None and last.text == ".":
         # The name of a column.
@@ -183,9 +183,9 @@ def _begins(tokens: Sequence[_Token], at: int, word: str) -> bool:
     if word == "FROM":
         return last not in ("DELETE", "DISTINCT")
     if word == "WITH":
-        # Not that of WITH ROLLUP, or of a table's properties.
+        # Not WITH ROLLUP, and not a table's properties.
         return _word(tokens, at + 2) == "AS" or following == "RECURSIVE"
-    # What MERGE does in a case.
+    # An action of MERGE, after THEN, begins no clause.
     return word in _CLAUSES and (last, word) != ("INSERT", "VALUES") and last != "THEN"
 
 

@@ -1,4 +1,4 @@
-"""How navlin is, for people: the JSON of ``navlin status`` as tables and sentences."""
+"""The state of navlin, for people: the JSON of ``navlin status`` as tables and sentences."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ _COUNTED: Final = (
     ("views whose text does not tell all", "unparsed", "views", ("reason",)),
     ("operations of which something is not known", "incomplete", "operations", ("reason",)),
 )
-"""Tables of what is counted by reason: the title, the list in the status, its figure, its words."""
+"""Tables of counts by reason: the title, the list in the status, its figure, its words."""
 
 Json = Mapping[str, Any]
 
 
 def status_view(status: Json) -> RenderableType:
-    """The daemon, the sources as a table and what is to be said of each, and what is counted by reason."""
+    """Return the daemon, the sources as a table and with details, and the counts by reason."""
     return Group(*_parts(status))
 
 
@@ -112,7 +112,7 @@ def _row(source: Json, now_ms: int) -> list[str | Text]:
 
 
 def _export(export: Json, now_ms: int) -> str:
-    """What a person reads of an ``[[export]]``."""
+    """Describe an ``[[export]]`` for people."""
     said = f"export {export['name']} ({export['target']}): "
     if export["lag_s"] is None:
         said += "nothing sent yet"
@@ -149,7 +149,7 @@ def _details(source: Json, now_ms: int) -> Iterator[str]:
 
 
 def held_back(index: Json, now_ms: int) -> Iterator[str]:
-    """The first files or other parts of a source that failed, each with its error and the time of the next try."""
+    """Yield the first files or other parts of a source that failed, each with its error and the time of the next try."""
     first = list(index["held_back"].items())[:SHOWN_REJECTS]
     for name, value in first:
         failed = "failed once" if value["times"] == 1 else f"failed {value['times']:,} times"
@@ -160,7 +160,7 @@ def held_back(index: Json, now_ms: int) -> Iterator[str]:
 
 
 def positions(index: Json, now_ms: int) -> str:
-    """How far a source was read: the first of its positions in words, and how many more there are."""
+    """Describe how far a source was read: its first positions in words, and the number of others."""
     first = list(index["positions"].items())[:SHOWN_POSITIONS]
     shown = [_position(key, value, now_ms) for key, value in first]
     more = index["position_count"] - len(shown)
@@ -168,7 +168,7 @@ def positions(index: Json, now_ms: int) -> str:
 
 
 def _position(key: str, value: object, now_ms: int) -> str:
-    """What a person reads of a position, see `navlin.model.records.Position`."""
+    """Describe a position for people, see `navlin.model.records.Position`."""
     match value:
         case {"once": list(once), "most": int(most)}:
             missed = f", the last one missed {len(once):,} places" if once else ""
@@ -191,7 +191,7 @@ def _position(key: str, value: object, now_ms: int) -> str:
 
 
 def span(seconds: float) -> str:
-    """A length of time in the words of a person: ``4.2 s``, ``3 min``, ``7 h``, ``12 days``."""
+    """Format a duration for people: ``4.2 s``, ``3 min``, ``7 h``, ``12 days``."""
     for limit_s, unit_s, unit in ((10, 1, "s"), (120, 1, "s"), (7_200, 60, "min"), (172_800, 3_600, "h")):
         if seconds < limit_s:
             return f"{seconds / unit_s:.{1 if limit_s == 10 else 0}f} {unit}"

@@ -1,7 +1,7 @@
 """Names and tables, alike in all views.
 
-What colour and line styles say is said in a word as well: ``(deleted)``, ``(unlinked)``. Names come from outside, so
-nothing in them is taken for markup or for a terminal's control sequence.
+Colours and line styles are also expressed as words: ``(deleted)``, ``(unlinked)``. Names come from outside, so nothing in
+them is taken for markup or for a terminal's control sequence.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from navlin.query.answer import Node
 
 
 def name_text(node: Node | StoredEntity, title: str = "") -> Text:
-    """A name, or this title in place of it, struck through if it is deleted, in italics if nothing but the name is known."""
+    """Return a name, or ``title`` in its place, struck through if deleted, in italics if only the name is known."""
     text = Text(clean(title or (node.title if isinstance(node, Node) else node.name)), overflow="fold")
     if node.deleted:
         text.stylize("strike")
@@ -34,12 +34,12 @@ def name_text(node: Node | StoredEntity, title: str = "") -> Text:
 
 
 LONG_CHARS: Final = 24
-"""What is longer is a name or a sentence, which may be folded."""
+"""A longer text is a name or a sentence, which may be folded."""
 
 
 class PlainTable(Table):
-    """A table without lines, whose cells are folded rather than cut. Where that would break words that are no long names,
-    each row is a paragraph instead, its first cell the title."""
+    """A table without lines, whose cells are folded rather than cut. If that would break words other than long names,
+    each row becomes a paragraph, with the first cell as its title."""
 
     def __init__(self, headings: Iterable[str], right: Collection[str] = ()) -> None:
         super().__init__(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
@@ -71,28 +71,28 @@ def _text(cell: RenderableType) -> Text:
 
 
 def plain_table(*headings: str, right: Collection[str] = ()) -> PlainTable:
-    """A table with these headings; the columns of ``right`` are numbers."""
+    """Return a table with these headings; the columns in ``right`` are numbers."""
     return PlainTable(headings, right)
 
 
 def date_text(date: str) -> str:
-    """A date of the index, ISO 8601 in UTC, as people read it."""
+    """Format a date of the index (ISO 8601, UTC) for people."""
     return f"{date[:10]} {date[11:19]} UTC"
 
 
 def moment(at_ms: int) -> str:
-    """A time as people read it, in UTC, to the second."""
+    """Format a time (epoch ms) for people, in UTC, to the second."""
     return f"{datetime.fromtimestamp(at_ms / 1000, UTC):%Y-%m-%d %H:%M:%S}Z"
 
 
 def clean(text: str) -> str:
-    """Text from outside that stands in one line, without what a terminal would obey."""
+    """Return text from outside as one line, without characters that a terminal would obey."""
     return printable(text).replace("\n", REPLACEMENT)
 
 
 def in_page(value: Any) -> Any:
-    """A value as a page shows it: several with commas between them, nothing for None, and of a text no character that is not
-    printed or turns the writing around. What is markup already stays."""
+    """Return a value for a page: lists joined by commas, "" for None, and texts without characters that are not printable
+    or change the writing direction. Markup is unchanged."""
     if type(value) is str:
         return printable(value.expandtabs(4).replace("\r", ""))
     if isinstance(value, list | tuple):

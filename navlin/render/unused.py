@@ -1,4 +1,4 @@
-"""What may go, by database and owner, and why of more that is not known."""
+"""Unused data by database and owner, and the reasons for unknown verdicts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LISTED: Final = 30
 
 
 def unused_view(known: Watched, largest: Sequence[Judged], totals: Totals) -> RenderableType:
-    """``largest`` are the unused ones with the most bytes, at most `LISTED` of which are shown."""
+    """``largest`` are the unused entities with the most bytes; at most `LISTED` of these are shown."""
     sums, many = totals.to_json(), totals.of.value
     parts: list[RenderableType] = [
         Text(
