@@ -29,7 +29,7 @@ from navlin.index.query_tree import (
 from navlin.query.scanner import QueryError
 
 MOST: Final = 10_000
-"""Limit for one query: as many ids, or a hundred words without a field if none begins with a wildcard."""
+"""Limit for one query: so many words of one field, or a hundred of them that begin with a wildcard."""
 MOST_TOGETHER: Final = 20_000
 """Limit for a query and everything asked along with it."""
 
