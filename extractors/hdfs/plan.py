@@ -113,7 +113,7 @@ def plan_image(
     directory = str(planning.spool / str(transaction))
     split = ImageSplit(directory, transaction, as_of_ms, saved.namespace.namespace_id, image.md5)
     positions = (
-        # A user who may not follow events may not have seen all sidecars: one who may starts with all of them.
+        # A user who may not follow events may not see all sidecars: a user with events starts with all of them.
         Position(TRANSACTION, transaction if follow else None),
         Position(EDITS, edits),
         Position(IMAGE, transaction),

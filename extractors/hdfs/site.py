@@ -12,7 +12,7 @@ RPC_PORT: Final = "8020"
 
 
 def authorities(url: str, namenodes: Sequence[str], configuration_directory: str) -> Iterator[str]:
-    """Yields every spelling under which a file of it may be named: ``hdfs://ns1``, ``hdfs://host:8020`` …"""
+    """Yields every spelling under which its files may be named: ``hdfs://ns1``, ``hdfs://host:8020`` …"""
     host = url.removeprefix("hdfs://").strip("/")
     if not host:
         return

@@ -1,6 +1,6 @@
 """Decompresses a section, by the class names that Hadoop writes into the summary.
 
-A section may be several consecutive streams (parallel images write one for each part of it): all are read, and their
+A section may be several consecutive streams (parallel images write one for each of its parts): all are read, and their
 contents are one sequence of bytes. Snappy and LZ4 come in the blocks of Hadoop's BlockCompressorStream: the length of
 the plain bytes (four bytes, big endian), then for each chunk of them the length of the compressed bytes and these
 bytes.
