@@ -54,7 +54,7 @@ class EventsSplit(Split):
     anew: bool = False
     complete: bool = False
     error: str = ""
-    """Why its one file could not be read: reading this split fails with it."""
+    """The error of its one file, if that could not be read: reading this split fails with it."""
 
     @property
     def name(self) -> str:

@@ -56,7 +56,7 @@ class Writing:
         the known runs that it is a part of, by their ids.
         """
         ends = Ends(self.names, run)
-        # Of a continuing run, only its existence and the ends named so far are known. A stream moves data all the time.
+        # A continuing run is only known to exist, with the ends named so far. A stream moves data all the time.
         goes_on = bool(run.id) and not (run.ended or over or (run.streaming and run.ran))
         succeeded = not goes_on and (
             run.type == "COMPLETE" or not run.id or (run.streaming and (run.ran or not run.ended))

@@ -28,7 +28,7 @@ MAX_FED: Final = 100
 """Inputs of one event that are kept with each output of a stream."""
 TEXT_BYTES: Final = 64 << 10
 SQL_BYTES: Final = 4 << 10
-"""Of a longer SQL text, only this many bytes and a hash of the whole are kept between two readings."""
+"""Bytes of a longer SQL text that are kept between two readings, with a hash of the whole."""
 SAVED_BYTES: Final = 128 << 10
 """Limit for the kept state of one run."""
 MORE_THAN_KEPT: Final = "the run's events say more of its datasets than navlin keeps of a run until its end"
@@ -63,7 +63,7 @@ class Known:
     """Event time of each single value, by its name: the latest value counts."""
 
     def learn(self, dataset: Dataset, time_ms: int) -> set[str]:
-        """Merges an event's dataset at this time. Returns the reasons why that is not all of it."""
+        """Merges an event's dataset at this time. Returns the reasons why that is incomplete."""
         problems: set[str] = set()
         for each in objects(dataset.facet("symlinks").get("identifiers")):
             link = [text(each.get(name)) for name in ("namespace", "name", "type")]
