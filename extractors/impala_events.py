@@ -219,9 +219,7 @@ def _known_since(vertices: tuple[Vertex, ...], created_ms: int | None) -> tuple[
 def _location(
     record: Mapping[str, Any], text: str, edges: tuple[Edge, ...], problems: list[str]
 ) -> tuple[str, str, str] | None:
-    """Returns the table created at ``tableLocation``: the one target, or the one that the text names with its
-    database.
-    """
+    """Returns the table created at ``tableLocation``: the one target, or the one that the text names with its database."""
     uri = without_credentials(text_of(record, "tableLocation"))
     if not uri:
         return None

@@ -186,9 +186,7 @@ class HdfsClient:
         return Events(self._child, after, limit)
 
     def describe(self, paths: Sequence[str]) -> Iterator[Status | None]:
-        """Yields the current status of each path, in the same order; None for a missing one. Does not follow
-        symlinks.
-        """
+        """Yields the current status of each path, in the same order; None for a missing one. Does not follow symlinks."""
         for some in in_batches(paths, DESCRIBED_AT_ONCE):
             answer, _ = self._child.ask({"op": "describe", "paths": some})
             for path, row in zip(some, answer["rows"], strict=True):
@@ -197,8 +195,7 @@ class HdfsClient:
     def list(self, directory: str) -> Iterator[Status]:
         """Yields the contents of a directory, in byte order of the names, in pages of the NameNode's choosing.
 
-        Raises `HdfsNotFound` if it is not a directory. If it changes meanwhile, the listing matches no single state of
-        it.
+        Raises `HdfsNotFound` if it is not a directory. If it changes meanwhile, the listing matches no single state of it.
         """
         start: str | None = ""
         above = directory.rstrip("/")
@@ -209,17 +206,13 @@ class HdfsClient:
             start = page.get("next")
 
     def lengths(self, paths: Sequence[str]) -> Iterator[int]:
-        """Yields the number of bytes that can be read of each file by now, even while it is being written; 0 if
-        unreadable.
-        """
+        """Yields the number of bytes that can be read of each file now, even if it is being written; 0 if unreadable."""
         for some in in_batches(paths, DESCRIBED_AT_ONCE):
             answer, _ = self._child.ask({"op": "lengths", "paths": some})
             yield from answer["lengths"]
 
     def read(self, path: str, offset: int = 0, length: int = -1) -> Iterator[bytes]:
-        """Yields a file's bytes from an offset, some MiB at a time; if the file is being written, up to the last
-        flush.
-        """
+        """Yields a file's bytes from an offset, some MiB at a time; if the file is being written, up to the last flush."""
         with HdfsFile(self._child, path) as file:
             end = file.length if length < 0 else min(file.length, offset + length)
             while offset < end and (data := file.read_at(offset, end - offset)):

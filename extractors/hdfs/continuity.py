@@ -26,9 +26,7 @@ EDITS: Final = "last edits"
 """Position: the first and last of the last followed transactions that gave events, and the digest of the events."""
 
 TRANSACTIONS_KEPT: Final = 16
-"""Several, because a permission change gives an event without a time, which another history may have under the same
-number.
-"""
+"""Several: a permission change gives an event without a time, which another history may have under the same number."""
 
 _READ_AGAIN: Final = 1_000
 

@@ -204,7 +204,7 @@ class Hdfs(Extractor):
     def _plan_whole(
         self, planning: Planning, saved: Saved, here: Namespace, newest: int, because: str, *, missed: int = 0
     ) -> Plan:
-        """Plans the newest image; if there is none and events may be followed, a listing that began at ``newest``."""
+        """Plans the newest image; if images are refused, though events are not, a listing that began at ``newest``."""
         note = f"complete plan: {because}"
         try:
             image = self._newest_image(saved.namespace.with_known(here))
@@ -224,7 +224,7 @@ class Hdfs(Extractor):
     def _plan_by_images(
         self, planning: Planning, saved: Saved, here: Namespace, because: str, *, complete: bool
     ) -> Plan:
-        """Plans if events may not be followed: every newer image is a complete plan; without images, a listing is."""
+        """Plans without events: every newer image is a complete plan; without images, a listing is."""
         try:
             image = self._newest_image(saved.namespace.with_known(here))
         except HdfsRefused as refused:

@@ -25,8 +25,7 @@ class BadGlob(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """``include`` and ``exclude`` as regular expressions over paths; the directories above an included path are
-    included.
+    """``include`` and ``exclude`` as regular expressions over paths; the directories above an included path are included.
 
     Everything below an excluded path is excluded as well, so there is no need to descend.
     """
@@ -122,9 +121,7 @@ def _on_the_way(glob: str, *, in_tree: bool = False) -> Iterator[str]:
 
 
 def _excluding(globs: Sequence[str], *, in_tree: bool) -> list[str]:
-    """Returns expressions for excluded globs. Names excluded at any depth share one, because very many paths are
-    tested.
-    """
+    """Returns expressions for excluded globs. Names excluded at any depth share one, because very many paths are tested."""
     anywhere: list[str] = []
     others: list[str] = []
     for glob in globs:

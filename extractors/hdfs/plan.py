@@ -38,9 +38,7 @@ EVENTS_AT_ONCE: Final = 100_000
 MOST_PLACES: Final = 1_000_000
 """Touched paths in one round, after which the rest is left to the next round: all of them are held in memory."""
 MOST_MOVES: Final = 10_000
-"""Renames in one round with which business metadata moves: the index's entries below their names are read
-beforehand.
-"""
+"""Renames in one round with which business metadata moves: the index's entries below their names are read beforehand."""
 SILENT_TRANSACTIONS: Final = 10_000
 """Fewer transactions than this without events are not worth saving a position for."""
 PATHS_IN_SPLIT: Final = 1_000
@@ -131,14 +129,13 @@ def image_as_of_ms(rounds: Sequence[tuple[int, int]], transaction: int, now_ms: 
     """Returns the time of an image's state, by navlin's own clock: before the first round that followed transactions it
     lacks.
 
-    So changes that events have shown since are neither overwritten nor taken for deleted, though the image is read
-    later.
+    So changes that events have shown since are neither overwritten nor taken for deleted, though the image is read later.
     """
     # Two milliseconds: the contents of sidecars of an image's files are one newer than the image.
     return min((at_ms - 2 for followed, at_ms in rounds if followed > transaction), default=now_ms)
 
 
-# -- What events touched -----------------------------------------------------------------------------------------------
+# -- Touched paths -----------------------------------------------------------------------------------------------------
 
 
 def follow(client: HdfsClient, planning: Planning, after: int) -> tuple[Touched, int, LastEdits]:

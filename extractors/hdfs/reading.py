@@ -41,9 +41,7 @@ class Reading:
     as_of_ms: int
 
     def listing(self, statuses: Sequence[Status], words: Sequence[Mapping[str, Any]] = ()) -> Listing:
-        """Returns a listing of these, with ``words``, the attributes of their sidecars, one for each, if there are
-        any.
-        """
+        """Returns a listing of these, with ``words``, the attributes of their sidecars, one for each, if there are any."""
         listing = to_listing(self.source, self.as_of_ms + bool(words), statuses)
         names = sorted({name for each in words for name in each})
         columns = {name: [each.get(name) for each in words] for name in names}

@@ -183,9 +183,7 @@ class Connection:
         return self.call(idl.GET_ALL_TABLES, self._in_catalog(database))
 
     def _in_catalog(self, database: str) -> str:
-        """Returns a database's name for calls without a catalog parameter. Metastores before Hive 3 know no
-        catalogs.
-        """
+        """Returns a database's name for calls without a catalog parameter. Metastores before Hive 3 know no catalogs."""
         catalog = self._address.catalog
         return database if catalog == DEFAULT_CATALOG else f"@{catalog}#{database}"
 
@@ -229,9 +227,7 @@ class Connection:
             return [DEFAULT_CATALOG]
 
     def current_event_id(self) -> int:
-        """Returns the id of the newest notification; 0 if no listener writes any, or the metastore is too old for
-        it.
-        """
+        """Returns the id of the newest notification; 0 if no listener writes any, or the metastore is too old for it."""
         try:
             return self.call(idl.GET_CURRENT_EVENT_ID).eventId or 0
         except CallUnknown:

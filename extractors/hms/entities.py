@@ -114,9 +114,7 @@ def to_table(
 
 
 def columns_of(table: Table) -> list[FieldSchema]:
-    """Returns the columns in order, partition keys last. Raises ValueError if Spark keeps them and they do not
-    parse.
-    """
+    """Returns the columns in order, partition keys last. Raises ValueError if Spark keeps them and they do not parse."""
     columns = (table.sd.cols if table.sd else None) or []
     if hides_columns(columns):
         columns = spark_columns(table.parameters or {}) or columns
@@ -261,7 +259,7 @@ def _properties(parameters: Mapping[str, str]) -> dict[str, str] | None:
 
 
 def _fleeting(parameters: Mapping[str, str], last_access_s: int | None) -> dict[str, Any]:
-    """Returns times and statistics: current values that are not changes of their own."""
+    """Returns times and statistics: current values, which alone do not count as a change."""
     touched_s = parameters.get("transient_lastDdlTime") or parameters.get("last_modified_time")
     if touched_s and len(touched_s) > MAX_DIGITS:
         touched_s = None

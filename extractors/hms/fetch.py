@@ -20,9 +20,7 @@ _N = TypeVar("_N")
 _T = TypeVar("_T")
 
 COLUMNS_A_CALL = 20_000
-"""Target size of a call for tables: a metastore's time and memory depend on columns, and some tables have ten
-thousand.
-"""
+"""Target size of a call for tables: a metastore's time and memory depend on columns, and some tables have ten thousand."""
 _SLOW_ONES = 3
 _ONE_FAILED = (MetastoreTimedOut, MetastoreRefused, MetastoreGarbled, MetastoreLost)
 """Errors that a single object may cause for the whole call."""
@@ -103,9 +101,7 @@ def fetch(
 def one_by_one(
     metastore: Connection, names: Iterable[_N], call: Callable[[_N], _T]
 ) -> Iterator[tuple[_N, _T | Missed]]:
-    """Yields each name with its call's answer, or why there is none. Raises as `fetch` does if the metastore is
-    gone.
-    """
+    """Yields each name with its call's answer, or why there is none. Raises as `fetch` does if the metastore is gone."""
     slow = 0
     for name in names:
         found = _one(metastore, name, call)

@@ -26,8 +26,7 @@ class DatabaseSplit(Split):
 
 @dataclass(frozen=True, slots=True)
 class TableSplit(Split):
-    """Tables with their columns; yields further splits for the partitions of those in ``list_partitions`` (None: of
-    all).
+    """Tables with their columns; yields further splits for the partitions of those in ``list_partitions`` (None: of all).
 
     ``touched``: events named them. Each then covers everything directly below it.
     """

@@ -36,9 +36,7 @@ I32 = Annotated[int | None, TType.I32]
 I64 = Annotated[int | None, TType.I64]
 
 Spec = tuple[tuple[Any, ...] | None, ...]
-"""Thrift's description of a structure: at index i the field with id i, as (id, type, name, type's arguments,
-default).
-"""
+"""Thrift's description of a structure: at index i the field with id i, as (id, type, name, type's arguments, default)."""
 
 
 class Struct(TBase):  # type: ignore[misc]  # thrift ships no annotations

@@ -20,8 +20,7 @@ class NoAuthorities(OSError):
 
 
 def tls_socket(host: str, port: int, ca_file: str) -> TlsSocket:
-    """Returns a socket that trusts the authorities of a PEM file, or the system's, and rejects certificates of other
-    names.
+    """Returns a socket that trusts the authorities of a PEM file, or the system's, and rejects certificates of other names.
 
     Raises `NoAuthorities`.
     """

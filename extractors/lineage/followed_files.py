@@ -85,8 +85,7 @@ class FollowedFile:
         """The last pieces read of an archive, each with its offset: seeking back would start over."""
 
     def lines(self, *, max_bytes: int = SPLIT_BYTES, max_lines: int = SPLIT_LINES) -> Iterator[Line | Reject]:
-        """Yields the next lines, at least one, until either bound is reached; a line that is too long comes as a
-        `Reject`.
+        """Yields the next lines, at least one, until either bound is reached; a line that is too long comes as a `Reject`.
 
         A caller may stop at any line: `done` then yields a split for the rest.
         """
@@ -218,7 +217,7 @@ class FollowedFile:
         self.offset = offset
 
     def stand(self, offset: int, *, at_end: bool) -> None:
-        """Makes a caller that stops now continue at ``offset``; with ``at_end``, only when there is more than the plan
+        """Makes a caller that stops now continue at ``offset``; with ``at_end``, only if there is more than the plan
         saw.
         """
         self.offset, self._at_end = offset, at_end
@@ -278,8 +277,7 @@ class FollowedFile:
 
 @contextmanager
 def follow(split: FileSplit, *, max_line_bytes: int = MAX_LINE_BYTES) -> Iterator[FollowedFile]:
-    """Opens the file of a split, under whatever name it has now, at the split's offset if the data before it is
-    unchanged.
+    """Opens the file of a split, under whatever name it has now, at the split's offset if the data before it is unchanged.
 
     Raises `extractors.lineage.moved_files.FileWentAway` if nothing of the file is left, and `OSError` if it cannot be
     opened.

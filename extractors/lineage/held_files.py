@@ -2,10 +2,9 @@
 
 Between two polls a log may be moved out of its directory, removed, or renamed and compressed. Data written since it was
 last read would be lost. Vector and Fluent Bit keep a descriptor; so does navlin, in the process that plans: that of
-`navlin serve` lives on from poll to poll. Reading happens in other processes, Spark's workers on the same machine,
-which open the file again through ``/proc/PID/fd/N``. The kernel lets the same user do that, even for a file that no
-longer has a name. A path there is as good as a name that nobody can rename; if its number is reused, the inode shows
-it.
+`navlin serve` lives on from poll to poll. Reading happens in other processes, Spark's workers on the same machine, which
+open the file again through ``/proc/PID/fd/N``. The kernel lets the same user do that, even for a file that no longer has
+a name. A path there is as good as a name that nobody can rename; if its number is reused, the inode shows it.
 
 This is not state: without it, after a restart, only files moved away meanwhile are missed. A removed file keeps its
 space on the disk until it is read, which is why the number of descriptors is small.

@@ -48,9 +48,7 @@ class LineLogs(Extractor):
         return tuple(expand(self._paths()))
 
     def check(self) -> Iterator[str]:
-        """For ``navlin check``: says how many files there are; raises the errors of listing them or opening the
-        newest.
-        """
+        """For ``navlin check``: says how many files there are; raises the errors of listing them or opening the newest."""
         plan = self.plan(Positions())
         newest = plan.splits[-1].name if plan.splits else "none yet"
         yield f"{len(plan.splits)} files, the newest {newest}" + (f"; {plan.note}" if plan.note else "")

@@ -1,6 +1,4 @@
-"""Staging places, where engines keep files that they will move or remove: not data of their own, and not the end of a
-job.
-"""
+"""Staging places of files that engines will move or remove: not data of their own, and not the end of a job."""
 
 from __future__ import annotations
 

@@ -92,8 +92,7 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """The contents of one record: a statement that ran once. ``run`` distinguishes this run from all others of the
-    source.
+    """The contents of one record: a statement that ran once. ``run`` distinguishes this run from all others of the source.
 
     ``location``: the database and table that the statement creates, and the table's URI. ``jobs``: ids of the YARN jobs
     that carried it out. ``operation`` and ``execution`` are further attributes of each. ``rejects`` are unreadable
@@ -161,9 +160,7 @@ class StatementRecords:
     yarn: str = ""
 
     def of(self, statement: Statement) -> Iterator[Record]:
-        """Yields all records of a statement. One that was read whole covers its operation: it corrects an older
-        reading.
-        """
+        """Yields all records of a statement. One that was read whole covers its operation: it corrects an older reading."""
         operation = self._operation(statement)
         yield from operation.records()
         yield from statement.odd_times

@@ -283,8 +283,7 @@ def view_columns(text: str) -> tuple[str, ...]:
 def in_order(text: str, names: Collection[str]) -> list[str]:
     """Returns the column names in their order in a CREATE VIEW; empty unless each occurs exactly once.
 
-    Such a name is in the view's list, or in the query: with ``*``, or if Hive makes the name up, the text does not have
-    it.
+    Such a name is in the view's list, or in the query: with ``*``, or if Hive makes the name up, the text does not have it.
     """
     tokens = [token[0].lower().strip("`") for token in _TOKEN.finditer(text) if token["space"] is None]
     if any(word == "*" and before != "(" for before, word in pairwise(tokens)):

@@ -26,9 +26,7 @@ KEYS: Final = re.compile(rb'"(?:eventTime|schemaURL|eventType)"\s*:')
 NAME_BYTES: Final = 4 << 10
 _FRACTION: Final = re.compile(r"(\.\d{6})\d+")
 _ZONE: Final = re.compile(r"(?:([+-]\d\d:\d\d)Z|(Z|[+-]\d\d:\d\d)\[[^\[\]]*\])\Z")
-"""A zone given twice: ``+00:00Z``, as Python programs write it; ``Z[UTC]`` and ``+01:00[Europe/Paris]``, as Java's
-do.
-"""
+"""A zone given twice: ``+00:00Z``, as Python programs write it; ``Z[UTC]`` and ``+01:00[Europe/Paris]``, as Java's do."""
 
 
 class NotAnEvent(ValueError):

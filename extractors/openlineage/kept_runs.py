@@ -37,9 +37,7 @@ MAYBE_LOST: Final = f"what earlier events said of this run may not be known any 
 
 
 class SavedRun(NamedTuple):
-    """A run as a position holds it: when it was last heard of, whether it has ended, the runs above it, and its
-    sender.
-    """
+    """A run as a position holds it: when it was last heard of, whether it has ended, the runs above it, and its sender."""
 
     run: str
     seen_ms: int

@@ -1,5 +1,4 @@
-"""OpenLineage events in files: those that its clients' file transport writes, and those that navlin's own address
-receives.
+"""OpenLineage events in files: those that its clients' file transport writes, and those that navlin's own address receives.
 
 A run's events may be in several files, so all files of a source are read one after the other, and the state of each run
 is kept between two readings: for an hour after its end, for events that come late; without an end for thirty days, as

@@ -107,7 +107,7 @@ class Latest(NamedTuple):
     def of(self, name: str, known: _T, said: _T) -> _T:
         """Returns the value of a name, which was ``known`` until now; an empty value says nothing."""
         known_ms = self.said_ms.get(name, 0)
-        # For two events of one time always the same.
+        # For two events of one time, the choice is always the same.
         if not said or self.time_ms < known_ms or (self.time_ms == known_ms and str(said) < str(known)):
             return known
         self.said_ms[name] = self.time_ms

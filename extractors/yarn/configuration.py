@@ -84,8 +84,7 @@ class Missing(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Place:
     """A place that a job read or wrote. ``text`` is the original; ``uri`` is the directory that it resolves to: for a
-    glob, the deepest one above it without a glob in its path, and then it is ``inferred`` that the matches are in
-    there.
+    glob, the deepest one above it without a glob in its path, and then it is ``inferred`` that the matches are in there.
     """
 
     text: str

@@ -119,9 +119,7 @@ class Yarn(Extractor):
                 raise TypeError(f"{split!r} is no split of YARN")
 
     def check(self) -> Iterator[str]:
-        """For ``navlin check``: names the ResourceManager that answers, and says what it and the JobHistoryServer
-        show.
-        """
+        """For ``navlin check``: names the ResourceManager that answers, and says what it and the JobHistoryServer show."""
         with asking(self._resource_manager) as service:
             listed = service.entries("/ws/v1/cluster/apps", ("apps", "app"), {"limit": 1})
             [info] = service.entries("/ws/v1/cluster/info", ("clusterInfo",)) or [{}]

@@ -55,7 +55,7 @@ def _asked(history: RestService, seen: Seen) -> Any:
     except RestUnavailable:
         raise
     except RestError as error:
-        # Not viewable by others, or its files are broken.
+        # This user may not view it, or its files are broken.
         return error
     if not properties:
         return RestError(f"{history.url}{path}: the answer has no property")
@@ -88,7 +88,7 @@ def _answers(history: RestService) -> bool:
 def _unread(
     history: RestService, applications: ApplicationRecords, seen: Seen, split: SeenSplit, error: RestError
 ) -> Iterator[Record]:
-    """Yields a job to ask for again, or without its configuration after enough tries."""
+    """Leaves a job to be asked for again or, after enough tries, reports it without its configuration."""
     if split.tries + 1 < MAX_TRIES and seen.id in split.may_wait:
         yield _reject(history, seen, error, "; it will be asked for again")
         yield Unread(seen, split.tries + 1, split.now_ms).position()

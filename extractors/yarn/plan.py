@@ -112,7 +112,7 @@ class Planning:
 
     def plan(self, resource_manager: RestService, history: RestService | None, before: Before) -> Plan:
         """Plans a run. Costs two requests, and one to the JobHistoryServer, if nothing has happened."""
-        # The history first: a job that it has is one that the ResourceManager has known.
+        # The history first: the ResourceManager has known every job in it.
         jobs, odd_jobs, unanswered = self._jobs(history, before) if history else ({}, 0, "")
         applications, odd, silent = self._applications(resource_manager, before)
         ends = [application.finished_ms for application in applications.values()]
@@ -179,9 +179,8 @@ class Planning:
     def _applications(
         self, service: RestService, before: Before
     ) -> tuple[dict[str, Application], int, list[str]]:
-        """Returns, by id, the applications that have not ended, those that ended in the window, and those that were
-        open; the number of entries without an id; and notes about open ones that could not be asked for: they keep
-        their state.
+        """Returns, by id, the applications that have not ended, those that ended in the window, and those that were open;
+        the number of entries without an id; and notes about open ones that could not be asked for: they keep their state.
         """
         fewer = {"deSelects": "resourceRequests"}
         without_end = {**fewer, "states": ",".join(UNFINISHED)}

@@ -1,6 +1,4 @@
-"""Requests to Hadoop's REST services: one round's connections to the instance that answers, and errors that say what to
-do.
-"""
+"""Requests to Hadoop's REST services: one round's connections to the answering instance, errors that say what to do."""
 
 from __future__ import annotations
 
@@ -43,7 +41,7 @@ class RestUnavailable(RestError):
 
 
 class NotThere(RestError):
-    """The service does not have it (HTTP 404)."""
+    """The service does not have the requested object (HTTP 404)."""
 
 
 class Refused(RestError):
@@ -104,9 +102,7 @@ class RestService:
             raise self._misshapen(path, way) from None
 
     def get(self, path: str, key: str, parameters: Parameters | None = None) -> dict[str, Any]:
-        """Returns the parsed answer to ``/ws/v1/…``: an object that has ``key``, or an empty one. Raises a
-        `RestError`.
-        """
+        """Returns the parsed answer to ``/ws/v1/…``: an object that has ``key``, or an empty one. Raises a `RestError`."""
         answer = self._answer(path, parameters)
         answer = {} if answer is None else answer
         if not isinstance(answer, dict) or (answer and key not in answer):
@@ -272,8 +268,8 @@ def _whole(digits: str) -> int | float:
 
 
 def _further(response: requests.Response) -> str | None:
-    """Returns the target of a standby's redirect: the active instance (HTTP 307), or in older releases by a header
-    Refresh.
+    """Returns the target of a standby's redirect to the active instance (HTTP 307, or in older releases a Refresh
+    header).
     """
     if response.is_redirect:
         return _joined(response.url, response.headers["Location"])

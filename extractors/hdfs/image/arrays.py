@@ -132,8 +132,7 @@ def gather(page: Page, starts: Ints, ends: Ints) -> pa.BinaryArray:
     count = len(starts)
     if not count:
         return pa.array([], pa.binary())
-    # An array of the spans and the gaps between them, from which every other one is taken: this copies at Arrow's
-    # speed.
+    # An array of the spans and the gaps between them, from which every other one is taken: this copies at Arrow's speed.
     offsets = np.empty(2 * count, np.int32)
     if ends.min() == 0:
         begins = np.where(ends > 0, starts, np.maximum.accumulate(ends))
@@ -167,7 +166,7 @@ def joined(paths: Any, names: pa.StringArray) -> Any:
 
 
 def bad_name(names: pa.BinaryArray) -> int:
-    """Returns the first row with a name that only the root may have (empty) or no inode (with a slash); -1 for none."""
+    """Returns the first row with a name that no inode but the root can have: empty, or with a slash; -1 for none."""
     offsets, data = pieces(names)
     empty = offsets[1:] == offsets[:-1]
     if empty.any():

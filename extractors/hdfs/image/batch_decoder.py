@@ -75,9 +75,7 @@ class Decoded:
 
 
 def decode(page: Page, start: Ints, end: Ints, shape: Shape, *, strict: bool = False) -> Decoded:
-    """Decodes the messages between ``start`` and ``end``. Raises `Malformed`; if ``strict``, for any other field
-    too.
-    """
+    """Decodes the messages between ``start`` and ``end``. Raises `Malformed`; if ``strict``, for any other field too."""
     count = len(start)
     out = Decoded()
     for known in shape.values():

@@ -2,8 +2,7 @@
 
 A section may be several consecutive streams (parallel images write one for each of its parts): all are read, and their
 contents are one sequence of bytes. Snappy and LZ4 come in the blocks of Hadoop's BlockCompressorStream: the length of
-the plain bytes (four bytes, big endian), then for each chunk of them the length of the compressed bytes and these
-bytes.
+the plain bytes (four bytes, big endian), then for each chunk of them the length of the compressed bytes and these bytes.
 """
 
 from __future__ import annotations

@@ -157,9 +157,7 @@ class Contents:
         self._inodes = np.ascontiguousarray(self._table[:, 0])
 
     def of(self, first: int, count: int) -> tuple[Ints, dict[str, Ints]]:
-        """Returns the rows of the directories among ``count`` inodes of the section from ``first`` on, and their
-        sums.
-        """
+        """Returns the rows of the directories among ``count`` inodes of the section from ``first`` on, and their sums."""
         begin, end = np.searchsorted(self._inodes, (first, first + count))
         found = np.asarray(self._table[begin:end])
         return found[:, 0] - first, {name: found[:, at] for at, name in enumerate(SUMS, 1)}

@@ -59,8 +59,7 @@ def grow(
 ) -> Tree:
     """Follows every directory to the root; one that does not reach it belongs only to snapshots. Raises on a cycle.
 
-    ``contested`` directories have several parents, and at most one of these may be live: the others are in snapshots
-    too.
+    ``contested`` directories have several parents, and at most one of these may be live: the others are in snapshots too.
     """
     count = len(ids)
     above = parents.astype(np.int64)
@@ -213,9 +212,7 @@ class _Names:
 
 
 def write_policies(tree: Tree, ranked: Ints, set_on: Mapping[int, str], scratch: Path) -> list[str]:
-    """Writes `POLICIES`: by rank, the number of the erasure coding policy in force there; returns the policies'
-    names.
-    """
+    """Writes `POLICIES`: by rank, the number of the erasure coding policy in force there; returns the policies' names."""
     names = sorted(set(set_on.values()) - {REPLICATED})
     if not names:
         return []

@@ -1,6 +1,4 @@
-"""INODE: the contents of its messages (fsimage.proto, INodeSection), the rules for each, and the walk over all of
-them.
-"""
+"""INODE: the contents of its messages (fsimage.proto, INodeSection), the rules for each, and the walk over all of them."""
 
 from __future__ import annotations
 

@@ -24,9 +24,7 @@ NS_INFO, INODE, INODE_DIR = "NS_INFO", "INODE", "INODE_DIR"
 INODE_REFERENCE, STRING_TABLE, ERASURE_CODING = "INODE_REFERENCE", "STRING_TABLE", "ERASURE_CODING"
 NEEDED: Final = (NS_INFO, INODE, INODE_DIR, STRING_TABLE)
 _PART_OF: Final = "_SUB"
-"""Suffix of the name of a section that is a part of another one: the parts of INODE and INODE_DIR in a parallel
-image.
-"""
+"""Suffix of the name of a section that is a part of another one: the parts of INODE and INODE_DIR in a parallel image."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,9 +156,7 @@ def _read_section(data: bytes, start: int, end: int) -> Section:
 
 
 def _checked(file: str, sections: list[Section], end: int, *, compressed: bool) -> tuple[Section, ...]:
-    """Returns the sections without parts of sections. They must follow one another from the magic number to the
-    summary.
-    """
+    """Returns the sections without parts of sections. They must follow one another from the magic number to the summary."""
     for each in sections:
         if each.length > end or each.offset < len(MAGIC) or each.offset + each.length > end:
             what = f"the section claims bytes {each.offset} to {each.offset + each.length}, and the summary begins at {end}"

@@ -21,8 +21,7 @@ MAX_MESSAGE_BYTES: Final = 256 << 20
 
 @dataclass(frozen=True, slots=True)
 class Plain:
-    """Location of the plain bytes of a section: in the image itself, or in a scratch file that it was decompressed
-    into.
+    """Location of the plain bytes of a section: in the image itself, or in a scratch file that it was decompressed into.
 
     ``image`` and ``section`` are for messages; so is ``base``, the offset reported for the first byte.
     """
@@ -76,8 +75,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Messages:
-    """The messages of a page: each from ``frames[i]`` to ``ends[i]`` with its length prefix, from ``starts[i]``
-    without.
+    """The messages of a page: each from ``frames[i]`` to ``ends[i]`` with its length prefix, from ``starts[i]`` without.
 
     ``at`` is the offset of the page in the section.
     """

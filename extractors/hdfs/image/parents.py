@@ -151,7 +151,7 @@ def _refuse_unpacked(numbers: dict[str, Numbers], starts: Ints) -> None:
 @dataclass(frozen=True, slots=True)
 class Joined:
     """``parents`` is memory-mapped, by inode. An inode that several directories list has none there: ``contested`` has
-    these. ``named`` maps the ids asked for to their inodes.
+    these. ``named`` maps the ids asked for to their indices.
     """
 
     parents: NDArray[np.uint32]

@@ -41,8 +41,7 @@ MAX_ROW_PATH_BYTES: Final = 4 * MAX_PATH_BYTES
 
 
 def read_part(prepared: Prepared, part: ImagePart) -> Iterator[pa.RecordBatch]:
-    """Yields the rows of a part, some ten thousand in a batch, in the image's order; the columns are `SCHEMA` of
-    `columns`.
+    """Yields the rows of a part, some ten thousand in a batch, in the image's order; the columns are `SCHEMA` of `columns`.
 
     The same part yields the same rows again. Raises `ImageError`, at the end too, if the file is not the prepared one.
     """
