@@ -1,4 +1,4 @@
-"""What each system is read with: a module, or a folder where a system needs more than one. Each registers its extractors.
+"""The extractors of each system: a module, or a folder if a system needs more than one. Each registers its extractors.
 
-`lineage` registers none: it holds what several extractors share.
+`lineage` registers none: it holds code that several extractors share.
 """

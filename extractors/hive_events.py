@@ -1,16 +1,17 @@
-"""Hive's lineage: what the LineageLogger hook writes into a log, one JSON record a statement, in every form it has had.
+"""Hive's lineage: the JSON records, one per statement, that the LineageLogger hook writes to a log, in every format it
+has had.
 
-HiveServer2 (or the Hive CLI) writes it through log4j to a file of its own, or among other loggers' lines, so a record may
-stand behind a log line's prefix, and the first releases indented it over several lines. Navigator's hosts had it in
-``/var/log/hive/lineage``. The hook (``org.apache.hadoop.hive.ql.hooks.LineageLogger``, Hive 1.1 and later) records queries,
-CREATE TABLE AS SELECT and views that succeeded.
+HiveServer2 (or the Hive CLI) writes it through log4j to a file of its own, or among other loggers' lines, so a record
+may follow a log line's prefix, and the first releases indented it over several lines. Navigator's hosts had it in
+``/var/log/hive/lineage``. The hook (``org.apache.hadoop.hive.ql.hooks.LineageLogger``, Hive 1.1 and later) records
+queries, CREATE TABLE AS SELECT and views that succeeded.
 
-Hive writes the time in seconds at which a statement began and how long it took in milliseconds, no id of the query, and of
-its jobs those that MapReduce ran. Test consoles leave out user, times and jobs, the earliest releases duration and database.
+Hive writes a statement's start time in seconds, its duration in milliseconds, no query id, and only those of its jobs
+that MapReduce ran. Test consoles leave out user, times and jobs, the earliest releases duration and database.
 
-Columns and tables are claims on a metastore's. The targets of a query that writes nothing are labels of its result. What a
-query writes to a directory has labels for targets too, unless it writes to a table as well: then Hive names the table's
-columns, and of such a record only the tables hold.
+Columns and tables are claims on a metastore's. The targets of a query that writes nothing are labels of its result. A
+query that writes to a directory has labels for targets too, unless it also writes to a table: then Hive names the
+table's columns, and only the tables of such a record are valid.
 """
 
 from __future__ import annotations
@@ -60,7 +61,9 @@ from navlin.model.source import HIVE, Estate, Source
 HIVE_ENGINE = Engine(HIVE, "hv_query", "hv_query_part", "hv_query_execution")
 _RECORD_START = re.compile(rb'\{"version":')
 _STATISTICS = "compute_stats("
-"""What Hive computes of columns that it writes, for its own optimizer: no data flows, and the targets are often wrong."""
+"""Expression by which Hive computes statistics of the columns it writes, for its own optimizer: no data flows, and the
+targets are often wrong.
+"""
 _JOB = re.compile(r"(?:job|application)_\d{1,20}_\d{1,10}\Z")
 
 
@@ -69,13 +72,13 @@ _JOB = re.compile(r"(?:job|application)_\d{1,20}_\d{1,10}\Z")
 class HiveEvents(LineLogs):
     """Follows the lineage files of one or more Hive services on this host.
 
-    ``directory`` may be several, and globs. ``metastore`` is the address of the metastore whose tables the records
-    name, ``yarn`` that of the YARN that ran their jobs, needed where several are configured.
+    ``directory`` may list several directories, and globs. ``metastore`` is the address of the metastore whose tables
+    the records name, ``yarn`` that of the YARN that ran their jobs; each is needed if several are configured.
     """
 
     source: Source
     estate: Estate
-    # Each file has a position of its own, and is known by what is in it wherever it lies.
+    # Each file has a position of its own, and is recognized by its content, wherever it is.
     directory: str | tuple[str, ...] = keeps_positions("/var/log/hive/lineage")
     pattern: str = keeps_positions("*")
     metastore: str = ""
@@ -101,7 +104,7 @@ def _records(found: Line, path: str, statements: StatementRecords, split: FileSp
     except NotARecord as broken:
         pieces = parted(found.text, _RECORD_START)
         for _, piece in pieces:
-            # Behind it stands what the log says before the next one.
+            # The log's output up to the next record follows it.
             end = piece.rfind(b"}") + 1 or len(piece)
             yield from _records(Line(found.offset, piece[:end]), path, statements, split)
         if not pieces:
@@ -111,19 +114,20 @@ def _records(found: Line, path: str, statements: StatementRecords, split: FileSp
 
 
 # -- The records among the lines of a log --------------------------------------------------------------------------------
-# A record begins at the first brace that follows the logger's name or `LINEAGE:`, or that begins a line; what other loggers
-# write is passed over. One that is indented goes on to the line where its braces balance.
+# A record begins at the first brace after the logger's name or `LINEAGE:`, or at one that begins a line; the output of
+# other loggers is skipped. An indented record continues to the line where its braces balance.
 
 _START = re.compile(
     rb"""(?:^[\s,]*|LineageLogger(?:(?!LineageLogger)[^{])*+(?:\{[^{}"]*+\}[^{]*+)?|LINEAGE:\s*)(?=\{(?:\s*"|\s*$))"""
     rb"""|^[^{"'`]{0,200}\b(?:INFO|DEBUG|TRACE) +(?=\{"version":"1\.\d","(?:user|engine)":)"""
 )
-"""Between the logger's name and the brace layouts have a thread, a place in its source, braces of their own, or nothing. A
-layout may leave the name out: then the level stands before the record. A comma parts the events of log4j's JSON."""
+"""Between the logger's name and the brace, layouts put a thread, a source location, braces of their own, or nothing. A
+layout may leave out the name: then the level precedes the record. A comma separates the events of log4j's JSON.
+"""
 _QUOTED_KEYS = re.compile(rb'\\"(?:queryText|vertexType|edgeType)\\"\s*:')
-"""`KEYS` of a record that stands as a text in another's JSON."""
+"""`KEYS` of a record embedded as a string in another JSON record."""
 _GOES_ON = re.compile(rb"[\s{}\[\]\"]")
-"""What the lines of an indented record begin with."""
+"""Beginning of a line that continues an indented record."""
 _CUT_OFF = "the record has no end"
 
 
@@ -133,7 +137,7 @@ def _rejected(record: OpenRecord, path: str, why: str = _CUT_OFF) -> Reject:
 
 
 def _message(record: OpenRecord, path: str) -> Line | Reject | None:
-    """The record in an event of log4j's, as its JsonLayout writes it; None for an event of another logger's."""
+    """Returns the record in a log4j event, as written by JsonLayout; None for another logger's event."""
     try:
         event = parse(record.text)
     except NotARecord:
@@ -147,9 +151,9 @@ def _message(record: OpenRecord, path: str) -> Line | Reject | None:
 
 
 def records_among(file: FollowedFile, *, max_bytes: int) -> Iterator[Line | Reject]:
-    """The texts of the records that a followed file has next, each at the offset of its first line.
+    """Yields the text of each next record of a followed file, at the offset of its first line.
 
-    One that has no end yet is left to a later reading; in a file that has been quiet for long, it is a `Reject`.
+    A record without an end is left to a later reading; in a file that has been quiet for long, it is a `Reject`.
     """
     record: OpenRecord | None = None
     while True:
@@ -158,7 +162,7 @@ def records_among(file: FollowedFile, *, max_bytes: int) -> Iterator[Line | Reje
                 yield line
                 record = None
                 continue
-            # After a crash the blocks that were not written read as NULs.
+            # After a crash, unwritten blocks read as NULs.
             text = line.text.strip(b"\0\r")
             start = _START.search(text)
             if start is not None and not (record is not None and text[:1].isspace()):
@@ -198,10 +202,9 @@ def records_among(file: FollowedFile, *, max_bytes: int) -> Iterator[Line | Reje
 
 
 def to_statement(text: bytes, path: str, offset: int, *, written_ms: int, latest_ms: int) -> Statement:
-    """The statement of a record; ``path`` and ``offset`` are its place, for rejects of its parts.
+    """Converts a record to a statement; ``path`` and ``offset`` locate it, for rejects of its parts.
 
-    ``written_ms`` (epoch ms) stands in where it has no time; none of its times is behind ``latest_ms``. Raises
-    `NotARecord`.
+    ``written_ms`` (epoch ms) is used if it has no time; none of its times is after ``latest_ms``. Raises `NotARecord`.
     """
     record = parse(text)
     query = query_text(record)
@@ -216,7 +219,7 @@ def to_statement(text: bytes, path: str, offset: int, *, written_ms: int, latest
     edges = edges_of(elements, vertices, problems, labels=kind.effect.labels)
     if kind.name == "CREATEVIEW" and (columns := view_columns(query)):
         edges = tuple(_of_view(edges, columns, query, whole=not problems))
-    if kind.effect is Effect.SHOWS:  # releases that write down what they explain as if it were done
+    if kind.effect is Effect.SHOWS:  # some releases record an EXPLAIN as if it had run
         edges = ()
     if kind.effect is Effect.WRITES_BOTH:
         edges = tuple(_between_tables(edges))
@@ -235,7 +238,7 @@ def to_statement(text: bytes, path: str, offset: int, *, written_ms: int, latest
             "ended": ended_ms,
             "principal": principal(user),
             "computeEngine": engine.lower(),
-            # The hook runs after what has succeeded, and it alone.
+            # The hook runs only after success.
             "status": "SUCCEEDED",
         },
         jobs=_jobs(record),
@@ -245,7 +248,8 @@ def to_statement(text: bytes, path: str, offset: int, *, written_ms: int, latest
 
 
 def _of_view(edges: Sequence[Edge], columns: Sequence[str], query: str, *, whole: bool) -> Iterator[Edge]:
-    """The edges of a view that names its columns, to these; to the view alone where the record does not tell which.
+    """Yields the edges of a view that names its columns, with these as targets; with the view alone if the record does
+    not tell which column.
 
     ``whole``: no part of the record is broken.
     """
@@ -268,11 +272,11 @@ def _of_view(edges: Sequence[Edge], columns: Sequence[str], query: str, *, whole
 
 
 def _places(edges: Sequence[Edge], columns: int, query: str) -> list[Sequence[int]] | None:
-    """The places in the view of each projection's targets; None where the record does not tell them.
+    """Returns the positions in the view of each projection's targets; None if the record does not tell them.
 
-    Hive calls the targets as the query does, or as the view does, and mixes them up where a name is both: their order
-    counts. What comes from one source in one way is one edge: then a predicate, which lists all targets, has the order, or
-    the text.
+    Hive names the targets as the query does, or as the view does, and mixes them up if a name is both: their order
+    counts. Projections from the same source with the same expression share one edge: then the order comes from a
+    predicate, which lists all targets, or from the text.
     """
     projected = [edge.targets for edge in edges if edge.type is EdgeType.PROJECTION]
     listed = [target.column.lower() for targets in projected for target in targets]
@@ -287,12 +291,12 @@ def _places(edges: Sequence[Edge], columns: int, query: str) -> list[Sequence[in
     if len({*order}) != columns:
         return None
     found = [[order.index(target.column.lower()) for target in targets] for targets in projected]
-    # Hive lists projections by their first targets, and all in order: anything else is not understood.
+    # Hive lists projections by their first targets, and all in order: any other order is not understood.
     return [*found] if found == sorted(map(sorted, found)) else None
 
 
 def _between_tables(edges: Iterable[Edge]) -> Iterator[Edge]:
-    """The same between tables alone."""
+    """Reduces edges to the tables alone."""
     targets = _tables(vertex for edge in edges for vertex in edge.targets)
     read: tuple[Vertex, ...] = ()
     for kind in (EdgeType.PROJECTION, EdgeType.PREDICATE):
@@ -308,7 +312,9 @@ def _tables(vertices: Iterable[Vertex]) -> tuple[Vertex, ...]:
 
 
 def _transforming(edge: Edge) -> Edge:
-    """Hive gives an expression where it is more than the column itself; of a script or of rows alone it gives none."""
+    """Tells transformations from identities. Hive gives an expression if it is more than the column itself; for a
+    script or for rows alone it gives none.
+    """
     if edge.type is not EdgeType.PROJECTION or not edge.sources:
         return edge
     if edge.expression:
@@ -318,7 +324,7 @@ def _transforming(edge: Edge) -> Edge:
 
 
 def _run(record: Mapping[str, Any], started_ms: int | None) -> str:
-    """What the record has for a run's beginning, whether that is a time or not."""
+    """Returns the record's start of the run, whether that is a valid time or not."""
     return _brief(record, "timestamp") if started_ms is None else str(started_ms)
 
 

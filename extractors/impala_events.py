@@ -1,22 +1,22 @@
-"""Impala's lineage log: one JSON record a statement, in every form it has had since Impala 2.2.
+"""Impala's lineage log: one JSON record per statement, in every format since Impala 2.2.
 
-Written by each coordinator to ``--lineage_event_log_dir`` as ``impala_lineage_log_1.0-<epoch ms>``, a new file every 5,000
-records. Impala writes the record of a statement that succeeded, and of a query of which rows were fetched.
+Each coordinator writes it to ``--lineage_event_log_dir`` as ``impala_lineage_log_1.0-<epoch ms>``, a new file every 5,000
+records. Impala records a statement that succeeded, and a query whose rows were fetched.
 
 Columns and tables are claims on a metastore's. The targets of a query that writes nothing are labels of its result.
 
-The forms of a record (``common/thrift/LineageGraph.thrift``):
+The formats of a record (``common/thrift/LineageGraph.thrift``):
 
     2.2         queryText, hash, user, timestamp, edges, vertices{id, vertexType, vertexId}; its first builds count in ms
-    late 2015   each element of edges and vertices is a text that holds the object
+    late 2015   each element of edges and vertices is a string that holds the object
     2.7         + endTime
     3.1         + queryId
     3.3         + vertices[].metadata{tableName, tableCreateTime}; a target's vertexId shrinks to its column
     4.3         + metadata.tableType
     5.0         + operationType, UNKNOWN for a union; UPDATE and MERGE name their targets in full again
 
-A record that lacks what it cannot do without (a text, a time) raises `NotARecord`; an edge or vertex that is broken becomes
-a `Reject` of the statement, and the rest of it stands.
+A record without an essential part (text, time) raises `NotARecord`; a broken edge or vertex becomes a `Reject` of the
+statement, and the rest is kept.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ _METADATA_TABLES = frozenset(
     "entries files data_files delete_files history metadata_log_entries snapshots refs manifests partitions all_data_files"
     " all_delete_files all_files all_manifests all_entries position_deletes".split()
 )
-"""What Iceberg has beside each table (org.apache.iceberg.MetadataTableType)."""
+"""Iceberg's metadata tables (org.apache.iceberg.MetadataTableType)."""
 _NOT_YET = -1
 """``tableCreateTime`` of a view that the statement itself creates."""
 
@@ -77,13 +77,13 @@ _NOT_YET = -1
 class ImpalaEvents(LineLogs):
     """Follows the lineage files of one or more coordinators on this host.
 
-    ``directory`` may be several, and globs. ``metastore`` is the address of the metastore whose tables the records
-    name, needed where several are configured; ``default_fs`` completes table locations that name no host.
+    ``directory`` may list several directories, and globs. ``metastore`` is the address of the metastore whose tables
+    the records name, needed if several are configured; ``default_fs`` completes table locations that name no host.
     """
 
     source: Source
     estate: Estate
-    # Each file has a position of its own, and is known by what is in it wherever it lies.
+    # Each file has a position of its own, and is recognized by its content, wherever it is.
     directory: str | tuple[str, ...] = keeps_positions("/var/log/impalad/lineage")
     pattern: str = keeps_positions("impala_lineage_log_1.0-*")
     metastore: str = ""
@@ -99,7 +99,7 @@ class ImpalaEvents(LineLogs):
 
 
 def _records(line: Line, path: str, statements: StatementRecords, latest_ms: int) -> Iterator[Record]:
-    # After a crash the blocks that were not written read as NULs.
+    # After a crash, unwritten blocks read as NULs.
     text = line.text.strip(b"\0 \t\r")
     if not text:
         return
@@ -120,8 +120,9 @@ def _records(line: Line, path: str, statements: StatementRecords, latest_ms: int
 
 
 def to_statement(line: bytes, path: str, offset: int, *, latest_ms: int) -> Statement:
-    """The statement of a line. ``path`` and ``offset`` are its place, for rejects of its parts; none of its times is after
-    ``latest_ms``."""
+    """Converts a line to a statement. ``path`` and ``offset`` locate it, for rejects of its parts; none of its times is
+    after ``latest_ms``. Raises `NotARecord`.
+    """
     record = parse(line)
     text = query_text(record)
     times = RecordTimes(latest_ms)
@@ -150,7 +151,7 @@ def to_statement(line: bytes, path: str, offset: int, *, latest_ms: int) -> Stat
     user, text_hash, query_id = (text_of(record, name) for name in ("user", "hash", "queryId"))
     return Statement(
         text=text,
-        # Before 3.1 a run has no id. 0:0 is what a planner writes that never ran the query.
+        # Before 3.1 a run has no id. A planner that never ran the query writes 0:0.
         run=query_id
         if query_id and query_id != "0:0"
         else f"{text_hash or digest(text)}:{as_of_ms if started_ms is None else started_ms}:{user}",
@@ -165,7 +166,7 @@ def to_statement(line: bytes, path: str, offset: int, *, latest_ms: int) -> Stat
             "ended": ended_ms,
             "principal": principal(user),
             "queryId": query_id,
-            # A query that was cancelled after rows were fetched is recorded like one that was not.
+            # A query cancelled after rows were fetched is recorded like a completed one.
             "status": "" if kind.effect is Effect.READS else "SUCCEEDED",
         },
         rejects=rejects_of(problems, line, path, offset),
@@ -174,7 +175,7 @@ def to_statement(line: bytes, path: str, offset: int, *, latest_ms: int) -> Stat
 
 
 def _kind(declared: str, text: str) -> Kind:
-    """Impala 5.0 calls a union UNKNOWN."""
+    """Returns the declared kind; that of the text for UNKNOWN, as Impala 5.0 calls a union."""
     return kind_of(text) if declared in ("", "UNKNOWN") else kind_named(declared)
 
 
@@ -190,7 +191,7 @@ def _vertex(times: RecordTimes, name: str, element: Mapping[str, Any]) -> Vertex
     prefix = f"{database}.{table}."
     base, _, metadata_table = table.rpartition(".")
     if base and metadata_table.lower() in _METADATA_TABLES:
-        # No metastore has its columns: the table as a whole is read. The vertexId has its name or leaves it out.
+        # No metastore has its columns: the table as a whole is read. The vertexId may leave out its name.
         column = name.removeprefix(prefix).removeprefix(f"{database}.{base}.")
         return Vertex(f"{prefix}{column}", database, base)
     if name[: len(prefix)].lower() == prefix.lower():
@@ -208,7 +209,7 @@ def _vertex(times: RecordTimes, name: str, element: Mapping[str, Any]) -> Vertex
 
 
 def _known_since(vertices: tuple[Vertex, ...], created_ms: int | None) -> tuple[Vertex, ...]:
-    """``created_ms`` is what a table counts as created at that does not know it yet."""
+    """Sets ``created_ms`` on vertices whose own creation time is `_NOT_YET`."""
     return tuple(
         replace(vertex, created_ms=created_ms) if vertex.created_ms == _NOT_YET else vertex
         for vertex in vertices
@@ -218,7 +219,7 @@ def _known_since(vertices: tuple[Vertex, ...], created_ms: int | None) -> tuple[
 def _location(
     record: Mapping[str, Any], text: str, edges: tuple[Edge, ...], problems: list[str]
 ) -> tuple[str, str, str] | None:
-    """The table that is created at ``tableLocation``: the one target, or the one that the text names with its database."""
+    """Returns the table created at ``tableLocation``: the one target, or the one that the text names with its database."""
     uri = without_credentials(text_of(record, "tableLocation"))
     if not uri:
         return None

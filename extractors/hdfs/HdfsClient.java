@@ -56,10 +56,10 @@ import org.apache.hadoop.ipc.RemoteException;
 import org.apache.hadoop.security.UserGroupInformation;
 
 /**
- * What navlin asks of a NameNode and its DataNodes, by Hadoop's own client: {@code java HdfsClient SETTINGS}, a JSON object.
- * Each line on stdin is a request, each answer one line of JSON, before which lines of progress may stand, and after which
- * as many bytes as it announces. Every answer is bounded, and none depends on an earlier one but those to a file that was
- * opened. Ends with stdin.
+ * Answers navlin's requests to a NameNode and its DataNodes, by Hadoop's own client: {@code java HdfsClient SETTINGS}, a JSON
+ * object. Each line on stdin is a request, each answer one line of JSON, optionally preceded by lines of progress and followed
+ * by as many bytes as it announces. Every answer is bounded, and none depends on an earlier one except those about an open
+ * file. Ends with stdin.
  */
 public final class HdfsClient {
     private static final JsonFactory JSON = new JsonFactory();
@@ -87,7 +87,7 @@ public final class HdfsClient {
 
     public static void main(String[] args) throws Exception {
         OutputStream out = new BufferedOutputStream(System.out, 1 << 16);
-        System.setOut(System.err); // nothing else may be written on the line to the parent
+        System.setOut(System.err); // reserves stdout for answers to the parent
         InputStream in = new BufferedInputStream(new FileInputStream(FileDescriptor.in));
         try {
             HdfsClient served = new HdfsClient(fieldsOf(args[0]));
@@ -101,7 +101,7 @@ public final class HdfsClient {
         } catch (Throwable error) {
             write(out, json -> describe(json, error, "", ""));
         }
-        System.exit(0); // Hadoop leaves threads behind; an orderly end may leave a class archive, which takes seconds
+        System.exit(0); // Hadoop leaves threads running; an orderly end may write a class archive, which takes seconds
     }
 
     private HdfsClient(Map<String, String> settings) throws IOException {
@@ -141,7 +141,7 @@ public final class HdfsClient {
                 made.addResource(new org.apache.hadoop.fs.Path(site.toUri()));
             }
             Path tls = Path.of(directory, "ssl-client.xml");
-            if (Files.isReadable(tls)) { // looked for on the class path, which is fixed: so its settings are taken in
+            if (Files.isReadable(tls)) { // Hadoop looks for it on the class path, which is fixed: so its settings are added here
                 made.addResource(new org.apache.hadoop.fs.Path(tls.toUri()));
             }
         }
@@ -165,7 +165,7 @@ public final class HdfsClient {
             if (made.get("dfs.namenode.kerberos.principal") == null && principal.contains("@")) {
                 made.set("dfs.namenode.kerberos.principal", "hdfs/_HOST@" + principal.substring(principal.indexOf('@') + 1));
             }
-            if (directory.isEmpty()) { // what the cluster wants is not known: whatever it does is fine
+            if (directory.isEmpty()) { // the cluster's setting is unknown: any is accepted
                 made.set("hadoop.rpc.protection", "privacy,integrity,authentication");
                 made.set("dfs.data.transfer.protection", "privacy,integrity,authentication");
             }
@@ -189,12 +189,12 @@ public final class HdfsClient {
 
     // -- Requests ---------------------------------------------------------------------------------------------------
 
-    /** What writes one answer into a JSON object that is open. */
+    /** Writes one answer into an open JSON object. */
     private interface Answer {
         void write(JsonGenerator json) throws Exception;
     }
 
-    /** Answers requests until the parent wants an end. If the parent just went away, this ends at once. */
+    /** Answers requests until the parent asks for an end. If the parent just went away, the process ends at once. */
     private void serve(InputStream in, OutputStream out) throws IOException {
         try (JsonParser requests = JSON.createParser(in)) {
             while (requests.nextToken() == JsonToken.START_OBJECT) {
@@ -206,7 +206,7 @@ public final class HdfsClient {
                 ByteArrayOutputStream bytes = new ByteArrayOutputStream();
                 Answer answer;
                 try {
-                    user.checkTGTAndReloginFromKeytab(); // Hadoop's RPC does it by itself, HTTP does not
+                    user.checkTGTAndReloginFromKeytab(); // Hadoop's RPC does this itself, HTTP does not
                     if (client == null) {
                         client = new DFSClient(uri, conf);
                     }
@@ -225,7 +225,7 @@ public final class HdfsClient {
         Runtime.getRuntime().halt(0);
     }
 
-    /** Many processes may have a child; one that is not used is not needed. The parent starts another if need be. */
+    /** Ends an idle child, because many processes may have one. The parent starts another when needed. */
     private void endWhenIdle() {
         while (asked || System.currentTimeMillis() - askedMs < IDLE_MS) {
             try {
@@ -275,13 +275,13 @@ public final class HdfsClient {
     // -- Events -----------------------------------------------------------------------------------------------------
 
     /**
-     * What one call of getEditsFromTxid gives; {@code through} is how far it has read, also over transactions that are no
-     * events. Hadoop's own stream does the same, and keeps {@code through} to itself.
+     * Returns the events of one call of getEditsFromTxid; {@code through} is the last transaction read, including those
+     * without events. Hadoop's own stream does the same, but does not expose {@code through}.
      */
     private Answer events(long after) throws IOException {
         EventBatchList found = client.getNamenode().getEditsFromTxid(after + 1);
         if (found.getLastTxid() == -1) {
-            // Nothing newer; unless this is not the NameNode's history that we know: an older image was restored.
+            // Nothing newer, unless the NameNode's history is a different one now: an older image was restored.
             if (found.getSyncTxid() > 0 && found.getSyncTxid() < after) {
                 long newest = client.getNamenode().getCurrentEditLogTxid();
                 if (newest != -1 && newest < after) {
@@ -394,7 +394,7 @@ public final class HdfsClient {
         try {
             HdfsFileStatus status = client.getFileLinkInfo(path);
             if (status != null && !status.isDirectory() && !status.isSymlink()) {
-                // Only with its blocks does the NameNode show whether it is being written. A listing of it touches no access time.
+                // The NameNode shows only with the blocks whether it is being written. A listing changes no access time.
                 DirectoryListing itself = client.listPaths(path, HdfsFileStatus.EMPTY_NAME, true);
                 status = itself == null || itself.getPartialListing().length == 0 ? null : itself.getPartialListing()[0];
             }
@@ -407,7 +407,7 @@ public final class HdfsClient {
                 return null;
             }
             if (cause instanceof org.apache.hadoop.security.AccessControlException && cause.getMessage().contains("is not a directory")) {
-                return null; // as NameNodes before 2.8 and of 2.8 answer
+                return null; // the answer of NameNodes up to 2.8
             }
             throw new PathError(cause, path);
         } catch (IOException error) {
@@ -452,7 +452,7 @@ public final class HdfsClient {
         };
     }
 
-    /** A file or directory as it is now. What the listing leaves out is asked for: few have an ACL or are in a zone. */
+    /** Current status of a file or directory. Asks for the parts that listings leave out: few have an ACL or are in a zone. */
     private record Row(String name, HdfsFileStatus status, String symlink, String zoneKey, List<String> acl) {
         Row(HdfsClient asking, String name, String path, HdfsFileStatus status) throws IOException {
             this(name, status, status.isSymlink() ? text(status.getSymlinkInBytes()) : null,
@@ -493,7 +493,7 @@ public final class HdfsClient {
         try {
             zone = client.getEZForPath(path);
         } catch (org.apache.hadoop.security.AccessControlException closed) {
-            return null; // who may list the directory above may not read each one in it
+            return null; // a user who may list the parent directory may still not read each entry
         }
         return zone != null && zone.getPath().equals(path) ? zone.getKeyName() : null;
     }
@@ -502,7 +502,7 @@ public final class HdfsClient {
         return client.getAclStatus(path).getEntries().stream().map(AclEntry::toString).toList();
     }
 
-    /** A name's bytes as text, each byte that is no UTF-8 spelled {@code \xNN}. */
+    /** Decodes a name; each byte that is not UTF-8 is written as {@code \xNN}. */
     private static String text(byte[] bytes) {
         try {
             return StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(bytes)).toString();
@@ -514,7 +514,7 @@ public final class HdfsClient {
     private static String spelled(byte[] bytes) {
         StringBuilder text = new StringBuilder();
         ByteBuffer left = ByteBuffer.wrap(bytes);
-        var decoder = StandardCharsets.UTF_8.newDecoder(); // reports, where String's would replace
+        var decoder = StandardCharsets.UTF_8.newDecoder(); // reports bad bytes, which String's would replace
         while (left.hasRemaining()) {
             var out = java.nio.CharBuffer.allocate(left.remaining());
             decoder.reset();
@@ -531,12 +531,12 @@ public final class HdfsClient {
 
     // -- Bytes ------------------------------------------------------------------------------------------------------
 
-    /** Of a file that is being written, the length is what its DataNode has, not what the NameNode knows. */
+    /** Opens a file. While it is being written, its length is the DataNode's, not the one that the NameNode knows. */
     private Answer open(String path) throws IOException {
         DFSInputStream file = client.open(path);
         long id = ++opened;
         open.put(id, file);
-        if (open.size() > OPEN_FILES) { // the reader of the longest untouched one opens it again
+        if (open.size() > OPEN_FILES) { // the reader of the least recently used one opens it again
             Long eldest = open.keySet().iterator().next();
             open.remove(eldest).close();
         }
@@ -551,7 +551,7 @@ public final class HdfsClient {
         List<Long> lengths = await(paths.stream().map(path -> askers.submit(() -> {
             try (DFSInputStream file = client.open(path)) {
                 return file.getFileLength();
-            } catch (IOException error) { // closed to us, or its last block nowhere: that shows when it is read
+            } catch (IOException error) { // not permitted, or its last block is missing: reading reports it
                 return 0L;
             }
         })).toList());
@@ -586,7 +586,7 @@ public final class HdfsClient {
 
     // -- The image --------------------------------------------------------------------------------------------------
 
-    /** What looks at the newest image that is offered, or takes it. */
+    /** Examines or downloads the newest image offered. */
     private interface Taker {
         Answer take(HttpURLConnection chosen) throws Exception;
     }
@@ -598,7 +598,7 @@ public final class HdfsClient {
         });
     }
 
-    /** Which image {@code fetchImage} would fetch: it stands in the answer's head, and the body is not read. */
+    /** Describes the image that {@code fetchImage} would fetch, from the response headers, without reading the body. */
     private Answer offeredImage() throws Exception {
         return newestImage(chosen -> {
             long transaction = transactionOf(chosen);
@@ -610,7 +610,7 @@ public final class HdfsClient {
         });
     }
 
-    /** The newest image of all NameNodes that answer, a standby's before the active's. */
+    /** Takes the newest image of all NameNodes that answer, preferring a standby's. */
     private Answer newestImage(Taker taker) throws Exception {
         List<HttpURLConnection> offered = new ArrayList<>();
         List<String> refused = new ArrayList<>();
@@ -682,7 +682,7 @@ public final class HdfsClient {
                     status = new String(body.readNBytes(1 << 16), StandardCharsets.UTF_8);
                 }
             } catch (Exception silent) {
-                status = ""; // what is wrong shows when its image is asked for
+                status = ""; // requesting its image reports the error
             }
             (status.contains("\"standby\"") ? standby : others).add(address);
         }
@@ -690,7 +690,7 @@ public final class HdfsClient {
         return standby;
     }
 
-    /** The ids of the namespace as any NameNode's JMX shows them to everyone; empty where none does. */
+    /** Returns the ids of the namespace, which any NameNode's JMX shows to everyone; empty if none does. */
     private Answer namespace() {
         Map<String, String> found = new HashMap<>();
         for (String address : httpAddresses()) {
@@ -699,7 +699,7 @@ public final class HdfsClient {
                 found.put("pool", attribute(address, "BlockPoolId"));
                 break;
             } catch (Exception silent) {
-                found.clear(); // the ids are a proof where they can be had, not a need
+                found.clear(); // the ids serve as evidence if available, but are not required
             }
         }
         return json -> {
@@ -709,7 +709,7 @@ public final class HdfsClient {
     }
 
     private String attribute(String address, String name) throws Exception {
-        // One attribute: all of them together hold a line for each DataNode.
+        // A single attribute: all of them together have a line for each DataNode.
         HttpURLConnection asked = connect(address + "/jmx?get=Hadoop:service=NameNode,name=NameNodeInfo::" + name, ASIDE_MS);
         try (InputStream body = asked.getInputStream()) {
             String text = new String(body.readNBytes(1 << 16), StandardCharsets.UTF_8);
@@ -731,7 +731,7 @@ public final class HdfsClient {
         URLConnectionFactory factory = URLConnectionFactory.newDefaultURLConnectionFactory(timeoutMs, timeoutMs, conf);
         String named = secure ? url : url + (url.contains("?") ? "&" : "?") + "user.name=" + user.getShortUserName();
         HttpURLConnection asked = (HttpURLConnection) factory.openConnection(new URL(named), secure);
-        asked.setInstanceFollowRedirects(false); // what another host says is not what this NameNode says
+        asked.setInstanceFollowRedirects(false); // another host's answer is not this NameNode's
         return asked;
     }
 
@@ -814,7 +814,7 @@ public final class HdfsClient {
 
     // -- JSON -------------------------------------------------------------------------------------------------------
 
-    /** An image that cannot be had, with what to know about it. */
+    /** No image is available; the message says why. */
     @SuppressWarnings("serial")
     private static final class NoImage extends IOException {
         NoImage(String reason) {
@@ -822,7 +822,7 @@ public final class HdfsClient {
         }
     }
 
-    /** An error about one path of many. */
+    /** An error about a single path among many. */
     @SuppressWarnings("serial")
     private static final class PathError extends IOException {
         final String path;
@@ -860,7 +860,7 @@ public final class HdfsClient {
     }
 
     private static void write(OutputStream out, Answer answer) throws IOException {
-        // Whole in memory first: an error half way would leave half a line on the wire.
+        // Built in memory first: an error halfway would leave half a line on the wire.
         ByteArrayOutputStream line = new ByteArrayOutputStream();
         try (JsonGenerator json = JSON.createGenerator(line)) {
             json.writeStartObject();
@@ -885,7 +885,7 @@ public final class HdfsClient {
         return fields;
     }
 
-    /** Text, whole numbers, and lists of text: all that requests are made of. */
+    /** Parses a request: text, whole numbers, and lists of text. */
     private static Map<String, Object> objectOf(JsonParser json) throws IOException {
         Map<String, Object> fields = new HashMap<>();
         while (json.nextToken() == JsonToken.FIELD_NAME) {

@@ -1,4 +1,4 @@
-"""The Java child that talks to HDFS: started when first asked, ended when it hangs, started again when it died."""
+"""The Java child that talks to HDFS: started at the first request, ended if it hangs, restarted if it has died."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from navlin.java_child import WHOLE, Ended, JavaChild
 
 SOURCE: Final = Path(__file__).with_name("HdfsClient.java")
 SLOWEST_BYTES_S: Final = 16 << 10
-"""What is fetched with progress may take longer than an answer, as long as so much comes of it a second."""
+"""A fetch that reports progress may take longer than an answer, as long as this many bytes arrive per second."""
 _JARS: Final = ("hadoop-client-api-*", "hadoop-client-runtime-*", "slf4j-api-*", "jackson-core-*")
 _OPTIONS: Final = (
     "-Xmx192m",
     "-XX:+UseSerialGC",
-    # What it needed once it gives back.
+    # Returns memory that it no longer needs.
     "-XX:MinHeapFreeRatio=10",
     "-XX:MaxHeapFreeRatio=30",
     "-XX:TieredStopAtLevel=1",
     "-XX:-UsePerfData",
-    # It has no logging library on its path, and would complain.
+    # No logging library is on its path, and it would complain.
     "-Dslf4j.internal.verbosity=ERROR",
     "-Djava.net.preferIPv4Stack=true",
 )
 
 
 class Child:
-    """One Java child and the line to it. One request at a time; `ask` may be called by several threads."""
+    """One Java child and the connection to it. One request at a time; `ask` may be called by several threads."""
 
     def __init__(
         self,
@@ -58,13 +58,14 @@ class Child:
 
     @property
     def pid(self) -> int | None:
-        """Process id of the child, None where there is none."""
+        """Process id of the child; None if there is none."""
         return self._child.pid if self._child else None
 
     def ask(
         self, request: Mapping[str, Any], progress: Callable[[int, int], None] = lambda done, total: None
     ) -> tuple[dict[str, Any], bytes]:
-        """The answer and the bytes that belong to it. A child that has died in the meantime is replaced, and asked again.
+        """Returns the answer and the bytes that belong to it. A child that has died since the last request is replaced
+        and asked again.
 
         Raises an `HdfsError`; `HdfsUnavailable` if there is silence for longer than the timeout.
         """
@@ -83,12 +84,12 @@ class Child:
                 ) from second
 
     def stop(self) -> None:
-        """Ends the child; the next request starts another. Harmless where none runs."""
+        """Ends the child; the next request starts another. Harmless if none runs."""
         with self._lock:
             if self._child is not None:
                 with suppress(Ended):
                     self._child.send(orjson.dumps({"op": "end"}) + b"\n")
-                self._end(10)  # it may be leaving an archive of its classes
+                self._end(10)  # it may be writing an archive of its classes
 
     def _ask(
         self, request: Mapping[str, Any], progress: Callable[[int, int], None]
@@ -117,7 +118,7 @@ class Child:
                 f"{self._where}: Hadoop's client answers with something else ({error})"
             ) from error
         except BaseException:
-            # Interrupted half way: what is still under way would be taken for the next answer.
+            # Interrupted halfway: the rest of this answer would be taken for the next one.
             self._end()
             raise
         if "error" in answer:

@@ -1,7 +1,7 @@
-"""HDFS by Hadoop's own client, in a small Java child: events, files as they are, their bytes, and the image.
+"""HDFS through Hadoop's own client, in a small Java child: events, file statuses, file contents, and the image.
 
-High availability, retries, Kerberos and the true length of files that are being written come with it. An answer comes in
-pages; nothing is held that was not asked for, and an iterator that is not read on leaves nothing behind.
+High availability, retries, Kerberos and the true length of files being written come with it. An answer comes in pages,
+held only as requested, and an abandoned iterator leaves no state.
 """
 
 from __future__ import annotations
@@ -38,23 +38,25 @@ _RETURNS: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class HdfsAddress:
-    """One HDFS and who asks it. ``namenodes`` make an HA pair of ``url`` where no configuration directory describes it."""
+    """One HDFS and the credentials for it. ``namenodes`` form an HA pair for ``url`` if no configuration directory
+    describes it.
+    """
 
     url: str
     """``hdfs://ns1`` or ``hdfs://host:8020``"""
     namenodes: tuple[str, ...] = ()
     """``host:port`` of each"""
     configuration_directory: str = ""
-    """with core-site.xml, hdfs-site.xml and, where TLS needs it, ssl-client.xml"""
+    """with core-site.xml, hdfs-site.xml and, if TLS needs it, ssl-client.xml"""
     user: str = ""
-    """for simple authentication; the process's where empty"""
+    """for simple authentication; that of the process if empty"""
     principal: str = ""
     keytab: str = ""
     """without it the ticket cache is used"""
     http: tuple[str, ...] = ()
-    """``http(s)://host:9870`` of the NameNodes, where the configuration does not have them"""
+    """``http(s)://host:9870`` of the NameNodes, if the configuration does not have them"""
     cache: str = ""
-    """where the compiled child is kept; the system's temporary directory where empty"""
+    """directory for the compiled child; the system's temporary directory if empty"""
     timeout_s: float = 60.0
     java_home: str = ""
     java_options: tuple[str, ...] = ()
@@ -68,10 +70,10 @@ class HdfsAddress:
 
 
 class Event(NamedTuple):
-    """One thing that happened. ``kind`` is CREATE, CLOSE, APPEND, RENAME, METADATA, UNLINK or TRUNCATE.
+    """One event. ``kind`` is CREATE, CLOSE, APPEND, RENAME, METADATA, UNLINK or TRUNCATE.
 
-    A RENAME (from ``path``, over whatever was there, ``to``) or UNLINK of a directory is about all below it; only CREATE
-    ``directory``: whether it is of one. ``time_ms`` is 0 where the edit has none. Names that are not UTF-8 come with U+FFFD
+    A RENAME (from ``path`` to ``to``, replacing anything there) or UNLINK of a directory applies to everything below
+    it. Only CREATE sets ``directory``. ``time_ms`` is 0 if the edit has none. Names that are not UTF-8 come with U+FFFD
     for the bad bytes: the NameNode itself does not keep them in its edits.
     """
 
@@ -84,10 +86,11 @@ class Event(NamedTuple):
 
 
 class Status(NamedTuple):
-    """A file or directory as the NameNode has it now. Each byte of the path that is no UTF-8 is spelled ``\\xNN``.
+    """Current status of a file or directory, from the NameNode. Each byte of the path that is not UTF-8 is written
+    ``\\xNN``.
 
-    ``size`` of a file that is being written (``under_construction``) is what the NameNode knows so far. ``ez_key``
-    is on the root directory of an encryption zone only; ``ec_policy`` of a directory is the effective one.
+    ``size`` of a file being written (``under_construction``) is the size known to the NameNode so far. ``ez_key`` is
+    set on the root directory of an encryption zone only; ``ec_policy`` of a directory is the effective one.
     """
 
     path: str
@@ -109,8 +112,9 @@ class Status(NamedTuple):
 
 
 class Events:
-    """Events after a transaction, in order. ``through`` is the newest transaction that was read completely so far, also
-    of those that are no events: after the last one it is the position to go on from."""
+    """Events after a transaction, in order. ``through`` is the newest transaction read completely so far, including
+    those without events: after the last event it is the position to continue from.
+    """
 
     def __init__(self, child: Child, after: int, limit: int) -> None:
         self.through = after
@@ -135,7 +139,7 @@ class Events:
 
 
 class HdfsClient:
-    """One HDFS. Safe to be used by several threads; get it from `hdfs`. All methods raise `HdfsError`."""
+    """One HDFS. Thread-safe; get it from `hdfs`. All methods raise `HdfsError`."""
 
     def __init__(self, address: HdfsAddress) -> None:
         self.address = address
@@ -159,7 +163,7 @@ class HdfsClient:
 
     @property
     def pid(self) -> int | None:
-        """Process id of the Java child, None where there is none at present."""
+        """Process id of the Java child; None if there is none at present."""
         return self._child.pid
 
     def stop(self) -> None:
@@ -167,30 +171,31 @@ class HdfsClient:
         self._child.stop()
 
     def transaction(self) -> int:
-        """The newest transaction that the NameNode has written (not all of them need be readable yet: what `Events` has
-        read is in its ``through``); -1 while it becomes active. Superusers only."""
+        """Returns the newest transaction that the NameNode has written, which may not be readable yet (``through`` of
+        `Events` is the last one read); -1 while it becomes active. Superusers only.
+        """
         answer, _ = self._child.ask({"op": "transaction"})
         newest: int = answer["transaction"]
         return newest
 
     def events(self, after: int, limit: int = 100_000) -> Events:
-        """What happened after a transaction, until none is left, or somewhat more than ``limit`` were given.
+        """Returns the events after a transaction, until none is left, or somewhat more than ``limit`` were given.
 
-        Nothing of one transaction is left out. Raises `MissingEvents`. Superusers only.
+        A transaction is always given whole. Raises `MissingEvents`. Superusers only.
         """
         return Events(self._child, after, limit)
 
     def describe(self, paths: Sequence[str]) -> Iterator[Status | None]:
-        """Each path as it is now, in the same order; None for one that is not there. Symlinks are not followed."""
+        """Yields the current status of each path, in the same order; None for a missing one. Does not follow symlinks."""
         for some in in_batches(paths, DESCRIBED_AT_ONCE):
             answer, _ = self._child.ask({"op": "describe", "paths": some})
             for path, row in zip(some, answer["rows"], strict=True):
                 yield None if row is None else _to_status(path, row)
 
     def list(self, directory: str) -> Iterator[Status]:
-        """What stands in a directory, in the order of the names' bytes, by pages of the NameNode's choosing.
+        """Yields the contents of a directory, in byte order of the names, in pages of the NameNode's choosing.
 
-        Raises `HdfsNotFound` where it is none. A directory that changes meanwhile is listed neither before nor after.
+        Raises `HdfsNotFound` if it is not a directory. If it changes meanwhile, the listing matches no single state of it.
         """
         start: str | None = ""
         above = directory.rstrip("/")
@@ -201,13 +206,13 @@ class HdfsClient:
             start = page.get("next")
 
     def lengths(self, paths: Sequence[str]) -> Iterator[int]:
-        """How many bytes of each file can be read by now, also of files that are being written; 0 of one that cannot."""
+        """Yields the number of bytes that can be read of each file now, even if it is being written; 0 if unreadable."""
         for some in in_batches(paths, DESCRIBED_AT_ONCE):
             answer, _ = self._child.ask({"op": "lengths", "paths": some})
             yield from answer["lengths"]
 
     def read(self, path: str, offset: int = 0, length: int = -1) -> Iterator[bytes]:
-        """A file's bytes from an offset, some MiB at a time; of a file that is being written, up to what was flushed."""
+        """Yields a file's bytes from an offset, some MiB at a time; if the file is being written, up to the last flush."""
         with HdfsFile(self._child, path) as file:
             end = file.length if length < 0 else min(file.length, offset + length)
             while offset < end and (data := file.read_at(offset, end - offset)):
@@ -215,42 +220,45 @@ class HdfsClient:
                 yield data
 
     def open(self, path: str) -> HdfsFile:
-        """A file to be read at any place, as long as it was when it was opened."""
+        """Opens a file for reading at any offset, with its length at the time of opening."""
         return HdfsFile(self._child, path)
 
     def namespace(self) -> tuple[str, str]:
-        """The cluster's id and the block pool's, as a NameNode's JMX shows them to everyone; empty if it cannot be asked."""
+        """Returns the ids of the cluster and the block pool, as a NameNode's JMX shows them to everyone; empty if it
+        cannot be asked.
+        """
         answer, _ = self._child.ask({"op": "namespace"})
         return answer["cluster"], answer["pool"]
 
     def offered_image(self) -> tuple[int, str]:
-        """The transaction of the image that `fetch_image` would fetch now, and its MD5 ("" if that is not given); none of
-        it is read."""
+        """Returns the transaction of the image that `fetch_image` would fetch now, and its MD5 ("" if not given),
+        without reading the image.
+        """
         answer, _ = self._child.ask({"op": "offered"})
         return answer["transaction"], answer["md5"]
 
     def fetch_image(
         self, into: Path, report: Callable[[int, int], None] = lambda done_bytes, total_bytes: None
     ) -> Path:
-        """The newest image that any NameNode has, as ``fsimage_<txid>`` in ``into``; a standby is asked to send it before
-        the active one. Its MD5 is checked and kept beside it (``.md5``), unless the NameNode does not give it.
+        """Fetches the newest image of any NameNode as ``fsimage_<txid>`` into ``into``, from a standby rather than from
+        the active one. Its MD5 is checked and saved next to it (``.md5``), unless the NameNode does not give it.
 
-        ``report`` gets bytes so far, and of how many (-1 if unknown), some times a second. A fetch that breaks off leaves
-        nothing behind but, if this process is killed, one hidden file ``.fsimage_<txid>.part``.
+        ``report`` gets the bytes so far and the total (-1 if unknown), some times a second. An interrupted fetch leaves
+        no file, but one hidden ``.fsimage_<txid>.part`` if this process is killed.
         """
         answer, _ = self._child.ask({"op": "image", "into": str(into.absolute())}, report)
         return Path(answer["image"])
 
 
 class HdfsFile:
-    """An open file. If the Java child was replaced meanwhile, it is opened again at the next read."""
+    """An open file. If the Java child was replaced meanwhile, the next read opens it again."""
 
     def __init__(self, child: Child, path: str) -> None:
         self.path = path
         self._child = child
         self._file = 0
         self.length = self._open()
-        """bytes that can be read, also of a file that is being written: what it had when it was opened"""
+        """bytes that could be read when it was opened, also of a file being written"""
 
     def __enter__(self) -> Self:
         return self
@@ -259,13 +267,13 @@ class HdfsFile:
         self.close()
 
     def close(self) -> None:
-        """Lets go of it. Harmless where that was done."""
-        # A child that was started anew knows nothing of the file, and should not be started for that.
+        """Closes the file. Harmless if it is closed already."""
+        # A restarted child knows nothing of the file, and should not be started for that.
         if self._child.pid == self._pid:
             self._child.ask({"op": "close", "file": self._file})
 
     def read_at(self, offset: int, length: int) -> bytes:
-        """At most ``length`` bytes, and no more than some MiB; empty at the end only."""
+        """Returns at most ``length`` bytes, and no more than some MiB; empty only at the end."""
         for _ in range(_RETURNS):
             if self._child.pid == self._pid:
                 request = {"op": "read", "path": self.path, "file": self._file, "offset": offset}
@@ -292,8 +300,9 @@ _clients_lock = threading.Lock()
 
 
 def hdfs(address: HdfsAddress) -> HdfsClient:
-    """This process's client of an address. Its Java child starts with the first request, and ends when this process does,
-    or after ten minutes without a request."""
-    # A forked process must not talk on its parent's line.
+    """Returns this process's client for an address. Its Java child starts at the first request, and ends with this
+    process or after ten minutes without a request.
+    """
+    # A forked process must not use its parent's connection.
     with _clients_lock:
         return _clients.setdefault((os.getpid(), address), HdfsClient(address))

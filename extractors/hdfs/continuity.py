@@ -1,8 +1,8 @@
-"""Whether an HDFS is still the one that was followed.
+"""Checks whether an HDFS is still the one that was followed.
 
-Transactions count from 1 in each namespace, and go back with a NameNode that is set back to an older image: another history
-shows other edits by the same numbers. So the ids that a namespace gets when it is formatted are kept beside the transaction,
-and of the last edits that were followed a digest: they are read again. Of an image its MD5 is kept.
+Transactions count from 1 in each namespace, and go back if a NameNode is restored from an older image: then other edits
+have the same numbers. So the ids that a namespace gets when it is formatted are saved with the transaction, together
+with a digest of the last edits followed, which are read again. For an image its MD5 is saved.
 """
 
 from __future__ import annotations
@@ -19,21 +19,23 @@ from extractors.hdfs.errors import MissingEvents
 from navlin.model.records import Position
 
 NAMESPACE_ID: Final = "namespace id"
-"""Position: the number in the image's own header."""
+"""Position: the number in the image's header."""
 CLUSTER_ID: Final = "cluster id"
 BLOCK_POOL_ID: Final = "block pool id"
 EDITS: Final = "last edits"
-"""Position: the first and last of the last transactions that were followed and gave events, and the digest of the events."""
+"""Position: the first and last of the last followed transactions that gave events, and the digest of the events."""
 
 TRANSACTIONS_KEPT: Final = 16
-"""Some: a change of rights gives an event without a time, which another history may have under the same number."""
+"""Several: a permission change gives an event without a time, which another history may have under the same number."""
 
 _READ_AGAIN: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class Namespace:
-    """The ids of a namespace: given when it is formatted, kept over restarts, failovers and upgrades. 0 or "" if unknown."""
+    """The ids of a namespace: assigned when it is formatted, kept over restarts, failovers and upgrades. 0 or "" if
+    unknown.
+    """
 
     namespace_id: int = 0
     cluster_id: str = ""
@@ -46,7 +48,7 @@ class Namespace:
         )
 
     def with_known(self, other: Namespace) -> Namespace:
-        """What the other has, and what of this one the other does not know."""
+        """Returns the other's ids, and this one's for those that the other does not know."""
         return Namespace(
             other.namespace_id or self.namespace_id,
             other.cluster_id or self.cluster_id,
@@ -54,7 +56,7 @@ class Namespace:
         )
 
     def unlike(self, other: Namespace) -> str:
-        """In which id the other is another, in words; empty if nothing that both know speaks against it."""
+        """Describes an id in which the other differs; "" if none that both know does."""
         for each in fields(self):
             here, there = getattr(self, each.name), getattr(other, each.name)
             if here and there and here != there:
@@ -62,7 +64,7 @@ class Namespace:
         return ""
 
     def positions(self, saved: Namespace) -> tuple[Position, ...]:
-        """Those that are not saved like that. The namespace's id is saved where the image is read."""
+        """Returns the ids that differ from the saved ones. The namespace's id is saved when the image is read."""
         return tuple(
             Position(key, now or None)
             for key, now, before in (
@@ -77,7 +79,7 @@ UNKNOWN: Final = Namespace()
 
 
 def version_beside(image: Path) -> Namespace:
-    """The ids in the file VERSION of a NameNode's directory; unknown ones where there is no such file."""
+    """Returns the ids in the file VERSION of a NameNode's directory; unknown ones if there is no such file."""
     try:
         lines = image.with_name("VERSION").read_text("utf-8", "replace").splitlines()
     except OSError:
@@ -92,14 +94,14 @@ def version_beside(image: Path) -> Namespace:
 
 
 def why_another(followed: Namespace, now: Namespace) -> str:
-    """Why a namespace is not the one that was followed, in words; empty if nothing speaks against it."""
+    """Explains why this is a different namespace from the one followed; "" if it may be the same."""
     unlike = followed.unlike(now)
     return f"this is another HDFS than the one that was followed: {unlike}" if unlike else ""
 
 
 @dataclass(slots=True)
 class LastEdits:
-    """The events of the last transactions, to be kept as a position. Fill it by `add`, event after event."""
+    """The events of the last transactions, to be saved as a position. Fill it with `add`, event by event."""
 
     _events: OrderedDict[int, list[Event]] = field(default_factory=OrderedDict)
 
@@ -109,7 +111,7 @@ class LastEdits:
             self._events.popitem(last=False)
 
     def position(self) -> list[Any] | None:
-        """[first transaction, last transaction, digest]; None if there was no event."""
+        """Returns [first transaction, last transaction, digest]; None if there was no event."""
         if not self._events:
             return None
         digest = blake2b(digest_size=16)
@@ -120,7 +122,9 @@ class LastEdits:
 
 
 def edits_before(client: HdfsClient, transaction: int) -> list[Any] | None:
-    """The last edits up to a transaction, as a position; None if the NameNode has them no more, or they gave no events."""
+    """Returns the last edits up to a transaction, as a position; None if the NameNode no longer has them, or they gave
+    no events.
+    """
     last = LastEdits()
     try:
         for event in client.events(max(transaction - 4 * TRANSACTIONS_KEPT, 0), 1):
@@ -132,9 +136,9 @@ def edits_before(client: HdfsClient, transaction: int) -> list[Any] | None:
 
 
 def why_not_continued(client: HdfsClient, kept: list[Any] | None) -> str:
-    """Why the NameNode's edits are not those that were followed, in words; empty if nothing speaks against it.
+    """Explains why the NameNode's edits are not those that were followed; "" if they may be.
 
-    They are read again, which costs one call. Edits that the NameNode has no more cannot be compared.
+    Reads them again, which costs one call. Edits that the NameNode no longer has cannot be compared.
     """
     if not kept:
         return ""

@@ -1,4 +1,4 @@
-"""What can go wrong with HDFS, in words that name who could set it right."""
+"""Errors of HDFS, with messages that say who can fix them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,9 @@ _GONE: Final = (
 
 
 class HdfsError(OSError):
-    """HDFS refused, or gave no answer. ``path`` and ``user``: if the request had them; ``kind``: the error's Java class."""
+    """HDFS refused, or gave no answer. ``path`` and ``user`` are the request's, if it had them; ``kind`` is the error's
+    Java class.
+    """
 
     def __init__(self, message: str, path: str = "", user: str = "", kind: str = "") -> None:
         super().__init__(message)
@@ -46,20 +48,21 @@ class HdfsError(OSError):
 
 
 class HdfsUnavailable(HdfsError):
-    """It cannot be reached, or not now: another time may do."""
+    """HDFS cannot be reached now; a retry may succeed."""
 
 
 class HdfsRefused(HdfsError, PermissionError):
-    """The user may not. The message names the user or group that may."""
+    """The user lacks permission. The message names the user or group that has it."""
 
 
 class HdfsNotFound(HdfsError, FileNotFoundError):
-    """There is nothing at the path, or not what was asked for."""
+    """The path does not exist, or is not of the requested type."""
 
 
 class MissingEvents(HdfsError):
-    """The NameNode has not kept the transaction ``expected_txid`` any more; the oldest (or, of a NameNode that was set
-    back to an older image, the newest) that it has is ``actual_txid``."""
+    """The NameNode no longer has the transaction ``expected_txid``; ``actual_txid`` is the oldest that it has (or the
+    newest, if it was restored from an older image).
+    """
 
     def __init__(self, expected_txid: int, actual_txid: int) -> None:
         super().__init__(f"the NameNode has no edits of transaction {expected_txid}, only {actual_txid}")
@@ -71,7 +74,9 @@ class MissingEvents(HdfsError):
 
 
 def to_error(answer: dict[str, Any], where: str) -> HdfsError:
-    """The Java child's answer about an error (class, message, path, user) as an error; ``where``: the file system's URL."""
+    """Converts the Java child's error answer (class, message, path, user) to an error; ``where`` is the file system's
+    URL.
+    """
     kind, message = answer["class"], answer["message"]
     path, user = answer.get("path", ""), answer.get("user", "")
     if "expected" in answer:
@@ -81,7 +86,7 @@ def to_error(answer: dict[str, Any], where: str) -> HdfsError:
     if "AccessControlException" in kind or "AuthorizationException" in kind or "Kerberos" in kind:
         return HdfsRefused(_who_may(message, about, user), path, user, kind)
     if "FileNotFoundException" in kind or "NoSuchFile" in kind or "ParentNotDirectory" in kind:
-        # The configuration's files are also files: without them nothing is known of any path.
+        # Configuration files may be missing as well: that says nothing about any path.
         return (HdfsNotFound if path else HdfsError)(f"{about}: {message}", path, user, kind)
     if kind.startswith(_GONE) or "LoginException" in kind:
         return HdfsUnavailable(f"{about}: {_short(message)} ({simple})", path, user, kind)
@@ -107,7 +112,7 @@ def _who_may(message: str, about: str, user: str) -> str:
 
 
 def _remedy(user: str, access: str, group: str, mode: str) -> str:
-    """What would help: the group, where its bits allow what was asked."""
+    """Returns the remedy: joining the group, if its bits allow the access; otherwise an ACL entry."""
     bits = {"READ": "r", "WRITE": "w", "EXECUTE": "x", "READ_EXECUTE": "rx"}.get(access, "rwx")
     if all(bit in mode[4:7] for bit in bits):
         return f"add {user} to the group {group}"
@@ -115,5 +120,5 @@ def _remedy(user: str, access: str, group: str, mode: str) -> str:
 
 
 def _short(message: str) -> str:
-    """Hadoop's messages without their standing appendices."""
+    """Returns Hadoop's message without its boilerplate suffix."""
     return message.split("; For more details see:")[0].partition("\n")[0]

@@ -1,8 +1,9 @@
-"""HDFS: files and directories, whose they are and how large, from the NameNode's image and then from its events.
+"""HDFS: files and directories, with owners and sizes, from the NameNode's image and then from its events.
 
-The first plan reads a whole image. From then on the NameNode's edits (inotify) show what was touched, and that is read as it
-is now. An image is read again where they do not suffice: they have a gap, the NameNode was restored, navlin may not follow
-them; and every ``complete_every_s`` all the same, because some changes give no event (quotas, snapshots, erasure coding).
+The first plan reads a whole image. From then on the NameNode's edits (inotify) show the touched paths, which are read
+in their current state. An image is read again if the edits do not suffice (they have a gap, the NameNode was restored,
+navlin may not follow them), and every ``complete_every_s`` in any case, because some changes give no event (quotas,
+snapshots, erasure coding).
 """
 
 from __future__ import annotations
@@ -48,8 +49,9 @@ from navlin.model.source import HDFS, Estate, Source
 @extractor("hdfs", source_type=HDFS, mode=PULL, version=1)
 @dataclass(frozen=True, slots=True)
 class Hdfs(Extractor):
-    """One HDFS. ``image`` is "namenode", an image's file, or a directory of checkpoints (a standby's, mounted). ``roots``
-    are listed where images cannot be had. Globs: see `extractors.hdfs.filters`."""
+    """One HDFS. ``image`` is "namenode", an image's file, or a directory of checkpoints (a standby's, mounted).
+    ``roots`` are listed if images are not available. Globs: see `extractors.hdfs.filters`.
+    """
 
     source: Source
     estate: Estate
@@ -57,7 +59,7 @@ class Hdfs(Extractor):
     namenodes: tuple[str, ...] = ()
     hadoop_configuration_directory: str = ""
     http: tuple[str, ...] = ()
-    # A superuser is shown everything. For all others the image or the listing is read whole each time, and they leave no
+    # A superuser sees everything. For all others the image or the listing is read whole each time, and they leave no
     # transaction from which a superuser would follow events.
     user: str = keeps_positions("")
     principal: str = keeps_positions("")
@@ -67,7 +69,7 @@ class Hdfs(Extractor):
     image: str = NAMENODE
     events: bool = True
     roots: tuple[str, ...] = ("/",)
-    # Each plan asks anew whether the last complete one is older.
+    # Each plan checks whether the last complete one is older.
     complete_every_s: int = keeps_positions(604_800)
     include: tuple[str, ...] = ("/",)
     exclude: tuple[str, ...] = STAGING
@@ -78,14 +80,14 @@ class Hdfs(Extractor):
 
     @classmethod
     def serves(cls, settings: Mapping[str, Any]) -> tuple[str, ...]:
-        """The file system's URL, and its NameNodes', as claims spell them."""
+        """Returns the URLs of the file system and of its NameNodes, as claims spell them."""
         directory = settings.get("hadoop_configuration_directory", "")
         return tuple(
             dict.fromkeys(authorities(settings.get("url", ""), settings.get("namenodes", ()), directory))
         )
 
     def problems(self) -> Iterator[tuple[str, str]]:
-        """What no type shows to be wrong, as (setting, text)."""
+        """Yields problems that the types do not catch, as (setting, text)."""
         try:
             _ = self._address
         except ValueError as error:
@@ -118,13 +120,13 @@ class Hdfs(Extractor):
 
     @property
     def local(self) -> bool:
-        # Hadoop's client is a child in Java, with its jars and its configuration on this machine; so is the image.
+        # Hadoop's client is a Java child that needs its jars and configuration on this machine; the image is here too.
         return True
 
     # -- plan ----------------------------------------------------------------------------------------------------------
 
     def plan(self, positions: Positions) -> Plan:
-        """Costs some small calls where nothing has happened."""
+        """Plans a run. Costs some small calls if nothing has happened."""
         saved = saved_in(positions.values)
         planning = Planning(self.source, self._filters, self.sidecars, self._spool, positions.now_ms)
         here = self._namespace()
@@ -143,12 +145,12 @@ class Hdfs(Extractor):
         spool.clear(self._spool, keep=next(read, None))
         ids = before.namespace.with_known(here).positions(saved.namespace)
         if plan.splits and positions.values.get(ENTRIES) != self.entries:
-            # For whoever asks the index whether it would know of a file.
+            # Tells whoever asks the index whether it would know of a file.
             ids = (*ids, Position(ENTRIES, self.entries))
         return replace(plan, positions=(*plan.positions, *ids)) if ids else plan
 
     def _namespace(self) -> Namespace:
-        """What can be known of the namespace beforehand: of a NameNode the ids of its cluster and its block pool."""
+        """Returns the ids known before reading: for a NameNode, those of its cluster and its block pool."""
         if self.image != NAMENODE and not self.events:
             return local_image(self.image).namespace
         try:
@@ -195,14 +197,14 @@ class Hdfs(Extractor):
         self, planning: Planning, saved: Saved, here: Namespace, newest: int, missing: MissingEvents
     ) -> Plan:
         missed = saved.missed + 1
-        # Once may be an outage of navlin's own; twice is how it will go on.
+        # Once may be an outage of navlin's own; a second time, it will keep happening.
         note = f"{missing}; {RAISE}" if missed > 1 else str(missing)
         return self._plan_whole(planning, saved, here, newest, note, missed=missed)
 
     def _plan_whole(
         self, planning: Planning, saved: Saved, here: Namespace, newest: int, because: str, *, missed: int = 0
     ) -> Plan:
-        """The newest image; or, for who may follow events and has no image, a listing that began at ``newest``."""
+        """Plans the newest image; if images are refused, though events are not, a listing that began at ``newest``."""
         note = f"complete plan: {because}"
         try:
             image = self._newest_image(saved.namespace.with_known(here))
@@ -222,7 +224,7 @@ class Hdfs(Extractor):
     def _plan_by_images(
         self, planning: Planning, saved: Saved, here: Namespace, because: str, *, complete: bool
     ) -> Plan:
-        """Where events may not be followed: every newer image is a complete plan; without images, a listing is."""
+        """Plans without events: every newer image is a complete plan; without images, a listing is."""
         try:
             image = self._newest_image(saved.namespace.with_known(here))
         except HdfsRefused as refused:
@@ -234,7 +236,7 @@ class Hdfs(Extractor):
                 f"; the NameNode was restored: its image of transaction {saved.image} is another than before"
             )
             same, saved = False, replace(saved, rounds=())
-        # An older one may come from a NameNode that is behind, or from one that was restored: that shows with time.
+        # An older one may come from a NameNode that lags, or from a restored one: time tells which.
         older = image.transaction < saved.image and not self._overdue(planning, saved)
         if (same or older) and not complete:
             return Plan(note=f"{because}; there is no newer image than that of transaction {saved.image}")
@@ -242,7 +244,7 @@ class Hdfs(Extractor):
         return plan_image(planning, saved, image, note, follow=False)
 
     def _newest_image(self, of: Namespace) -> OfferedImage:
-        """The newest image. Raises HdfsError for a file of another namespace than the one that is followed."""
+        """Returns the newest image. Raises HdfsError for a file of another namespace than the followed one."""
         if self.image == NAMENODE:
             return OfferedImage(*hdfs(self._address).offered_image(), Namespace())
         image = local_image(self.image)
@@ -286,7 +288,9 @@ class Hdfs(Extractor):
     # -- check ---------------------------------------------------------------------------------------------------------
 
     def check(self) -> Iterator[str]:
-        """For ``navlin check``: whether events may be followed and images read; if not, whether the roots can be listed."""
+        """For ``navlin check``: says whether events may be followed and images read; if not, whether the roots can be
+        listed.
+        """
         client = hdfs(self._address)
         if self.events:
             try:

@@ -1,7 +1,7 @@
-"""Which paths are read: globs, and the regular expressions that they become.
+"""Path filters: globs, and the regular expressions that they become.
 
-In a glob ``*`` stands for anything within one name, ``?`` for one character, ``[abc]`` and ``[!abc]`` for one of a set, and
-``**`` for any number of names. A glob covers what it matches and all below it.
+In a glob ``*`` matches anything within one name, ``?`` one character, ``[abc]`` and ``[!abc]`` one of a set, and ``**``
+any number of names. A glob covers the paths it matches and everything below them.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from dataclasses import dataclass, field
 from extractors.lineage.staging import left_out
 
 STAGING = left_out()
-"""What jobs and people leave lying for a moment, or have thrown away: excluded unless the configuration includes it."""
+"""Temporary and discarded files of jobs and people: excluded unless the configuration includes them."""
 
 ANY_DEPTH = "**"
 _ONE_OF = re.compile(r"\[!?[^]/]+\]")
 
 
 class BadGlob(ValueError):
-    """A glob that makes no sense; the text is which and why."""
+    """A glob that makes no sense; the text says which and why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """``include`` and ``exclude`` as regular expressions over paths; what stands on the way to an included path is included.
+    """``include`` and ``exclude`` as regular expressions over paths; the directories above an included path are included.
 
-    Whatever is below something that is not taken is not taken either: nobody need descend there.
+    Everything below an excluded path is excluded as well, so there is no need to descend.
     """
 
     include: tuple[str, ...] = ("/",)
@@ -47,19 +47,19 @@ class Filters:
 
     @property
     def included(self) -> str:
-        """Matches, as a whole, every path that is included. RE2 understands it as well."""
+        """Expression that matches, as a whole, every included path. RE2 understands it as well."""
         return _either(
             [*map(_at_or_below, self.include), *(on for glob in self.include for on in _on_the_way(glob))]
         )
 
     @property
     def excluded(self) -> str:
-        """Matches, as a whole, every path that is excluded. RE2 understands it as well."""
+        """Expression that matches, as a whole, every excluded path. RE2 understands it as well."""
         return _either(_excluding(self.exclude, in_tree=False))
 
     @property
     def matching(self) -> str:
-        """Matches, as a whole, the tree paths of what is read (`Covered.matching`); "" where that is everything."""
+        """Expression that matches, as a whole, the tree paths that are read (`Covered.matching`); "" if all are."""
         excluded = [f"(?!{_either(_excluding(self.exclude, in_tree=True))}\\Z)"] if self.exclude else []
         if self.include == ("/",):
             return f"(?s:{excluded[0]}.*)" if excluded else ""
@@ -69,14 +69,16 @@ class Filters:
 
 
 def check_include(glob: str) -> None:
-    """Raises `BadGlob`. What lies on the way to an included path must be known by name: no ``**`` but at the end."""
+    """Checks a glob of ``include``; raises `BadGlob`. The directories above an included path must be known by name:
+    ``**`` may only be at the end.
+    """
     check_exclude(glob)
     if ANY_DEPTH in _names(glob)[:-1]:
         raise BadGlob(f'"{glob}" has a ** before its end: name what to leave out in exclude instead')
 
 
 def check_exclude(glob: str) -> None:
-    """Raises `BadGlob`."""
+    """Checks any glob; raises `BadGlob`."""
     if not glob.startswith("/"):
         raise BadGlob(f'"{glob}" must begin with a slash ("/**/{glob}" is that name anywhere)')
     for name in _names(glob):
@@ -103,7 +105,7 @@ def _names(glob: str) -> list[str]:
 
 
 def _either(expressions: Sequence[str]) -> str:
-    # Without any: a class of characters that has none, as neither Python nor RE2 has a plain "never".
+    # Without any: an empty character class, because neither Python nor RE2 has a plain "never".
     return f"(?s:{'|'.join(expressions)})" if expressions else r"[^\s\S]"
 
 
@@ -119,7 +121,7 @@ def _on_the_way(glob: str, *, in_tree: bool = False) -> Iterator[str]:
 
 
 def _excluding(globs: Sequence[str], *, in_tree: bool) -> list[str]:
-    """Names that are excluded wherever they are share one expression: asked of each of very many paths."""
+    """Returns expressions for excluded globs. Names excluded at any depth share one, because very many paths are tested."""
     anywhere: list[str] = []
     others: list[str] = []
     for glob in globs:
@@ -139,7 +141,7 @@ def _expressions(names: Sequence[str], *, in_tree: bool) -> Iterator[str]:
 
 
 def _name(glob: str, *, in_tree: bool) -> str:
-    """One name of a glob. In a tree path a per cent sign is spelled ``%25``."""
+    """Converts one name of a glob. In a tree path a percent sign is written ``%25``."""
     one = "(?:%25|[^/%])" if in_tree else "[^/]"
     parts: list[str] = []
     for part in re.findall(f"{_ONE_OF.pattern}|.", glob, re.DOTALL):

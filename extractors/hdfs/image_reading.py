@@ -1,4 +1,4 @@
-"""An image → listings: fetched or found, checked, prepared once, and read in parts by tasks side by side."""
+"""An image → listings: fetched or found, checked, prepared once, and read in parts by parallel tasks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 NAMENODE: Final = "namenode"
 VOLATILE: Final = {"lastAccessed": "lastAccessed", "size": "uc_size"}
-"""Attributes and their columns. How much there is of a file that is being written changes all the time."""
+"""Attributes and their columns. The size of a file being written changes all the time."""
 SIDECARS_IN_SPLIT: Final = 200
 _SIDECARS: Final = r"/\.(?:[^/]*\.)?navigator$"
 _FETCHED: Final = re.compile(r"fsimage_(\d+)")
@@ -32,7 +32,7 @@ Fetch = Callable[[Path, Callable[[int, int], None]], Path]
 
 @dataclass(frozen=True, slots=True)
 class ImageSettings:
-    """Where the image is (`NAMENODE`, a file, a directory of checkpoints), and what reading it may take."""
+    """Location of the image (`NAMENODE`, a file, a directory of checkpoints), and limits for reading it."""
 
     place: str
     memory_bytes: int
@@ -41,7 +41,7 @@ class ImageSettings:
 
 @dataclass(frozen=True, slots=True)
 class OfferedImage:
-    """The newest image, before it is read. ``md5`` is "" where it is not known."""
+    """The newest image, before it is read. ``md5`` is "" if unknown."""
 
     transaction: int
     md5: str
@@ -49,8 +49,10 @@ class OfferedImage:
 
 
 def local_image(place: str) -> OfferedImage:
-    """The newest image at a place, with the ids in its header and in the file VERSION beside it. Raises ImageError."""
-    # pyarrow is loaded where an image is read, and nowhere before.
+    """Returns the newest image at a place, with the ids in its header and in the file VERSION next to it. Raises
+    ImageError.
+    """
+    # pyarrow is loaded only when an image is read.
     from extractors.hdfs.image import describe_image, find_image, md5_beside
 
     image = find_image(place)
@@ -60,9 +62,9 @@ def local_image(place: str) -> OfferedImage:
 
 
 def read_image(settings: ImageSettings, split: ImageSplit, fetch: Fetch) -> Iterator[Record]:
-    """Fetches (or finds) the image, compares its MD5, prepares it; yields its parts. May be called again and again.
+    """Fetches (or finds) the image, compares its MD5, prepares it; yields its parts. May be called repeatedly.
 
-    Raises ImageError for an image that is not sound, which is not kept.
+    Raises ImageError for an unsound image; a fetched one is removed.
     """
     from extractors.hdfs.image import ImageError, describe_image, prepare
 
@@ -77,7 +79,7 @@ def read_image(settings: ImageSettings, split: ImageSplit, fetch: Fetch) -> Iter
                 image.unlink(missing_ok=True)
             raise
     yield from _namespace(split, image.name, describe_image(image).namespace_id)
-    # An image does not have its own time. It is not older than what stands in it.
+    # An image has no time of its own. It is not older than its newest file.
     newest_ms = min(split.as_of_ms, prepared.changed_ns // 1_000_000, prepared.newest_s * 1000)
     weeks = list(prepared.read_weeks)
     yield Position(ACCESSES, {"image": split.transaction, "as_of_ms": newest_ms, "weeks": weeks})
@@ -101,7 +103,7 @@ def _found(
         image = _fetched(directory, split) or fetch(directory, progress.of("fetched"))
     else:
         image = find_image(settings.place)
-        # Fetched ones are compared on their way.
+        # Fetched images are compared during the fetch.
         if image.with_name(f"{image.name}.md5").exists():
             check_md5(image, progress.of("checked"))
     if (found := describe_image(image).transaction_id) < split.transaction:
@@ -116,14 +118,14 @@ def _fetched(directory: Path, split: ImageSplit) -> Path | None:
 
     for file in directory.iterdir():
         if (found := _FETCHED.fullmatch(file.name)) and int(found[1]) >= split.transaction:
-            # After a format, or from a backup, there is another image of the same transaction.
+            # After a format, or from a backup, another image may have the same transaction.
             another = int(found[1]) == split.transaction and split.md5 and md5_beside(file) != split.md5
             return None if another else file
     return None
 
 
 def read_image_part(reading: Reading, split: PartSplit) -> Iterator[Record]:
-    """The files and directories of a part, without what is not read; and splits for the sidecars among them."""
+    """Yields the files and directories of a part, without excluded ones, and splits for the sidecars among them."""
     from extractors.hdfs.image import read_part
 
     sidecars: list[str] = []
@@ -138,7 +140,7 @@ def read_image_part(reading: Reading, split: PartSplit) -> Iterator[Record]:
 
 
 def _kept(reading: Reading, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, list[str]]:
-    """What of a batch is read, and the paths of the sidecars in it."""
+    """Returns the rows of a batch that are read, and the paths of the sidecars among them."""
     import pyarrow.compute as pc
 
     paths, directories = batch.column("path"), batch.column("directory")
@@ -153,7 +155,9 @@ def _kept(reading: Reading, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, list
 
 
 def _listings(reading: Reading, batch: pa.RecordBatch) -> Iterator[Listing]:
-    """Directories and all else apart: most rows have nothing below them, and what all rows lack costs as much."""
+    """Yields directories and all other rows separately: most rows have no contents, and empty columns cost as much as
+    full ones.
+    """
     import pyarrow.compute as pc
 
     from extractors.hdfs.image.contents import SUMS

@@ -1,4 +1,4 @@
-"""What to read of an HDFS: an image, what its events touched, or the trees that are configured."""
+"""Decides what to read of an HDFS: an image, the paths that events touched, or the configured trees."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ from navlin.model.source import Source
 from navlin.model.tree import ROOT
 
 TRANSACTION: Final = "transaction"
-"""Position: the last transaction that was followed; what was read is at least as new."""
+"""Position: the last transaction followed; everything read is at least as new."""
 IMAGE_MD5: Final = "image md5"
-"""Position: the MD5 of the last image that was read."""
+"""Position: the MD5 of the last image read."""
 COMPLETE_MS: Final = "complete_ms"
-"""Position: when the last complete plan was made, epoch ms."""
+"""Position: the time of the last complete plan, epoch ms."""
 ROUNDS: Final = "rounds"
-"""Position: the last rounds that followed events, as [transaction, epoch ms], the oldest first."""
+"""Position: the last rounds that followed events, as [transaction, epoch ms], oldest first."""
 MISSED: Final = "missed events"
-"""Position: how often, one after the other, the events since an image were gone before they were followed."""
+"""Position: how many times in a row the events since an image were gone before they were followed."""
 
 ROUNDS_KEPT: Final = 200
 """More than a day of rounds every ten minutes: an image is seldom older."""
 EVENTS_AT_ONCE: Final = 100_000
 MOST_PLACES: Final = 1_000_000
-"""From so many touched paths on, the rest is left to the next round: all of them are held in memory."""
+"""Touched paths in one round, after which the rest is left to the next round: all of them are held in memory."""
 MOST_MOVES: Final = 10_000
-"""Renames in one round with which words go along: what the index has below their names is read beforehand."""
+"""Renames in one round with which business metadata moves: the index's entries below their names are read beforehand."""
 SILENT_TRANSACTIONS: Final = 10_000
-"""So many that give no event are not worth saving that they were passed."""
+"""Fewer transactions than this without events are not worth saving a position for."""
 PATHS_IN_SPLIT: Final = 1_000
 TREES_IN_SPLIT: Final = 200
-"""Paths that a rename brought in one split: mostly files; what is below large directories is split further."""
+"""Renamed paths in one split: mostly files; large directories are split further."""
 
 RAISE = (
     "the NameNode forgets its edits before they are followed: raise dfs.namenode.num.extra.edits.retained"
@@ -81,7 +81,7 @@ def saved_in(values: Mapping[str, Any]) -> Saved:
 
 @dataclass(frozen=True, slots=True)
 class Planning:
-    """Whose plan it is."""
+    """The source and settings that a plan is for."""
 
     source: Source
     filters: Filters
@@ -103,14 +103,15 @@ def plan_image(
     follow: bool = True,
     edits: list[Any] | None = None,
 ) -> Plan:
-    """Reads an image, or a newer one. With ``follow``, events are followed from its transaction on; ``edits`` are the last
-    before that."""
+    """Plans to read an image, the first or a newer one. With ``follow``, events are followed from its transaction on;
+    ``edits`` are the last before that.
+    """
     transaction = image.transaction
     as_of_ms = image_as_of_ms(saved.rounds, transaction, planning.now_ms)
     directory = str(planning.spool / str(transaction))
     split = ImageSplit(directory, transaction, as_of_ms, saved.namespace.namespace_id, image.md5)
     positions = (
-        # A user who may not follow events may not have seen all sidecars: one who may begins with all of them.
+        # A user who may not follow events may not see all sidecars: a user with events starts with all of them.
         Position(TRANSACTION, transaction if follow else None),
         Position(EDITS, edits),
         Position(IMAGE, transaction),
@@ -119,25 +120,27 @@ def plan_image(
         Position(ROUNDS, [list(each) for each in saved.rounds]),
         Position(MISSED, missed),
     )
-    # An image may be hours old: what has happened since is read right after it.
+    # An image may be hours old: later events are read right after it.
     covers = replace(_whole(planning, ROOT, as_of_ms), proved=True)
     return Plan((split,), positions, (covers,), note, more=True)
 
 
 def image_as_of_ms(rounds: Sequence[tuple[int, int]], transaction: int, now_ms: int) -> int:
-    """The time of an image's state, by navlin's own clock: older than the first round that followed what it does not have.
+    """Returns the time of an image's state, by navlin's own clock: before the first round that followed transactions it
+    lacks.
 
-    Thus what events have shown since is neither overwritten nor taken for gone, though the image is read later.
+    So changes that events have shown since are neither overwritten nor taken for deleted, though the image is read later.
     """
-    # Two milliseconds: what stands in sidecars of an image's files is one newer than the image.
+    # Two milliseconds: the contents of sidecars of an image's files are one newer than the image.
     return min((at_ms - 2 for followed, at_ms in rounds if followed > transaction), default=now_ms)
 
 
-# -- What events touched -----------------------------------------------------------------------------------------------
+# -- Touched paths -----------------------------------------------------------------------------------------------------
 
 
 def follow(client: HdfsClient, planning: Planning, after: int) -> tuple[Touched, int, LastEdits]:
-    """What was touched after a transaction, and up to which; all there is, or so much as memory should hold.
+    """Returns the paths touched after a transaction, the last transaction, and the last edits; stops early at the
+    memory limit.
 
     Raises `MissingEvents`.
     """
@@ -157,7 +160,7 @@ def follow(client: HdfsClient, planning: Planning, after: int) -> tuple[Touched,
 def plan_touched(
     planning: Planning, saved: Saved, touched: Touched, through: int, edits: list[Any] | None
 ) -> Plan:
-    """Reads what was touched as it is now; what is gone is covered and not read."""
+    """Plans to read touched paths in their current state; missing ones are covered and not read."""
     now_ms = planning.now_ms
     splits: list[Split] = [
         DescribeSplit(paths, now_ms) for paths in in_batches(touched.described(), PATHS_IN_SPLIT)
@@ -193,7 +196,7 @@ def plan_listing(
     missed: int = 0,
     edits: list[Any] | None = None,
 ) -> Plan:
-    """Lists trees, whole each time. With ``through``, events are followed from that transaction on."""
+    """Plans to list trees, whole each time. With ``through``, events are followed from that transaction on."""
     splits = tuple(TreeSplit((root,), planning.now_ms, configured=True) for root in roots)
     covers = tuple(_whole(planning, root, planning.now_ms) for root in roots)
     positions = [Position(COMPLETE_MS, planning.now_ms)]

@@ -1,4 +1,4 @@
-"""Paths as a NameNode describes them → listings: single paths, whole trees in bounded pieces, and the words of sidecars."""
+"""NameNode statuses → listings: single paths, whole trees in bounded pieces, and the attributes in sidecars."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from navlin.model.source import Source
 
 ROWS_IN_LISTING: Final = 5_000
 ROWS_IN_WALK: Final = 20_000
-"""From so many on, what is left of a walk goes to splits of their own."""
+"""Rows after which the rest of a walk goes to splits of its own."""
 PIECES: Final = 16
-"""Into so many splits at most: with each round as many times more are read at once."""
+"""Most splits for the rest of a walk: with each round, this many times more are read in parallel."""
 
 _T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The source whose paths are read, which of them, and as of when. A sidecar's words are one millisecond newer than its
-    target.
+    """The source being read, its filters, and the time of the reading. A sidecar's attributes are one millisecond newer
+    than its target.
 
-    ``files_where_claimed``: files count only where a relation names them.
+    ``files_where_claimed``: files count only if a relation names them.
     """
 
     source: Source
@@ -41,7 +41,7 @@ class Reading:
     as_of_ms: int
 
     def listing(self, statuses: Sequence[Status], words: Sequence[Mapping[str, Any]] = ()) -> Listing:
-        """A listing of these, with ``words`` of their sidecars if there are any, one for each."""
+        """Returns a listing of these, with ``words``, the attributes of their sidecars, one for each, if there are any."""
         listing = to_listing(self.source, self.as_of_ms + bool(words), statuses)
         names = sorted({name for each in words for name in each})
         columns = {name: [each.get(name) for each in words] for name in names}
@@ -49,14 +49,14 @@ class Reading:
         return replace(listing, attributes={**listing.attributes, **columns}, where_claimed=marked)
 
     def listings(self, statuses: Iterable[Status]) -> Iterator[Listing]:
-        """What of these is read, in listings of a bounded size."""
+        """Yields those that are read, in listings of a bounded size."""
         taken = (each for each in statuses if self.filters.takes(each.path))
         for some in in_batches(taken, ROWS_IN_LISTING):
             yield self.listing(some)
 
 
 def read_described(client: HdfsClient, reading: Reading, paths: Sequence[str]) -> Iterator[Record]:
-    """Paths as they are now, with their sidecars' words."""
+    """Reads the current state of paths, with their sidecars' attributes."""
     statuses, refused = _described(client, reading, paths)
     yield from refused
     yield from reading.listings(statuses)
@@ -64,7 +64,7 @@ def read_described(client: HdfsClient, reading: Reading, paths: Sequence[str]) -
 
 
 def read_trees(client: HdfsClient, reading: Reading, split: TreeSplit) -> Iterator[Record]:
-    """Paths and all that is below them. Raises `HdfsNotFound` if one that is configured is not there."""
+    """Reads paths and everything below them. Raises `HdfsNotFound` if a configured one does not exist."""
     if split.configured:
         statuses = list(zip(split.paths, client.describe(split.paths), strict=True))
         if absent := [path for path, status in statuses if status is None]:
@@ -81,9 +81,9 @@ def read_trees(client: HdfsClient, reading: Reading, split: TreeSplit) -> Iterat
 
 
 def read_walk(client: HdfsClient, reading: Reading, directories: Sequence[str]) -> Iterator[Record]:
-    """All that is below directories, as far as it is not too much for one split; the rest is split up.
+    """Reads everything below directories, up to the limit of one split; the rest is split up.
 
-    One that HDFS does not answer for is read by itself, so that it fails alone.
+    A directory that HDFS does not answer for gets its own split, so that it fails alone.
     """
     waiting = [path for path in directories if reading.filters.takes(path)]
     rows = 0
@@ -96,7 +96,7 @@ def read_walk(client: HdfsClient, reading: Reading, directories: Sequence[str]) 
                 yield from reading.listings(some)
                 waiting += [each.path for each in some if each.directory and reading.filters.takes(each.path)]
                 described += filter(None, (target_of(each.path) for each in some if not each.directory))
-        except HdfsNotFound:  # gone since: an event will show that, or the next listing
+        except HdfsNotFound:  # gone since: an event or the next listing will show that
             continue
         except HdfsUnavailable:
             if [*directories] == [directory] or not _answers(client):
@@ -115,7 +115,7 @@ def read_walk(client: HdfsClient, reading: Reading, directories: Sequence[str]) 
 
 
 def read_words(client: HdfsClient, reading: Reading, statuses: Sequence[Status]) -> Iterator[Record]:
-    """Those that have a sidecar once more, with what stands in it."""
+    """Yields paths that have a sidecar once more, with its attributes."""
     if not reading.sidecars:
         return
     beside = {
@@ -148,7 +148,9 @@ def read_words(client: HdfsClient, reading: Reading, statuses: Sequence[Status])
 def _described(
     client: HdfsClient, reading: Reading, paths: Sequence[str]
 ) -> tuple[list[Status], list[Reject]]:
-    """Those that are there, and those that the user may not see, though the image had them, or that cannot be described."""
+    """Returns the existing paths, and rejects for those that cannot be described or that the user may not see, though
+    the image had them.
+    """
     try:
         return [status for status in client.describe(paths) if status is not None], []
     except HdfsUnavailable:
@@ -156,7 +158,7 @@ def _described(
     except HdfsError as error:
         if len(paths) == 1:
             return [], [_rejected(client, reading, paths[0], error)]
-    # One of them has the NameNode refuse all.
+    # One of them makes the NameNode refuse all.
     half = len(paths) // 2
     found, refused = _described(client, reading, paths[:half])
     more, also = _described(client, reading, paths[half:])
@@ -164,7 +166,7 @@ def _described(
 
 
 def _rejected(client: HdfsClient, reading: Reading, path: str, error: HdfsError) -> Reject:
-    """A path that cannot be read. Raises the error if nothing can be read of this HDFS."""
+    """Returns a reject for an unreadable path. Raises the error if nothing of this HDFS can be read."""
     if not isinstance(error, HdfsRefused) and not _answers(client):
         raise error
     return Reject(f"{reading.url}{path}", str(error), tree_path=to_tree(path))
@@ -178,12 +180,12 @@ def _answers(client: HdfsClient) -> bool:
 
 
 def to_tree(path: str) -> str:
-    """A path as a place in the source's tree."""
+    """Converts a path to its place in the source's tree."""
     return path.replace("%", "%25")
 
 
 def from_tree(place: str) -> str:
-    """The path of a place in the source's tree."""
+    """Returns the path of a place in the source's tree."""
     return place.replace("%25", "%")
 
 

@@ -1,7 +1,7 @@
-"""Sidecars: hidden files by which people describe what lies beside them, as Navigator reads them.
+"""Sidecars: hidden files in which people describe a neighboring file or directory, as Navigator reads them.
 
-``/dir/.navigator`` describes the directory, ``/dir/.file.txt.navigator`` of ``/dir/file.txt``. Inside is JSON:
-``{"name": …, "description": …, "tags": […], "properties": {…}}``.
+``/dir/.navigator`` describes the directory, ``/dir/.file.txt.navigator`` describes ``/dir/file.txt``. The content is
+JSON: ``{"name": …, "description": …, "tags": […], "properties": {…}}``.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ MOST_PROPERTIES = 1_000
 
 
 class BadSidecar(ValueError):
-    """What stands in a sidecar is not what should; the text is the reason."""
+    """A sidecar with invalid content; the text is the reason."""
 
 
 def target_of(path: str) -> str:
-    """What a file describes if it is a sidecar; "" if it is none."""
+    """Returns the path that a sidecar describes; "" if the file is not a sidecar."""
     directory, _, name = path.rpartition("/")
     if name == SUFFIX:
         return directory or "/"
@@ -30,7 +30,7 @@ def target_of(path: str) -> str:
 
 
 def sidecar_of(path: str, *, directory: bool) -> str:
-    """Where a sidecar of a path would lie. A directory's lies in it."""
+    """Returns the path of a path's sidecar. A directory's is inside it."""
     if directory:
         return f"{path.rstrip('/')}/{SUFFIX}"
     above, _, name = path.rpartition("/")
@@ -38,7 +38,7 @@ def sidecar_of(path: str, *, directory: bool) -> str:
 
 
 def parse_sidecar(text: bytes) -> dict[str, Any]:
-    """The attributes that a sidecar gives: ``name``, ``description``, ``tags``, ``up_<key>``. Raises `BadSidecar`."""
+    """Returns the attributes in a sidecar: ``name``, ``description``, ``tags``, ``up_<key>``. Raises `BadSidecar`."""
     if len(text) > MOST_BYTES:
         raise BadSidecar(f"it has more than {MOST_BYTES} bytes")
     try:
@@ -65,7 +65,7 @@ def parse_sidecar(text: bytes) -> dict[str, Any]:
 
 
 def _without_halves(payload: Any) -> Any:
-    """The same without half surrogate pairs, which JSON can escape and UTF-8 cannot hold: they become U+FFFD."""
+    """Replaces lone surrogates, which JSON can escape and UTF-8 cannot hold, with U+FFFD."""
     written = json.dumps(payload, ensure_ascii=False).encode("utf-16-le", "surrogatepass")
     return json.loads(written.decode("utf-16-le", "replace"))
 

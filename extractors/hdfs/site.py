@@ -1,4 +1,4 @@
-"""By which names an HDFS is claimed: its own URL, and its NameNodes' addresses, by the settings or by hdfs-site.xml."""
+"""Names by which an HDFS is claimed: its URL and its NameNodes' addresses, from the settings or from hdfs-site.xml."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import Final
 from xml.etree import ElementTree
 
 RPC_PORT: Final = "8020"
-"""Hadoop's default, where a URL names none."""
+"""Hadoop's default, if a URL has no port."""
 
 
 def authorities(url: str, namenodes: Sequence[str], configuration_directory: str) -> Iterator[str]:
-    """``hdfs://ns1``, ``hdfs://host:8020`` …: every spelling under which somebody may name a file of it."""
+    """Yields every spelling under which its files may be named: ``hdfs://ns1``, ``hdfs://host:8020`` …"""
     host = url.removeprefix("hdfs://").strip("/")
     if not host:
         return
     members = tuple(namenodes) or tuple(_namenodes(host, configuration_directory))
     if members:
         yield f"hdfs://{host}"
-    # A nameservice has no port; of a host it may be left out if it is the default.
+    # A nameservice has no port; a host's may be left out if it is the default.
     for member in members or (host,):
         name, _, port = member.partition(":")
         if port in ("", RPC_PORT):
@@ -28,7 +28,7 @@ def authorities(url: str, namenodes: Sequence[str], configuration_directory: str
 
 
 def _namenodes(nameservice: str, directory: str) -> Iterator[str]:
-    """The addresses of a nameservice's NameNodes; none if it is no nameservice there."""
+    """Yields the addresses of a nameservice's NameNodes; none if the configuration does not have it."""
     settings = _settings(Path(directory) / "hdfs-site.xml") if directory else {}
     for each in settings.get(f"dfs.ha.namenodes.{nameservice}", "").split(","):
         if address := settings.get(f"dfs.namenode.rpc-address.{nameservice}.{each.strip()}"):
@@ -36,7 +36,7 @@ def _namenodes(nameservice: str, directory: str) -> Iterator[str]:
 
 
 def _settings(file: Path) -> dict[str, str]:
-    """A Hadoop configuration file; empty where it cannot be read, which shows when it is needed."""
+    """Reads a Hadoop configuration file; empty if it cannot be read: the error shows when a value is needed."""
     try:
         root = ElementTree.parse(file).getroot()
     except (OSError, ElementTree.ParseError):

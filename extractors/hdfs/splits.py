@@ -1,4 +1,4 @@
-"""The pieces of work of the extractor of HDFS."""
+"""The splits of the HDFS extractor."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ImageSplit(Split):
-    """A whole image: to be fetched, checked and prepared; it yields a split for each part.
+    """A whole image, to be fetched, checked and prepared; it yields a split for each part.
 
-    The image is of ``transaction`` or newer. ``directory`` is where it is kept, with what is made of it. ``namespace_id``
-    is of the namespace that was followed, 0 if unknown; ``md5`` is the offered image's, "" if unknown.
+    The image is of ``transaction`` or newer. ``directory`` holds it and the files made from it. ``namespace_id`` is the
+    followed namespace's, 0 if unknown; ``md5`` is the offered image's, "" if unknown.
     """
 
     directory: str
@@ -56,7 +56,7 @@ class PartSplit(Split):
 
 @dataclass(frozen=True, slots=True)
 class DescribeSplit(Split):
-    """Paths that are read by themselves, as they are now, with their sidecars; those that are not there are passed over."""
+    """Single paths, read in their current state with their sidecars; missing ones are skipped."""
 
     paths: tuple[str, ...]
     as_of_ms: int
@@ -68,7 +68,7 @@ class DescribeSplit(Split):
 
 @dataclass(frozen=True, slots=True)
 class TreeSplit(Split):
-    """Paths that are read with all that is below them. One that is not there is an error if they were ``configured``."""
+    """Paths, read with everything below them. A missing one is an error if they are ``configured``."""
 
     paths: tuple[str, ...]
     as_of_ms: int
@@ -81,7 +81,7 @@ class TreeSplit(Split):
 
 @dataclass(frozen=True, slots=True)
 class WalkSplit(Split):
-    """Directories that were read themselves, and of which all that is below them is left to be."""
+    """Directories that were read themselves, but not yet everything below them."""
 
     directories: tuple[str, ...]
     as_of_ms: int

@@ -1,4 +1,4 @@
-"""Where images are kept while they are read: one directory for each, until a later plan finds that it is read no more."""
+"""Directories that hold images while they are read: one per image, until a later plan finds it no longer needed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ _LOCK: Final = "lock"
 
 
 def spool_of(estate: Estate, source: Source) -> Path:
-    """The directory of one source. Raises PermissionError if it lies where anybody may write and is somebody else's."""
+    """Returns the directory of one source. Raises PermissionError if it is in a world-writable place and somebody
+    else's.
+    """
     if estate.spool:
         return Path(estate.spool) / source.id
     directory = Path(gettempdir()) / f"navlin-spool-{os.getuid()}"
@@ -28,7 +30,7 @@ def spool_of(estate: Estate, source: Source) -> Path:
 
 
 def clear(spool: Path, keep: int | None = None) -> None:
-    """Removes what earlier plans left, except what is read at the moment, and the image of transaction ``keep``."""
+    """Removes the files of earlier plans, except those being read now and the image of transaction ``keep``."""
     with suppress(FileNotFoundError):
         for directory in spool.iterdir():
             if directory.name != str(keep):
@@ -39,13 +41,13 @@ def _remove(directory: Path) -> None:
     try:
         with _locked(directory, fcntl.LOCK_EX | fcntl.LOCK_NB):
             shutil.rmtree(directory, ignore_errors=True)
-    except OSError:  # read at the moment, or somebody else was quicker
+    except OSError:  # being read now, or another process was faster
         return
 
 
 @contextmanager
 def alone_in(directory: Path) -> Iterator[None]:
-    """Makes the directory and keeps everybody else out of it."""
+    """Creates the directory and locks it exclusively."""
     directory.mkdir(parents=True, exist_ok=True)
     with _locked(directory, fcntl.LOCK_EX):
         yield
@@ -53,7 +55,7 @@ def alone_in(directory: Path) -> Iterator[None]:
 
 @contextmanager
 def reading_in(directory: Path) -> Iterator[None]:
-    """Keeps the directory from being removed. Raises FileNotFoundError if it was."""
+    """Keeps the directory from being removed. Raises FileNotFoundError if it has been."""
     with _locked(directory, fcntl.LOCK_SH):
         yield
 
@@ -66,7 +68,7 @@ def _locked(directory: Path, how: int) -> Iterator[None]:
 
 
 class Progress:
-    """How far the work on an image is, in a small file that anybody may look into: ``fetched: 1200 of 34000 bytes``."""
+    """Progress of the work on an image, in a small file that anybody may read: ``fetched: 1200 of 34000 bytes``."""
 
     def __init__(self, directory: Path) -> None:
         self._file = directory / "progress"
@@ -80,5 +82,5 @@ class Progress:
             self._file.write_text(f"{what}: {done} of {total if total >= 0 else 'unknown'} bytes\n")
 
     def of(self, what: str) -> Callable[[int, int], None]:
-        """Reports one kind of work."""
+        """Returns a reporter for one kind of work."""
         return lambda done, total: self.report(what, done, total)

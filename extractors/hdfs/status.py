@@ -1,4 +1,4 @@
-"""What a NameNode answers about files, as records."""
+"""NameNode file statuses as records."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from navlin.model.source import Source
 
 
 def to_listing(source: Source, as_of_ms: int, statuses: Iterable[Status]) -> Listing:
-    """Files and directories as the NameNode describes them. Gives each the same attributes as the image does."""
+    """Converts statuses of files and directories to a listing, with the same attributes as the image gives."""
     rows = list(statuses)
 
     def column(value_of: Any) -> list[Any]:

@@ -1,7 +1,7 @@
-"""What the events of one round touched, merged: each path is looked at once, as it is by then.
+"""The paths touched by the events of one round, merged: each is read once, in its state by then.
 
-Kept as a tree of names, because one event for a directory is about all below it. Nothing is taken from the order of
-events but what may be gone: the files are looked at after the events, and may be in a state that later events report.
+Kept as a tree of names, because one event for a directory applies to everything below it. The order of events only
+tells which paths may be gone: the files are read after the events, and may be in a state that later events report.
 """
 
 from __future__ import annotations
@@ -15,29 +15,29 @@ from extractors.hdfs.sidecars import target_of
 
 @dataclass(slots=True)
 class _Place:
-    """One name in the tree, and what is to be done there."""
+    """One name in the tree, and the work to do there."""
 
     below: dict[str, _Place] = field(default_factory=dict)
     described: bool = False
     listed: bool = False
-    """A directory that was made, or whatever a rename brought: one listing has all below it."""
+    """A new directory, or anything that a rename brought: one listing has everything below it."""
     gone: bool = False
-    """What was here at the beginning is not here any more."""
+    """The entry that was here at the beginning is gone."""
 
 
 @dataclass(slots=True)
 class Touched:
-    """Filled by `add`, event after event. ``takes``: whether a path is read at all.
+    """Filled by `add`, event by event. ``takes`` tells whether a path is read at all.
 
-    With ``sidecars``, the file that it describes is touched along with it.
+    With ``sidecars``, the file that a sidecar describes is touched along with it.
     """
 
     takes: Callable[[str], bool]
     sidecars: bool = True
     places: int = 0
-    """How large the tree has become (it only grows by this count)."""
+    """Size of the tree (this count only grows)."""
     renames: list[tuple[str, str]] = field(default_factory=list)
-    """Paths before and after, in their order, of which both are read."""
+    """Paths before and after, in their order, of renames where both are read."""
     _root: _Place = field(default_factory=_Place)
 
     def add(self, event: Event) -> None:
@@ -62,15 +62,15 @@ class Touched:
                     self._describe(target)
 
     def described(self) -> Iterator[str]:
-        """Paths that changed, or came, or contain what did: each is to be read by itself. Parents come first."""
+        """Yields paths to read by themselves: changed or new, or containing such. Parents come first."""
         return (path for path, place, _ in self._walk() if place.described and not place.listed)
 
     def listed(self) -> Iterator[str]:
-        """Paths that came with all that is below them: to be listed anew."""
+        """Yields paths that arrived with everything below them: to be listed."""
         return (path for path, place, _ in self._walk() if place.listed)
 
     def gone(self) -> Iterator[str]:
-        """Paths at which, and below which, nothing is left of what was there but what is read in this round."""
+        """Yields paths whose former entries, at them and below, are gone, except those read in this round."""
         return (path for path, place, within in self._walk() if _is_covered(place) and not within)
 
     def _arrive(self, path: str) -> None:
@@ -90,7 +90,7 @@ class Touched:
             place.described = True
 
     def _at(self, path: str) -> _Place | None:
-        """The place of a path; None if it is not read at all, or listed anyway with what is above it."""
+        """Returns the place of a path; None if it is not read at all, or listed anyway with a directory above it."""
         if not self.takes(path):
             return None
         place = self._root
@@ -104,7 +104,7 @@ class Touched:
         return place
 
     def _walk(self) -> Iterator[tuple[str, _Place, bool]]:
-        """Every place with its path and whether one above it stands for what was there before; parents first."""
+        """Yields every place with its path and whether a place above it covers its former entries; parents first."""
         waiting = [("/", self._root, False)]
         while waiting:
             path, place, within = waiting.pop()

@@ -1,7 +1,7 @@
 """The Hive Metastore.
 
-`client` talks to it (`thrift` is the wire, `idl` its calls). `plan` decides what to read: everything, or what was `touched`
-according to `events`. `reading` and `fetch` get it, `entities` turns it into records.
+`client` talks to it (`thrift` is the wire, `idl` its calls). `plan` decides what to read: everything, or the objects
+`touched` according to `events`. `reading` and `fetch` get them, `entities` turns them into records.
 """
 
 from extractors.hms.extractor import HiveMetastore

@@ -1,4 +1,4 @@
-"""Sockets of Thrift whose answers end: each is bounded in time and in bytes as it comes."""
+"""Sockets of Thrift that bound each answer in time and in bytes."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from thrift.transport.TSSLSocket import TSSLSocket
 from thrift.transport.TTransport import TTransportException
 
 WHOLE: Final = 4
-"""An answer may be waited for so many times the timeout in all."""
+"""An answer may take this many times the timeout in all."""
 MOST_BYTES: Final = 1 << 28
 
 
 class _Bounded:
-    """One answer at a time: `begin` begins the next."""
+    """Bounds one answer at a time: `begin` starts the next."""
 
     handle: Any
     _deadline_s = _silence_s = 0.0
     _left_bytes = 0
 
     def begin(self, silence_s: float) -> None:
-        """Bounds what is read from here on: ``silence_s`` between two bytes, and `WHOLE` times as long in all."""
+        """Bounds the reads from here on: ``silence_s`` between two bytes, and `WHOLE` times as long in all."""
         self.setTimeout(silence_s * 1000)  # type: ignore[attr-defined]
         self._silence_s, self._deadline_s = silence_s, time.monotonic() + WHOLE * silence_s
         self._left_bytes = MOST_BYTES
 
     def read(self, size: int) -> bytes:
-        """As TSocket's."""
+        """Reads as TSocket does, within the bounds."""
         left_s = self._deadline_s - time.monotonic()
         if left_s <= 0:
             raise TTransportException(TTransportException.TIMED_OUT, "the answer is not whole")

@@ -1,4 +1,4 @@
-"""One connection to a Hive metastore: opening it, and each call with errors that name what to do."""
+"""One connection to a Hive metastore: opening it, and each call, with errors that say what to do."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from navlin.kerberos.words import KerberosFailed
 
 _T = TypeVar("_T")
 
-# Thrift logs what it raises as well, and where nothing is set up for logs that goes to stderr.
+# Thrift also logs the errors it raises; without logging set up, they go to stderr.
 logging.getLogger("thrift.transport.TSocket").addHandler(logging.NullHandler())
 
 DEFAULT_PORT = 9083
@@ -33,29 +33,29 @@ _BUFFER_BYTES = 64 * 1024
 _ALL = -1
 _MOST_BYTES = 1 << 28
 _MOST_ITEMS = 1 << 22
-"""What a text and a list of an answer may have: Thrift makes room for as much as the answer promises."""
+"""Limits for a string and a list in an answer: Thrift allocates as much as the answer promises."""
 _NOT_THRIFT = (TProtocolException, EOFError, ValueError, TypeError, OverflowError, MemoryError)
-"""What Thrift's decoder raises of damaged bytes."""
+"""Errors that Thrift's decoder raises on damaged bytes."""
 
 
 class MetastoreError(Exception):
-    """A metastore could not be reached, or did not answer a call as it should."""
+    """A metastore could not be reached, or did not answer a call properly."""
 
 
 class MetastoreTimedOut(MetastoreError):
-    """A call took longer than it may. The connection is of no more use."""
+    """A call took too long. The connection is no longer usable."""
 
 
 class MetastoreRefused(MetastoreError):
-    """The metastore answered that it will or can not."""
+    """The metastore answered that it will not or cannot do it."""
 
 
 class MetastoreGarbled(MetastoreError):
-    """The answer is not Thrift, or not what the call gives. The connection is of no more use."""
+    """The answer is not Thrift, or not what the call returns. The connection is no longer usable."""
 
 
 class MetastoreLost(MetastoreError):
-    """The connection broke, by the metastore's end or by what it was asked for."""
+    """The connection broke: the metastore ended, or the requested object broke it."""
 
 
 class CallUnknown(MetastoreError):
@@ -64,7 +64,7 @@ class CallUnknown(MetastoreError):
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where a metastore is and how one talks to it. ``uris`` are tried in order."""
+    """Address of a metastore and settings for talking to it. ``uris`` are tried in order."""
 
     uris: tuple[str, ...]
     framed: bool = False
@@ -76,11 +76,11 @@ class Address:
     catalog: str = DEFAULT_CATALOG
     tls: bool = False
     ca_file: str = ""
-    """authorities to believe instead of the system's, as PEM"""
+    """authorities to trust instead of the system's, as PEM"""
 
 
 class Connection:
-    """A connection to the first of the addresses that answers. Not for two threads."""
+    """A connection to the first of the addresses that answers. Not thread-safe."""
 
     def __init__(self, address: Address) -> None:
         self._address = address
@@ -89,14 +89,14 @@ class Connection:
         self.open()
 
     def open(self) -> None:
-        """Opens it, at its beginning and again after any `MetastoreError` that makes it of no more use."""
+        """Opens the connection, at first and again after any `MetastoreError` that makes it unusable."""
         failures, hint = [], ""
         for uri in dict.fromkeys(each.rstrip("/") for each in self._address.uris):
             try:
                 self._socket = _socket(uri, self._address)
                 self._protocol: Any = _protocol(self._socket, uri, self._address)
             except KerberosFailed as error:
-                # It is there. What keeps one instance from believing us keeps the others.
+                # The instance is up. Its reason to reject our login holds for the others too.
                 raise MetastoreError(f"{uri}: {error}") from error
             except NoAuthorities as error:
                 raise MetastoreError(f"{uri}: {error}") from error
@@ -116,12 +116,15 @@ class Connection:
         self._protocol.trans.close()
 
     def call(self, call: Call[_T], *arguments: Any) -> _T:
-        """Makes a call of `extractors.hms.idl`. Raises a `MetastoreError` that names host, port, call and what to do."""
+        """Makes a call of `extractors.hms.idl`. Raises a `MetastoreError` that names host, port and call, and says what
+        to do.
+        """
         return self.ask(call, *arguments)()
 
     def ask(self, call: Call[_T], *arguments: Any) -> Callable[[], _T]:
-        """Sends a call, and gives the function that waits for its answer: the metastore works in the meantime. No other
-        call may be made before that. Both raise as `call` does."""
+        """Sends a call and returns the function that waits for its answer: the metastore works in the meantime. No
+        other call may be made before that. Both raise as `call` does.
+        """
         with self._explained(call.name):
             call.send(self._protocol, *arguments)
 
@@ -166,7 +169,7 @@ class Connection:
             "where hive.metastore.sasl.enabled is true, tls = true where hive.metastore.use.SSL is)"
         )
 
-    # -- What extractors ask ---------------------------------------------------------------------------------------
+    # -- The extractor's calls ------------------------------------------------------------------------------------
 
     def databases(self) -> list[str]:
         if self._address.catalog == DEFAULT_CATALOG:
@@ -180,20 +183,20 @@ class Connection:
         return self.call(idl.GET_ALL_TABLES, self._in_catalog(database))
 
     def _in_catalog(self, database: str) -> str:
-        """A database's name as calls have it that take no catalog beside it. Metastores before Hive 3 know no catalogs."""
+        """Returns a database's name for calls without a catalog parameter. Metastores before Hive 3 know no catalogs."""
         catalog = self._address.catalog
         return database if catalog == DEFAULT_CATALOG else f"@{catalog}#{database}"
 
     def tables(self, database: str, names: Sequence[str]) -> list[idl.Table]:
-        """The tables of these names that are there, in any order."""
+        """Returns the existing tables of these names, in any order."""
         return self.ask_tables(database, names)()
 
     def ask_tables(self, database: str, names: Sequence[str]) -> Callable[[], list[idl.Table]]:
-        """As `tables`, in the manner of `ask`."""
+        """Asks for `tables`, in the manner of `ask`."""
         if not self._knows_requests:
             return self.ask(idl.GET_TABLES, database, list(names))
         capabilities = idl.ClientCapabilities([idl.INSERT_ONLY_TABLES])
-        # No capabilities of a processor: to a client that names some, Hive 4 shows tables changed to suit them.
+        # No processor capabilities: to a client that names some, Hive 4 shows tables changed to suit them.
         request = idl.GetTablesRequest(database, list(names), capabilities, self._address.catalog)
         answer = self.ask(idl.GET_TABLES_REQ, request)
 
@@ -207,37 +210,37 @@ class Connection:
         return tables
 
     def partition_names(self, database: str, table: str) -> list[str]:
-        """The names alone, of all partitions: some 50 bytes each. The call has no way to go on after a page."""
+        """Returns the names of all partitions, some 50 bytes each: the call has no paging."""
         return self.call(idl.GET_PARTITION_NAMES, self._in_catalog(database), table, _ALL)
 
     def ask_partitions(
         self, database: str, table: str, names: Sequence[str]
     ) -> Callable[[], list[idl.Partition]]:
-        """The partitions of these names that are there, in any order; in the manner of `ask`."""
+        """Asks for the existing partitions of these names, in any order; in the manner of `ask`."""
         return self.ask(idl.GET_PARTITIONS_BY_NAMES, self._in_catalog(database), table, list(names))
 
     def catalogs(self) -> list[str]:
-        """The names of all catalogs."""
+        """Returns the names of all catalogs; the default one if the metastore knows no catalogs."""
         try:
             return self.call(idl.GET_CATALOGS).names or []
         except CallUnknown:
             return [DEFAULT_CATALOG]
 
     def current_event_id(self) -> int:
-        """The id of the newest notification; 0 where no listener writes any, or the metastore is too old for it."""
+        """Returns the id of the newest notification; 0 if no listener writes any, or the metastore is too old for it."""
         try:
             return self.call(idl.GET_CURRENT_EVENT_ID).eventId or 0
         except CallUnknown:
             return 0
 
     def events(self, after_id: int, at_most: int) -> list[idl.NotificationEvent]:
-        """The oldest notifications with an id greater than ``after_id``, ascending."""
+        """Returns the oldest notifications with an id greater than ``after_id``, ascending."""
         return self.call(idl.GET_NEXT_EVENTS, idl.NotificationEventRequest(after_id, at_most)).events or []
 
 
 @contextmanager
 def connected(address: Address) -> Iterator[Connection]:
-    """A connection that is closed at the end."""
+    """Yields a connection and closes it at the end."""
     connection = Connection(address)
     try:
         yield connection
@@ -251,7 +254,7 @@ def _socket(uri: str, address: Address) -> PlainSocket | TlsSocket:
 
 
 def _protocol(socket: PlainSocket | TlsSocket, uri: str, address: Address) -> Any:
-    """The protocol over a socket, which is opened."""
+    """Opens the socket and returns the protocol over it."""
     socket.begin(address.connect_timeout_s)
     transport = _wrapped(socket, host_and_port(uri)[0], address)
     transport.open()
@@ -262,7 +265,6 @@ def _protocol(socket: PlainSocket | TlsSocket, uri: str, address: Address) -> An
 
 
 def _wrapped(socket: Any, host: str, address: Address) -> Any:
-    """The transport over a socket."""
     match address.sasl:
         case "none":
             return TFramedTransport(socket) if address.framed else TBufferedTransport(socket, _BUFFER_BYTES)
@@ -279,13 +281,13 @@ def _kerberos(socket: Any, host: str, address: Address) -> SaslTransport:
 
 
 def service_and_host(principal: str) -> tuple[str, str]:
-    """``hive/_HOST@REALM`` → (``hive``, ``_HOST``)."""
+    """Splits ``hive/_HOST@REALM`` into (``hive``, ``_HOST``)."""
     service, _, host = principal.partition("@")[0].partition("/")
     return service or "hive", host
 
 
 def host_and_port(uri: str) -> tuple[str, int]:
-    """``thrift://host:9083`` → (``host``, 9083). Raises `MetastoreError` for anything else."""
+    """Splits ``thrift://host:9083`` into (``host``, 9083). Raises `MetastoreError` for anything else."""
     parts = urlsplit(uri if "://" in uri else f"thrift://{uri}")
     try:
         port = parts.port or DEFAULT_PORT
@@ -297,6 +299,6 @@ def host_and_port(uri: str) -> tuple[str, int]:
 
 
 def _line(message: str | None) -> str:
-    """The first line of a message from outside, bounded: metastores send whole stack traces."""
+    """Returns the first line of an external message, bounded: metastores send whole stack traces."""
     lines = (message or "no message").strip().splitlines()
     return lines[0][:300] if lines else "no message"

@@ -1,7 +1,7 @@
-"""Whether a metastore is still the one that was followed.
+"""Checks whether a metastore is still the one that was followed.
 
-Ids of notifications start anew from a backup: a metastore that was restored, and has grown past our position since, shows
-other events by the same ids. So the last event that was followed is kept, as a digest, and read again.
+After a restore from a backup, notification ids go back: a restored metastore that has grown past our position since
+shows other events under the same ids. So a digest of the last event followed is saved, and the event is read again.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from extractors.hms.idl import NotificationEvent
 from navlin.model.plan import SourceTime
 
 EVENT_DIGEST = "event digest"
-"""Position: the digest of the event whose id is kept; absent if the log did not have it."""
+"""Position: the digest of the event whose id is saved; absent if the log did not have it."""
 
 
 def digest_of(event: NotificationEvent) -> str:
-    """What distinguishes an event from another one of its id: 32 hexadecimal digits."""
+    """Returns a digest that distinguishes an event from another one with its id: 32 hexadecimal digits."""
     digest = blake2b(digest_size=16)
     for part in (
         event.eventId,
@@ -32,7 +32,7 @@ def digest_of(event: NotificationEvent) -> str:
 
 
 def event_at(metastore: Connection, event_id: int) -> NotificationEvent | None:
-    """The event of an id, None if the log has it no more: a metastore forgets events after some days."""
+    """Returns the event with an id; None if the log no longer has it: a metastore forgets events after some days."""
     if event_id <= 0:
         return None
     found = metastore.events(event_id - 1, 1)
@@ -40,9 +40,9 @@ def event_at(metastore: Connection, event_id: int) -> NotificationEvent | None:
 
 
 def why_not_continued(event: NotificationEvent | None, followed: int, digest: str) -> str:
-    """Why the log is not the one that was followed up to ``followed``, in words; empty if nothing speaks against it.
+    """Explains why the log is not the one that was followed up to ``followed``; "" if it may be.
 
-    ``event`` is what the log has under that id now. Without it, or without a digest, there is nothing to compare.
+    ``event`` is the log's current event with that id. Without it, or without a digest, there is nothing to compare.
     """
     if event is None or not digest or digest_of(event) == digest:
         return ""
@@ -50,7 +50,7 @@ def why_not_continued(event: NotificationEvent | None, followed: int, digest: st
 
 
 def time_of(event: NotificationEvent | None, uri: str) -> SourceTime | None:
-    """The metastore's clock, as far as its newest event shows it."""
+    """Returns the metastore's clock, as far as its newest event shows it."""
     if event is None or not event.eventTime:
         return None
     return SourceTime(event.eventTime * 1000, f"the newest event of the metastore {uri}", exact=False)

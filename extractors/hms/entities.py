@@ -1,4 +1,4 @@
-"""A metastore's objects → entities and relations. Pure: nothing here talks to anyone."""
+"""A metastore's objects → entities and relations. Pure: nothing here makes calls."""
 
 from __future__ import annotations
 
@@ -43,7 +43,9 @@ _PROVIDERS_WITHOUT_FILES = frozenset({"jdbc", "org.apache.spark.sql.jdbc", "kafk
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """Whose objects are read, and when: what every record made of them needs. ``place`` names the metastore in rejects."""
+    """Source and time of the objects being read, for every record made from them. ``place`` names the metastore in
+    rejects.
+    """
 
     source: Source
     estate: Estate
@@ -53,7 +55,7 @@ class Reading:
 
 
 def to_database(reading: Reading, database: Database, name: str) -> Iterator[Record]:
-    """A database and its location."""
+    """Yields a database and its location."""
     key = database_key(reading.source, database.name or name)
     parameters = database.parameters or {}
     location = _location(database.locationUri)
@@ -70,13 +72,13 @@ def to_database(reading: Reading, database: Database, name: str) -> Iterator[Rec
 def to_table(
     reading: Reading, table: Table, name: TableName, *, renamed_from: TableName | None
 ) -> Iterator[Record]:
-    """A table or view, its columns, and its location. What is missing in a broken table is left out."""
+    """Yields a table or view, its columns, and its location. Parts missing in a broken table are left out."""
     parameters = table.parameters or {}
     descriptor = table.sd or StorageDescriptor()
     partition_keys = table.partitionKeys or []
     view = table.tableType in VIEW_TYPES
     kind = EntityType.VIEW if view else EntityType.TABLE
-    # The database as it was asked for: its spelling is the key's whatever a broken table has.
+    # The database as requested: its spelling is the key's whatever a broken table has.
     key = table_key(reading.source, name.database, table.tableName or name.table, kind)
     location = _location(usable_location(table))
     attributes = {
@@ -105,14 +107,14 @@ def to_table(
     try:
         columns = columns_of(table)
     except ValueError as error:
-        # The path withdraws what the index knows of its columns from what is covered: they are unread, not gone.
+        # The path excludes its indexed columns from the coverage: they are unread, not gone.
         yield Reject(f"{reading.place} {name}", str(error), tree_path=key.tree_path)
         columns = partition_keys
     yield from _columns(reading, key, columns, renamed_from)
 
 
 def columns_of(table: Table) -> list[FieldSchema]:
-    """The columns in their order, partition keys last. Raises ValueError where Spark keeps them and they do not parse."""
+    """Returns the columns in order, partition keys last. Raises ValueError if Spark keeps them and they do not parse."""
     columns = (table.sd.cols if table.sd else None) or []
     if hides_columns(columns):
         columns = spark_columns(table.parameters or {}) or columns
@@ -123,7 +125,9 @@ def columns_of(table: Table) -> list[FieldSchema]:
 
 
 def usable_location(table: Table) -> str | None:
-    """Where the table's files are, or None: views have none, and that of Kudu, HBase or JDBC tables is made up."""
+    """Returns the location of the table's files; None for views, and for Kudu, HBase or JDBC tables, whose location is
+    made up.
+    """
     parameters = table.parameters or {}
     descriptor = table.sd or StorageDescriptor()
     if table.tableType == "VIRTUAL_VIEW":
@@ -136,7 +140,7 @@ def usable_location(table: Table) -> str | None:
     if provider:
         if provider.lower() in _PROVIDERS_WITHOUT_FILES:
             return None
-        # Where Hive could not read the table, Spark keeps its real location with the SerDe.
+        # If Hive could not read the table, Spark keeps its real location with the SerDe.
         serde = (descriptor.serdeInfo.parameters if descriptor.serdeInfo else None) or {}
         location = next((value for key, value in serde.items() if key.lower() == "path"), location)
     return None if location and location.endswith(_PLACEHOLDER) else location
@@ -145,7 +149,7 @@ def usable_location(table: Table) -> str | None:
 def to_partition(
     reading: Reading, table: Key, name: str, partition: Partition, *, renamed_from: TableName | None
 ) -> Iterator[Record]:
-    """A partition by its metastore name, and its location."""
+    """Yields a partition, by its name in the metastore, and its location."""
     key = partition_key(table, name)
     parameters = partition.parameters or {}
     descriptor = partition.sd or StorageDescriptor()
@@ -171,14 +175,14 @@ def to_partition(
 
 
 def to_rename(source: Source, rename: TableRenamed) -> Iterator[Record]:
-    """A rename that the metastore reported, as the statement it was: old → ALTER … RENAME → new."""
+    """Converts a rename that the metastore reported to the statement it was: old → ALTER … RENAME → new."""
     kind, word = (EntityType.VIEW, "VIEW") if rename.view else (EntityType.TABLE, "TABLE")
     before = table_key(source, *rename.before, kind)
     after = table_key(source, *rename.after, kind)
     text = f"ALTER {word} {rename.before} RENAME TO {rename.after}"
     operation = operation_key(source, text, (before.identity, after.identity))
     names = {"inputs": [str(rename.before)], "outputs": [str(rename.after)]}
-    # Ids of events start anew where a metastore's database does, their times do not.
+    # Event ids start over if the metastore's database does, their times do not.
     execution = execution_key(operation, f"event {rename.event_id} at {rename.time_ms}")
     when = {"started": rename.time_ms, "ended": rename.time_ms}
     yield from Operation(
@@ -213,7 +217,7 @@ def _columns(
 def _stored_at(reading: Reading, key: Key, location: str | None) -> Iterator[Record]:
     if not location:
         return
-    # The credentials for a bucket are no part of its name.
+    # The credentials for a bucket are not part of its name.
     bare = _USER_AND_PASSWORD.sub("://", location)
     if not is_location(bare):
         place = f"{reading.place} {key.tree_path}"
@@ -245,7 +249,7 @@ def _avro_schema_url(parameters: Mapping[str, str], descriptor: StorageDescripto
 
 
 def _properties(parameters: Mapping[str, str]) -> dict[str, str] | None:
-    """Parameters in a fixed order, without statistics, times and Spark's schema."""
+    """Returns parameters in a fixed order, without statistics, times and Spark's schema."""
     kept = {
         key: value or ""
         for key, value in sorted(parameters.items())
@@ -255,7 +259,7 @@ def _properties(parameters: Mapping[str, str]) -> dict[str, str] | None:
 
 
 def _fleeting(parameters: Mapping[str, str], last_access_s: int | None) -> dict[str, Any]:
-    """Times and statistics: of the present, but no change of their own."""
+    """Returns times and statistics: current values, which alone do not count as a change."""
     touched_s = parameters.get("transient_lastDdlTime") or parameters.get("last_modified_time")
     if touched_s and len(touched_s) > MAX_DIGITS:
         touched_s = None
@@ -296,5 +300,5 @@ def _text(text: str | None) -> str | None:
 
 
 def _location(text: str | None) -> str | None:
-    # It enters the identity of the path.
+    # It becomes part of the path's identity.
     return bounded(redact(text)) if text else None

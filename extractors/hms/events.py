@@ -1,6 +1,6 @@
-"""Notification events of a Hive metastore → what has changed. Pure; the objects are read afterwards, as they are.
+"""Notification events of a Hive metastore → changes. Pure; the objects are read afterwards, in their current state.
 
-Three forms of message are about: ``json-0.2`` (Hive 2 and later: the objects as Thrift JSON, keyed by field id), plain
+There are three message formats: ``json-0.2`` (Hive 2 and later: the objects as Thrift JSON, keyed by field id), plain
 JSON that names database and table only (Hive 1, CDH 5), and ``gzip(json-2.0)`` (base64 of gzipped JSON, Hive 4, HDP).
 If a message cannot be read, the event's own columns suffice.
 """
@@ -20,7 +20,7 @@ from extractors.hms.idl import NotificationEvent
 from extractors.hms.names import partition_name
 
 Message = Mapping[str, Any]
-"""A notification's message, parsed. What is not there is not known."""
+"""A notification's message, parsed. Missing keys are unknown."""
 
 DEFAULT_CATALOG = "hive"
 STATISTICS = frozenset(
@@ -30,12 +30,12 @@ STATISTICS = frozenset(
 """Parameters that are statistics. Spark's own begin with `SPARK_STATISTICS`."""
 SPARK_STATISTICS = "spark.sql.statistics."
 TOUCHED_AT = frozenset({"transient_lastDdlTime", "last_modified_time", "last_modified_by"})
-"""Parameters that change whenever anything does."""
+"""Parameters that change with anything else."""
 VIEW_TYPES = frozenset({"VIRTUAL_VIEW", "MATERIALIZED_VIEW"})
 
 
 class TableName(NamedTuple):
-    """A table by its names, in lower case as a metastore keeps them (its events do not always)."""
+    """A table's names, in lower case as a metastore keeps them (its events do not always)."""
 
     database: str
     table: str
@@ -87,8 +87,9 @@ Change = DatabaseChanged | TableCreated | TableAltered | TableDropped | TableRen
 
 
 def parse_event(event: NotificationEvent, catalog: str = DEFAULT_CATALOG) -> Change | None:
-    """What an event reports, or None if it is about nothing that navlin reads: other catalogs, functions, transactions,
-    statistics, and whatever changed nothing but statistics and times."""
+    """Returns the change that an event reports; None if navlin does not read it: other catalogs, functions,
+    transactions, statistics, and changes of nothing but statistics and times.
+    """
     if (event.catName or DEFAULT_CATALOG).lower() != catalog.lower():
         return None
     database, table = (event.dbName or "").lower(), (event.tableName or "").lower()
@@ -118,20 +119,20 @@ def parse_event(event: NotificationEvent, catalog: str = DEFAULT_CATALOG) -> Cha
                 return None
             return PartitionsChanged(name, _partitions(message))
         case "ALTER_PARTITIONS":
-            # Hive 4.1 and later: one event for many, with what they are now alone.
+            # Hive 4.1 and later: one event for many, with their current state only.
             return PartitionsChanged(name, _partitions(parse_message(event)))
     return None
 
 
 def parse_message(event: NotificationEvent) -> Message:
-    """The message of an event, whichever its form; empty if it cannot be read."""
+    """Returns the message of an event in any format; empty if it cannot be read."""
     text = event.message or ""
     try:
         if (event.messageFormat or "").startswith("gzip"):
             parsed = orjson.loads(gzip.decompress(base64.b64decode(text)))
         else:
             parsed = orjson.loads(text)
-    except (ValueError, OSError, EOFError, zlib.error):  # of JSON and of base64 all are ValueErrors
+    except (ValueError, OSError, EOFError, zlib.error):  # JSON and base64 raise ValueErrors
         return {}
     return parsed if isinstance(parsed, dict) else {}
 
@@ -139,7 +140,7 @@ def parse_message(event: NotificationEvent) -> Message:
 def _altered(event: NotificationEvent, after_name: TableName) -> Change | None:
     message = parse_message(event)
     before, after = _plain_object(message, "tableObjBefore"), _plain_object(message, "tableObjAfter")
-    # The event's own columns name the table as it is now, the message as it was. Sentry's form has both.
+    # The event's own columns have the new name, the message the old one. Sentry's format has both.
     before_name = TableName(
         str(before.get(_DB_NAME) or message.get("db") or after_name.database).lower(),
         str(
@@ -155,7 +156,7 @@ def _altered(event: NotificationEvent, after_name: TableName) -> Change | None:
 
 
 def _partitions(message: Message) -> tuple[str, ...] | None:
-    """The names of the partitions that a message is about. Partition values are mapped by key, keys in their order."""
+    """Returns the names of the partitions in a message. Partition values are mapped by key, in key order."""
     values = message.get("partitions") or ([message["keyValues"]] if message.get("keyValues") else None)
     keys, rows = message.get("partitionKeys"), message.get("partitionValues")
     if isinstance(keys, list) and isinstance(rows, list) and all(isinstance(row, list) for row in rows):
@@ -176,17 +177,17 @@ class _Shape(NamedTuple):
     fleeting: tuple[str, ...]
 
 
-# Last access, privileges; from Hive 3 on the number of the write, statistics, what the client may do, and the number that
-# the metastore gave the table.
+# Last access, privileges; since Hive 3 also the write id, statistics, the client's access, and the metastore's number
+# for the table.
 _TABLE = _Shape(
     "9", (_TABLE_NAME, _DB_NAME, "5", "13", "19", "20", "21", "22", "23", "24", "25", "26", "27", "28")
 )
-# Names, last access, privileges; from Hive 3 on the number of the write, and statistics.
+# Names, last access, privileges; since Hive 3 also the write id and statistics.
 _PARTITION = _Shape("7", ("2", "3", "5", "8", "10", "11", "12", "13"))
 
 
 def _plain_object(message: Message, name: str) -> dict[str, Any]:
-    """An object in a message, as plain values by field id; empty where it is not there."""
+    """Returns an object in a message as plain values by field id; empty if it is absent."""
     text = message.get(f"{name}Json") or message.get(name)
     try:
         parsed = orjson.loads(text) if isinstance(text, str) else text
@@ -197,8 +198,9 @@ def _plain_object(message: Message, name: str) -> dict[str, Any]:
 
 
 def _plain(tagged: Any) -> Any:
-    """A value of TJSONProtocol, ``{"rec": {"1": {"str": "x"}}}``, without its tags. What is empty, false
-    or 0 is left out: the same object comes with and without its defaults."""
+    """Removes the tags from a value of TJSONProtocol, ``{"rec": {"1": {"str": "x"}}}``. Empty and false fields are left
+    out: the same object comes with and without its defaults.
+    """
     if not isinstance(tagged, dict) or len(tagged) != 1:
         return tagged
     ((tag, value),) = tagged.items()
@@ -220,7 +222,7 @@ def _plain(tagged: Any) -> Any:
 
 
 def _lasting(plain: Mapping[str, Any], shape: _Shape) -> dict[str, Any]:
-    """An object without what changes all the time: statistics, times, rights."""
+    """Returns an object without the parts that change all the time: statistics, times, privileges."""
     kept = {field: value for field, value in plain.items() if field not in shape.fleeting}
     parameters = kept.pop(shape.parameters, None)
     if not isinstance(parameters, dict):

@@ -1,9 +1,9 @@
-"""Hive Metastore: databases, tables, views, columns and partitions, where they lie, and how tables were renamed.
+"""Hive Metastore: databases, tables, views, columns and partitions, their locations, and renames of tables.
 
-The first plan lists everything. From then on the metastore's notification log shows what was touched, and that is read as
-it is now. A complete plan is made again where the log does not suffice: there is none, it has a gap, or the metastore was
-restored; and every ``complete_every_s`` all the same, because some changes give no event (an insert into an unpartitioned
-table, a changed database).
+The first plan lists everything. From then on the metastore's notification log shows the touched objects, which are read
+in their current state. A complete plan is made again if the log does not suffice (there is none, it has a gap, the
+metastore was restored), and every ``complete_every_s`` in any case, because some changes give no event (an insert into
+an unpartitioned table, a changed database).
 """
 
 from __future__ import annotations
@@ -59,8 +59,9 @@ NO_LOG = (
 @extractor("hms", source_type=HIVE, mode=PULL, version=2)
 @dataclass(frozen=True, slots=True)
 class HiveMetastore(Extractor):
-    """One metastore. ``uris`` are its instances, tried in order. Globs have no regard to case; one in ``tables`` or
-    ``exclude_tables`` matches ``db.table`` if it has a dot, else a table's name in any database."""
+    """One metastore. ``uris`` are its instances, tried in order. Globs ignore case; one in ``tables`` or
+    ``exclude_tables`` matches ``db.table`` if it has a dot, else a table's name in any database.
+    """
 
     source: Source
     estate: Estate
@@ -73,17 +74,17 @@ class HiveMetastore(Extractor):
     partitions: bool = True
     batch_size: int = keeps_positions(200)
     partition_batch_size: int = keeps_positions(500)
-    # Each plan asks anew whether the last complete one is older.
+    # Each plan checks whether the last complete one is older.
     complete_every_s: int = keeps_positions(86_400)
     default_fs: str = ""
     framed: bool = keeps_positions(False)
     tls: bool = keeps_positions(False)
     ca_file: str = keeps_positions("")
-    # Not kept: with Kerberos the metastore knows who asks, and may show less or more.
+    # Not kept: with Kerberos the metastore knows the caller, and may show less or more.
     sasl: Literal["none", "kerberos"] = "none"
-    # The metastore's own.
+    # The principal of the metastore itself.
     metastore_principal: str = keeps_positions("")
-    # Who asks.
+    # The caller's principal.
     principal: str = keeps_positions("")
     keytab: str = keeps_positions("")
     krb5_conf: str = keeps_positions("")
@@ -92,14 +93,16 @@ class HiveMetastore(Extractor):
 
     @classmethod
     def serves(cls, settings: Mapping[str, Any]) -> tuple[str, ...]:
-        """The metastore's own addresses, as claims spell them: with the port. Claims name tables of the default catalog."""
+        """Returns the metastore's own addresses, as claims spell them: with the port. Claims name tables of the default
+        catalog.
+        """
         if settings.get("catalog", DEFAULT_CATALOG) != DEFAULT_CATALOG:
             return ()
         addresses = map(host_and_port, settings.get("uris", ()))
         return tuple(f"thrift://{host}:{port}" for host, port in addresses)
 
     def problems(self) -> Iterator[tuple[str, str]]:
-        """What no type shows to be wrong, as (setting, text)."""
+        """Yields problems that the types do not catch, as (setting, text)."""
         if not self.uris:
             yield "uris", 'uris must name the metastore, as in ["thrift://host:9083"]'
         for uri in self.uris:
@@ -137,7 +140,7 @@ class HiveMetastore(Extractor):
         return self.sasl == "kerberos" or bool(self.ca_file)
 
     def plan(self, positions: Positions) -> Plan:
-        """Costs two calls where nothing has happened."""
+        """Plans a run. Costs two calls if nothing has happened."""
         with connected(self._address) as metastore:
             last = positions.values.get(EVENT_ID)
             current, no_log = _current_event_id(metastore)
@@ -172,7 +175,7 @@ class HiveMetastore(Extractor):
             position = at_event(event, current)
             if not because:
                 return replace(plan_incremental(planning, touched, position), source_time=clock)
-            # The event is older than the listing: what changes in between is read once more, never missed.
+            # The event is older than the listing: changes in between are read once more, never missed.
             note = f"complete plan: {because}"
             return replace(plan_complete(planning, metastore, touched, position, note), source_time=clock)
 
@@ -203,7 +206,7 @@ class HiveMetastore(Extractor):
             return set(places_there(metastore, paths, self.batch_size))
 
     def check(self) -> Iterator[str]:
-        """For ``navlin check``: that it answers, what it shows, and whether it keeps a notification log."""
+        """For ``navlin check``: says that it answers, what it shows, and whether it keeps a notification log."""
         with connected(self._address) as metastore:
             names = metastore.databases()
             taken = sum(map(self._filters.take_database, names))
@@ -246,7 +249,7 @@ class HiveMetastore(Extractor):
 
 
 def _current_event_id(metastore: Connection) -> tuple[int, str]:
-    """The newest event's id, and in words why there is no log to follow, if there is none."""
+    """Returns the newest event's id, and the reason if there is no log to follow."""
     try:
         current = metastore.current_event_id()
     except MetastoreRefused as error:

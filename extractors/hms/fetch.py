@@ -1,4 +1,4 @@
-"""Fetching many objects from a metastore in calls of a size that it can take."""
+"""Fetches many objects from a metastore in calls of a size that it can handle."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ _N = TypeVar("_N")
 _T = TypeVar("_T")
 
 COLUMNS_A_CALL = 20_000
-"""What a call for tables aims at: a metastore's time and memory go by columns, and some tables have ten thousand."""
+"""Target size of a call for tables: a metastore's time and memory depend on columns, and some tables have ten thousand."""
 _SLOW_ONES = 3
 _ONE_FAILED = (MetastoreTimedOut, MetastoreRefused, MetastoreGarbled, MetastoreLost)
-"""What one object may do to a call that is asked for it."""
+"""Errors that a single object may cause for the whole call."""
 
 
 @dataclass(frozen=True, slots=True)
 class Missed:
-    """Something that was listed, but could not be fetched."""
+    """An object that was listed, but could not be fetched."""
 
     name: str
     reason: str
@@ -48,13 +48,13 @@ def fetch(
     at_once: int,
     weight: Callable[[_T], int] = lambda _: 0,
 ) -> Iterator[tuple[str, _T] | Missed]:
-    """What is answered when ``ask`` asks for ``names``, at most ``at_once`` a call, each with the name that it was asked by.
+    """Yields the objects that ``ask`` returns for ``names``, at most ``at_once`` a call, each with the name it was
+    asked for by.
 
     Begins with half of that and doubles after each answer. A call that takes too long, is refused (one object that the
-    metastore cannot read spoils its whole batch: JDOObjectNotFoundException), cannot be decoded or breaks the connection
-    twice is halved, down to the one that is missed.
-    ``weight`` is an object's number of columns. Raises `MetastoreTimedOut` when single objects time out one after another:
-    the metastore is then gone.
+    metastore cannot read spoils its whole batch: JDOObjectNotFoundException), cannot be decoded or breaks the
+    connection twice is halved, down to the object that is missed. ``weight`` is an object's number of columns. Raises
+    `MetastoreTimedOut` if single objects time out one after another: the metastore is then gone.
     """
     at, size, slow, again = 0, max(1, at_once // 2), 0, False
     asked = names[:size]
@@ -83,7 +83,7 @@ def fetch(
             reason = str(error)
         else:
             slow, again = 0, False
-            # By name and not by place: what is missing leaves no gap, and the order is the metastore's own.
+            # By name, not by position: missing objects leave no gap, and the order is the metastore's own.
             found = {name_of(one): one for one in answered}
             columns = sum(map(weight, answered)) // len(asked) or 1
             size = max(1, min(at_once, 2 * size, COLUMNS_A_CALL // columns))
@@ -91,7 +91,7 @@ def fetch(
         at += len(asked)
         asked = names[at : at + size]
         if asked:
-            # Before what is there is worked on, so that the metastore and we work at the same time.
+            # Before the objects are processed, so that the metastore and we work at the same time.
             answer = _sent(ask, asked)
         for name in just_asked:
             one = found.get(name)
@@ -101,7 +101,7 @@ def fetch(
 def one_by_one(
     metastore: Connection, names: Iterable[_N], call: Callable[[_N], _T]
 ) -> Iterator[tuple[_N, _T | Missed]]:
-    """What a call answers of each name, or why it does not. Raises as `fetch` does when the metastore is gone."""
+    """Yields each name with its call's answer, or why there is none. Raises as `fetch` does if the metastore is gone."""
     slow = 0
     for name in names:
         found = _one(metastore, name, call)
@@ -126,7 +126,7 @@ def _one(metastore: Connection, name: _N, call: Callable[[_N], _T], *, again: bo
 def _sent(
     ask: Callable[[Sequence[str]], Callable[[], Sequence[_T]]], names: Sequence[str]
 ) -> Callable[[], Sequence[_T]]:
-    """What waits for the answer: also if the connection broke before it could be asked for."""
+    """Returns the function that waits for the answer; it raises the error if the connection broke while asking."""
     try:
         return ask(names)
     except MetastoreLost as lost:
@@ -139,5 +139,5 @@ def _sent(
 
 
 def columns_in(table: Table) -> int:
-    """The weight of a table."""
+    """Returns the weight of a table."""
     return len((table.sd.cols if table.sd else None) or ())

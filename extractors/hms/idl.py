@@ -1,7 +1,7 @@
-"""What navlin uses of the Hive metastore's Thrift interface: the structures, field ids and calls, and no more.
+"""The part of the Hive metastore's Thrift interface that navlin uses: structures, field ids and calls.
 
-Field ids are those of the public ``hive_metastore.thrift`` and have been the same from Hive 1.1 to 4. A field that is not
-declared here is skipped on reading. Names are the interface's own.
+Field ids are those of the public ``hive_metastore.thrift`` and have been the same from Hive 1.1 to 4. A field that is
+not declared here is skipped on reading. Names are the interface's own.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Table(Struct):
     dbName: str | None = at(2)
     owner: str | None = at(3)
     createTime: I32 = at(4)
-    """Seconds, as ``lastAccessTime``."""
+    """Seconds, like ``lastAccessTime``."""
     lastAccessTime: I32 = at(5)
     sd: StorageDescriptor | None = at(7)
     partitionKeys: list[FieldSchema] | None = at(8)

@@ -1,4 +1,4 @@
-"""What to read of a metastore: everything, or what was touched according to its notification log."""
+"""Decides what to read of a metastore: everything, or the objects touched according to its notification log."""
 
 from __future__ import annotations
 
@@ -36,25 +36,26 @@ from navlin.model.source import Source
 from navlin.model.tree import ROOT, below, tree_path
 
 EVENT_ID = "event id"
-"""Position: the id of the last event that was followed; what was listed is at least as new."""
+"""Position: the id of the last event followed; everything listed is at least as new."""
 COMPLETE_MS = "complete_ms"
-"""Position: when the last complete plan was made, epoch ms."""
+"""Position: the time of the last complete plan, epoch ms."""
 EVENTS_A_CALL = 500
 DATABASES_A_SPLIT = 100
 TABLES_A_SPLIT = 500
 """Some ten thousand records. A metastore's first answer on a connection costs it some 15 ms, so not too few."""
 TABLES_A_LISTING = 20
-"""How many tables' partitions one split lists."""
+"""Tables whose partitions one split lists."""
 
 
 class LogBroken(Exception):
-    """The notification log does not have everything that happened since."""
+    """The notification log lacks events since the last one followed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """Which databases and tables are read: globs without regard to case. One for tables matches ``db.table`` where it
-    has a dot, else of the table's name in any database."""
+    """Filters for databases and tables: globs that ignore case. One for tables matches ``db.table`` if it has a dot,
+    else the table's name in any database.
+    """
 
     databases: tuple[str, ...] = ("*",)
     exclude_databases: tuple[str, ...] = ()
@@ -84,7 +85,7 @@ def _table_matches(name: TableName, globs: Sequence[str]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Planning:
-    """Whose plan it is and how it is cut into splits."""
+    """The source and settings that a plan is for, and the size of its splits."""
 
     source: Source
     filters: Filters
@@ -96,9 +97,10 @@ class Planning:
 def read_log(
     metastore: Connection, last: int, current: int, catalog: str
 ) -> tuple[Touched, NotificationEvent | None]:
-    """What of the catalog was touched after event ``last``, at least up to event ``current``, and the last event.
+    """Returns the objects of the catalog touched after event ``last``, at least up to event ``current``, and the last
+    event.
 
-    Raises `LogBroken` where an id is missing or comes twice: ids are given one after the other.
+    Raises `LogBroken` if an id is missing or occurs twice: ids are consecutive.
     """
     touched, event = Touched(), None
     for event in _events(metastore, last, current):
@@ -109,7 +111,7 @@ def read_log(
 
 
 def at_event(event: NotificationEvent | None, event_id: int) -> tuple[Position, Position]:
-    """The positions after an event. If the log does not have it, the id alone is known."""
+    """Returns the positions after an event. If the log does not have it, only the id is known."""
     if event is None:
         return Position(EVENT_ID, event_id), Position(EVENT_DIGEST, None)
     return Position(EVENT_ID, event.eventId), Position(EVENT_DIGEST, digest_of(event))
@@ -128,7 +130,7 @@ def _events(metastore: Connection, last: int, current: int) -> Iterator[Notifica
 
 
 def plan_incremental(planning: Planning, touched: Touched, positions: tuple[Position, ...]) -> Plan:
-    """Reads what was touched; what was dropped is covered and not read."""
+    """Plans to read touched objects; dropped ones are covered and not read."""
     splits = (*_rename_splits(planning, touched), *_touched_splits(planning, touched))
     moves = tuple(_moves(planning, touched))
     return Plan(splits, positions, tuple(_dropped(planning, touched)), moves=moves)
@@ -137,7 +139,9 @@ def plan_incremental(planning: Planning, touched: Touched, positions: tuple[Posi
 def plan_complete(
     planning: Planning, metastore: Connection, touched: Touched, at: tuple[Position, ...], note: str
 ) -> Plan:
-    """Lists everything that the filters take. Of ``touched`` only the renames are used: a listing does not show them."""
+    """Plans to list everything that the filters include. Of ``touched`` only the renames are used: a listing does not
+    show them.
+    """
     positions = (*at, Position(COMPLETE_MS, planning.now_ms))
     splits: list[Split] = list(_rename_splits(planning, touched))
     names = metastore.databases()

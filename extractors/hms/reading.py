@@ -1,4 +1,4 @@
-"""Reading the splits of a metastore: fetch, and turn into records."""
+"""Reads the splits of a metastore: fetches objects and turns them into records."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from navlin.model.tree import below
 
 @dataclass(frozen=True, slots=True)
 class BatchSizes:
-    """How many objects a call asks for at most."""
+    """Most objects that a call asks for."""
 
     tables: int
     partitions: int
@@ -129,7 +129,7 @@ def _missed_table(reading: Reading, name: TableName, reason: str) -> Reject:
 
 
 def _by_database(names: Sequence[TableName]) -> Iterator[tuple[str, list[str]]]:
-    """Databases with their tables; the tables of a split stand sorted by database."""
+    """Groups tables by database; those of a split are sorted by it."""
     tables: dict[str, list[str]] = {}
     for name in names:
         tables.setdefault(name.database, []).append(name.table)

@@ -1,6 +1,6 @@
-"""The columns of a Spark data source table, which Spark keeps in table parameters where Hive's own cannot hold them.
+"""The columns of a Spark data source table, which Spark keeps in table parameters if Hive's own cannot hold them.
 
-``spark.sql.sources.schema`` holds the schema as JSON, cut into ``….part.0``, ``….part.1`` and so on where it is long
+``spark.sql.sources.schema`` holds the schema as JSON, cut into ``….part.0``, ``….part.1`` and so on if it is long
 (Spark's HiveExternalCatalog). Hive then sees no columns, or a single ``col array<string>``.
 """
 
@@ -20,16 +20,17 @@ _CHAR_OR_VARCHAR = "__CHAR_VARCHAR_TYPE_STRING"
 
 
 def hides_columns(columns: Sequence[FieldSchema]) -> bool:
-    """Whether these columns, as Hive sees them, are none at all or Spark's stand-in."""
+    """Whether these columns, as Hive sees them, are none at all or Spark's placeholder."""
     return not columns or (
         len(columns) == 1 and columns[0].name == "col" and columns[0].type == "array<string>"
     )
 
 
 def spark_columns(parameters: Mapping[str, str]) -> list[FieldSchema] | None:
-    """The columns that Spark noted, its partition columns among them, types in Hive's words; None if it noted none.
+    """Returns the columns that Spark recorded, including its partition columns, with Hive's type names; None if it
+    recorded none.
 
-    Raises ValueError where they cannot be read: a part is missing, or is no JSON.
+    Raises ValueError if they cannot be read: a part is missing, or is not JSON.
     """
     text = _schema_text(parameters)
     if text is None:
@@ -44,7 +45,7 @@ def _schema_text(parameters: Mapping[str, str]) -> str | None:
     count = parameters.get(f"{SCHEMA}.numParts")
     if count is None:
         return parameters.get(SCHEMA)
-    # Anybody may have set it to any number: a part beyond all parameters is missing, without looking for each.
+    # The number may be arbitrary: beyond the number of parameters, a part is missing in any case.
     parts = [parameters.get(f"{SCHEMA}.part.{i}") for i in range(min(_number(count), len(parameters) + 1))]
     if None in parts:
         raise ValueError(f"{SCHEMA}.part.{parts.index(None)} of {count} is missing")

@@ -1,4 +1,4 @@
-"""The pieces of work of the metastore's extractor."""
+"""The splits of the metastore's extractor."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from extractors.hms.events import TableName, TableRenamed
 from navlin.model.records import Split
 
 Renamed = tuple[tuple[TableName, TableName], ...]
-"""Tables that had another name before: (name now, name then)."""
+"""Renamed tables: (name now, name before)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +26,9 @@ class DatabaseSplit(Split):
 
 @dataclass(frozen=True, slots=True)
 class TableSplit(Split):
-    """Tables with their columns; it yields further splits for the partitions of those in ``list_partitions`` (None: of all).
+    """Tables with their columns; yields further splits for the partitions of those in ``list_partitions`` (None: of all).
 
-    ``touched``: events named them. Each then covers what is directly below it.
+    ``touched``: events named them. Each then covers everything directly below it.
     """
 
     tables: tuple[TableName, ...]
@@ -44,7 +44,7 @@ class TableSplit(Split):
 
 @dataclass(frozen=True, slots=True)
 class PartitionListSplit(Split):
-    """All partitions of some tables: few ones are read at once, many in splits of their own."""
+    """All partitions of some tables: few are read at once, many in splits of their own."""
 
     tables: tuple[TableName, ...]
     as_of_ms: int
@@ -73,7 +73,7 @@ class PartitionSplit(Split):
 
 @dataclass(frozen=True, slots=True)
 class RenameSplit(Split):
-    """Renames that events reported: nothing is asked of the metastore."""
+    """Renames that events reported: no call to the metastore is needed."""
 
     renames: tuple[TableRenamed, ...]
 

@@ -1,4 +1,4 @@
-"""Databases, tables and partitions that a listing missed, asked for by their names."""
+"""Looks up, by name, databases, tables and partitions that a listing missed."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ class _Table(NamedTuple):
 
 
 def places_there(metastore: Connection, paths: Sequence[str], batch: int) -> Iterator[str]:
-    """Those of these places of the metastore's tree that it has. A column is asked for with its table: if the table was
-    listed, it was read whole, and a column that it does not have is gone."""
+    """Yields those of these places in the metastore's tree that exist. A column is checked with its table: if the table
+    was listed, it was read whole, and a column that it does not have is gone.
+    """
     databases: dict[str, str] = {}
     tables: dict[_Table, str] = {}
     partitions: dict[_Table, dict[str, str]] = defaultdict(dict)
@@ -44,7 +45,7 @@ def places_there(metastore: Connection, paths: Sequence[str], batch: int) -> Ite
             for found in _unless_unknown(partial(metastore.tables, database, some)) or ():
                 yield tables[_Table(database, (found.tableName or "").lower())]
     for (database, name), wanted in partitions.items():
-        # Of a table that is not there, some metastores answer with an internal error.
+        # For a missing table, some metastores answer with an internal error.
         if not _unless_unknown(partial(metastore.tables, database, [name])):
             continue
         listed = set(metastore.partition_names(database, name))
@@ -52,7 +53,9 @@ def places_there(metastore: Connection, paths: Sequence[str], batch: int) -> Ite
 
 
 def _unless_unknown(call: Callable[[], _T]) -> _T | None:
-    """What a call returns; None if what it asks for is not there. Every other refusal is raised: it proves nothing."""
+    """Returns the result of a call; None if the requested object does not exist. Other refusals are raised: they prove
+    nothing.
+    """
     try:
         return call()
     except MetastoreRefused as refused:

@@ -7,7 +7,7 @@
 
     GET_ALL_TABLES = Call("get_all_tables", (str,), list[str], throws=(MetaException,))
 
-The declaration is the interface definition: `struct` makes of it the ``thrift_spec`` that Thrift's own compiler would
+The declaration is the interface definition: `struct` derives from it the ``thrift_spec`` that Thrift's own compiler would
 have written, and its C code then reads and writes plain slotted dataclasses. Every field may be None, as on the wire.
 """
 
@@ -36,18 +36,18 @@ I32 = Annotated[int | None, TType.I32]
 I64 = Annotated[int | None, TType.I64]
 
 Spec = tuple[tuple[Any, ...] | None, ...]
-"""What Thrift knows of a structure: at index i the field with id i, as (id, type, name, type's arguments, default)."""
+"""Thrift's description of a structure: at index i the field with id i, as (id, type, name, type's arguments, default)."""
 
 
 class Struct(TBase):  # type: ignore[misc]  # thrift ships no annotations
-    """What every structure is."""
+    """Base of all structures."""
 
     __slots__ = ()
     thrift_spec: ClassVar[Spec] = ()
 
 
 class Refusal(Struct, TException):  # type: ignore[misc]  # thrift ships no annotations
-    """An error that a call declares: the service's own word for why it did not do it."""
+    """An error that a call declares: the service's own reason for not doing it."""
 
     message: str | None
     __hash__ = TException.__hash__
@@ -61,13 +61,13 @@ _T = TypeVar("_T")
 
 
 def at(field_id: int) -> Any:
-    """A structure's field: its id on the wire."""
+    """Declares a structure's field by its id on the wire."""
     return field(default=None, metadata={"id": field_id})
 
 
 @dataclass_transform(field_specifiers=(at,))
 def struct(cls: type[_S]) -> type[_S]:
-    """Makes a dataclass of the declaration, and its ``thrift_spec``."""
+    """Turns the declaration into a dataclass with its ``thrift_spec``."""
     made = dataclass(slots=True)(cls)
     hints = get_type_hints(made, include_extras=True)
     by_id = {one.metadata["id"]: one.name for one in fields(made)}
@@ -76,7 +76,7 @@ def struct(cls: type[_S]) -> type[_S]:
 
 
 def refusal(name: str) -> type[Refusal]:
-    """An exception of the service: all of them have one field, the message."""
+    """Creates an exception class of the service: all have one field, the message."""
     spec = _spec({1: ("message", str)})
 
     def __init__(self: Refusal, message: str | None = None) -> None:
@@ -87,7 +87,7 @@ def refusal(name: str) -> type[Refusal]:
 
 
 class Call(Generic[_T]):
-    """A call of the service: what goes, what comes back (None: nothing), and what it may raise."""
+    """A call of the service: its arguments, its result (None: nothing), and the errors it may raise."""
 
     def __init__(
         self,
@@ -115,8 +115,9 @@ class Call(Generic[_T]):
         protocol.trans.flush()
 
     def receive(self, protocol: Any) -> _T:
-        """The answer. Raises what the service raises, a `TApplicationException` where it does not know the call, and
-        Thrift's transport and protocol errors."""
+        """Returns the answer. Raises the service's errors, a `TApplicationException` if it does not know the call, and
+        Thrift's transport and protocol errors.
+        """
         name, kind, _ = protocol.readMessageBegin()
         if kind == TMessageType.EXCEPTION:
             unknown = TApplicationException()

@@ -1,4 +1,4 @@
-"""Thrift over SASL, as Hive's services speak it: a negotiation, then frames, signed or enciphered as agreed."""
+"""Thrift over SASL, as Hive's services speak it: a negotiation, then frames, signed or encrypted as agreed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class SaslRefused(KerberosFailed):
 
 
 class SaslTransport(TTransportBase, CReadableTransport):  # type: ignore[misc]  # thrift ships no annotations
-    """A transport over a socket. ``begin`` starts the conversation, when the socket is open."""
+    """A transport over a socket. ``begin`` starts the conversation once the socket is open."""
 
     def __init__(self, socket: Any, begin: Callable[[], Conversation]) -> None:
         self._socket = socket
@@ -39,7 +39,7 @@ class SaslTransport(TTransportBase, CReadableTransport):  # type: ignore[misc]  
         return bool(self._socket.isOpen())
 
     def open(self) -> None:
-        """Connects and negotiates. Raises `KerberosFailed`, or what the socket raises."""
+        """Connects and negotiates. Raises `KerberosFailed`, and the socket's errors."""
         self._socket.open()
         try:
             self._negotiate()
@@ -70,7 +70,7 @@ class SaslTransport(TTransportBase, CReadableTransport):  # type: ignore[misc]  
         self._socket.write(_LENGTH.pack(len(data)) + data)
         self._socket.flush()
 
-    # What Thrift's C code reads from.
+    # The buffer that Thrift's C code reads from.
 
     @property
     def cstringio_buf(self) -> BytesIO:

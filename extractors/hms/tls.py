@@ -1,4 +1,4 @@
-"""Thrift over TLS, as a metastore speaks it where hive.metastore.use.SSL is true."""
+"""Thrift over TLS, as a metastore speaks it if hive.metastore.use.SSL is true."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Final
 
 from extractors.hms.bounded_socket import TlsSocket
 
-# As of plain sockets: what is raised is logged as well.
+# As for plain sockets: Thrift also logs the errors it raises.
 logging.getLogger("thrift.transport.TSSLSocket").addHandler(logging.NullHandler())
 
 _OTHER_NAMES: Final = (62, 64)
-"""What OpenSSL calls a host name, or an address, that a certificate has not."""
+"""OpenSSL's codes for a certificate without the expected host name or address."""
 
 
 class NoAuthorities(OSError):
@@ -20,7 +20,7 @@ class NoAuthorities(OSError):
 
 
 def tls_socket(host: str, port: int, ca_file: str) -> TlsSocket:
-    """A socket that believes the authorities of a PEM file, or the system's, and no certificate of another name.
+    """Returns a socket that trusts the authorities of a PEM file, or the system's, and rejects certificates of other names.
 
     Raises `NoAuthorities`.
     """
@@ -34,7 +34,7 @@ def tls_socket(host: str, port: int, ca_file: str) -> TlsSocket:
 
 
 def tls_in_words(error: BaseException | None, host: str) -> str:
-    """What a failed handshake means, and what to do; nothing if TLS was not the reason."""
+    """Explains a failed handshake and what to do; "" if TLS was not the reason."""
     match error:
         case ssl.SSLCertVerificationError() if error.verify_code in _OTHER_NAMES:
             return (

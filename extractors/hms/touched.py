@@ -1,4 +1,4 @@
-"""What the events of one round touched, merged per table: each object is read once, as it is when it is read."""
+"""The objects touched by the events of one round, merged per table: each is read once, in its state by then."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from extractors.hms.events import (
 )
 
 MANY_PARTITIONS = 1_000
-"""From so many touched partitions of a table on, all of them are listed: that costs less than naming each."""
+"""From this many touched partitions of a table on, all of them are listed: that costs less than naming each."""
 
 
 @dataclass(slots=True)
 class TouchedTable:
-    """What of one table must be read anew. A partition maps to whether it is there."""
+    """The parts of one table to read again. A partition maps to whether it exists."""
 
     itself: bool = False
     all_partitions: bool = False
@@ -30,11 +30,11 @@ class TouchedTable:
 
 @dataclass(slots=True)
 class Touched:
-    """Filled by `add`, event after event.
+    """Filled by `add`, event by event.
 
-    ``gone`` are databases and tables that were dropped or renamed away in this round: all below them is gone but for what
-    is read anew. ``databases`` and ``tables`` are what is to be read. ``renamed_from`` maps a table's name to the one
-    it had before this round.
+    ``gone_databases`` and ``gone_tables`` were dropped or renamed away in this round: everything below them is gone,
+    except the objects read again. ``databases`` and ``tables`` are to be read. ``renamed_from`` maps a table's name to
+    its name before this round.
     """
 
     databases: set[str] = field(default_factory=set)

@@ -1,24 +1,24 @@
-"""Reading text files that only grow, line by line, from where they were read to.
+"""Reads growing text files line by line, from the last position.
 
-`extractors.lineage.planned_files` finds what there is to read, `follow` reads it: whole lines only, up to the size that the
-plan saw, so that the same split yields the same lines however often it is read. A renamed file is read on; a file that was
-truncated, replaced or that got a used inode is read from its beginning: reading twice changes nothing, missing a line would.
-Nothing is ever moved, changed or deleted. Only regular files are read, and no link that leads out of its directory
-(`extractors.lineage.regular_files`).
+`extractors.lineage.planned_files` finds the unread parts, `follow` reads them: whole lines only, up to the size that
+the plan saw, so that the same split yields the same lines however often it is read. A renamed file is continued; a file
+that was truncated, replaced or that got a used inode is read from its beginning: reading twice changes nothing, missing
+a line would. Nothing is ever moved, changed or deleted. Only regular files are read, and no link that leads out of its
+directory (`extractors.lineage.regular_files`).
 
-A file that is not in its directory any more is read to its end all the same: under another name there, by the descriptor
-that is held of it (`extractors.lineage.held_files`), or in a ``.gz`` there that begins as the file did. What was seen of it
-and cannot be read any more is lost: `extractors.lineage.moved_files.FileWentAway` counts the bytes.
+A file that is no longer in its directory is still read to its end: under another name there, by the descriptor held for
+it (`extractors.lineage.held_files`), or in a ``.gz`` there that begins as the file did. Bytes that were seen and can no
+longer be read are lost: `extractors.lineage.moved_files.FileWentAway` counts them.
 
-A file that has another content now was perhaps copied before: what is not read of the content before is sought in the copy
-there that begins as the file did, compressed or not, as `FileSplit.copied`.
+A file with new content may have been copied before: the unread part of its old content is looked for in a copy there
+that begins as the file did, compressed or not, as `FileSplit.copied`.
 
-NULs where a line should begin are passed over and counted in a `Reject`: a file that was truncated under a writer that
-goes on where it was has a hole there, and so has one whose host went down before all blocks were written.
+NULs at the beginning of a line are skipped and counted in a `Reject`: a file that was truncated under a writer that
+continues at its old offset has a hole there, and so has one whose host went down before all blocks were written.
 
-The rest of a file after its last newline waits for the newline. If the file has not changed for an hour the rest
-is handed out as a line all the same (``Line.whole`` is False), once; the position stays before it, so that it is read
-again, whole, should the file still grow.
+The rest of a file after its last newline waits for the newline. If the file has not changed for an hour, the rest is
+handed out as a line anyway (``Line.whole`` is False), once; the position stays before it, so that it is read again,
+whole, should the file still grow.
 """
 
 from __future__ import annotations
@@ -42,16 +42,16 @@ SPLIT_BYTES: Final = 16 << 20
 SPLIT_LINES: Final = 5_000
 MAX_LINE_BYTES: Final = 64 << 20
 ARCHIVED_BYTES: Final = 1 << 30
-"""How much is read of a file's rest that was compressed. Of a log that is polled every few seconds it is far less."""
+"""Most bytes read of a file's rest that was compressed. For a log that is polled every few seconds it is far less."""
 ARCHIVED_PARTS: Final = 8
-"""How many times as much of it is read at once: each part begins with all that stands before it, to be decompressed."""
+"""Factor for the bytes read at once from an archive: each part must first decompress everything before it."""
 _NULS: Final = re.compile(rb"\0+")
 _NEWLINES: Final = re.compile(rb"\n+")
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line without its newline, and where in the file it begins. ``whole`` is False for a rest without newline."""
+    """One line without its newline, and its offset in the file. ``whole`` is False for a rest without newline."""
 
     offset: int
     text: bytes
@@ -61,8 +61,8 @@ class Line:
 class FollowedFile:
     """An open file and how far it has been read. Made by `follow`.
 
-    ``offset`` is behind the last line handed out, ``extra`` what the extractor saved there (None when the file is read
-    from its beginning after all). ``raw`` is the file itself, for one that is not read by lines.
+    ``offset`` is after the last line handed out, ``extra`` is the state that the extractor saved there (None if the
+    file is read from its beginning after all). ``raw`` is the file itself, for one that is not read by lines.
     """
 
     def __init__(
@@ -82,10 +82,10 @@ class FollowedFile:
         self._damage = ""
         self._at_end = self.offset >= self.end
         self._read: deque[tuple[int, bytes]] = deque()
-        """The last that was read of an archive, each piece with its place: going back in it is beginning anew."""
+        """The last pieces read of an archive, each with its offset: seeking back would start over."""
 
     def lines(self, *, max_bytes: int = SPLIT_BYTES, max_lines: int = SPLIT_LINES) -> Iterator[Line | Reject]:
-        """The next lines, at least one, until either bound is reached; a line that is too long comes as a `Reject`.
+        """Yields the next lines, at least one, until either bound is reached; a line that is too long comes as a `Reject`.
 
         A caller may stop at any line: `done` then yields a split for the rest.
         """
@@ -158,7 +158,7 @@ class FollowedFile:
             return self.raw.read(count)
         try:
             at = self.raw.tell()
-            chunk = cast(gzip.GzipFile, self.raw).read1(count)  # what is there before the damage
+            chunk = cast(gzip.GzipFile, self.raw).read1(count)  # up to the damage
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             self._damage = str(error)
             return b""
@@ -168,7 +168,7 @@ class FollowedFile:
         return chunk
 
     def _mark(self) -> str:
-        """The hash of the bytes before the offset."""
+        """Returns the hash of the bytes before the offset."""
         begin = max(0, self.offset - MARK_BYTES)
         if not self._read or self._read[0][0] > begin:
             return mark_of(self.raw, self.offset)
@@ -181,7 +181,9 @@ class FollowedFile:
         return Reject(self.path, f"{count} NUL bytes passed over: {why}", self.offset)
 
     def _data_behind(self, at: int) -> int:
-        """Where, from ``at`` on, the file has blocks: a hole may be larger than all that could be read."""
+        """Returns the next offset, from ``at`` on, with allocated blocks: a hole may be larger than all that could be
+        read.
+        """
         if self._archive:
             return at
         try:
@@ -192,43 +194,45 @@ class FollowedFile:
         return data
 
     def skip(self) -> None:
-        """Leaves the rest unread: there is nothing in it for this extractor."""
+        """Leaves the rest unread: nothing in it is for this extractor."""
         self.offset, self._at_end, self._skipping = self.end, True, False
 
     @property
     def at_end(self) -> bool:
-        """Whether all that the plan saw has been handed out."""
+        """Whether everything that the plan saw has been handed out."""
         return self._at_end
 
     @property
     def quiet(self) -> bool:
-        """Whether the file has not changed for so long that nothing is to be expected of it any more."""
+        """Whether the file has not changed for so long that no more data is expected."""
         return self._split.final
 
     @property
     def archived(self) -> bool:
-        """Whether it is read from what it was compressed to."""
+        """Whether it is read from a compressed copy."""
         return self._archive
 
     def leave(self, offset: int) -> None:
-        """Leaves what begins at ``offset``, which was handed out, to a later reading: it is not there as a whole yet."""
+        """Leaves the data from ``offset`` on, though handed out, to a later reading: it is still incomplete."""
         self.offset = offset
 
     def stand(self, offset: int, *, at_end: bool) -> None:
-        """Has a caller that stops now go on at ``offset``; with ``at_end``, only when there is more than the plan saw."""
+        """Makes a caller that stops now continue at ``offset``; with ``at_end``, only if there is more than the plan
+        saw.
+        """
         self.offset, self._at_end = offset, at_end
 
     def done(self, extra: Any = None) -> Iterator[Position | FileSplit]:
-        """How far the file has been read and, where it goes on, the split that reads on.
+        """Yields how far the file has been read and, if it continues, the split for the rest.
 
-        ``extra`` is the extractor's state at ``offset``, small, as JSON values. Both are yielded when the bound was
-        reached; the position of the later round stands, and the earlier one never looks as if nothing were left.
+        ``extra`` is the extractor's state at ``offset``, small, as JSON values. Both are yielded if the bound was
+        reached; the position of the later round wins, and the earlier one never looks as if nothing were left.
         """
         split = self._split
-        # What an archive begins with is known: by that it was found.
+        # The beginning of an archive is known: it was found by that.
         head, head_bytes = (split.head, split.head_bytes) if self._archive else head_of(self.raw, self.end)
         mark = self._mark()
-        # A copy may have another name when it is sought again.
+        # A copy may have another name when it is looked for again.
         path = split.path if split.of_copy else self.path
         value: dict[str, Any] = {
             "path": path,
@@ -273,9 +277,10 @@ class FollowedFile:
 
 @contextmanager
 def follow(split: FileSplit, *, max_line_bytes: int = MAX_LINE_BYTES) -> Iterator[FollowedFile]:
-    """Opens what a split names, under whatever name it has now, at the split's offset if what is before it still stands.
+    """Opens the file of a split, under whatever name it has now, at the split's offset if the data before it is unchanged.
 
-    Raises `extractors.lineage.moved_files.FileWentAway` when nothing of it is left, and `OSError` when it cannot be opened.
+    Raises `extractors.lineage.moved_files.FileWentAway` if nothing of the file is left, and `OSError` if it cannot be
+    opened.
     """
     raw, path = open_planned(split)
     archive = False
@@ -290,12 +295,12 @@ def follow(split: FileSplit, *, max_line_bytes: int = MAX_LINE_BYTES) -> Iterato
 
 
 def sought(split: FileSplit) -> Position:
-    """The position of a file that went away: where it is not looked for any more, unless it comes back."""
+    """Returns the position of a file that went away: it is not looked for any more, unless it comes back."""
     return Position(split.key, {**_value(split), "size": split.end, "sought": True})
 
 
 def unread(split: FileSplit) -> Position:
-    """The position of a file that has a rest, until that is read."""
+    """Returns the position of a file with an unread rest, until that is read."""
     return Position(split.key, {**_value(split), "size": -1, "seen": split.end, "extra": split.extra})
 
 

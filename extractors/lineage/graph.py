@@ -1,11 +1,11 @@
-"""What Impala's and Hive's lineage records share: one JSON object with a graph of vertices and edges.
+"""The structure shared by Impala's and Hive's lineage records: one JSON object with a graph of vertices and edges.
 
     {"queryText", "hash", "user", "timestamp",
      "edges": [{"sources": [2], "targets": [0], "edgeType": "PROJECTION", "expression"}],
      "vertices": [{"id": 2, "vertexType": "COLUMN", "vertexId": "db.table.column"}]}
 
-What a record cannot do without raises `NotARecord`. An edge or vertex that is broken is a problem of the statement: it
-comes out as a `Reject` beside it, and the rest of the statement stands.
+A record without an essential part raises `NotARecord`. A broken edge or vertex is a problem of the statement: it is reported
+as a separate `Reject`, and the rest of the statement is kept.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from navlin.model.records import Reject
 from navlin.model.redaction import bounded, sample
 
 KEYS = re.compile(rb'"(?:queryText|vertexType|edgeType)"\s*:')
-"""Keys of lineage records alone."""
+"""Keys that only lineage records have."""
 _DATABASE = re.compile(r"\w+\Z")
 _TABLE = re.compile(r"(?! )(?!.* [-/] )[^().,'\"+*=<>\n\r\t]+(?<! )\Z")
 """Hive takes almost any character in a table's name (hive.support.special.characters.tablename)."""
@@ -31,11 +31,11 @@ _MAX_REASONS = 10
 
 
 class NotARecord(ValueError):
-    """The text is no lineage record; the message is the reason."""
+    """The text is not a lineage record; the message is the reason."""
 
 
 def parse(text: bytes) -> dict[str, Any]:
-    """The record's object. Raises `NotARecord`."""
+    """Returns the record's object. Raises `NotARecord`."""
     try:
         record = orjson.loads(text)
     except orjson.JSONDecodeError as refused:
@@ -49,7 +49,9 @@ def parse(text: bytes) -> dict[str, Any]:
 
 
 def _leniently(text: str) -> Any:
-    """JSON as the standard library takes it, with raw control characters and half surrogate pairs; these become U+FFFD."""
+    """Parses JSON as the standard library does, with raw control characters and lone surrogates; the latter become
+    U+FFFD.
+    """
     value = json.loads(text, strict=False)
     if "\\ud" not in text.lower():
         return value
@@ -58,12 +60,12 @@ def _leniently(text: str) -> Any:
 
 
 def sample_of(text: bytes) -> str:
-    """The beginning of a text that does not read, if it is part of a record: anything else is not shown to anybody."""
+    """Returns the beginning of an unreadable text if it is part of a record: any other text is not shown to anybody."""
     return sample(text) if KEYS.search(text) else ""
 
 
 def query_text(record: Mapping[str, Any]) -> str:
-    """The statement. Raises `NotARecord` where there is none."""
+    """Returns the statement. Raises `NotARecord` if there is none."""
     text = record.get("queryText")
     if not isinstance(text, str) or not text:
         raise NotARecord("the record has no queryText")
@@ -71,18 +73,18 @@ def query_text(record: Mapping[str, Any]) -> str:
 
 
 def text_of(record: Mapping[str, Any], name: str) -> str:
-    """A text of the record, bounded; "" where it has none."""
+    """Returns a string of the record, bounded; "" if it has none."""
     value = record.get(name)
     return bounded(value) if isinstance(value, str) else ""
 
 
 def principal(user: str) -> str:
-    """``impala/host@REALM`` → ``impala``."""
+    """Shortens ``impala/host@REALM`` to ``impala``."""
     return re.split(r"[/@]", user, maxsplit=1)[0] or user
 
 
 def digest(text: str) -> str:
-    """What stands for a statement whose record has no hash."""
+    """Returns an identifier for a statement whose record has no hash."""
     return hashlib.md5(text.encode(errors="surrogatepass"), usedforsecurity=False).hexdigest()
 
 
@@ -90,7 +92,7 @@ def digest(text: str) -> str:
 
 
 def objects(value: Any, what: str, problems: list[str]) -> list[dict[str, Any]]:
-    """The elements of edges or vertices, each an object or (Impala, late 2015) a text that holds one."""
+    """Returns the elements of edges or vertices, each an object or (Impala, late 2015) a string that holds one."""
     if value is None:
         return []
     if not isinstance(value, list):
@@ -115,7 +117,9 @@ def vertices_of(
     problems: list[str],
     to_vertex: Callable[[str, Mapping[str, Any]], Vertex],
 ) -> dict[str, Vertex]:
-    """The record's vertices by their id, a number, as a text. ``to_vertex`` makes one of its vertexId and its element."""
+    """Returns the record's vertices by their id, a number as a string. ``to_vertex`` makes one from its vertexId and
+    its element.
+    """
     vertices: dict[str, Vertex] = {}
     ambiguous: set[str] = set()
     for element in objects(record.get("vertices"), "vertices", problems):
@@ -133,7 +137,7 @@ def vertices_of(
 
 
 def vertex_by_name(name: str, element: Mapping[str, Any]) -> Vertex:
-    """``db.table.column[.nested…]``, or ``db.table`` of type TABLE. Anything else is a label of a result."""
+    """Parses ``db.table.column[.nested…]``, or ``db.table`` of type TABLE. Anything else is a label of a result."""
     database, _, rest = name.partition(".")
     table, _, rest = rest.partition(".")
     column = rest.partition(".")[0]
@@ -153,7 +157,7 @@ def edges_of(
     *,
     labels: bool,
 ) -> tuple[Edge, ...]:
-    """The edges among ``elements``. ``labels``: their targets are no columns."""
+    """Returns the edges among ``elements``. ``labels``: their targets are not columns."""
     edges = []
     for place, element in enumerate(elements):
         try:
@@ -169,7 +173,7 @@ def edges_of(
             continue
         if labels:
             targets = tuple(Vertex(vertex.name) for vertex in targets)
-        # A source that is no column is named by the record, but cannot be claimed.
+        # A source that is not a column is named by the record, but cannot be claimed.
         nameless = not all(vertex.table for vertex in sources)
         missing = Missing.PART if no_sources or no_targets else Missing.SOURCE if nameless else None
         edges.append(Edge(kind, sources, targets, missing, text_of(element, "expression")))
@@ -177,7 +181,7 @@ def edges_of(
 
 
 def _ends(value: Any, vertices: Mapping[str, Vertex]) -> tuple[tuple[Vertex, ...], bool]:
-    """The vertices that an edge names, and whether it names some that are not there, or has no list of them."""
+    """Returns the vertices that an edge names, and whether it names unknown ones, or has no list of them."""
     if not isinstance(value, list):
         return (), True
     found = [vertices[str(number)] for number in value if _is_id(number) and str(number) in vertices]
@@ -188,11 +192,11 @@ def _is_id(number: Any) -> bool:
     return isinstance(number, int | str) and not isinstance(number, bool)
 
 
-# -- What is broken ---------------------------------------------------------------------------------------------------
+# -- Broken parts -----------------------------------------------------------------------------------------------------
 
 
 def rejects_of(problems: Iterable[str], text: bytes, path: str, offset: int) -> tuple[Reject, ...]:
-    """What of a record did not read, as one `Reject`; nothing where all of it did."""
+    """Returns the unreadable parts of a record, as one `Reject`; nothing if there are none."""
     reasons = list(dict.fromkeys(problems))
     if not reasons:
         return ()
@@ -202,7 +206,7 @@ def rejects_of(problems: Iterable[str], text: bytes, path: str, offset: int) -> 
 
 
 def odd_times(problems: Iterable[str], text: bytes, path: str, offset: int) -> tuple[Reject, ...]:
-    """The times of a record that cannot be any, as one `Reject`; nothing where all can."""
+    """Returns the times of a record that are impossible, as one `Reject`; nothing if there are none."""
     reasons = "; ".join(dict.fromkeys(problems))
     return (
         (Reject(path, f"a time of the record cannot be one: {reasons}", offset, sample(text)),)

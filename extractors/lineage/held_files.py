@@ -1,13 +1,13 @@
-"""Descriptors that are kept open of files that are followed, so that one that is moved away can be read to its end.
+"""Descriptors kept open for followed files, so that a file that is moved away can be read to its end.
 
-Between two polls a log may be moved out of its directory, removed, or renamed and compressed. What was written to it since
-it was last read would be lost. Vector and Fluent Bit keep a descriptor; so does navlin, in the process that plans: that of
+Between two polls a log may be moved out of its directory, removed, or renamed and compressed. Data written since it was
+last read would be lost. Vector and Fluent Bit keep a descriptor; so does navlin, in the process that plans: that of
 `navlin serve` lives on from poll to poll. Reading happens in other processes, Spark's workers on the same machine, which
-open the file again through ``/proc/PID/fd/N``. The kernel lets the same user do that, and a file that has no name any more
-opens as well. A path there is as good as a name that nobody can rename; whose number is used again is noticed by its inode.
+open the file again through ``/proc/PID/fd/N``. The kernel lets the same user do that, even for a file that no longer has
+a name. A path there is as good as a name that nobody can rename; if its number is reused, the inode shows it.
 
-This is no state: without it, after a restart, only what was moved away meanwhile is missed. A removed file keeps its space
-on the disk until it is read, which is why the number of descriptors is small.
+This is not state: without it, after a restart, only files moved away meanwhile are missed. A removed file keeps its
+space on the disk until it is read, which is why the number of descriptors is small.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from extractors.lineage.regular_files import open_regular
 from extractors.lineage.remembered_files import RememberedFiles
 
 MOST_OF_A_SOURCE: Final = 64
-"""Those that were written to last. A source that has more does not write to all of them at once."""
+"""Files per source, the last ones written to. A source that has more does not write to all of them at once."""
 MOST_IN_ALL: Final = 512
-"""Shared by the sources, each as it has need: a process may commonly open 1,024 files."""
+"""Shared by the sources as needed: a process may commonly open 1,024 files."""
 FORGOTTEN_S: Final = 86_400.0
-"""A source that was not planned for so long is followed no more: its settings have changed, or it has gone."""
+"""A source that was not planned for so long is no longer followed: its settings have changed, or it has gone."""
 
 
 class Held(NamedTuple):
-    """A file that is held: the name that it had, where a process of this user opens it, and how it is now."""
+    """A held file: its former name, the path by which a process of this user opens it, and its current status."""
 
     key: str
     path: str
@@ -43,8 +43,9 @@ class Held(NamedTuple):
 
 @dataclass(slots=True)
 class _Of:
-    """What is held for one source, when that was planned last (seconds of the monotonic clock), and of how many files it
-    then was to hold a descriptor."""
+    """The files held for one source, the time of its last plan (seconds of the monotonic clock), and the number of
+    files for which it then wanted a descriptor.
+    """
 
     planned_s: float = 0.0
     wanted: int = 0
@@ -58,7 +59,9 @@ class _Of:
 
 
 class HeldFiles:
-    """The descriptors of one process. Sources may use it side by side; each is known by what it follows."""
+    """The descriptors of one process. Sources may use it concurrently; each is identified by its directories and
+    patterns.
+    """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -66,10 +69,10 @@ class HeldFiles:
         self._sources: dict[Hashable, _Of] = {}
 
     def hold(self, source: Hashable, paths: Mapping[str, tuple[str, os.stat_result]]) -> dict[str, str]:
-        """Holds the newest of these files by key, each the file that the ``stat`` was of; what is held of others stays.
+        """Holds the newest of these files by key, each the file that the ``stat`` was of; other held files stay.
 
-        Others have gone from their directory. They take their places from the oldest that are there, which can be read
-        without being held, and never from the newest. Returns where those that are held open.
+        Those have gone from their directory. They take their places from the oldest files still there, which can be
+        read without being held, and never from the newest. Returns the paths that open the held files.
         """
         with self._lock:
             held = self._sources.setdefault(source, _Of())
@@ -88,7 +91,7 @@ class HeldFiles:
                 if key in held.files:
                     held.files[key] = path, held.files[key][1]
                 else:
-                    with suppress(OSError):  # gone, or not for navlin: reading says so
+                    with suppress(OSError):  # gone, or not readable by navlin: reading says so
                         held.files[key] = path, _open(path, stat)
             return {key: _opens(file) for key, (_, file) in held.files.items()}
 
@@ -98,14 +101,14 @@ class HeldFiles:
             return self._sources.setdefault(source, _Of(self._clock())).memory
 
     def _most(self) -> int:
-        """How many each source may hold: what those with few files leave is for the others."""
+        """Returns how many files each source may hold: those with few files leave room for the others."""
         for most in range(MOST_OF_A_SOURCE, 1, -1):
             if sum(min(of.wanted, most) for of in self._sources.values()) <= MOST_IN_ALL:
                 return most
         return 1
 
     def _share(self, most: int) -> None:
-        """Closes what sources hold beyond their share, the files first that were written to least lately."""
+        """Closes the files that sources hold beyond their share, beginning with the least recently written."""
         for of in self._sources.values():
             if len(of.files) > most:
                 by_age = sorted(of.files, key=lambda key: os.fstat(of.files[key][1].fileno()).st_mtime_ns)
@@ -113,7 +116,7 @@ class HeldFiles:
                     of.files.pop(key)[1].close()
 
     def missing(self, source: Hashable, seen: set[str]) -> Iterator[Held]:
-        """What is held of a source's files and was not ``seen`` in its directories."""
+        """Yields the held files of a source that were not ``seen`` in its directories."""
         with self._lock:
             files = self._sources[source].files if source in self._sources else {}
             missing = [
@@ -124,7 +127,7 @@ class HeldFiles:
         yield from missing
 
     def release(self, source: Hashable, key: str) -> None:
-        """Closes the descriptor of a file that is read to its end."""
+        """Closes the descriptor of a file that has been read to its end."""
         with self._lock:
             if source in self._sources and key in self._sources[source].files:
                 self._sources[source].files.pop(key)[1].close()
@@ -144,4 +147,4 @@ def _open(path: str, stat: os.stat_result) -> BinaryIO:
 
 
 HELD: Final = HeldFiles()
-"""This process's."""
+"""The descriptors of this process."""

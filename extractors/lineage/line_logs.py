@@ -1,4 +1,4 @@
-"""What extractors have in common that follow files of records, a line each, on navlin's own host."""
+"""Base of extractors that follow files of one-line records on navlin's own host."""
 
 from __future__ import annotations
 
@@ -19,19 +19,21 @@ from navlin.model.plan import Plan, Positions
 from navlin.model.records import Record, Reject, Split
 
 SPLIT_RECORDS = 20_000
-"""After so many records a split hands the rest of its file to a further one: tasks are short."""
+"""After this many records a split hands the rest of its file to another one: tasks are short."""
 
 
 def parted(text: bytes, start: re.Pattern[bytes]) -> list[tuple[int, bytes]]:
-    """The pieces of a line that does not read, and where in it each begins: a record that a full disk cut short is followed
-    by the next ones on the same line. ``start`` is how a record begins; no pieces if only one does."""
+    """Splits an unreadable line into pieces, with their offsets in it: a record cut short by a full disk is followed by
+    the next ones on the same line. ``start`` matches the beginning of a record; no pieces if there is only one.
+    """
     starts = [found.start() for found in start.finditer(text, 1)]
     return [(at, text[at:end]) for at, end in pairwise((0, *starts, len(text)))] if starts else []
 
 
 class LineLogs(Extractor):
-    """Plans and reads the files ``pattern`` in ``directory`` (one or several, globs too). A line that is longer than
-    ``max_line_bytes`` is a `Reject`."""
+    """Plans and reads the files ``pattern`` in ``directory`` (one or several, globs too). A line longer than
+    ``max_line_bytes`` is a `Reject`.
+    """
 
     __slots__ = ()
     directory: str | tuple[str, ...]
@@ -42,11 +44,11 @@ class LineLogs(Extractor):
         return plan_files(self._paths(), (self.pattern,), positions, host=socket.gethostname())
 
     def directories(self) -> tuple[str, ...]:
-        """What to watch."""
+        """Returns the directories to watch."""
         return tuple(expand(self._paths()))
 
     def check(self) -> Iterator[str]:
-        """For ``navlin check``: how many files there are; raises what listing them or opening the newest raises."""
+        """For ``navlin check``: says how many files there are; raises the errors of listing them or opening the newest."""
         plan = self.plan(Positions())
         newest = plan.splits[-1].name if plan.splits else "none yet"
         yield f"{len(plan.splits)} files, the newest {newest}" + (f"; {plan.note}" if plan.note else "")
@@ -60,7 +62,9 @@ class LineLogs(Extractor):
         records_of: Callable[[Line, str], Iterator[Record]],
         lines: Callable[[FollowedFile], Iterator[Line | Reject]] = FollowedFile.lines,
     ) -> Iterator[Record]:
-        """What ``records_of`` makes of each line, given its file's path; then how far the file has been read."""
+        """Yields the records that ``records_of`` makes of each line, given its file's path; then how far the file has
+        been read.
+        """
         assert isinstance(split, FileSplit)
         try:
             yield from self._of_file(split, records_of, lines)

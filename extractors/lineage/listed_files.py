@@ -1,4 +1,4 @@
-"""What stands in some directories now: the files that a source follows, by key, and what a plan says of the rest."""
+"""Lists directories: the files that a source follows, by key, and the plan's notes about the others."""
 
 from __future__ import annotations
 
@@ -28,26 +28,26 @@ class NothingToFollow(OSError):
 
 @dataclass(slots=True)
 class ListedFiles:
-    """Files are named by ``host:device:inode``, since logs are renamed. Two names of a file are one file."""
+    """Files are named by ``host:device:inode``, because logs are renamed. Two names of a file are one file."""
 
     host: str
     followed: dict[str, tuple[str, os.stat_result]] = field(default_factory=dict)
-    """Those whose names match, by key: path and ``stat``."""
+    """Files whose names match, by key: path and ``stat``."""
     directories: set[str] = field(default_factory=set)
-    """Those that could be listed."""
+    """Directories that could be listed."""
     archived_ns: dict[str, int] = field(default_factory=dict)
-    """When the newest compressed file of a directory was written, in nanoseconds since 1970."""
+    """Modification time of each directory's newest compressed file, in nanoseconds since 1970."""
     other_names: list[os.DirEntry[str]] = field(default_factory=list)
     """Names that do not match, of inodes that were followed before."""
     problems: list[str] = field(default_factory=list)
     compressed: int = 0
     links: list[str] = field(default_factory=list)
-    """Those that lead out of their directory."""
+    """Links that lead out of their directory."""
     looked_at: set[str] = field(default_factory=set)
-    """The keys of those that were looked at now; of the others it is remembered how they were."""
+    """Keys of the files looked at now; for the others, the last status is remembered."""
 
     def add(self, entry: os.DirEntry[str], directory: str, matches: bool) -> None:
-        """A compressed file, or one whose name matches."""
+        """Adds a compressed file, or one whose name matches."""
         try:
             stat = entry.stat()
         except FileNotFoundError:
@@ -68,7 +68,7 @@ class ListedFiles:
             self.followed.setdefault(key, (entry.path, stat))
 
     def renamed(self) -> Iterator[tuple[str, str, os.stat_result]]:
-        """Key, path and ``stat`` of the regular files whose names do not match any more."""
+        """Yields key, path and ``stat`` of the regular files whose names no longer match."""
         for entry in self.other_names:
             with suppress(OSError):  # gone since it was listed
                 stat = entry.stat(follow_symlinks=False)
@@ -76,7 +76,7 @@ class ListedFiles:
                     yield self.key_of(stat), entry.path, stat
 
     def note(self) -> str:
-        """What was not read, and why; empty if all was."""
+        """Lists the files that were not read, and why; "" if all were."""
         notes = list(self.problems)
         if self.compressed:
             notes.append(f"{self.compressed} compressed files are not read")
@@ -87,11 +87,10 @@ class ListedFiles:
         return "; ".join(notes)
 
     def key_of(self, stat: os.stat_result) -> str:
-        """The key of a file."""
         return file_key(self.host, stat)
 
     def remembered(self, directory: str, known: RememberedDirectory) -> bool:
-        """Takes a directory as it is remembered, with a look at what is due; False if it is to be listed."""
+        """Takes a directory as remembered, looking at the files that are due; returns False if it must be listed."""
         looked_at = known.look(self.key_of)
         if looked_at is None:
             return False
@@ -106,7 +105,7 @@ class ListedFiles:
     def to_remember(
         self, directory: str, identity: tuple[int, int, int], before: ListedFiles
     ) -> RememberedDirectory | None:
-        """Returns what a directory added to the listing, or None if that is little, or not all of it is regular."""
+        """Returns the directory's additions to the listing; None if they are few, or not all of it is regular."""
         files = {key: each for key, each in self.followed.items() if key not in before.followed}
         if len(files) <= MOST_LOOKED_AT or self.problems or self.other_names:
             return None
@@ -126,9 +125,9 @@ def list_files(
     inodes: Callable[[], Collection[str]],
     memory: RememberedFiles,
 ) -> ListedFiles:
-    """One ``stat`` a file, of a directory in ``memory`` only of those that are due, and none is opened.
+    """Lists files with one ``stat`` each, in a directory of ``memory`` only for those that are due, and opens none.
 
-    ``directories`` may be globs, ``patterns`` are those of file names; ``inodes`` gives the numbers of those that
+    ``directories`` may be globs, ``patterns`` are those of file names; ``inodes`` returns the numbers of those that
     were followed before. Raises `NothingToFollow` if no directory can be listed.
     """
     matches = _matcher(patterns)
@@ -161,11 +160,11 @@ def list_files(
 
 
 def expand(directories: tuple[str, ...]) -> list[str]:
-    """The directories that these paths and globs stand for now."""
+    """Returns the directories that these paths and globs match now."""
     expanded: dict[str, None] = {}
     for directory in directories:
         names = sorted(glob.glob(directory)) if glob.has_magic(directory) else ()
-        # A glob without a match stands for itself, so that the message names it.
+        # A glob without a match is kept, so that the message names it.
         expanded.update(dict.fromkeys(os.path.normpath(name) for name in names or (directory,)))
     return list(expanded)
 

@@ -1,4 +1,4 @@
-"""Opening a file that only grows under whatever name it has now, be it a descriptor that is held, a copy or a ``.gz``."""
+"""Opens a growing file under its current name, or through a held descriptor, or as a copy or a ``.gz``."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ from extractors.lineage.regular_files import NotFollowed, open_held, open_regula
 
 COMPRESSED: Final = (".gz", ".bz2", ".xz", ".zip", ".zst", ".lz4", ".snappy")
 _ROTATED: Final = re.compile(r"(?:[.-]\d{1,9}){1,5}\Z")
-"""What a rotated log has behind its name, and changes."""
+"""Suffix of a rotated log's name, which changes."""
 
 
 class FileWentAway(OSError):
-    """A file that was planned is not there any more under any name in its directory. ``lost_bytes`` were not read, and
-    perhaps what ``archive``, a compressed file that navlin does not read, holds of it besides."""
+    """A planned file is no longer in its directory under any name. ``lost_bytes`` were not read, nor perhaps the part
+    of the file in ``archive``, a compressed file that navlin does not read.
+    """
 
     def __init__(self, message: str, lost_bytes: int = 0, archive: str = "") -> None:
         super().__init__(message)
@@ -34,7 +35,7 @@ class FileWentAway(OSError):
 
 
 def open_planned(split: FileSplit) -> tuple[BinaryIO | None, str]:
-    """The file itself, and under which name it was found; None if it is there under none."""
+    """Returns the file itself, and the name under which it was found; None if there is none."""
     raw = _open_if(split, split.path)
     if raw is not None:
         return raw, split.path
@@ -58,7 +59,7 @@ def _open_if(split: FileSplit, path: str) -> BinaryIO | None:
     try:
         raw = open_held(path) if path == split.held else open_regular(path, str(Path(split.path).parent))
     except (FileNotFoundError, NotFollowed):
-        return None  # gone, or something else stands in its place
+        return None  # gone, or replaced by something else
     stat = os.fstat(raw.fileno())
     if (stat.st_dev, stat.st_ino) == (split.device, split.inode):
         return raw
@@ -67,7 +68,7 @@ def _open_if(split: FileSplit, path: str) -> BinaryIO | None:
 
 
 def open_archive(split: FileSplit) -> tuple[BinaryIO, str]:
-    """Opens a copy of this file: one that begins as the file did and is no older. It may be compressed.
+    """Opens a copy of this file: one that begins as the file did and is at least as new. It may be compressed.
 
     Raises `FileWentAway`.
     """
@@ -83,7 +84,7 @@ def open_archive(split: FileSplit) -> tuple[BinaryIO, str]:
             if entry.stat().st_mtime < split.mtime_ns // 1_000_000_000:
                 continue
             if not is_compressed or entry.name.endswith(".gz"):
-                # While a copy is being compressed, it is there beside half of its archive.
+                # While a copy is being compressed, half of its archive is next to it.
                 found.append((is_compressed, entry.stat().st_mtime_ns, entry.path))
             elif of_it:
                 unread.append(entry.path)

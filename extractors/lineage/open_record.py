@@ -1,4 +1,4 @@
-"""A record over several lines of a log, while its brackets do not balance."""
+"""A record over several lines of a log, until its brackets balance."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ _TOKEN: Final = re.compile(rb'"(?:[^"\\]|\\.)*+"|[{}\[\]]')
 
 @dataclass(slots=True)
 class OpenRecord:
-    """The lines of a JSON record so far; ``offset`` is that of the first, ``depth`` how many brackets they leave open."""
+    """The lines of a JSON record so far; ``offset`` is that of the first, ``depth`` the number of brackets that they
+    leave open.
+    """
 
     offset: int
     lines: list[bytes] = field(default_factory=list)
@@ -20,13 +22,13 @@ class OpenRecord:
 
     @classmethod
     def beginning(cls, offset: int, text: bytes) -> OpenRecord:
-        """A record whose first line this is."""
+        """Creates a record from its first line."""
         record = cls(offset)
         record.add(text)
         return record
 
     def add(self, text: bytes) -> None:
-        """Its next line."""
+        """Adds the next line."""
         self.lines.append(text)
         self.size_bytes += len(text)
         self.depth += _opened(text)
@@ -37,7 +39,7 @@ class OpenRecord:
 
 
 def _opened(text: bytes) -> int:
-    """How many brackets a line leaves open, those in strings not counted."""
+    """Counts the brackets that a line leaves open, without those in strings."""
     tokens = _TOKEN.findall(text)
     closed = tokens.count(b"}") + tokens.count(b"]")
     return tokens.count(b"{") + tokens.count(b"[") - closed

@@ -1,11 +1,11 @@
-"""Navigator's structure of what ran: an operation, its parts, one execution of it, what flows, and where tables lie.
+"""Navigator's structure of an operation: its parts, one execution, the flows, and the locations of tables.
 
     table  ── DATA_FLOW | CONTROL_FLOW ──▶ operation ── DATA_FLOW ──▶ table
     column ── DATA_FLOW | CONTROL_FLOW ──▶ sub-operation ── DATA_FLOW ──▶ column
     execution of another system ── LOGICAL_PHYSICAL ──▶ execution ── LOGICAL_PHYSICAL ──▶ execution of another system
     table ── LOGICAL_PHYSICAL (a hint) ──▶ path
 
-Whoever reads what an engine ran makes an `Operation` of it; its records are the same for all of them.
+Every extractor of an engine's jobs makes an `Operation` of each; its records are the same for all of them.
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ from navlin.model.tree import below
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """One end that an operation, or a part of it, reads or writes. ``type`` is CONTROL_FLOW for what only decides which
-    rows there are."""
+    """One end that an operation, or a part of it, reads or writes. ``type`` is CONTROL_FLOW for ends that only decide
+    which rows there are.
+    """
 
     end: Key
     attributes: Attributes = field(default_factory=dict)
@@ -52,13 +53,13 @@ class Execution:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """An operation and one execution of it, if one is known, with what flowed.
+    """An operation and one execution, if known, with its flows.
 
-    ``ages``: whether purge may remove the operation by its age alone, because it writes nothing. ``locations`` are tables
-    with the paths of their files. ``covers``: whether these are all its parts and flows, so that earlier ones that are not
-    among them are gone: those stated until ``covers_until_ms`` (epoch ms; 0 for ``as_of_ms``). ``nested``: whether relations
-    are named by their ends and those of a part stand below the part; otherwise they are named by their ids, and all stand
-    below the operation.
+    ``ages``: whether purge may remove the operation by its age alone, because it writes nothing. ``locations`` are
+    tables with the paths of their files. ``covers``: whether these are all its parts and flows, so that earlier ones
+    that are not among them are gone: those stated until ``covers_until_ms`` (epoch ms; 0 for ``as_of_ms``). ``nested``:
+    whether relations are named by their ends and those of a part are below the part; otherwise they are named by their
+    ids, and all are below the operation.
     """
 
     key: Key
@@ -76,7 +77,7 @@ class Operation:
     nested: bool = False
 
     def records(self) -> Iterator[Record]:
-        """The operation, the execution, and all that hangs on them."""
+        """Yields the operation, the execution, and everything attached to them."""
         yield Entity(self.key, self.as_of_ms, self.attributes, self.volatile, ages=self.ages)
         if self.execution is not None:
             yield from self._execution(self.execution)
@@ -119,7 +120,7 @@ class Operation:
         *,
         ages: bool,
     ) -> Relation:
-        """A relation that stands below its owner: what covers the owner covers it."""
+        """Returns a relation placed below its owner: coverage of the owner includes it."""
         if self.nested:
             # Hex digits and a dash: nothing to encode in a path's component.
             path = f"{owner.tree_path}/{ep1.identity}-{ep2.identity}"

@@ -1,7 +1,7 @@
-"""Which files of some directories have something new: one ``stat`` a file, and each is opened once, to hold it.
+"""Finds the files of some directories that have new data: one ``stat`` a file, and each is opened once, to hold it.
 
-A file that is not in its directory any more is planned all the same if something of it was seen and not read; and so is
-one that has a name there now that does not match.
+A file that is no longer in its directory is still planned if data was seen and not read; so is one whose current name
+there does not match.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from navlin.model.plan import Plan, Positions
 from navlin.model.records import Position
 
 QUIET_MS: Final = 3_600_000
-"""A file that has not changed for so long is not expected to grow: the rest after its last newline is handed out."""
+"""A file unchanged for so long is not expected to grow: the rest after its last newline is handed out."""
 FORGET_MS: Final = 7 * 86_400_000
 GIVEN_UP_AFTER: Final = 32
-"""After so many failures in a row, a day after the first one, a file that was moved away is not held any more."""
+"""After this many failures in a row, about a day after the first one, a file that was moved away is no longer held."""
 ROTATED_MS: Final = 60_000
-"""How long a file that was moved away is held after it was written to last: its writer may still have it open."""
+"""Time for which a moved file is held after the last write to it: its writer may still have it open."""
 
 
 def plan_files(
@@ -36,12 +36,12 @@ def plan_files(
     host: str,
     held: HeldFiles = HELD,
 ) -> Plan:
-    """A split for every file that has something new, and positions to forget of files that are long gone.
+    """Returns a split for every file with new data, and positions to forget for files that are long gone.
 
-    ``directories`` may be globs, ``patterns`` are those of file names. Files that end as compressed ones do are left
-    out, and counted in the note; so are links that lead out of their directory. A directory that cannot be listed is
-    named in the note and nothing is forgotten there, unless a glob found it before and it was removed with its files;
-    `NothingToFollow` is raised if that holds for all of them.
+    ``directories`` may be globs, ``patterns`` are those of file names. Files with the suffix of a compressed one are
+    left out, and counted in the note; so are links that lead out of their directory. A directory that cannot be listed
+    is named in the note and nothing is forgotten there, unless a glob found it before and it was removed with its
+    files; `NothingToFollow` is raised if that holds for all of them.
     """
     saved = positions.values
     follower = (directories, patterns)
@@ -53,7 +53,7 @@ def plan_files(
     )
     look_at: Collection[str] = listed.followed
     if not positions.complete and len(saved) >= memory.positions:
-        # One that was planned before and is not saved as it is now is planned again.
+        # A file that was planned before and is not saved in its current state is planned again.
         look_at = [*listed.looked_at, *(memory.planned - listed.looked_at)]
     splits: dict[str, FileSplit] = {}
     changed: dict[str, Position] = {}
@@ -77,24 +77,24 @@ def plan_files(
     seen = set(listed.followed)
     for each in held.missing(follower, seen):
         known = saved.get(each.key)
-        # That it lost its name has changed its ctime.
+        # Losing its name has changed its ctime.
         as_known = known and {**known, "ctime_ns": each.stat.st_ctime_ns}
         split = _split_of(each.key, each.path, each.stat, as_known, positions.now_ms)
         given_up = positions.failed.get(each.path, 0) >= GIVEN_UP_AFTER
         sought = bool(known and known.get("sought"))
-        # What was said to be lost stays lost, unless it was written to since.
+        # Data reported as lost stays lost, unless the file was written to since.
         lost = (
             known
             and sought
             and (known["size"], known["mtime_ns"]) == (each.stat.st_size, each.stat.st_mtime_ns)
         )
         if split is not None and not lost:
-            # Without its descriptor, reading it says what is lost.
+            # Without its descriptor, reading reports the loss.
             splits[each.key] = replace(split, held="" if given_up else each.opens)
         elif lost or (not _has_rest(known) and positions.now_ms - _written_ms(each.stat) >= ROTATED_MS):
             held.release(follower, each.key)
             if known is not None and not sought:
-                # Read to its end: whatever it was compressed to holds no more.
+                # Read to its end: a compressed copy holds no more.
                 changed[each.key] = Position(each.key, {**known, "sought": True})
             continue
         seen.add(each.key)
@@ -102,7 +102,7 @@ def plan_files(
     for key, path, stat in listed.renamed():
         if key not in seen and key in saved:
             renamed[key] = _split_of(key, path, stat, saved[key], positions.now_ms)
-    # Only those with something new are opened; an inode that was used again is not the file that was followed.
+    # Only those with new data are opened; an inode that was used again is not the file that was followed.
     splits |= {key: split for key, split in renamed.items() if split is not None and _is_the_same(split)}
     not_seen = [saved[key] for key in saved.keys() - seen if key.startswith(f"{host}:")]
     listable = listed.directories | _removed(not_seen, listed.directories, directories)
@@ -113,7 +113,7 @@ def plan_files(
         if directory in listable and _may_be_archived(value, listed.archived_ns.get(directory, 0)):
             splits[key] = _missing(key, value, positions.now_ms)
     ordered = sorted(splits.values(), key=lambda split: (split.mtime_ns, split.path))
-    # Those that are gone for long come last: they are forgotten, whatever else is known of them.
+    # Those long gone come last: they are forgotten, whatever else is known.
     gone = _forgotten(saved, seen | splits.keys(), listable, f"{host}:", positions.now_ms - FORGET_MS)
     changed |= {position.key: position for position in gone}
     return Plan(tuple(ordered), (*emptied, *changed.values()), note=listed.note())
@@ -122,14 +122,14 @@ def plan_files(
 def _removed(
     not_seen: Iterable[Mapping[str, Any]], listed: set[str], directories: tuple[str, ...]
 ) -> set[str]:
-    """Directories of files that were followed which a glob found before and which are not there any more."""
+    """Returns directories of followed files that a glob found before and that no longer exist."""
     unlisted = {str(Path(value["path"]).parent) for value in not_seen} - listed
     here = set(expand(directories)) if unlisted else set()
     return {each for each in unlisted - here if not os.path.lexists(each)}
 
 
 def _is_the_same(split: FileSplit) -> bool:
-    """Whether a file begins with what was read of it."""
+    """Whether a file begins with the data read from it."""
     if not split.head or not split.offset:
         return False
     try:
@@ -175,7 +175,7 @@ def _split_of(
 
 
 def _seen(known: Mapping[str, Any]) -> int:
-    """How many bytes of a file were there when it was read last."""
+    """Returns the size of a file when it was last read."""
     return max(int(known["size"]), int(known.get("seen", 0)), int(known["offset"]))
 
 
@@ -189,8 +189,9 @@ def _has_rest(known: Mapping[str, Any] | None) -> bool:
 
 
 def _may_be_archived(value: Mapping[str, Any], archived_ns: int) -> bool:
-    """Whether to look for a file that is not there any more: something of it was seen and not read, or there is a
-    compressed file that is no older, since compressing keeps a file's time."""
+    """Whether to look for a missing file: a part was seen and not read, or there is a compressed file that is at least
+    as new, because compressing keeps a file's time.
+    """
     if value.get("sought"):
         return False
     unread = value["size"] < 0 or _has_rest(value)

@@ -1,8 +1,8 @@
-"""Times in engines' records: which unit they are in, and whether they can be times at all.
+"""Times in engines' records: their unit, and whether they are plausible.
 
-Hive's and Impala's records count seconds, Impala's first builds counted milliseconds. Hive works out the end of a statement
-itself, ``duration`` = now - start in milliseconds and ``timestamp`` = start / 1000. Where it took the start from a clock
-that does not count milliseconds since 1970, the end is still right, and the start is of no use.
+Hive's and Impala's records count seconds, Impala's first builds counted milliseconds. Hive computes ``duration`` = now
+- start in milliseconds and ``timestamp`` = start / 1000. If it took the start from a clock that does not count epoch
+ms, their sum, the end, is still right, and the start is useless.
 """
 
 from __future__ import annotations
@@ -16,20 +16,21 @@ SECONDS_BELOW: Final = 100_000_000_000
 EARLIEST_MS: Final = 946_684_800_000
 """The year 2000: before any of these engines."""
 AHEAD_MS: Final = 86_400_000
-"""By so much the clock of an engine's host may be ahead."""
+"""The clock of an engine's host may be ahead by this much."""
 MAX_DURATION_MS: Final = 400 * 86_400_000
 
 
 @dataclass(slots=True)
 class RecordTimes:
-    """Reads times of one record. ``latest_ms`` is when the record was there at the latest; ``problems`` are the
-    reasons for each time that cannot be one."""
+    """Reads the times of one record. ``latest_ms`` is the latest time at which the record was there; ``problems`` has a
+    reason for each time that is impossible.
+    """
 
     latest_ms: int
     problems: list[str] = field(default_factory=list)
 
     def read(self, record: Mapping[str, Any], name: str) -> int | None:
-        """The time of a name in epoch ms; None where there is none, or what is there cannot be one."""
+        """Returns the named time in epoch ms; None if it is missing or impossible."""
         value = record.get(name)
         if value is None:
             return None
@@ -39,7 +40,7 @@ class RecordTimes:
         return milliseconds
 
     def span(self, record: Mapping[str, Any]) -> tuple[int | None, int | None]:
-        """When a statement of Hive's began and ended, as far as that is known."""
+        """Returns the start and end of a Hive statement, as far as known."""
         begun, took = record.get("timestamp"), record.get("duration")
         if begun is None or took is None:
             return self.read(record, "timestamp"), None
@@ -57,7 +58,7 @@ class RecordTimes:
         return started_ms, None
 
     def _to_ms(self, value: int | None) -> int | None:
-        """Epoch seconds or milliseconds → milliseconds."""
+        """Converts epoch seconds or milliseconds to milliseconds."""
         if value is None:
             return None
         milliseconds = value * 1000 if value < SECONDS_BELOW else value
@@ -68,7 +69,7 @@ class RecordTimes:
 
 
 def number(value: Any) -> int | None:
-    """A number or its text."""
+    """Returns a number, given as such or as text."""
     try:
         return int(value) if not isinstance(value, bool) else None
     except (TypeError, ValueError, OverflowError):

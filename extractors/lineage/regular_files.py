@@ -1,11 +1,11 @@
-"""Opening files that others can replace: regular files alone, and none outside of the directory that was configured.
+"""Opens files that others can replace: regular files only, and none outside of the configured directory.
 
-A FIFO would wait for its writer for ever, a device can act when it is opened, and a link can lead to any file that navlin
-may read. So a path is opened without touching what it leads to (``O_PATH``) and looked at; only a regular file is then
-opened to be read. The kernel says where that file lies, so that nobody can exchange a link in between.
+A FIFO would wait for its writer forever, a device can act when it is opened, and a link can lead to any file that
+navlin may read. So a path is opened without touching its target (``O_PATH``) and examined; only a regular file is then
+opened for reading. The kernel tells the location of that file, so that nobody can exchange a link in between.
 
-A link is followed to a file in its own directory or below it: current logs are named so. A directory that the configuration
-names may itself be a link. A hard link cannot be told from a file of the directory.
+A link is followed to a file in its own directory or below it, because current logs are named so. A configured directory
+may itself be a link. A hard link cannot be told from a file of the directory.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import BinaryIO
 
 
 class NotFollowed(OSError):
-    """A path is no regular file, or leads out of its directory. Nothing of it was read."""
+    """A path is not a regular file, or leads out of its directory. Nothing was read."""
 
 
 def open_regular(path: str, directory: str) -> BinaryIO:
@@ -43,13 +43,13 @@ def open_regular(path: str, directory: str) -> BinaryIO:
 
 
 def open_held(path: str) -> BinaryIO:
-    """Opens what a descriptor holds by its path in ``/proc``: a file that was looked at when it was opened."""
+    """Opens the file of a descriptor by its path in ``/proc``: it was examined when it was opened."""
     opened = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     return os.fdopen(opened, "rb", buffering=0)
 
 
 def leads_out(path: str, directory: str) -> bool:
-    """Whether a link leads out of its directory now."""
+    """Whether a link currently leads out of its directory."""
     return not _within(Path(os.path.realpath(path)), directory)
 
 

@@ -1,8 +1,8 @@
-"""What a process remembers of directories with very many files, so that a poll costs what has changed, not what is there.
+"""Memory of directories with very many files, so that a poll costs only the changed files, not all of them.
 
-As long as a directory's own time is what it was, no name in it has come or gone. Files that were written to lately are
-looked at in each poll, the others in turn: one of those that goes on is seen when its turn comes, and after each round the
-directory is listed anew. Small directories are listed and looked at whole each time.
+As long as a directory's own time is unchanged, no name in it has come or gone. Files written to lately are looked at in
+each poll, the others in turn: if one of those grows, this shows when its turn comes, and after each round the directory
+is listed again. Small directories are listed and looked at whole each time.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from heapq import nlargest
 from typing import Final
 
 MOST_LOOKED_AT: Final = 1_000
-"""So many files, the newest, are looked at in each poll."""
+"""Files, the newest, looked at in each poll."""
 IN_TURN: Final = 2_000
-"""So many of the others."""
+"""Other files looked at in each poll."""
 LATELY_NS: Final = 3_600_000_000_000
 SETTLED_NS: Final = 2_000_000_000
 """A file system may note times by two seconds: a directory that changed later may change again with the same time."""
@@ -27,7 +27,7 @@ Files = dict[str, tuple[str, os.stat_result]]
 
 @dataclass(slots=True)
 class RememberedDirectory:
-    """The files of a directory as they were looked at last, by key."""
+    """The files of a directory by key, as last looked at."""
 
     identity: tuple[int, int, int]
     files: Files
@@ -46,7 +46,7 @@ class RememberedDirectory:
         self.others = [key for key in self.files if key not in left]
 
     def look(self, key_of: Callable[[os.stat_result], str]) -> set[str] | None:
-        """Looks at those that are due and returns their keys; None if the directory must be listed anew."""
+        """Looks at the files that are due and returns their keys; None if the directory must be listed again."""
         if not self.others:
             return None
         turn, self.others = self.others[:IN_TURN], self.others[IN_TURN:]
@@ -66,16 +66,16 @@ class RememberedDirectory:
 
 @dataclass(slots=True)
 class RememberedFiles:
-    """The large directories of one source, and the files that were planned when it was planned last."""
+    """The large directories of one source, and the files in its last plan."""
 
     directories: dict[str, RememberedDirectory] = field(default_factory=dict)
     planned: set[str] = field(default_factory=set)
     positions: int = 0
-    """How many were saved then: if there are fewer, every file is looked at."""
+    """Number of positions saved then: if there are fewer, every file is looked at."""
 
 
 def identity_of(directory: str) -> tuple[int, int, int] | None:
-    """What of a directory changes with the names in it; None if that cannot be told, or it has only just changed."""
+    """Returns values that change with a directory's names; None if they cannot be told, or it has only just changed."""
     try:
         stat = os.stat(directory)
     except OSError:

@@ -1,4 +1,4 @@
-"""Where engines keep for a moment what they will move or remove: no data of their own, and no end of a job."""
+"""Staging places of files that engines will move or remove: not data of their own, and not the end of a job."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Final, NamedTuple
 class Staging(NamedTuple):
     """A name anywhere, or a path from the root, as a glob.
 
-    ``listed``: HDFS leaves it out unless the configuration includes it. ``ends``: a job's input or output there is no end of
-    its lineage. ``moved``: nothing else records where its data go.
+    ``listed``: HDFS excludes it unless the configuration includes it. ``ends``: as a job's input or output it is not an
+    end of its lineage. ``moved``: nothing else records where its data goes.
     """
 
     of: str
@@ -51,23 +51,23 @@ STAGING: Final = (
 
 
 def left_out() -> tuple[str, ...]:
-    """The globs of what HDFS leaves out by default."""
+    """Returns the globs that HDFS excludes by default."""
     globs = (each.glob for each in STAGING if each.listed)
     return tuple(glob if glob.startswith("/") else f"/**/{glob}" for glob in globs)
 
 
 def is_staging(path: str) -> bool:
-    """Whether a path (without its host) is where an engine keeps what it will move or remove."""
+    """Whether a path (without its host) is in an engine's staging place."""
     return _ENDS.search(path) is not None
 
 
 def is_moved(path: str) -> bool:
-    """Whether what lies at a path will be moved to where no record says."""
+    """Whether files at a path will be moved to a place that no record names."""
     return _MOVED.search(path) is not None
 
 
 def _matching(some: Iterable[Staging]) -> re.Pattern[str]:
-    """Finds any of these as a name, or as the beginning, of a path."""
+    """Returns a pattern that finds any of these as a name, or as the beginning, of a path."""
     return re.compile("|".join(_pattern(each.glob) for each in some))
 
 

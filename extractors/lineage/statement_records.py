@@ -1,6 +1,6 @@
-"""A statement, as an engine recorded it → its operation, with one sub-operation an edge.
+"""A statement, as an engine recorded it → its operation, with one sub-operation per edge.
 
-For engines that write down, for each statement, the columns it touched (vertices) and how (edges): Impala's lineage log,
+For engines that record, for each statement, the columns it touched (vertices) and how (edges): Impala's lineage log,
 Hive's LineageLogger.
 """
 
@@ -32,7 +32,7 @@ from navlin.model.source import YARN, Estate, Source
 
 EXPRESSION_BYTES = 4_096
 NAME_BYTES = 2_000
-"""How much of a statement, or of a list of columns, makes the name of what has none."""
+"""Limit for the text of a statement, or a list of columns, that serves as a name."""
 
 
 class EdgeType(StrEnum):
@@ -43,7 +43,7 @@ class EdgeType(StrEnum):
 
 
 class Missing(StrEnum):
-    """What of a statement is not known, as a reason why its operation is incomplete."""
+    """Unknown parts of a statement, as reasons why its operation is incomplete."""
 
     READ = "its record does not name the tables that it reads"
     WRITTEN = "its record does not name the table that it writes"
@@ -56,10 +56,10 @@ class Missing(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Vertex:
-    """One end of an edge. ``name`` is what the record calls it, whole: ``db.table.column.nested``.
+    """One end of an edge. ``name`` is its whole name in the record: ``db.table.column.nested``.
 
-    Without ``table`` it is a label of a result, and no column; without ``column``, a table as a whole.
-    ``created_ms`` is when the table was created, so that one created anew under its name can be distinguished from it.
+    Without ``table`` it is a label of a result, not a column; without ``column``, a table as a whole. ``created_ms`` is
+    the table's creation time, which distinguishes it from a table recreated under its name.
     """
 
     name: str
@@ -76,10 +76,10 @@ class Vertex:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """``missing``: why further ends are not known that the record names.
+    """``missing``: why further ends are unknown that the record names.
 
-    ``expression`` is how the targets are computed, or what decides, and ``transformation`` IDENTITY where values are
-    passed on as they are, TRANSFORMATION where they are not; "" if the record does not have it.
+    ``expression`` is how the targets are computed, or the condition, and ``transformation`` IDENTITY if values are
+    passed on unchanged, TRANSFORMATION if they are not; "" if the record does not have it.
     """
 
     type: EdgeType
@@ -92,11 +92,11 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """What one record holds: a statement that ran once. ``run`` distinguishes this run from all others of the source.
+    """The contents of one record: a statement that ran once. ``run`` distinguishes this run from all others of the source.
 
-    ``location``: the database and table that the statement creates, and the URI where. ``jobs``: ids of the YARN jobs that
-    carried it out. ``operation`` and ``execution`` are further attributes of each. ``rejects`` are parts of the record that
-    do not read: such a record covers nothing. ``odd_times`` are times in it that cannot be any: the rest of it stands.
+    ``location``: the database and table that the statement creates, and the table's URI. ``jobs``: ids of the YARN jobs
+    that carried it out. ``operation`` and ``execution`` are further attributes of each. ``rejects`` are unreadable
+    parts of the record: such a record covers nothing. ``odd_times`` are impossible times in it: the rest is kept.
     """
 
     text: str
@@ -124,7 +124,7 @@ class Engine:
 
 
 class Catalog:
-    """The tables and columns of a metastore that records name, as claims. Keeps those it made: records name few."""
+    """The tables and columns of a metastore that records name, as claims. Caches them: records name few."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
@@ -149,7 +149,8 @@ class Catalog:
 @dataclass(frozen=True, slots=True)
 class StatementRecords:
     """Turns statements of one source into records. ``default_fs`` completes locations without a host, ``yarn`` is the
-    address of the YARN that ran their jobs, where several are configured."""
+    address of the YARN that ran their jobs, if several are configured.
+    """
 
     source: Source
     estate: Estate
@@ -159,7 +160,7 @@ class StatementRecords:
     yarn: str = ""
 
     def of(self, statement: Statement) -> Iterator[Record]:
-        """All records of a statement. One that was read whole covers its operation: it corrects an older reading."""
+        """Yields all records of a statement. One that was read whole covers its operation: it corrects an older reading."""
         operation = self._operation(statement)
         yield from operation.records()
         yield from statement.odd_times
@@ -243,7 +244,7 @@ class StatementRecords:
             )
 
     def _keys(self, vertices: Iterable[Vertex]) -> Iterable[Key]:
-        """Each column once: two fields nested in one column are one claim."""
+        """Returns each column once: two fields nested in one column are one claim."""
         keys = {}
         for vertex in vertices:
             if vertex.table:
@@ -259,12 +260,12 @@ class StatementRecords:
 
 
 def _missing(statement: Statement, inputs: Collection[str], outputs: Collection[str]) -> list[str]:
-    """Why a statement's operation is incomplete; empty if nothing is missing."""
+    """Returns the reasons why a statement's operation is incomplete; empty if nothing is missing."""
     effect = statement.kind.effect
     reasons: list[str] = sorted({edge.missing for edge in statement.edges if edge.missing})
     if statement.rejects and Missing.PART not in reasons:
         reasons.append(Missing.PART)
-    # A record without the table that was written may have lost what was read as well.
+    # A record without the written table may have lost the read ones as well.
     if effect.writes and not outputs:
         reasons.append(Missing.FILES if effect is Effect.WRITES_FILES else Missing.WRITTEN)
     if not inputs and effect.reads and reads_from(statement.text):
@@ -278,7 +279,7 @@ _FLOWS = {EdgeType.PROJECTION: RelationType.DATA_FLOW, EdgeType.PREDICATE: Relat
 
 
 class _Tables:
-    """The column level folded to tables: what data came from outweighs what was only looked at."""
+    """The column level folded to tables: a data flow outweighs a control flow."""
 
     def __init__(self, edges: Iterable[Edge]) -> None:
         self.inputs: dict[str, Vertex] = {}
@@ -297,7 +298,7 @@ class _Tables:
 
 
 def _add(tables: dict[str, Vertex], vertex: Vertex) -> None:
-    # The vertex with the newest creation time stands for the table.
+    # The vertex with the newest creation time represents the table.
     known = tables.get(vertex.table_name)
     if known is None or (known.created_ms or 0) < (vertex.created_ms or 0):
         tables[vertex.table_name] = vertex

@@ -1,9 +1,8 @@
-"""What kind of statement a SQL text is and what it does to data, by its keywords, if an engine's record does not name it.
+"""The kind of a SQL statement and its effect on data, by its keywords, if an engine's record does not name the kind.
 
-The kinds are Impala's own words for them (``TLineageGraph.operationType``), Hive's (``HiveOperation``) where Impala has
-none, and "" for statements that neither read nor write the data of a table. A text is matched by its head: its words outside
-of brackets, in lower case, without comments and hints, with nothing but a quote left of what is quoted and nothing but the
-first word of what is in brackets:
+The kinds are Impala's own names (``TLineageGraph.operationType``), Hive's (``HiveOperation``) if Impala has none, and "" for
+statements that neither read nor write the data of a table. A text is matched by its head: its words outside of brackets, in
+lower case, without comments and hints, with quoted text reduced to a quote and bracketed text to its first word:
 
     create table sales.t (a) stored as orc as (select)
 """
@@ -17,28 +16,28 @@ from itertools import chain, islice, pairwise, zip_longest
 from typing import Final, NamedTuple
 
 LOOKED_AT_CHARS: Final = 64_000
-"""A kind shows at a statement's beginning, behind comments and WITH."""
+"""A kind shows at a statement's beginning, after comments and WITH."""
 
 
 class Effect(Enum):
-    """What a statement does to data, and what the targets are that a record of it names."""
+    """A statement's effect on data, and the meaning of the targets in its record."""
 
     READS = auto()
-    """Somebody gets its result, or a session its own table: the targets are labels."""
+    """The result goes to the client, or to a session's own table: the targets are labels."""
     WRITES = auto()
     """A table or view gets data: the targets are its columns. A statement of unknown kind counts as one."""
     WRITES_FILES = auto()
-    """A directory does, which no record names: the targets are labels."""
+    """A directory gets data, but no record names it: the targets are labels."""
     WRITES_BOTH = auto()
-    """A table and a directory do. Hive names the table's columns as targets of both."""
+    """A table and a directory get data. Hive names the table's columns as targets of both."""
     CHANGES_NOTHING = auto()
-    """No data come from anywhere: it is about the catalog, statistics or sessions, or data only go."""
+    """No data comes from anywhere: it is about the catalog, statistics or sessions, or only removes data."""
     SHOWS = auto()
-    """The same, and what it names is not even read."""
+    """The same, and the tables it names are not even read."""
 
     @property
     def labels(self) -> bool:
-        """Whether what a record names as targets is no column."""
+        """Whether the targets in its record are not columns."""
         return self in (Effect.READS, Effect.WRITES_FILES, Effect.SHOWS)
 
     @property
@@ -67,7 +66,7 @@ _NO_TABLES: Final = (
     "analyze set unset reset use grant revoke lock unlock msck start commit rollback abort kill reload prepare"
     " compute invalidate refresh comment copy enable disable optimize drop :"
 )
-"""What statements begin with, or consist of, that bring data into nothing."""
+"""Beginnings of statements, or whole ones, that write no data."""
 _CREATED: Final = (
     r"(?:remote )?database|schema|catalog|dataconnector|data source|role|(?:temporary |aggregate )?function"
     r"|temporary macro|index|scheduled query|resource plan|trigger|pool|(?:user|group|application) mapping"
@@ -99,7 +98,7 @@ _KINDS: Final = tuple(
         (r"execute\b", "EXECUTE", Effect.WRITES),
         (r"explain\b", "EXPLAIN", Effect.SHOWS),
         (r"(?:show|describe|desc)\b", "", Effect.SHOWS),
-        # A session's own table is gone with it.
+        # A session's own table ends with it.
         (rf"create temporary {_MADE}table\b.* as {_QUERY}", "CREATETABLE_AS_SELECT", Effect.READS),
         (
             rf"(?:create(?: or replace)?|replace) {_MADE}table\b.* as {_QUERY}",
@@ -126,7 +125,9 @@ _KINDS: Final = tuple(
     )
 )
 _EFFECTS: Final = {kind.name: kind.effect for _, kind in _KINDS if kind.name}
-"""What a record that names its kind means by it: of several with one name the last, to which nothing is added."""
+"""Effects of the kinds that records name: if several share a name, the last one, whose pattern adds nothing (TEMPORARY,
+DIRECTORY).
+"""
 _WRITES_ELSEWHERE: Final = re.compile(
     r"(?:copy\b(?!\s+testcase)|unload\b|replace\s+into\b"
     r"|create\s+(?:or\s+replace\s+)?(?:transient|unlogged|multiset|column|dynamic)\s+table\b.*?\bas\W+(?:select|with)\b)",
@@ -146,17 +147,17 @@ _TOKEN: Final = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _WITH_FROM: Final = frozenset({"extract", "trim", "substring", "substr", "overlay"})
-"""Functions whose arguments FROM parts."""
+"""Functions whose arguments are separated by FROM."""
 _BEFORE_TABLE: Final = frozenset({"from", "join", "using"})
 _ENDS_LIST: Final = frozenset(
     "where group having order limit union intersect except minus select insert on window cluster distribute sort"
     " lateral set when using".split()
 )
-"""What ends a list of tables."""
+"""Words that end a list of tables."""
 _NAMED: Final = re.compile(
     r"(?!(?:select|values|with|from|table|lateral|unnest|map|reduce)\Z)(?:`.|\d*[^\W\d])", re.DOTALL
 )
-"""A name as Hive and Impala take it: it may begin with digits."""
+"""A name as Hive and Impala accept it: it may begin with digits."""
 _NAME: Final = r"(?:`[^`]{1,300}`|\w{1,300})"
 _TABLE: Final = re.compile(
     rf"(?:{_SPACE})*+create{_SPACE}++(?:(?:temporary|transactional|managed|external){_SPACE}++)*table{_SPACE}++"
@@ -171,14 +172,14 @@ _VIEW: Final = re.compile(
 
 
 def kind_of(text: str) -> Kind:
-    """The kind of a statement. An unknown one has no name, and may write."""
+    """Returns the kind of a statement. An unknown one has no name, and may write."""
     words = _words(text[:LOOKED_AT_CHARS])
     first = next(words, "")
     head = " ".join(chain((first,), islice(words, 4) if first in _SHORT else words))
     if (common := _WITH.match(head)) is not None:
         head = head[common.end() :]
     elif head.startswith("with ") and len(text) > LOOKED_AT_CHARS:
-        # What is defined first is longer than what is looked at.
+        # The definitions in WITH are longer than the text looked at.
         head = " ".join(_words(text))
         head = head[common.end() :] if (common := _WITH.match(head)) is not None else head
     if head.startswith("from "):
@@ -187,18 +188,18 @@ def kind_of(text: str) -> Kind:
 
 
 def kind_named(name: str) -> Kind:
-    """The kind that a record itself gives a name to."""
+    """Returns the kind for a name that a record itself gives."""
     return Kind(name, _EFFECTS.get(name, Effect.WRITES))
 
 
 def created_table(text: str) -> tuple[str, str] | None:
-    """Database and table of a CREATE TABLE that names both."""
+    """Returns database and table of a CREATE TABLE that names both."""
     found = _TABLE.match(text[:LOOKED_AT_CHARS])
     return (found[1].strip("`"), found[2].strip("`")) if found else None
 
 
 def statements_in(text: str) -> Iterator[str]:
-    """The statements of a text, without the semicolons that part them and without comments before them."""
+    """Yields the statements of a text, without the semicolons between them and comments before them."""
     begins = -1
     for token in _TOKEN.finditer(text[:LOOKED_AT_CHARS]):
         if token[0] == ";":
@@ -220,8 +221,9 @@ def writes(text: str) -> bool:
 
 
 def reads_from(text: str) -> bool:
-    """Whether a statement names a table that it reads, behind FROM or JOIN or the USING of a MERGE: none that it defines
-    itself."""
+    """Whether a statement names a table that it reads, after FROM, JOIN or the USING of a MERGE, and does not define
+    itself.
+    """
     tokens = [token[0].lower() for token in _TOKEN.finditer(text[:LOOKED_AT_CHARS]) if token["space"] is None]
     defined: set[str] = set()
     brackets: list[_Bracket] = []
@@ -237,7 +239,7 @@ def reads_from(text: str) -> bool:
             listed = begins
         elif word == ")" and brackets:
             closed, name, listed = brackets.pop()
-            # Behind its own definition alone.
+            # Only after its own definition.
             defined.update([name] if name else [])
         else:
             in_function = bool(brackets) and brackets[-1].before in _WITH_FROM
@@ -252,7 +254,7 @@ def reads_from(text: str) -> bool:
 
 
 class _Bracket(NamedTuple):
-    """An open bracket: the word before it, the name that it defines, and whether it stands in a list of tables."""
+    """An open bracket: the word before it, the name that it defines, and whether it is in a list of tables."""
 
     before: str
     name: str
@@ -260,7 +262,7 @@ class _Bracket(NamedTuple):
 
 
 def view_columns(text: str) -> tuple[str, ...]:
-    """The columns that a CREATE VIEW itself gives names to."""
+    """Returns the columns that a CREATE VIEW itself names."""
     found = _VIEW.match(text[:LOOKED_AT_CHARS])
     if found is None:
         return ()
@@ -273,15 +275,15 @@ def view_columns(text: str) -> tuple[str, ...]:
             return tuple(names)
         if first:
             names.append(word.strip("`").lower())
-        # Behind a name its comment may stand.
+        # A comment may follow the name.
         first = word == ","
     return ()
 
 
 def in_order(text: str, names: Collection[str]) -> list[str]:
-    """The column names in their order in a CREATE VIEW; nothing unless each is there just once.
+    """Returns the column names in their order in a CREATE VIEW; empty unless each occurs exactly once.
 
-    Such a name is one of the view's list, or of the query's: with ``*``, or one that Hive makes up, the text has it not.
+    Such a name is in the view's list, or in the query: with ``*``, or if Hive makes the name up, the text does not have it.
     """
     tokens = [token[0].lower().strip("`") for token in _TOKEN.finditer(text) if token["space"] is None]
     if any(word == "*" and before != "(" for before, word in pairwise(tokens)):
@@ -295,7 +297,7 @@ def _kind_of_head(head: str) -> Kind:
 
 
 def _kind_behind_from(head: str) -> Kind:
-    """The kind of ``FROM a … INSERT …``, with any number of them, and of ``FROM a SELECT …``."""
+    """Returns the kind of ``FROM a … INSERT …``, with any number of inserts, and of ``FROM a SELECT …``."""
     starts = [found.start(1) for found in _BEHIND_FROM.finditer(head)]
     kinds = [_kind_of_head(head[at:]) for at in starts if head.startswith("insert", at)]
     if not kinds:
@@ -306,7 +308,7 @@ def _kind_behind_from(head: str) -> Kind:
 
 
 def _words(text: str) -> Iterator[str]:
-    """The words of a text's head: the parts of a dotted name are one."""
+    """Yields the words of a text's head: the parts of a dotted name are one."""
     held = ""
     depth = 0
     inner = ""
@@ -321,7 +323,7 @@ def _words(text: str) -> Iterator[str]:
             inner = word if depth == 1 else inner
         elif word in ")]" and depth:
             depth -= 1
-            if depth or inner.startswith("["):  # hints of Impala's
+            if depth or inner.startswith("["):  # Impala's hints
                 continue
             yield from (each for each in (held, f"{inner})") if each)
             held = ""

@@ -1,4 +1,4 @@
-"""OpenLineage: what Airflow, dbt, Flink, Trino, Spark with an agent and others report of their jobs."""
+"""OpenLineage: events in which Airflow, dbt, Flink, Trino, Spark with an agent and others report their jobs."""
 
 from __future__ import annotations
 

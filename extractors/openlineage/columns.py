@@ -1,4 +1,4 @@
-"""Where the columns of an output come from, as the facets columnLineage and lineage have it."""
+"""Sources of an output's columns, from the facets columnLineage and lineage."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ MAX_INPUTS: Final = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column that another one comes from, or that decides about it (``control``). ``kind`` is IDENTITY, TRANSFORMATION or
-    AGGREGATION of data, JOIN, FILTER and so on of what decides; "" where that is not said."""
+    """A source of another column, or a column that decides about it (``control``). ``kind`` is IDENTITY, TRANSFORMATION
+    or AGGREGATION for data, JOIN, FILTER and so on for control; "" if it is not given.
+    """
 
     namespace: str
     name: str
@@ -29,7 +30,7 @@ class Column:
 
     @property
     def place(self) -> tuple[str, str, str]:
-        """Which column it is."""
+        """Identity of the column."""
         return self.namespace, self.name, self.field
 
 
@@ -40,8 +41,9 @@ UNREAD: Final = "where columns come from did not read"
 
 @dataclass(slots=True)
 class Told:
-    """What a facet tells: what each column comes from, what decides about all rows, datasets that are named as a whole, and
-    why that is not all, in words."""
+    """Contents of a facet: the sources of each column, the columns that decide about all rows, datasets named as a
+    whole, and the reasons why that is not all.
+    """
 
     columns: Columns = field(default_factory=dict)
     rows: list[Column] = field(default_factory=list)
@@ -50,7 +52,7 @@ class Told:
 
 
 def columns_of(facet: Mapping[str, Any]) -> Told:
-    """What the facet columnLineage, or lineage, tells."""
+    """Parses the facet columnLineage, or lineage."""
     told = Told()
     fields = facet.get("fields")
     if fields is not None and not isinstance(fields, dict):
@@ -66,11 +68,11 @@ def columns_of(facet: Mapping[str, Any]) -> Told:
             told.problems.add(UNREAD)
         if name:
             told.columns[text(name)] = list(dict.fromkeys(each for each in found if each.field))
-    # columnLineage calls what decides about all rows `dataset`, lineage has it among the inputs of the dataset.
+    # columnLineage has the columns that decide about all rows in `dataset`, lineage among the inputs of the dataset.
     rows = list(_inputs(facet.get("dataset"), INDIRECT, told.problems))
     if not all(each.field for each in rows):
         told.problems.add(UNREAD)
-    # Trino's listener lists there every column that is read, and of none what it does.
+    # Trino's listener lists there every column that is read, without a kind.
     data = {each.place for inputs in told.columns.values() for each in inputs if not each.control}
     rows = [each for each in rows if each.kind or each.place not in data]
     whole = list(_inputs(facet.get("inputs"), INDIRECT, told.problems))
@@ -80,7 +82,9 @@ def columns_of(facet: Mapping[str, Any]) -> Told:
 
 
 def _of_field(told: Mapping[str, Any]) -> str:
-    """Old producers say it once for all sources of a column, or not at all: these are data."""
+    """Returns the type of sources that have none. Old producers give it once for all sources of a column, or not at
+    all: these are data.
+    """
     return INDIRECT if text(told.get("transformationType")).upper() == INDIRECT else DIRECT
 
 
@@ -107,7 +111,7 @@ def _inputs(value: Any, unsaid: str, problems: set[str]) -> Iterator[Column]:
 
 
 def _column(namespace: str, name: str, column: str, how: list[Mapping[str, Any]], *, control: bool) -> Column:
-    """A source by all that is said of it as data, or as what decides: it may be both."""
+    """Merges everything given about a source as data, or as control: it may be both."""
     kinds = [text(one.get("subtype")).upper() for one in how]
     kind = max(kinds, key=lambda one: (_STRENGTH.index(one) if one in _STRENGTH else 0, one), default="")
     description = next((said for one in how if (said := text(one.get("description")))), "")

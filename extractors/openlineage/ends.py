@@ -1,4 +1,4 @@
-"""The ends of what a run read and wrote, of tables and of columns: every name of a dataset leads to one key."""
+"""The ends of a run's flows, tables and columns: every name of a dataset leads to one key."""
 
 from __future__ import annotations
 
@@ -16,17 +16,18 @@ from navlin.model.redaction import bounded
 
 MAX_NAMES: Final = 1_000
 MAX_CONTROLS: Final = 2_000
-"""Relations of control that one output may have; beyond, what decides about all of its columns is stated once."""
+"""Control relations that one output may have; beyond, columns that decide about all of its columns are stated once."""
 MAX_EXPRESSION_BYTES: Final = 4 << 10
 SEVERAL: Final = "what columns come from is named so that it may be one input or another"
 UNLISTED: Final = "columns come from a dataset that the producer does not name among the inputs"
 _NO_DATA: Final = frozenset({"ALTER", "TRUNCATE", "DROP", "CREATE"})
-"""Changes of a dataset's state by which no data moves, unless it is said where its columns come from, or something was
-read for what was created."""
+"""Changes of a dataset's state that move no data, unless the sources of its columns are given, or something was read to
+create it.
+"""
 
 
 class Ends:
-    """The ends of a run's flows. Of two names of one dataset there is one key."""
+    """The ends of a run's flows. Two names of one dataset have one key."""
 
     def __init__(self, names: Names, run: Run) -> None:
         self._names = names
@@ -42,14 +43,14 @@ class Ends:
             for name, known in side.items():
                 bound = names.bound(*name, known)
                 self._dotted.update((bound.key.identity, each) for each in known.fields if "." in each)
-                # The side that knows more names of it says which key it has.
+                # The side that knows more of its names determines its key.
                 if name not in self._bound or known.links:
                     self._bound[name] = bound
                     self._plain[names.key(*name, known).identity] = bound.key
                     for alias in (name, *((link[0], link[1]) for link in known.links)):
                         self.keys[alias] = bound.key
         self.problems: list[str] = []
-        """Why the sources of columns are not all known, in words."""
+        """Reasons why the sources of columns are not all known."""
         self._unclear: set[Name] = set()
         moved = {name: known for name, known in run.outputs.items() if self._moves_data(known)}
         self.written = {name: self.keys[name] for name in run.outputs}
@@ -70,7 +71,7 @@ class Ends:
     def _moves_data(self, known: Known) -> bool:
         if known.change not in _NO_DATA or any(known.columns.values()):
             return True
-        # Of `CREATE TABLE … AS SELECT` without inputs Spark's agent has the kind in the job's name alone.
+        # For `CREATE TABLE … AS SELECT` without inputs, Spark's agent has the kind only in the job's name.
         selects = bool(self._run.inputs or known.columns or known.sources)
         return known.change == "CREATE" and (selects or "table_as_select" in self._run.name.lower())
 
@@ -81,10 +82,10 @@ class Ends:
         return self.keys[name]
 
     def _meant(self, name: Name) -> list[Key]:
-        """The keys of the run's datasets that a name may mean which none of them has as it stands.
+        """Returns the keys of the run's datasets that a name may mean, if none of them has exactly this name.
 
-        Column lineage spells some otherwise: a path with a slash before it, a table of a database in the case of its query,
-        or without what precedes it by default.
+        Column lineage spells some names differently: a path with a slash before it, a table of a database in the case
+        of its query, or without a default prefix.
         """
         key = self._names.key(*name)
         if key.identity in self._plain:
@@ -97,7 +98,7 @@ class Ends:
         return []
 
     def _bound_columns(self, known: Known) -> Known:
-        """The same without sources of columns that may be one input or another."""
+        """Returns a copy without sources of columns that may be one input or another."""
         for name in {(each.namespace, each.name): None for each in _columns_of(known)}:
             if name in self.keys:
                 continue
@@ -116,7 +117,7 @@ class Ends:
             return [each for each in inputs if (each.namespace, each.name) not in self._unclear]
 
         columns = {name: clear(inputs) for name, inputs in known.columns.items()}
-        # A column without sources has none; of one that lost them all nothing is known.
+        # A column without sources has none; if it lost them all, nothing is known.
         columns = {name: kept for name, kept in columns.items() if kept or not known.columns[name]}
         return replace(known, columns=columns, rows=clear(known.rows))
 
@@ -126,12 +127,12 @@ class Ends:
 
     @property
     def change(self) -> str:
-        """What happened to the outputs, where that is no writing of data."""
+        """The change of the outputs, other than writing data; "" if there is none, or several."""
         changes = {known.change for known in self._run.outputs.values()} - {"", "OVERWRITE"}
         return changes.pop() if len(changes) == 1 else ""
 
     def undescribed(self) -> Iterator[Key]:
-        """Datasets of the source's own that are named among columns alone."""
+        """Yields datasets of this source that only column lineage names."""
         described = {
             self.keys[name].identity for side in (self._run.inputs, self._run.outputs) for name in side
         }
@@ -164,8 +165,9 @@ class Ends:
         ]
 
     def _only_control(self) -> set[str]:
-        """Inputs of which no written column has a value: they only decide. Not where it is not said of some column of an
-        output where it comes from; nor where all inputs would be such: then what is written counts their rows."""
+        """Returns inputs that only decide: no written column has a value from them. Empty if the sources of some
+        output's columns are not given, or if all inputs would be such: then the output counts their rows.
+        """
         known = [*self._told.values()]
         unknown = SEVERAL in self.problems or any(each.sources for each in known)
         if not known or unknown or not all(map(_of_every_column, known)):
@@ -179,8 +181,9 @@ class Ends:
     # -- Columns ---------------------------------------------------------------------------------------------------------
 
     def parts(self, operation: Key) -> Iterator[Part]:
-        """One part for each column that is written; one for what decides about all of an output's rows; one for each output
-        of several that a stream has, if nothing is said of its columns."""
+        """Yields one part for each written column; one for the columns that decide about all of an output's rows; one
+        for each of several outputs of a stream, if nothing is said of its columns.
+        """
         for name, output in self._outputs.items():
             known = self._told[name]
             if self._run.streaming and len(self._outputs) > 1 and not known.columns:
@@ -188,7 +191,7 @@ class Ends:
             rows = self._deciding_on_all(known)
             for column, inputs in self._by_column(output, known):
                 own = [each for each in inputs if not (each.control and each in rows)]
-                # A part has each source once: what is data and decides as well, decides in a part of its own.
+                # A part has each source once: a source of data that decides as well does so in a part of its own.
                 data = {each.place for each in own if not each.control}
                 both = [each for each in own if each.control and each.place in data]
                 yield self._of_column(operation, output, column, [each for each in own if each not in both])
@@ -200,7 +203,7 @@ class Ends:
                 yield self._deciding(operation, f"predicate {output.identity}", output, every, rows)
 
     def _by_column(self, output: Key, known: Known) -> Iterator[tuple[str, list[Column]]]:
-        """What each written column comes from. Fields of one struct are one column."""
+        """Yields the sources of each written column. Fields of one struct are one column."""
         merged: dict[str, tuple[str, list[Column]]] = {}
         for name, inputs in known.columns.items():
             written = self._column(output, name)
@@ -239,7 +242,7 @@ class Ends:
         return Part(key, attributes, flows, [Flow(written)])
 
     def _of_sink(self, operation: Key, output: Key, known: Known) -> Part:
-        """What a stream writes to one of its outputs: from the inputs that were told with it."""
+        """Returns the part of a stream that writes one of its outputs, from the inputs named with it."""
         fed = {self.key((each[0], each[1])).identity for each in known.fed_by}
         read = {key.identity: key for key in self.read.values() if not fed or key.identity in fed}
         attributes = {
@@ -255,7 +258,7 @@ class Ends:
     def _deciding(
         self, operation: Key, part: str, output: Key, decided: Iterable[str], rows: list[Column]
     ) -> Part:
-        """What decides about some columns of an output, or about all of it."""
+        """Returns the part that decides about some columns of an output, or about all of it."""
         names = list(decided)
         key = sub_operation_key(operation, part, name="predicate")
         columns = {column.identity: column for column in (self._column(output, name) for name in names)}
@@ -268,7 +271,7 @@ class Ends:
 
     @property
     def has_columns(self) -> bool:
-        """Whether it is said of some output where its columns come from."""
+        """Whether the sources of some output's columns are given."""
         return any(known.columns for known in self._told.values())
 
     def _column(self, above: Key, name: str) -> Key:
@@ -303,7 +306,7 @@ class Ends:
 
 
 def _columns_of(known: Known) -> Iterator[Column]:
-    """All that columns come from, and what decides about rows."""
+    """Yields all sources of columns, and the columns that decide about rows."""
     yield from known.rows
     for inputs in known.columns.values():
         yield from inputs
@@ -314,13 +317,13 @@ def _same_name(one: Name, other: Name) -> bool:
 
 
 def _same_end(one: Name, other: Name) -> bool:
-    """Whether one name has a database, or more, before the other: ``data.public.t`` and ``public.t``."""
+    """Whether one name is the other with a database, or more, before it: ``data.public.t`` and ``public.t``."""
     shorter, longer = sorted((one[1].lower(), other[1].lower()), key=len)
     return one[0].lower() == other[0].lower() and longer.endswith(f".{shorter}")
 
 
 def _of_every_column(known: Known) -> bool:
-    """Whether it is said of every column where it comes from: of the struct, where it is said of its fields."""
+    """Whether the sources of every column are given; those of a struct may be given for its fields."""
     said = {name.casefold() for name in known.columns}
     said |= {name.partition(".")[0] for name in said}
     return bool(said) and all(name.casefold() in said for name in known.fields)
@@ -339,5 +342,5 @@ def _strongest(kinds: Iterable[str]) -> str:
 
 
 def readable(keys: Mapping[Name, Key]) -> list[str]:
-    """The names of some ends, for people."""
+    """Returns readable names of some ends."""
     return [bounded(name) for name in dict.fromkeys(map(_shown, keys.values()))][:MAX_NAMES]

@@ -1,7 +1,7 @@
-"""The events among the lines of a followed file: one a line, one a file, or an array; indented over several lines or not,
-or side by side.
+"""The events among the lines of a followed file: one a line, one a file, or an array; indented over several lines or
+not, or side by side.
 
-A file that holds one event need not end with a newline: what stands behind the last one counts as soon as it is whole.
+A file that holds one event need not end with a newline: the text after the last one counts as soon as it is whole.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from navlin.model.records import Reject
 _EVENT: Final = re.compile(
     rb'[\[{]\s*\{?\s*"(?:eventTime|eventType|schemaURL|producer|run|job|dataset|inputs|outputs)"'
 )
-"""How an event begins that stands on one line."""
+"""Beginning of an event on one line."""
 EVENT_START: Final = re.compile(rb'\{"event(?:Time|Type)"')
-"""How an event begins that stands behind half of another."""
+"""Beginning of an event that follows half of another."""
 _CUT_OFF: Final = "the event has no end"
 _BETWEEN: Final = re.compile(r"[\s,\[\]\0\x1e\ufeff]*", re.ASCII)
-"""What stands between the events of an array, or of a sequence of JSON values."""
+"""Separators between the events of an array, or of a sequence of JSON values."""
 _DECODER: Final = json.JSONDecoder()
 
 
 def events_among(file: FollowedFile, *, max_bytes: int) -> Iterator[Line | Reject]:
-    """The texts of the events that a followed file has next, each at the offset where it begins.
+    """Yields the text of each next event of a followed file, at the offset where it begins.
 
-    One that has no end yet is left to a later reading; in a file that has been quiet for long, it is a `Reject`.
+    An event without an end is left to a later reading; in a file that has been quiet for long, it is a `Reject`.
     """
     held: OpenRecord | None = None
     while True:
@@ -44,10 +44,10 @@ def events_among(file: FollowedFile, *, max_bytes: int) -> Iterator[Line | Rejec
                 continue
             text = line.text.strip(b"\0\r")
             if held is not None and _EVENT.match(text):
-                # What precedes may be the beginning of an array that has a line for each event.
+                # The text before may be the beginning of an array that has a line for each event.
                 reads = side_by_side(held.text)[1] == len(held.text)
                 behind, at_end = file.offset, file.at_end
-                # Whoever stops at what precedes this line goes on with it.
+                # A caller that stops at the text before continues with this line.
                 file.stand(line.offset, at_end=False)
                 yield Line(held.offset, held.text) if reads else _rejected(held, file.path)
                 file.stand(behind, at_end=at_end)
@@ -84,7 +84,7 @@ def _rejected(held: OpenRecord, path: str, why: str = _CUT_OFF) -> Reject:
 
 
 def _rest(file: FollowedFile, held: OpenRecord | None, max_bytes: int) -> Line | None:
-    """What stands behind the last newline, if with that an event is whole; it then counts as read."""
+    """Returns the text after the last newline if it completes an event; it then counts as read."""
     if file.archived or not 0 < file.end - file.offset <= max_bytes:
         return None
     file.raw.seek(file.offset)
@@ -102,7 +102,7 @@ def _rest(file: FollowedFile, held: OpenRecord | None, max_bytes: int) -> Line |
 
 
 def parse(data: bytes) -> Any:
-    """The JSON value of a text. Raises `NotAnEvent`."""
+    """Parses the JSON value of a text. Raises `NotAnEvent`."""
     try:
         return orjson.loads(data.removeprefix(b"\xef\xbb\xbf").strip(b"\0 \t\r\n"))
     except orjson.JSONDecodeError as error:
@@ -110,10 +110,10 @@ def parse(data: bytes) -> Any:
 
 
 def side_by_side(data: bytes) -> tuple[list[Any], int]:
-    """The objects in a text that as a whole is no JSON value, and where in it begins what does not read.
+    """Returns the objects in a text that is not one JSON value, and the offset of the part that cannot be parsed.
 
-    They stand on one line, or on a line of an array that has one for each, or hold numbers that are none in JSON and
-    that Python writes all the same: ``NaN``.
+    They are on one line, or on a line of an array that has one for each, or hold numbers that JSON does not have and
+    Python writes nevertheless: ``NaN``.
     """
     try:
         text = data.decode("utf-8")
@@ -124,7 +124,7 @@ def side_by_side(data: bytes) -> tuple[list[Any], int]:
     while text.startswith("{", at):
         try:
             value, ends = _DECODER.raw_decode(text, at)
-            json.dumps(value, ensure_ascii=False).encode()  # half a surrogate pair is no text
+            json.dumps(value, ensure_ascii=False).encode()  # a lone surrogate cannot be encoded
         except (ValueError, RecursionError):
             break
         found.append(value)
@@ -133,6 +133,6 @@ def side_by_side(data: bytes) -> tuple[list[Any], int]:
 
 
 def _begins(text: str, at: int) -> int:
-    """Where behind ``at`` the next value begins."""
+    """Returns the offset at or after ``at`` where the next value begins."""
     between = _BETWEEN.match(text, at)
     return between.end() if between else at

@@ -1,4 +1,4 @@
-"""An OpenLineage event (spec 2-0-2) → values: what happened to which run of which job, and what is said of its datasets.
+"""An OpenLineage event (spec 2-0-2) → values: its type, the run and job, and the facets of its datasets.
 
     {"eventTime", "eventType", "producer", "schemaURL",
      "run": {"runId", "facets"}, "job": {"namespace", "name", "facets"},
@@ -6,8 +6,8 @@
     {"eventTime", "job", "inputs", "outputs"}                                                         a job event
     {"eventTime", "dataset": {"namespace", "name", "facets"}}                                         a dataset event
 
-Strict is only what nothing can be done without: a time, and names. All else may be missing, null, or of another version.
-What is broken in a dataset or a facet is a problem of the event, whose rest stands.
+Only a time and names are required. Everything else may be missing, null, or of another version. A broken part of a dataset
+or a facet is a problem of the event, and the rest is kept.
 """
 
 from __future__ import annotations
@@ -22,34 +22,35 @@ from extractors.lineage.record_times import AHEAD_MS, EARLIEST_MS
 from navlin.model.redaction import bounded, sample
 
 KEYS: Final = re.compile(rb'"(?:eventTime|schemaURL|eventType)"\s*:')
-"""Keys of these events alone: a text without any is not shown to anybody."""
+"""Keys that only these events have: a text without any is not shown to anybody."""
 NAME_BYTES: Final = 4 << 10
 _FRACTION: Final = re.compile(r"(\.\d{6})\d+")
 _ZONE: Final = re.compile(r"(?:([+-]\d\d:\d\d)Z|(Z|[+-]\d\d:\d\d)\[[^\[\]]*\])\Z")
-"""A zone said twice: ``+00:00Z``, as Python programs make it; ``Z[UTC]`` and ``+01:00[Europe/Paris]``, as Java's do."""
+"""A zone given twice: ``+00:00Z``, as Python programs write it; ``Z[UTC]`` and ``+01:00[Europe/Paris]``, as Java's do."""
 
 
 class NotAnEvent(ValueError):
-    """The text is no OpenLineage event; the message is the reason."""
+    """The text is not an OpenLineage event; the message is the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """A dataset as an event has it. ``facets`` are those of the dataset and those of it as an input or output."""
+    """A dataset in an event. ``facets`` are those of the dataset itself and those of its role as an input or output."""
 
     namespace: str
     name: str
     facets: Mapping[str, Any]
 
     def facet(self, name: str) -> Mapping[str, Any]:
-        """A facet; empty where there is none, or it was taken back."""
+        """Returns a facet; empty if there is none, or it was deleted."""
         return mapping(self.facets.get(name))
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One event. ``run`` is the run's id, "" for an event of none; ``dataset`` is a dataset event's. ``type`` is START,
-    RUNNING, COMPLETE, ABORT, FAIL or OTHER. ``problems`` are parts that do not read, in words."""
+    """One event. ``run`` is the run's id, "" for an event without one; ``dataset`` is a dataset event's. ``type`` is
+    START, RUNNING, COMPLETE, ABORT, FAIL or OTHER. ``problems`` describe unreadable parts.
+    """
 
     time_ms: int
     type: str
@@ -69,7 +70,7 @@ TYPES: Final = ("START", "RUNNING", "COMPLETE", "ABORT", "FAIL", "OTHER")
 
 
 def events_in(value: Any) -> Iterator[Any]:
-    """The events of a body: one object, or an array of them."""
+    """Yields the events of a body: one object, or an array of them."""
     if isinstance(value, list):
         yield from value
     else:
@@ -77,7 +78,7 @@ def events_in(value: Any) -> Iterator[Any]:
 
 
 def to_event(value: Any, *, latest_ms: int) -> Event:
-    """The event of a JSON value; its time is not after ``latest_ms``. Raises `NotAnEvent`."""
+    """Converts a JSON value to an event; its time is not after ``latest_ms``. Raises `NotAnEvent`."""
     if not isinstance(value, dict):
         raise NotAnEvent(f"the event is no JSON object but a {type(value).__name__}")
     time_ms = _time(value.get("eventTime"), latest_ms)
@@ -101,7 +102,7 @@ def to_event(value: Any, *, latest_ms: int) -> Event:
     if kind not in TYPES:
         problems.append(f"eventType {given!r:.40} is not known")
         kind = "OTHER"
-    # OTHER is no state of a run: producers send it with what they say of a job.
+    # OTHER is not a state of a run: producers send it with descriptions of a job.
     if not run_id and kind != "OTHER":
         problems.append(
             "it is of a run (it has an eventType) and names none: only what it says of its job counts"
@@ -175,7 +176,7 @@ def _time(value: Any, latest_ms: int) -> int:
 
 
 def moment(value: Any) -> int:
-    """Epoch ms of an ISO text, of UTC where it names no zone; 0 for what is no time."""
+    """Converts an ISO text to epoch ms, as UTC if it names no zone; 0 for anything else."""
     if not isinstance(value, str):
         return 0
     plain = _ZONE.sub(r"\1\2", _FRACTION.sub(r"\1", value.strip().upper()))
@@ -188,20 +189,20 @@ def moment(value: Any) -> int:
 
 
 def mapping(value: Any) -> Mapping[str, Any]:
-    """The object that a value is; an empty one for anything else."""
+    """Returns the value if it is an object; an empty one otherwise."""
     return value if isinstance(value, dict) else {}
 
 
 def objects(value: Any) -> Iterator[Mapping[str, Any]]:
-    """The objects of a list; what is none is passed over."""
+    """Yields the objects of a list; other elements are skipped."""
     return (each for each in value if isinstance(each, dict)) if isinstance(value, list) else iter(())
 
 
 def text(value: Any, max_bytes: int = NAME_BYTES) -> str:
-    """The text that a value is, bounded; "" for anything else."""
+    """Returns the value if it is a string, bounded; "" otherwise."""
     return bounded(value, max_bytes) if isinstance(value, str) else ""
 
 
 def sample_of(data: bytes) -> str:
-    """The beginning of a text that does not read, if it is part of an event."""
+    """Returns the beginning of an unreadable text, if it is part of an event."""
     return sample(data) if KEYS.search(data) else ""

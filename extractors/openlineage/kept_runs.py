@@ -1,8 +1,8 @@
-"""Which runs are known on from one reading to the next, and what is remembered of those that are given up.
+"""The runs still tracked from one reading to the next, and the memory of those abandoned.
 
-Runs that have not ended go before those that have, later ones before earlier ones. Every sender has a share of their number
-and of their bytes, so that nobody who sends much has others forgotten. That a run was given up before its end is remembered
-by the hash of its id: its end then has an operation that is incomplete.
+Runs that have not ended go before those that have, later ones before earlier ones. Every sender has a share of the
+number and of the bytes, so that a large sender does not displace the runs of others. A run abandoned before its end is
+remembered by the hash of its id: its end then has an incomplete operation.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from typing import Any, Final, NamedTuple
 from navlin.model.shares import shares
 
 RUNS: Final = "runs "
-"""Before the number of a position that holds what is known of some of the runs."""
+"""Prefix of a position that holds the state of some of the runs, before a number."""
 SHARDS: Final = 16
 GIVEN_UP: Final = "given up runs"
-"""The position that remembers which runs were given up before their end."""
+"""The position that remembers the runs abandoned before their end."""
 KEEP_ENDED_MS: Final = 3_600_000
 DAY_MS: Final = 86_400_000
 KEEP_OPEN_MS: Final = 30 * DAY_MS
 MAX_RUNS: Final = 10_000
 MAX_RUNS_OF_SENDER: Final = 5_000
 MAX_BYTES: Final = 24 << 20
-"""Of all runs that are kept. A heap of 1 GiB holds it in the several forms that it has within one reading."""
+"""Limit for all tracked runs. A heap of 1 GiB holds it in the several forms that it has within one reading."""
 MAX_BYTES_OF_SENDER: Final = 12 << 20
 MAX_REMEMBERED: Final = 2_000
-"""Runs of one sender that are remembered as given up; beyond, every run of its is in doubt that has no start."""
+"""Runs of one sender that are remembered as abandoned; beyond, all of its runs without a start are in doubt."""
 MAX_SENDERS: Final = 100
 
 _TOO_MANY: Final = "its sender has had more open runs than navlin keeps"
@@ -37,7 +37,7 @@ MAYBE_LOST: Final = f"what earlier events said of this run may not be known any 
 
 
 class SavedRun(NamedTuple):
-    """A run as a position holds it: when it was last heard of, whether it has ended, what it is a part of, who sent it."""
+    """A run as a position holds it: when it was last heard of, whether it has ended, the runs above it, and its sender."""
 
     run: str
     seen_ms: int
@@ -47,15 +47,15 @@ class SavedRun(NamedTuple):
     text: str
 
     def is_recent(self, now_ms: int) -> bool:
-        """Whether more may come of it."""
+        """Whether more events may come."""
         return now_ms - self.seen_ms <= (KEEP_ENDED_MS if self.ended else KEEP_OPEN_MS)
 
 
 def choose(runs: Iterable[SavedRun], now_ms: int) -> tuple[list[SavedRun], list[SavedRun]]:
-    """The runs that are known on, and those that are given up."""
+    """Splits runs into those still tracked and those abandoned."""
     of_senders: dict[str, list[SavedRun]] = {}
     given_up: list[SavedRun] = []
-    # Of one that has ended, little is to be expected.
+    # Few more events are expected of an ended run.
     for each in sorted(runs, key=lambda each: (each.ended, -each.seen_ms, each.run)):
         recent = each.is_recent(now_ms)
         (of_senders.setdefault(each.sender, []) if recent else given_up).append(each)
@@ -76,7 +76,7 @@ def choose(runs: Iterable[SavedRun], now_ms: int) -> tuple[list[SavedRun], list[
 
 
 def in_shards(known: Iterable[SavedRun]) -> dict[str, Any]:
-    """Runs as positions hold them."""
+    """Returns runs in the form that positions hold."""
     shards: dict[str, list[list[Any]]] = {}
     for each in sorted(known, key=lambda each: each.run):
         shards.setdefault(f"{RUNS}{_digest(each.run)[0] % SHARDS:02d}", []).append(list(each))
@@ -92,14 +92,14 @@ def of_shards(shards: Mapping[str, Any]) -> Iterator[SavedRun]:
 
 
 class GivenUp:
-    """The runs that were given up before their end, by sender. ``saved`` is the position's value."""
+    """The runs abandoned before their end, by sender. ``saved`` is the position's value."""
 
     def __init__(self, saved: Mapping[str, Any], now_ms: int) -> None:
         self._today = now_ms // DAY_MS
         oldest = self._today - KEEP_OPEN_MS // DAY_MS - 1
         self._runs: dict[str, dict[str, int]] = {}
         self._beyond: dict[str, int] = {}
-        """The last day on which more were given up of a sender's than are remembered one by one."""
+        """The last day on which more of a sender's runs were abandoned than are remembered one by one."""
         for sender, (runs, beyond) in saved.items():
             recent = {run: day for run, day in runs.items() if day >= oldest}
             if recent or beyond >= oldest:
@@ -117,14 +117,14 @@ class GivenUp:
             del self._runs[next(each for each in self._runs if each != run.sender)]
 
     def doubt(self, run: str, sender: str, *, starts: bool) -> str:
-        """Why a run that is not known may be one of those, in words; "" if it is none. ``starts``: it is at its start."""
+        """Explains why an unknown run may be one of those; "" if it is not. ``starts``: it is at its start."""
         short = _short(run)
         if any(short in each for each in self._runs.values()):
             return LOST
         return MAYBE_LOST if not starts and self._beyond.get(sender, -1) >= 0 else ""
 
     def value(self) -> dict[str, Any] | None:
-        """The position's value; None if there is nothing to remember."""
+        """Returns the position's value; None if there is nothing to remember."""
         return {sender: [runs, self._beyond[sender]] for sender, runs in self._runs.items()} or None
 
 

@@ -1,12 +1,12 @@
-"""Whose key a dataset has: a namespace and a name, and other names of the same.
+"""The key of a dataset, by namespace and name, and by its other names.
 
     hive://host:9083    db.table               the table of that metastore
     arn:aws:glue:…      table/db/table         the table of that Glue catalogue
     hdfs://ns1  file  s3://bucket              /path, key: the path
-    anything else                              a dataset of the source's own
+    anything else                              a dataset of this source
 
-Spark names the path and has the table as a symlink, Hive's hook names the table and has the path as one. The table is what
-data flows from and to; that it lies at the path is told beside it.
+Spark names the path and has the table as a symlink, Hive's hook names the table and has the path as one. Data flows from and
+to the table; its location at the path is stated separately.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ FILE_SYSTEMS: Final = frozenset(
     "file local hdfs viewfs webhdfs swebhdfs s3 s3a s3n gs abfs abfss wasb wasbs adl dbfs ofs o3fs oss obs cosn".split()
 )
 _METASTORES: Final = frozenset({"", "hive", "glue"})
-"""The types of catalogues whose tables a metastore has. Others (``hadoop``, ``jdbc``, ``rest``) keep theirs themselves."""
+"""Types of catalogues whose tables a metastore has. Others (``hadoop``, ``jdbc``, ``rest``) keep theirs themselves."""
 _DEFAULT_CATALOGS: Final = frozenset({"hive", "spark_catalog", "awsdatacatalog"})
 _PLAIN: Final = re.compile(r"[^\s./`]+\Z")
 
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """A dataset as the graph has it: the key that flows go from and to, and, of a table, the paths where it lies."""
+    """A dataset in the graph: the key that flows go from and to, and, for a table, the paths of its location."""
 
     key: Key
     paths: tuple[Key, ...] = ()
@@ -50,8 +50,9 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """``metastore`` is the metastore of tables without an address; ``metastore_namespaces`` are further namespaces whose
-    names are tables of it, such as Trino's or a Thrift server's."""
+    """``metastore`` is the metastore of tables without an address; ``metastore_namespaces`` are further namespaces
+    whose names are its tables, such as Trino's or a Thrift server's.
+    """
 
     source: Source
     estate: Estate
@@ -59,7 +60,7 @@ class Names:
     metastore_namespaces: tuple[str, ...] = ()
 
     def bound(self, namespace: str, name: str, known: Known | None = None) -> Bound:
-        """The key of a dataset, by all of its names."""
+        """Returns the key of a dataset, by all of its names."""
         known = known or Known()
         keys = [self.key(namespace, name, known)]
         for link_namespace, link_name, link_type in known.links:
@@ -78,7 +79,7 @@ class Names:
         return Bound(paths[0] if paths else keys[0])
 
     def key(self, namespace: str, name: str, known: Known | None = None) -> Key:
-        """The key of one name, whatever else it is called."""
+        """Returns the key of one name, ignoring the others."""
         table = self._table(namespace, name, known or Known(), linked=False)
         if table is not None:
             return table
@@ -86,7 +87,7 @@ class Names:
         return path if path is not None else dataset_key(self.source, namespace, name)
 
     def column(self, above: Key, name: str) -> Key:
-        """A column of a dataset."""
+        """Returns the key of a dataset's column."""
         if above.type in (EntityType.TABLE, EntityType.VIEW):
             return column_key(above, name)
         if above.type is not EntityType.DATASET:
@@ -94,14 +95,14 @@ class Names:
         return dataset_column_key(above, name)
 
     def owns(self, key: Key) -> bool:
-        """Whether it is a dataset, or a column of one, of this source's own."""
+        """Whether it is a dataset of this source, or a column of one."""
         return key.source.id == self.source.id
 
     def _has_metastore(self, known: Known) -> bool:
         return not known.catalog or known.catalog[1] in _METASTORES
 
     def _table(self, namespace: str, name: str, known: Known, *, linked: bool) -> Key | None:
-        """``linked``: the name is said to be a table's."""
+        """Returns a table's key, or None. ``linked``: the name is given as a table's."""
         scheme, _, host = namespace.partition("://")
         parts = name.split(".")
         if namespace.startswith("arn:aws:glue:"):
@@ -137,6 +138,6 @@ class Names:
 
 
 def _of_a_host(namespace: str) -> bool:
-    """Whether files of one machine are meant by its name: a path there and the same path of another are two."""
+    """Whether the name means files of one machine: the same path on another machine is another file."""
     host = namespace.partition("://")[2].partition("/")[0]
     return host not in ("", "localhost")

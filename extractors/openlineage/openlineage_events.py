@@ -1,8 +1,8 @@
-"""OpenLineage events in files: what its clients' file transport writes, and what navlin's own address takes by HTTP.
+"""OpenLineage events in files: those that its clients' file transport writes, and those that navlin's own address receives.
 
-A run's events stand in one file or in several, so that all files of a source are read one after the other, and what is
-known of each run is kept between two readings: of one that has ended for an hour, for events that come late; of one
-that has not, for thirty days, as long as its sender's share holds it (`extractors.openlineage.kept_runs`).
+A run's events may be in several files, so all files of a source are read one after the other, and the state of each run
+is kept between two readings: for an hour after its end, for events that come late; without an end for thirty days, as
+long as its sender's share holds it (`extractors.openlineage.kept_runs`).
 """
 
 from __future__ import annotations
@@ -44,22 +44,23 @@ SPLIT_BYTES: Final = 32 << 20
 
 @dataclass(frozen=True, slots=True)
 class EventsSplit(Split):
-    """Files to read one after the other. ``shards`` are the positions that hold runs, as they are saved; with ``anew`` what
-    they hold does not count. ``complete``: all that there is is read once more, in this split and those that follow it."""
+    """Files to read one after the other. ``shards`` are the saved positions that hold runs; with ``anew`` their
+    contents do not count. ``complete``: everything is read once more, in this split and those that follow it.
+    """
 
     files: tuple[FileSplit, ...]
     shards: Mapping[str, Any] = field(default_factory=dict)
     anew: bool = False
     complete: bool = False
     error: str = ""
-    """Why the one file of it did not read: reading this fails with it."""
+    """The error of its one file, if that could not be read: reading this split fails with it."""
 
     @property
     def name(self) -> str:
-        # One file that fails is held back by its own name, without the others.
+        # One file that fails is held back under its own name, without the others.
         if len(self.files) == 1:
             return self.files[0].path
-        # The same from run to run: it is known again by its name.
+        # The same from run to run: the split is recognized by its name.
         return f"events in {min(os.path.dirname(each.path) for each in self.files)}"
 
     @property
@@ -72,14 +73,14 @@ class EventsSplit(Split):
 class OpenLineageEvents(LineLogs):
     """Follows files of OpenLineage events on this host.
 
-    ``directory`` may be several, and globs. ``metastore`` is the address of the metastore of tables that are named without
-    one; ``metastore_namespaces`` are namespaces whose datasets are its tables, as Trino or a Thrift server name them.
-    ``yarn`` is the address of the YARN that ran the applications, needed where several are configured.
+    ``directory`` may list several directories, and globs. ``metastore`` is the address of the metastore for tables
+    named without one; ``metastore_namespaces`` are namespaces whose datasets are its tables, as Trino or a Thrift
+    server name them. ``yarn`` is the address of the YARN that ran the applications, needed if several are configured.
     """
 
     source: Source
     estate: Estate
-    # Each file has a position of its own, and is known by what is in it wherever it lies.
+    # Each file has a position of its own, and is recognized by its content, wherever it is.
     directory: str | tuple[str, ...] = keeps_positions("/var/lib/navlin/openlineage")
     pattern: str = keeps_positions("*")
     metastore: str = ""
@@ -94,12 +95,12 @@ class OpenLineageEvents(LineLogs):
         of_files = {key: value for key, value in positions.values.items() if key not in shards}
         plan = LineLogs.plan(self, replace(positions, values=of_files))
         files = [split for split in plan.splits if isinstance(split, FileSplit)]
-        # One that may not be read fails alone, and backs off alone.
+        # A file that may not be read fails alone, and backs off alone.
         closed = [each for each in files if not each.held and not os.access(each.path, os.R_OK)]
         together = tuple(each for each in files if each not in closed)
         splits = [EventsSplit((each,)) for each in closed]
         if together:
-            # Nothing saved: all is read for the first time, or once more by another version.
+            # Nothing saved: everything is read for the first time, or once more by another version.
             complete = positions.complete or not positions.values
             splits.insert(0, EventsSplit(together, shards, positions.complete, complete))
         return replace(plan, splits=tuple(splits))
@@ -183,7 +184,7 @@ class _Reading:
         except OSError as error:
             if len(self._split.files) == 1:
                 raise
-            # What was read of it is read again.
+            # The part already read is read again.
             yield EventsSplit((split,), error=f"{split.path}: {error.strerror or error}")
 
     def _of_text(self, found: Line, path: str) -> Iterator[Record]:
@@ -237,14 +238,14 @@ class _Reading:
     # -- Runs ------------------------------------------------------------------------------------------------------------
 
     def _begun(self, event: Event, sender: str) -> Run:
-        """A run of which nothing is known; as far as it was given up before, that is not all."""
+        """Creates a run without known events; it is incomplete if it was abandoned before."""
         run = Run(event.run, event.namespace, event.name, sender=sender)
         if doubt := self._lost.doubt(run.id, sender, starts=event.type == "START"):
             run.missing(doubt)
         return run
 
     def _forgotten(self, saved: SavedRun, run: Run) -> Iterator[Record]:
-        """Gives up a run before its end; it may still be one that goes on."""
+        """Abandons a run before its end; it may still continue."""
         self._lost.add(saved)
         if saved.is_recent(self._now_ms):
             run.missing(LOST)
@@ -257,10 +258,10 @@ class _Reading:
         make_whole(run)
         above = {each: known for each in run.above if (known := self._known(each)) is not None}
         for each in above.values():
-            if each.sql_hidden:  # its operation is known by it
+            if each.sql_hidden:  # the text identifies its operation
                 make_whole(each)
         yield from self._writing.of_run(run, over=over, above=above)
-        # Of many runs, the whole texts would take more than all else.
+        # For many runs, the whole texts would take more than all else.
         run.cut_sql()
 
     def _known(self, run: str) -> Run | None:
@@ -269,7 +270,7 @@ class _Reading:
         return self._runs.get(run)
 
     def _run(self, run: str) -> Run:
-        """A run of this reading, with the application that a run above it was told of."""
+        """Returns a run of this reading, with the application named for a run above it."""
         found = self._runs[run]
         for above in (found.parent, found.root):
             known = self._known(above[0]) if above and not found.application else None
@@ -279,7 +280,7 @@ class _Reading:
         return found
 
     def _given_up(self) -> Iterator[Record]:
-        """Runs of which nothing more is to be expected, because what they are a part of has ended."""
+        """Writes runs that will get no more events, because a run that they are a part of has ended."""
         over = {run for run in self._touched if self._runs[run].ended}
         for each in self._kept() if self._touched else ():
             late = each.run in self._touched and self._is_over(each.above)
@@ -289,11 +290,11 @@ class _Reading:
                 yield from self._written(run, over=True)
 
     def _is_over(self, above: Iterable[str]) -> bool:
-        """Whether something has ended that a run is a part of: then nothing more comes of the run."""
+        """Whether one of the runs above has ended: then this run gets no more events."""
         return any(each is not None and each.ended for each in map(self._known, above))
 
     def _kept(self) -> Iterator[SavedRun]:
-        """All runs that are known, those of this reading as they are now."""
+        """Yields all known runs, those of this reading in their current state."""
         yield from (each for run, each in self._saved.items() if run not in self._touched)
         for run in self._touched:
             known = self._runs[run]

@@ -1,7 +1,7 @@
-"""A run → its operation and execution, and what flowed; a dataset event → the dataset.
+"""A run → its operation, its execution, and its flows; a dataset event → the dataset.
 
-An operation is a job with its text, or with what it writes if it has none. What a run of it did replaces what an earlier one
-did, unless the run named no dataset at all: that says nothing.
+An operation is a job with its text, or with its outputs if it has none. The flows of a run replace those of an earlier
+one, unless the run named no dataset at all: that says nothing.
 """
 
 from __future__ import annotations
@@ -39,8 +39,9 @@ NO_COLUMNS: Final = "the producer does not say where columns come from"
 
 @dataclass(frozen=True, slots=True)
 class Writing:
-    """Makes records of one source's runs. ``yarn`` is the address of the YARN that ran applications, where several are
-    configured. ``anew``: whether all that there is is read once more."""
+    """Makes records of one source's runs. ``yarn`` is the address of the YARN that ran applications, if several are
+    configured. ``anew``: whether everything is read once more.
+    """
 
     names: Names
     yarn: str = ""
@@ -51,10 +52,11 @@ class Writing:
     def of_run(
         self, run: Run, *, over: bool = False, above: Mapping[str, Run] = _NOTHING
     ) -> Iterator[Record]:
-        """All records of a run. ``over``: nothing more will come of it, though nothing said how it ended. ``above``: what is
-        known of the runs that it is a part of, by their ids."""
+        """Yields all records of a run. ``over``: it will get no more events, though none said how it ended. ``above``:
+        the known runs that it is a part of, by their ids.
+        """
         ends = Ends(self.names, run)
-        # Of a run that goes on, it is known that it runs and what it named so far. A stream moves data all the time.
+        # A continuing run is only known to exist, with the ends named so far. A stream moves data all the time.
         goes_on = bool(run.id) and not (run.ended or over or (run.streaming and run.ran))
         succeeded = not goes_on and (
             run.type == "COMPLETE" or not run.id or (run.streaming and (run.ran or not run.ended))
@@ -70,7 +72,7 @@ class Writing:
         named_ends = {"inputs": readable(ends.read), "outputs": readable(ends.written)}
         operation = Operation(
             key,
-            # What a run showed that has ended counts more.
+            # The record of an ended run takes precedence.
             _of_old(run) if goes_on else run.as_of_ms,
             {
                 "internalType": "openlineage_operation",
@@ -93,9 +95,9 @@ class Writing:
                 outputs=outputs,
                 parts=list(ends.parts(key)),
                 locations=ends.locations(),
-                # What is known to be a part of it takes nothing away, nor does a job's description without columns.
+                # A run known to be partial removes nothing, nor does a job's description without columns.
                 covers=not unknown and bool(run.id or ends.has_columns),
-                # A late event of a run that was forgotten may say less than all of them did, which were stated until then.
+                # A late event of a forgotten run may say less than all of them did, which were stated until then.
                 covers_until_ms=run.as_of_ms - (bool(run.id) and not run.started_ms and not self.anew),
             )
         yield from operation.records()
@@ -107,9 +109,9 @@ class Writing:
             yield from self._of_datasets(run, ends)
 
     def operation(self, run: Run, ends: Ends | None = None) -> Key:
-        """The operation of a run: a job with the text that it ran, or with what it writes if there is none.
+        """Returns the operation of a run: a job with the text that it ran, or with its outputs if there is none.
 
-        One name is given to many jobs: by Spark's agent to all of an application that write in one way.
+        Many jobs share one name: Spark's agent gives it to all jobs of an application that write in one way.
         """
         written = {} if run.sql else (ends or Ends(self.names, run)).written
         return self._job_key(
@@ -121,8 +123,9 @@ class Writing:
         return operation_key(self.names.source, text, tuple(sorted(written)), name=bounded(name, 1_000))
 
     def _withdrawn(self, run: Run, operation: Key) -> Iterator[Covered]:
-        """The operation that a run was of while less was known of it; and, if all is read once more, those that earlier
-        versions had for all that a job writes, and for a long text."""
+        """Covers the operation that a run had while less was known of it; if everything is read once more, also those
+        that earlier versions made: one for all outputs of a job, and one for a long text.
+        """
         former = {run.operation} if run.id else set()
         if self.anew and not run.sql:
             former.add(self._job_key(run.namespace, run.name, "").tree_path)
@@ -155,15 +158,17 @@ class Writing:
             run_as.append(application_key(self.names.estate.serving(YARN, self.yarn), run.application))
         as_of_ms = run.as_of_ms
         if goes_on:
-            # Its end counts more, though it were of the same moment.
+            # The record of its end takes precedence, even at the same moment.
             as_of_ms -= 1
         elif over and not run.started_ms and not run.ran:
-            # All that is left of a run that was forgotten after its end: what was known of it counts more.
+            # The rest of a run that was forgotten after its end: the earlier records take precedence.
             as_of_ms = _of_old(run)
         return Execution(execution_key(operation, run.id), as_of_ms, attributes, run_as=run_as)
 
     def _parents(self, run: Run, execution: Key, known: Mapping[str, Run]) -> Iterator[Record]:
-        """The runs that this one is a part of, as far as it knows them: whatever else is known of those counts more."""
+        """Yields the runs that this one is a part of, as far as it knows them: all other records of those take
+        precedence.
+        """
         child = execution
         known_ms = _of_old(run)
         above = {each[0]: each for each in (run.parent, run.root) if each and each[0] != run.id}
@@ -182,7 +187,9 @@ class Writing:
     # -- Datasets --------------------------------------------------------------------------------------------------------
 
     def of_dataset_event(self, name: Name, known: Known, as_of_ms: int) -> Iterator[Record]:
-        """What an event of a dataset alone says: of one of this source's own, what it is; of a table, where it lies."""
+        """Yields the records of a dataset event: for a dataset of this source, its description; for a table, its
+        location.
+        """
         yield from self.of_dataset(name, known, as_of_ms)
         bound = self.names.bound(*name, known)
         for path in bound.paths if known.change != "DROP" else ():
@@ -191,7 +198,7 @@ class Writing:
             yield Relation(kind, bound.key, path, place, as_of_ms, {"hint": True})
 
     def of_dataset(self, name: Name, known: Known, as_of_ms: int) -> Iterator[Record]:
-        """What an event says of a dataset alone. Those of other systems are for these to tell of."""
+        """Yields an event's description of a dataset. Datasets of other systems are left to their own sources."""
         key = self.names.bound(*name, known).key
         if not self.names.owns(key):
             return
@@ -227,7 +234,7 @@ class Writing:
         for side in (run.inputs, run.outputs):
             for name, known in side.items():
                 yield from self.of_dataset(name, known, run.as_of_ms)
-        # What only column lineage names is there as well.
+        # Datasets and columns that only column lineage names exist as well.
         known_columns = {
             self.names.column(key, column).identity
             for name, key in ends.keys.items()
@@ -244,5 +251,5 @@ class Writing:
 
 
 def _of_old(run: Run) -> int:
-    """A time for what is known of a run by the way: whatever else is known counts more."""
+    """Returns an early time for incidental knowledge of a run: any other record takes precedence."""
     return EARLIEST_MS + run.first_ms // 1_000

@@ -1,7 +1,7 @@
-"""A run as far as its events have told of it: merged over all of them, in whatever order they come.
+"""A run, merged from all of its events, in whatever order they come.
 
-Nothing that one event says is taken back by another that says less: a START is often empty, a COMPLETE often has fewer
-datasets than the START had. What is kept of a run between two readings is a small JSON value.
+No event takes anything back by saying less: a START is often empty, a COMPLETE often has fewer datasets than the START
+had. The state kept between two readings is a small JSON value.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ ENDS: Final = ("COMPLETE", "FAIL", "ABORT")
 MAX_DATASETS: Final = 2_000
 MAX_FIELDS: Final = 5_000
 MAX_FED: Final = 100
-"""Inputs that are kept with each output of a stream, of one event."""
+"""Inputs of one event that are kept with each output of a stream."""
 TEXT_BYTES: Final = 64 << 10
 SQL_BYTES: Final = 4 << 10
-"""Of a longer SQL text, what is kept between two readings is so much and a hash of all."""
+"""Bytes of a longer SQL text that are kept between two readings, with a hash of the whole."""
 SAVED_BYTES: Final = 128 << 10
-"""The most that is kept of one run."""
+"""Limit for the kept state of one run."""
 MORE_THAN_KEPT: Final = "the run's events say more of its datasets than navlin keeps of a run until its end"
 _T = TypeVar("_T")
 Name = tuple[str, str]
@@ -39,10 +39,11 @@ Name = tuple[str, str]
 
 @dataclass(slots=True)
 class Known:
-    """What is known of one dataset: ``links`` are its other names, as (namespace, name, type); ``fields`` of its schema with
-    their types; ``columns`` where each written column comes from, ``rows`` what decides about all of them; ``sources`` are
-    datasets it was made of as a whole. ``decides``: an input that only decides, as navlin's own exports say it. ``change``
-    is its lifecycle state change, ``before`` the name it had."""
+    """State of one dataset: ``links`` are its other names, as (namespace, name, type); ``fields`` those of its schema
+    with their types; ``columns`` the sources of each written column, ``rows`` the columns that decide about all rows;
+    ``sources`` the datasets it was made from as a whole. ``decides``: an input that only decides, as navlin's own
+    exports state it. ``change`` is its lifecycle state change, ``before`` its former name.
+    """
 
     links: list[list[str]] = field(default_factory=list)
     fields: dict[str, str] = field(default_factory=dict)
@@ -57,12 +58,12 @@ class Known:
     fed_by: list[list[str]] = field(default_factory=list)
     """Inputs, by namespace and name, that events of a stream name together with this output."""
     about: dict[str, Any] = field(default_factory=dict)
-    """What a document of its own has: description, owner, format."""
+    """Attributes of its own document: description, owner, format."""
     said_ms: dict[str, int] = field(default_factory=dict)
-    """When that was said last of which the latest counts, by its name."""
+    """Event time of each single value, by its name: the latest value counts."""
 
     def learn(self, dataset: Dataset, time_ms: int) -> set[str]:
-        """Adds what an event of this time says. Gives why that is not all of it, in words."""
+        """Merges an event's dataset at this time. Returns the reasons why that is incomplete."""
         problems: set[str] = set()
         for each in objects(dataset.facet("symlinks").get("identifiers")):
             link = [text(each.get(name)) for name in ("namespace", "name", "type")]
@@ -98,22 +99,22 @@ class Known:
 
 
 class Latest(NamedTuple):
-    """What an event says of that which has one value: the latest that was said counts, whichever event is read first."""
+    """Merges an event's single values: the latest value counts, whichever event is read first."""
 
     said_ms: dict[str, int]
     time_ms: int
 
     def of(self, name: str, known: _T, said: _T) -> _T:
-        """The value of a name, which was ``known`` until now; what is empty says nothing."""
+        """Returns the value of a name, which was ``known`` until now; an empty value says nothing."""
         known_ms = self.said_ms.get(name, 0)
-        # Of two events of one time always the same.
+        # For two events of one time, the choice is always the same.
         if not said or self.time_ms < known_ms or (self.time_ms == known_ms and str(said) < str(known)):
             return known
         self.said_ms[name] = self.time_ms
         return said
 
     def update(self, known: dict[str, Any], said: Mapping[str, Any]) -> None:
-        """The same of each of several."""
+        """Merges several values in this way."""
         for name, value in said.items():
             if value:
                 known[name] = self.of(name, known.get(name), value)
@@ -133,7 +134,7 @@ def _about(dataset: Dataset) -> dict[str, Any]:
 
 
 def tags(facet: Mapping[str, Any]) -> list[str]:
-    """``key=value`` of each tag; those of a field have its name before them."""
+    """Returns ``key=value`` of each tag; those of a field have its name before them."""
     found = []
     for each in objects(facet.get("tags")):
         key, value, of_field = (text(each.get(name)) for name in ("key", "value", "field"))
@@ -144,37 +145,37 @@ def tags(facet: Mapping[str, Any]) -> list[str]:
 
 @dataclass(slots=True)
 class Run:
-    """One run, or the static description of a job (``id`` is then ""). Times are epoch ms, 0 where not known."""
+    """One run, or the static description of a job (``id`` is then ""). Times are epoch ms, 0 if unknown."""
 
     id: str
     namespace: str
     name: str
     type: str = ""
-    """The strongest that was said: how it ended, else RUNNING, START or OTHER."""
+    """The strongest type so far: that of its end, else RUNNING, START or OTHER."""
     first_ms: int = 0
     last_ms: int = 0
     started_ms: int = 0
     ended_ms: int = 0
     seen_ms: int = 0
-    """When navlin last read something of it."""
+    """Time at which navlin last read one of its events."""
     sql: str = ""
     sql_ms: int = 0
     sql_digest: str = ""
-    """The hash of a text that is longer than what is kept of it."""
+    """Hash of a text that is longer than its kept part."""
     sql_at: list[Any] = field(default_factory=list)
-    """Where the event begins that has such a text whole: path, offset and size in bytes."""
+    """Location of the event that has the whole text: path, offset and size in bytes."""
     sql_hidden: str = ""
-    """The hash of a text of which nothing is kept, because no literal may be."""
+    """Hash of a text that is not kept at all, because no literal may be."""
     sender: str = ""
     engine: str = ""
     streaming: bool = False
     ran: bool = False
-    """Whether it was said to be running: a job that streams has then moved data, however it ends."""
+    """Whether it was reported as running: a streaming job has then moved data, however it ends."""
     parent: list[str] = field(default_factory=list)
     """Run id, namespace and name."""
     root: list[str] = field(default_factory=list)
     application: str = ""
-    """The id that the engine gives the application: YARN's, where YARN runs it."""
+    """The id that the engine gives the application: YARN's, if YARN runs it."""
     principal: str = ""
     error: str = ""
     incomplete: list[str] = field(default_factory=list)
@@ -183,42 +184,42 @@ class Run:
     inputs: dict[Name, Known] = field(default_factory=dict)
     outputs: dict[Name, Known] = field(default_factory=dict)
     said_ms: dict[str, int] = field(default_factory=dict)
-    """When that was said last of which the latest counts, by its name."""
+    """Event time of each single value, by its name: the latest value counts."""
     operation: str = ""
-    """The path of the operation that it was written as a run of."""
+    """Path of the operation under which it was last written."""
 
     @property
     def above(self) -> list[str]:
-        """The ids of the runs that it is a part of."""
+        """Ids of the runs that it is a part of."""
         return [each[0] for each in (self.parent, self.root) if each and each[0] != self.id]
 
     @property
     def ended(self) -> bool:
-        """Whether it is known how it ended."""
+        """Whether its end is known."""
         return self.type in ENDS
 
     @property
     def as_of_ms(self) -> int:
-        """The time of the newest that is known of it."""
+        """Time of its newest event."""
         return self.last_ms
 
     @property
     def sql_is_cut(self) -> bool:
-        """Whether only the beginning of the SQL text is at hand."""
+        """Whether only the beginning of the SQL text is available."""
         return bool(self.sql_hidden) or (bool(self.sql_digest) and self.sql == _beginning(self.sql))
 
     def cut_sql(self) -> None:
-        """Leaves of a long SQL text what is kept between two readings."""
+        """Cuts a long SQL text to the part kept between two readings."""
         if self.sql_digest:
             self.sql = _beginning(self.sql)
 
     @property
     def sql_identity(self) -> str:
-        """What of the SQL text is part of the job's identity: the same, whether the text is at hand or not."""
+        """The part of the SQL text in the job's identity: the same, whether the whole text is available or not."""
         return _beginning(self.sql) + SEPARATOR + self.sql_digest if self.sql_digest else self.sql
 
     def learn(self, event: Event, seen_ms: int, at: tuple[Any, ...] = ()) -> None:
-        """Adds what an event says. ``at`` is where it stands: path, offset and size in bytes."""
+        """Merges an event. ``at`` is its location: path, offset and size in bytes."""
         self.seen_ms = max(self.seen_ms, seen_ms)
         self.first_ms = min(self.first_ms or event.time_ms, event.time_ms)
         self.ran = self.ran or event.type == "RUNNING"
@@ -323,14 +324,14 @@ class Run:
         said.update(self.of_run, of_run)
 
     def missing(self, reason: str) -> None:
-        """Notes why not all is known of it."""
+        """Records a reason why not everything is known of the run."""
         if reason not in self.incomplete:
             self.incomplete.append(reason)
 
     # -- Between two readings ------------------------------------------------------------------------
 
     def saved(self) -> str:
-        """The run as a text; it is compressed, for column lineage says much the same again and again."""
+        """Returns the run as a text, compressed because column lineage is repetitive."""
         value = asdict(self)
         if self.sql_digest:
             value["sql"] = _beginning(self.sql)
@@ -342,7 +343,7 @@ class Run:
         return base64.b85encode(zlib.compress(orjson.dumps(value), 6)).decode()
 
     def bound(self) -> bool:
-        """Takes away what is more than is kept of a run, columns first; returns whether there was any."""
+        """Removes content beyond the limit of a run, columns first; returns whether there was any."""
         if len(self.saved()) <= SAVED_BYTES:
             return False
         for side in (self.inputs, self.outputs):
@@ -357,17 +358,16 @@ class Run:
 
 
 def sql_in(job_facets: Mapping[str, Any]) -> str:
-    """The SQL text among the facets of a job."""
+    """Returns the SQL text in the facets of a job."""
     return redact(text(mapping(job_facets.get("sql")).get("query"), 1 << 20))
 
 
 def digest_of(sql: str) -> str:
-    """The hash of a text that is longer than what is kept of it; "" for any other."""
+    """Returns the hash of a text that is longer than its kept part; "" for any other."""
     return hash_of(sql) if len(sql.encode("utf-8", "replace")) > SQL_BYTES else ""
 
 
 def hash_of(sql: str) -> str:
-    """The hash of a text."""
     return hashlib.blake2b(sql.encode("utf-8", "replace"), digest_size=16).hexdigest()
 
 
@@ -392,7 +392,7 @@ def _known(value: dict[str, Any]) -> Known:
 
 
 def _own(entry: Mapping[str, Any], event: Event) -> bool:
-    """Whether an entry about a job is about the event's: that needs no name."""
+    """Whether an entry about a job is about the event's own, which needs no name."""
     named = text(entry.get("namespace")), text(entry.get("name"))
     return named in (("", ""), (event.namespace, event.name))
 
@@ -423,7 +423,9 @@ def _statistics(datasets: Iterable[Dataset], facet: str) -> list[str]:
 
 
 def producer_name(producer: str) -> str:
-    """What a producer's address calls it: ``…/integration/spark`` is SPARK, ``…/providers/openlineage/2.1`` OPENLINEAGE."""
+    """Returns a producer's name from its address: ``…/integration/spark`` is SPARK, ``…/providers/openlineage/2.1``
+    OPENLINEAGE.
+    """
     parts = [each for each in producer.split("?")[0].rstrip("/").split("/") if each]
     if "integration" in parts[:-1]:
         return parts[parts.index("integration") + 1].upper()

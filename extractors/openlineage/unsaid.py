@@ -1,7 +1,7 @@
-"""What a producer leaves out of a run's datasets, as far as the statement that it sends shows.
+"""Datasets of a run that its producer leaves out, as far as the statement it sends shows.
 
-A producer that cannot follow a MERGE names its inputs alone, or its outputs alone: the statement itself, or the command of
-Spark's in the job's name, says that something was written, and that something was read for it.
+A producer that cannot follow a MERGE names its inputs alone, or its outputs alone: the statement itself, or Spark's
+command in the job's name, says that something was written, and that something was read for it.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ _COMMAND: Final = re.compile(
     r"\.(?:(?:execute_)?(?:insert_into|save_into|merge_into|append_data|overwrite_|replace_data|write_delta)"
     r"|(?:execute_)?(?:optimized_|atomic_)?(?:create|replace)_\w*as_select|execute_(?:delete|update)_command)"
 )
-"""Commands by which Spark writes, as its agent has them in a job's name, behind that of the application."""
+"""Commands by which Spark writes, as its agent appends them to the application's name in a job's name."""
 
 
 def unsaid(run: Run) -> Iterator[str]:
-    """Why the datasets of a run are not all that it read and wrote."""
+    """Yields reasons why the datasets of a run are not all that it read and wrote."""
     statements = list(statements_in(run.sql))
     writing = [each for each in statements if writes(each)]
     if not run.outputs and (writing or _COMMAND.search(run.name)):
@@ -38,7 +38,7 @@ def unsaid(run: Run) -> Iterator[str]:
 
 
 def _told_by_columns(run: Run) -> bool:
-    """Whether something else than what is written is named as the source of it."""
+    """Whether a dataset other than the outputs is named as their source."""
     named = {
         (each.namespace, each.name)
         for known in run.outputs.values()

@@ -1,4 +1,4 @@
-"""The whole SQL text of a run, of which only the beginning is kept between two readings: the file of its event has it."""
+"""Restores the whole SQL text of a run from the file of its event: only the beginning is kept between two readings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CUT: Final = "the SQL text is cut: the file of the event that has it whole is th
 
 
 def make_whole(run: Run) -> None:
-    """Gives a run its whole SQL text again. Where that cannot be read any more, the run says so."""
+    """Restores the whole SQL text of a run. If it can no longer be read, the run is marked as incomplete."""
     if not run.sql_is_cut:
         return
     with suppress(OSError, NotAnEvent, ValueError):

@@ -1,6 +1,6 @@
 """YARN: its ResourceManager and MapReduce's JobHistoryServer.
 
-`rest` talks to both, `plan` decides what to ask (`windows` of time), `applications`, `configuration` and `names` understand
+`rest` talks to both, `plan` decides what to ask (`windows` of time), `applications`, `configuration` and `names` parse
 the answers, `records` turns them into records.
 """
 

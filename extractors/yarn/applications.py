@@ -1,5 +1,6 @@
-"""Applications as the ResourceManager lists them, jobs as the JobHistoryServer does. Pure; what a release leaves out is
-tolerated, what it adds is passed over, and only what is kept of it anyway goes on to the tasks and the position."""
+"""Applications as the ResourceManager lists them, jobs as the JobHistoryServer does. Pure; missing fields of a release
+are tolerated, additional ones ignored, and only the fields that are kept anyway go on to the tasks and the position.
+"""
 
 from __future__ import annotations
 
@@ -18,13 +19,13 @@ MAPREDUCE: Final = "MAPREDUCE"
 UNFINISHED: Final = ("NEW", "NEW_SAVING", "SUBMITTED", "ACCEPTED", "RUNNING")
 ENDED: Final = ("FINISHED", "FAILED", "KILLED")
 FORGOTTEN: Final = "FORGOTTEN"
-"""Our own state: it had not ended when the ResourceManager was last asked, and now it does not know it any more."""
+"""Our own state: it had not ended at the last request, and the ResourceManager no longer knows it."""
 UNKNOWN: Final = "UNKNOWN"
 
 MAX_NAME_BYTES: Final = 8_000
 MAX_DIAGNOSTICS_BYTES: Final = 4 << 10
 MAX_WORD_CHARS: Final = 1_000
-"""Of a user, a queue, a type."""
+"""Limit for a user, a queue, a type."""
 MAX_TAGS: Final = 100
 _PLACEHOLDERS: Final = frozenset({"", "null", "n/a", "none"})
 _ATTEMPT: Final = re.compile(r"appattempt_\d+_\d+_(\d+)\Z")
@@ -33,9 +34,9 @@ _CONTAINER: Final = re.compile(r"container_(?:e\d+_)?\d+_\d+_(\d+)_\d+")
 
 @dataclass(frozen=True, slots=True)
 class Application:
-    """One application as the ResourceManager lists it. Times are by its clock, in epoch ms; 0 is not known.
+    """One application as the ResourceManager lists it. Times are by its clock, in epoch ms; 0 if unknown.
 
-    What grows while it runs (memory and core seconds, in resource times seconds) is kept only when it has ended.
+    Values that grow while it runs (memory and core seconds, in resource times seconds) are kept only when it has ended.
     """
 
     id: str
@@ -63,7 +64,7 @@ class Application:
 
     @property
     def status(self) -> str:
-        """How it ended, as far as it is known; while it has not, where it is."""
+        """Its result, as far as known; before its end, its state."""
         if self.state == "FINISHED":
             return self.final_status if self.final_status not in ("", "UNDEFINED") else self.state
         return UNKNOWN if self.state == FORGOTTEN else self.state
@@ -71,7 +72,7 @@ class Application:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One MapReduce job as the JobHistoryServer lists it, by the clock of the host that it was led from."""
+    """One MapReduce job as the JobHistoryServer lists it, by the clock of its application master's host."""
 
     id: str
     name: str = ""
@@ -89,7 +90,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """One application and, where the JobHistoryServer has it, its job: at least one of the two."""
+    """One application and, if the JobHistoryServer has it, its job: at least one of the two."""
 
     id: str
     application: Application | None = None
@@ -101,7 +102,7 @@ class Seen:
 
 
 def to_application(payload: Mapping[str, Any]) -> Application | None:
-    """None if it has no id."""
+    """Parses an application; None if it has no id."""
     identity = application_id(_text(payload.get("id")))
     if identity is None:
         return None
@@ -127,7 +128,7 @@ def to_application(payload: Mapping[str, Any]) -> Application | None:
 
 
 def to_job(payload: Mapping[str, Any]) -> Job | None:
-    """None if it has no id."""
+    """Parses a job; None if it has no id."""
     identity = application_id(_text(payload.get("id")))
     if identity is None:
         return None
@@ -144,7 +145,7 @@ def to_job(payload: Mapping[str, Any]) -> Job | None:
 
 
 def saved(application: Application) -> dict[str, Any]:
-    """An application as JSON, for a position: what differs from the defaults."""
+    """Returns an application as JSON, for a position: the values that differ from the defaults."""
     plain = asdict(application)
     differing = {
         name.name: plain[name.name] for name in fields(Application) if plain[name.name] != name.default
@@ -158,7 +159,7 @@ def restored(value: Mapping[str, Any]) -> Application:
 
 
 def _first_type(payload: Mapping[str, Any]) -> str:
-    """The first releases of YARN give no type."""
+    """Returns the type for the first releases of YARN, which give none."""
     return MAPREDUCE if "/jobhistory/job/" in _text(payload.get("trackingUrl")) else "YARN"
 
 
@@ -171,8 +172,9 @@ def _word(payload: Mapping[str, Any], name: str) -> str:
 
 
 def _number(value: Any) -> int:
-    """Some releases write numbers as texts, and -1 or 0 for what is not known. What no Java could count to is not known
-    either."""
+    """Parses a number. Some releases write numbers as strings, and -1 or 0 if unknown. Numbers beyond Java's range are
+    unknown as well.
+    """
     if isinstance(value, bool):
         return 0
     try:
@@ -189,7 +191,7 @@ def _tags(value: Any) -> tuple[str, ...]:
 
 
 def _attempts(payload: Mapping[str, Any]) -> int:
-    """How many attempts there were, by the newest one's id or the name of its container."""
+    """Counts the attempts, by the newest one's id or the name of its container."""
     if found := _ATTEMPT.match(_text(payload.get("currentAppAttemptId"))):
         return int(found[1])
     found = _CONTAINER.search(_text(payload.get("amContainerLogs")))

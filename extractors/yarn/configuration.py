@@ -1,7 +1,7 @@
-"""The configuration of a MapReduce job → what it read and wrote, and what ran. Pure.
+"""The configuration of a MapReduce job → its inputs and outputs, and its program. Pure.
 
-Of the hundreds of properties those named here are looked at, by their new and their old names; no other is kept, and none
-with a secret. Clients write into it what they like: a value that does not fit counts as absent.
+Of hundreds of properties only those named here are read, by their new and their old names; no other is kept, and none
+with a secret. Clients write anything into them: an unsuitable value counts as absent.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ _SCRATCH: Final = ("hive.exec.scratchdir", "yarn.app.mapreduce.am.staging-dir", 
 _READ: Final = frozenset([key for keys in _KEYS.values() for key in keys] + list(_SCRATCH))
 
 _NO_INPUT: Final = re.compile(r"(?:Sleep|Random|Range|Null|Empty|Launcher)InputFormat$")
-"""Formats that make the records themselves."""
+"""Formats that generate the records themselves."""
 _NO_OUTPUT: Final = re.compile(r"(?:\bNull|OozieLauncher)OutputFormat$")
 _HIVES_OWN: Final = "org.apache.hadoop.hive."
 _GLOB: Final = re.compile(r"(?<!\\)[*?\[{]")
@@ -70,7 +70,7 @@ _HIVE, _PIG = "hive_", "pig_"
 
 
 class Missing(StrEnum):
-    """What a job's configuration does not tell, as a reason why its operation is incomplete."""
+    """Parts that a job's configuration does not have, as reasons why its operation is incomplete."""
 
     PLACE = "its configuration names a directory without the one that it is below"
     EVERYWHERE = "its configuration names its input by a pattern for the whole file system"
@@ -83,8 +83,9 @@ class Missing(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a job read or wrote. ``text`` is as it was written; ``uri`` the directory that it comes down to: for a glob, the
-    one above it that has no glob in its name, and then it is ``inferred`` that what matched is in there."""
+    """A place that a job read or wrote. ``text`` is the original; ``uri`` is the directory that it resolves to: for a
+    glob, the deepest one above it without a glob in its path, and then it is ``inferred`` that the matches are in there.
+    """
 
     text: str
     uri: str
@@ -93,8 +94,9 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """What matters of a job's configuration; empty where it is not set. ``missing``: why it has further inputs or outputs
-    that come down to no directory; ``moved`` are those from which data are moved elsewhere."""
+    """The relevant part of a job's configuration; empty if it is not set. ``missing``: why it has further inputs or
+    outputs that resolve to no directory; ``moved`` are those from which data are moved elsewhere.
+    """
 
     name: str = ""
     inputs: tuple[Place, ...] = ()
@@ -123,7 +125,7 @@ class Configuration:
 
 
 def to_configuration(answer: Any) -> Configuration:
-    """The answer of ``/jobs/{id}/conf``."""
+    """Parses the answer of ``/jobs/{id}/conf``."""
     properties = _properties(answer)
 
     def get(name: str) -> str:
@@ -133,7 +135,7 @@ def to_configuration(answer: Any) -> Configuration:
     default_fs = without_credentials(get("default_fs"))
     reading = _Paths(get("working"), _scratch(properties))
     inputs = reading.places([*split_paths(get("inputs")), *_first_of_pairs(get("formats"))])
-    # DistCp reads a list of what it copies, and writes its log where others write their output.
+    # DistCp reads a list of the paths it copies, and writes its log where others write their output.
     copied = get("copied")
     outputs = reading.output(copied or get("outputs"))
     if copied:
@@ -182,7 +184,7 @@ def _without_path(format_class: str, paths: str, none: re.Pattern[str]) -> bool:
 
 
 def split_paths(text: str) -> list[str]:
-    """A list of paths as Hadoop writes it: commas within one are escaped, those within ``{a,b}`` need not be."""
+    """Splits a list of paths as Hadoop writes it: commas within one are escaped, those within ``{a,b}`` need not be."""
     paths, current, depth = [], [], 0
     characters = iter(text)
     for each in characters:
@@ -200,7 +202,7 @@ def split_paths(text: str) -> list[str]:
 
 
 class _Paths:
-    """Brings paths down to directories; ``missing``: why some could not be."""
+    """Resolves paths to directories; ``missing``: why some could not be."""
 
     def __init__(self, working: str, scratch: tuple[str, ...]) -> None:
         self._working, self._scratch = working, scratch
@@ -214,7 +216,9 @@ class _Paths:
         return tuple(place for place in found if place is not None)
 
     def output(self, text: str) -> tuple[Place, ...]:
-        """An output's directory, which is one and is called just so: nothing in its name parts it or stands for others."""
+        """Resolves an output's directory: a single literal path, in whose name no character separates paths or matches
+        others.
+        """
         place = self._place(text, literal=True) if text else None
         return (place,) if place is not None else ()
 
@@ -239,8 +243,8 @@ class _Paths:
 
 
 def _without_glob(uri: str) -> tuple[str, bool]:
-    """``/a/b-*/c`` → (``/a``, True)."""
-    # A `?` or `[` in an address's host would be no glob.
+    """Cuts a URI before its first name with a glob: ``/a/b-*/c`` → (``/a/``, True)."""
+    # A `?` or `[` in an address's host is not a glob.
     start = uri.find("/", uri.find("://") + 3) if "://" in uri else 0
     found = _GLOB.search(uri, max(start, 0))
     inferred = found is not None
@@ -258,7 +262,7 @@ def _path_of(uri: str) -> str:
 
 
 def _properties(answer: Any) -> dict[str, str]:
-    """The properties that are read, without those whose value was taken out."""
+    """Returns the properties that are read, without redacted ones."""
     conf = answer.get("conf") if isinstance(answer, Mapping) else None
     listed = conf.get("property") if isinstance(conf, Mapping) else None
     each_of = [listed] if isinstance(listed, Mapping) else listed if isinstance(listed, list) else []
@@ -273,18 +277,18 @@ def _properties(answer: Any) -> dict[str, str]:
 
 
 def _text(value: str | float) -> str:
-    """A value as Hadoop has it: the JobHistoryServer of Hadoop 3 answers numbers and booleans as JSON's."""
+    """Returns a value as Hadoop writes it: the JobHistoryServer of Hadoop 3 returns numbers and booleans as JSON's."""
     return str(value).lower() if isinstance(value, bool) else str(value).strip()
 
 
 def _scratch(properties: Mapping[str, str]) -> tuple[str, ...]:
     paths = (_path_of(without_credentials(properties[key])) for key in _SCRATCH if key in properties)
-    # A Pig or Hive that keeps its temporary files in /tmp does not make all of /tmp so.
+    # A Pig or Hive that keeps its temporary files in /tmp does not make all of /tmp temporary.
     return tuple(path for path in paths if path.count("/") > 1)
 
 
 def _first_of_pairs(text: str) -> Iterator[str]:
-    """The paths of ``path;format,path;format``."""
+    """Yields the paths of ``path;format,path;format``."""
     for pair in text.split(",") if text else ():
         path = pair.partition(";")[0].strip()
         if path:
@@ -296,6 +300,6 @@ def _either(new: str, old: str, *, first: bool) -> str:
 
 
 def _query_text(text: str) -> str:
-    """Newer releases of Hive encode it as a URL's parameter."""
+    """Decodes a query's text, which newer releases of Hive encode as a URL's parameter."""
     encoded = text and not re.search(r"\s", text) and re.search(r"%[0-9A-Fa-f]{2}|\+", text)
     return bounded(unquote_plus(text) if encoded else text)

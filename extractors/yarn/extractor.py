@@ -1,9 +1,9 @@
-"""YARN: applications of the ResourceManager, and the MapReduce jobs of the JobHistoryServer with what they read and wrote.
+"""YARN: applications of the ResourceManager, and MapReduce jobs of the JobHistoryServer with their inputs and outputs.
 
-The ResourceManager keeps the last ten thousand applications that have ended, or fewer, and then forgets them: nothing that
-it does not list is taken for gone. It is asked for what has not ended, and for what ended since the newest end that was
-seen, and somewhat before. A MapReduce application is read when its job's configuration is there, or has not come for
-`history_wait_s`.
+The ResourceManager keeps the last ten thousand applications that have ended, or fewer, and then forgets them: an
+application that it does not list is not taken for deleted. It is asked for applications that have not ended, and for
+those that ended since shortly before the newest end seen. A MapReduce application is read when its job's configuration
+is there, or has not come for `history_wait_s`.
 """
 
 from __future__ import annotations
@@ -35,8 +35,9 @@ TOO_MANY_OPEN: Final = (
 @dataclass(frozen=True, slots=True)
 class Yarn(Extractor):
     """One YARN. ``urls`` are its ResourceManagers' web addresses, ``history_urls`` the JobHistoryServer's; without the
-    latter, MapReduce applications come without what they read and wrote. ``metastore`` is the authority whose queries
-    are meant by jobs without ``hive.metastore.uris``. ``page_size`` bounds one answer."""
+    latter, MapReduce applications come without inputs and outputs. ``metastore`` is the authority that queries of jobs
+    without ``hive.metastore.uris`` belong to. ``page_size`` bounds one answer.
+    """
 
     source: Source
     estate: Estate
@@ -47,7 +48,7 @@ class Yarn(Extractor):
     page_size: int = keeps_positions(5_000)
     metastore: str = ""
     default_fs: str = ""
-    # Not kept: the ResourceManager hides from who may not look at an application what there is to know of it.
+    # Not kept: the ResourceManager hides the details of an application from users who may not view it.
     auth: Literal["none", "kerberos"] = "none"
     user: str = ""
     principal: str = keeps_positions("")
@@ -59,11 +60,11 @@ class Yarn(Extractor):
 
     @classmethod
     def serves(cls, settings: Mapping[str, Any]) -> tuple[str, ...]:
-        """The ResourceManagers' own addresses."""
+        """Returns the ResourceManagers' own addresses."""
         return tuple(settings.get("urls", ()))
 
     def problems(self) -> Iterator[tuple[str, str]]:
-        """What no type shows to be wrong, as (setting, text)."""
+        """Yields problems that the types do not catch, as (setting, text)."""
         if not self.urls:
             yield "urls", f'urls must name the ResourceManager, as in ["{_EXAMPLES["urls"]}"]'
         for setting, example in _EXAMPLES.items():
@@ -92,7 +93,7 @@ class Yarn(Extractor):
         return self.auth == "kerberos" or bool(self.ca_file)
 
     def plan(self, positions: Positions) -> Plan:
-        """Costs two requests, or three, where nothing has happened."""
+        """Plans a run. Costs two requests, or three, if nothing has happened."""
         planning = Planning(self.overlap_s * 1_000, self.history_wait_s * 1_000, self.page_size)
         with ExitStack() as stack:
             resource_manager = stack.enter_context(asking(self._resource_manager))
@@ -118,7 +119,7 @@ class Yarn(Extractor):
                 raise TypeError(f"{split!r} is no split of YARN")
 
     def check(self) -> Iterator[str]:
-        """For ``navlin check``: which ResourceManager answers, and what it and the JobHistoryServer show."""
+        """For ``navlin check``: names the ResourceManager that answers, and says what it and the JobHistoryServer show."""
         with asking(self._resource_manager) as service:
             listed = service.entries("/ws/v1/cluster/apps", ("apps", "app"), {"limit": 1})
             [info] = service.entries("/ws/v1/cluster/info", ("clusterInfo",)) or [{}]

@@ -1,4 +1,4 @@
-"""Reading the configurations of MapReduce jobs: one that does not come, or does not read, is that of its job alone."""
+"""Reads the configurations of MapReduce jobs: a missing or unreadable one affects its own job alone."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ NO_HISTORY: Final = "the JobHistoryServer has no history of its job"
 GONE: Final = "the JobHistoryServer does not have its job's configuration any more"
 UNREADABLE: Final = "its job's configuration did not read, or never came"
 SLOW_ONES: Final = 3
-"""After so many in a row that did not come, the rest of a split is put off: each has cost a whole timeout."""
+"""After this many in a row that did not come, the rest of a split is put off: each has cost a whole timeout."""
 MAX_TRIES: Final = 8
-"""Over most of a day. Then a job is reported without what it read and wrote."""
+"""Tries, over almost two days, after which a job is reported without inputs and outputs."""
 
 
 def read_jobs(history: RestService, applications: ApplicationRecords, split: SeenSplit) -> Iterator[Record]:
-    """The jobs of a split, each with its configuration. Raises `RestUnavailable` if the JobHistoryServer does not answer at
-    all: then all of the split is read another time."""
+    """Yields the jobs of a split, each with its configuration. Raises `RestUnavailable` if the JobHistoryServer does
+    not answer at all: then the whole split is read another time.
+    """
     slow = 0
     for place, seen in enumerate(split.seen):
         if slow >= SLOW_ONES:
@@ -44,7 +45,7 @@ def read_jobs(history: RestService, applications: ApplicationRecords, split: See
 
 
 def _asked(history: RestService, seen: Seen) -> Any:
-    """What is answered of a job's configuration; None or an error if it is there no more or cannot be had."""
+    """Returns the answer for a job's configuration; None if it no longer exists, an error if it is not available."""
     assert seen.job is not None
     path = f"{JOBS}/{seen.job.id}/conf"
     try:
@@ -54,7 +55,7 @@ def _asked(history: RestService, seen: Seen) -> Any:
     except RestUnavailable:
         raise
     except RestError as error:
-        # One that others may not look at, or whose files are broken.
+        # This user may not view it, or its files are broken.
         return error
     if not properties:
         return RestError(f"{history.url}{path}: the answer has no property")
@@ -87,7 +88,7 @@ def _answers(history: RestService) -> bool:
 def _unread(
     history: RestService, applications: ApplicationRecords, seen: Seen, split: SeenSplit, error: RestError
 ) -> Iterator[Record]:
-    """A job that is asked for again, or was often enough."""
+    """Leaves a job to be asked for again or, after enough tries, reports it without its configuration."""
     if split.tries + 1 < MAX_TRIES and seen.id in split.may_wait:
         yield _reject(history, seen, error, "; it will be asked for again")
         yield Unread(seen, split.tries + 1, split.now_ms).position()

@@ -1,4 +1,4 @@
-"""What the name of an application shows: who started it, and for whom."""
+"""Information in an application's name: the system that started it, and the run that it belongs to."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _HIVE_SESSION: Final = re.compile(r"HIVE-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f
 
 @dataclass(frozen=True, slots=True)
 class OozieAction:
-    """What Oozie names an application by that it starts: a launcher, or the job of an action itself.
+    """The name that Oozie gives an application it starts: a launcher, or the job of an action itself.
 
-    ``workflow_id`` is the run's (``…-oozie-oozi-W``); "" where the name was cut off before its end.
+    ``workflow_id`` is the run's (``…-oozie-oozi-W``); "" if the name was cut off before its end.
     """
 
     launcher: bool
@@ -26,7 +26,7 @@ class OozieAction:
 
 
 def oozie_action(name: str) -> OozieAction | None:
-    """The Oozie action that an application's name shows."""
+    """Returns the Oozie action in an application's name; None if there is none."""
     found = _OOZIE.match(name)
     if found is None:
         return None
@@ -41,7 +41,7 @@ def oozie_action(name: str) -> OozieAction | None:
 
 
 def hive_session(name: str, application_type: str) -> str:
-    """The id of the Hive session that a Tez application serves: many queries run in one. "" for all others."""
+    """Returns the id of the Hive session that a Tez application serves: many queries run in one. "" for all others."""
     if application_type.upper() != "TEZ":
         return ""
     found = _HIVE_SESSION.match(name)

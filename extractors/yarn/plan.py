@@ -1,8 +1,8 @@
-"""What to read of YARN: the applications and jobs that are new, or that differ from what was read last time.
+"""Decides what to read of YARN: applications and jobs that are new, or that differ from their last reading.
 
-What ended was read after its end. An application is open if it had not ended when it was last listed, or if it waits for
-its job's history. Both are in the positions, so a round in which nothing happened yields nothing. Windows are by
-the services' own times and reach back over what was read last: an application is listed a moment after its finish time.
+Applications are read after their end. One is open if it had not ended when it was last listed, or if it waits for its
+job's history. Both kinds are in the positions, so a round in which nothing happened yields nothing. Windows are by the
+services' own times and reach back over the last reading: an application is listed a moment after its finish time.
 """
 
 from __future__ import annotations
@@ -37,31 +37,32 @@ JOBS: Final = "/ws/v1/history/mapreduce/jobs"
 FINISHED, JOBS_FINISHED = "finished_ms", "jobs finished_ms"
 """Positions: the newest end seen of an application, and of a job (epoch ms, by the clock of the service that lists it)."""
 ENDED_BEFORE, OPEN = "settled", "open"
-"""Positions: id → [its end, fingerprint of what was read]; id → what was read, without an end."""
+"""Positions: id → [its end, its job's end, fingerprint of the data read]; id → the data read, without an end."""
 UNREAD: Final = "unread "
-"""Before an application's id: a position for each job whose configuration did not come."""
+"""Prefix of an application's id: a position for each job whose configuration did not come."""
 RETRIED_A_RUN: Final = 20
 FIRST_RETRY_MS: Final = 600_000
-"""An unread configuration is asked for again after so long, then twice as long each time."""
+"""Base delay before an unread configuration is asked for again, doubled with each try."""
 SLOW_APPLICATIONS: Final = 3
-"""So many applications that are asked for by their ids may go unanswered in a run; the others wait for the next one."""
+"""Applications asked for by id that may go unanswered in a run; the others wait for the next one."""
 MAX_OPEN, MAX_OPEN_OF_USER = 20_000, 10_000
-"""Applications that are remembered because they are open."""
+"""Limits for open applications that are remembered."""
 MAX_OPEN_BYTES, MAX_OPEN_BYTES_OF_USER = 16 << 20, 8 << 20
 MAX_ENDED: Final = 100_000
-"""Applications that are remembered as read. One beyond is read again as long as it is listed."""
+"""Limit for applications remembered as read. One beyond is read again as long as it is listed."""
 MAX_UNREAD, MAX_UNREAD_OF_USER = 2_000, 1_000
-"""Jobs whose configurations are asked for again."""
+"""Limits for jobs whose configurations are asked for again."""
 APPLICATIONS_A_SPLIT: Final = 2_000
 JOBS_A_SPLIT: Final = 100
-"""Each costs the JobHistoryServer reading the job's history file."""
+"""Each makes the JobHistoryServer read the job's history file."""
 
 
 @dataclass(frozen=True, slots=True)
 class SeenSplit(Split):
     """Some applications as they were listed, at ``now_ms``. ``configured``: the configurations of their jobs are to be
-    fetched; ``unread``: which they were not before, though it was tried ``tries`` times. ``may_wait`` are the ids of those
-    that may be asked for again."""
+    fetched; ``unread``: they did not come before, in ``tries`` tries. ``may_wait`` are the ids of those that may be
+    asked for again.
+    """
 
     seen: tuple[Seen, ...]
     configured: bool = False
@@ -78,7 +79,7 @@ class SeenSplit(Split):
 
 @dataclass(frozen=True, slots=True)
 class UnansweredSplit(Split):
-    """The JobHistoryServer did not answer: reading this fails with its words, and what else there is goes on."""
+    """The JobHistoryServer did not answer: reading this split fails with its error, and everything else goes on."""
 
     error: str
 
@@ -89,7 +90,7 @@ class UnansweredSplit(Split):
 
 @dataclass(frozen=True, slots=True)
 class BeyondSplit(Split):
-    """So many open applications of each user are not remembered. ``place`` is the ResourceManager's address."""
+    """Numbers of open applications, by user, that are not remembered. ``place`` is the ResourceManager's address."""
 
     place: str
     counts: tuple[tuple[str, int], ...]
@@ -101,16 +102,17 @@ class BeyondSplit(Split):
 
 @dataclass(frozen=True, slots=True)
 class Planning:
-    """How far windows reach back, how long an ended MapReduce application waits for its history, and how many entries one
-    answer may hold."""
+    """Settings of a plan: the overlap of windows, the time that an ended MapReduce application waits for its history,
+    and the most entries that one answer may hold.
+    """
 
     overlap_ms: int
     history_wait_ms: int
     page: int
 
     def plan(self, resource_manager: RestService, history: RestService | None, before: Before) -> Plan:
-        """Costs two requests, and one to the JobHistoryServer, where nothing has happened."""
-        # The history first: a job that it has is one that the ResourceManager has known.
+        """Plans a run. Costs two requests, and one to the JobHistoryServer, if nothing has happened."""
+        # The history first: the ResourceManager has known every job in it.
         jobs, odd_jobs, unanswered = self._jobs(history, before) if history else ({}, 0, "")
         applications, odd, silent = self._applications(resource_manager, before)
         ends = [application.finished_ms for application in applications.values()]
@@ -156,7 +158,9 @@ class Planning:
     # -- The JobHistoryServer ------------------------------------------------------------------------------------------
 
     def _jobs(self, history: RestService, before: Before) -> tuple[dict[str, Job], int, str]:
-        """The jobs of the window, by application; how many have no id; and what kept them from being listed."""
+        """Returns the jobs of the window, by application; the number without an id; and the error that kept them from
+        being listed.
+        """
         waiting = [app.finished_ms for app in before.open.values() if app.ended and app.finished_ms]
         begin_ms = max(0, min([before.job_ms, *waiting]) - self.overlap_ms)
         jobs, odd = {}, 0
@@ -175,8 +179,9 @@ class Planning:
     def _applications(
         self, service: RestService, before: Before
     ) -> tuple[dict[str, Application], int, list[str]]:
-        """By id: all that have not ended, those that ended in the window, and those that were open; how many of the answer
-        have no id; and in words, which of the open ones could not be asked for: they stay what they were."""
+        """Returns, by id, the applications that have not ended, those that ended in the window, and those that were open;
+        the number of entries without an id; and notes about open ones that could not be asked for: they keep their state.
+        """
         fewer = {"deSelects": "resourceRequests"}
         without_end = {**fewer, "states": ",".join(UNFINISHED)}
         listed = service.entries(APPLICATIONS, ("apps", "app"), without_end)
@@ -211,7 +216,7 @@ class Planning:
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """A job whose configuration did not come, though it was asked for ``tries`` times, the last time at ``asked_ms``."""
+    """A job whose configuration did not come in ``tries`` requests, the last one at ``asked_ms``."""
 
     seen: Seen
     tries: int
@@ -256,7 +261,7 @@ class Unread:
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """What was saved in the positions."""
+    """The saved positions."""
 
     finished_ms: int = 0
     job_ms: int = 0
@@ -265,7 +270,7 @@ class Before:
     unread: Sequence[Unread] = ()
 
     def due(self, now_ms: int) -> list[Unread]:
-        """The jobs whose configurations are asked for again, those first that have waited longest."""
+        """Returns the jobs whose configurations are due to be asked for again, those first that have waited longest."""
         due = sorted((each for each in self.unread if each.due_ms <= now_ms), key=lambda each: each.asked_ms)
         return due[:RETRIED_A_RUN]
 
@@ -285,7 +290,7 @@ class Before:
 
 
 class _Sorting:
-    """Sorts what was listed: what was read already, what is new, what must be asked about again."""
+    """Sorts the listed applications: already read, new, or to be asked about again."""
 
     def __init__(self, before: Before, now_ms: int, wait_ms: int, *, history_answers: bool) -> None:
         self._before, self._now_ms, self._wait_ms = before, now_ms, wait_ms
@@ -294,22 +299,23 @@ class _Sorting:
         self.new: list[Seen] = []
         self.open: dict[str, Any] = {}
         self.hidden_end_ms = 0
-        """Now, where something ended at a time that the ResourceManager hides from who may not look at it."""
+        """Now, if something ended at a time that the ResourceManager hides from users who may not view it."""
 
     def take(self, seen: Seen) -> None:
-        """Where an application goes."""
+        """Sorts one application."""
         application = seen.application
         if application is not None and not application.ended and application.state != FORGOTTEN:
             self._keep_open(application)
         elif application is not None and self._waits(seen, application):
-            # One that was forgotten stays what it was, until its history can be asked for.
+            # A forgotten one keeps its state until its history can be asked for.
             self._keep_open(application if application.ended else self._before.open[seen.id])
         elif not self._is_read(seen):
             self._take_ended(seen)
 
     def give_up(self, identities: Iterable[str], applications: Mapping[str, Application]) -> Counter[str]:
-        """How many open applications of each user are not remembered. Those that only wait for their history are read
-        without it."""
+        """Counts the open applications of each user that are not remembered. Those that only wait for their history are
+        read without it.
+        """
         beyond: Counter[str] = Counter()
         for application in (applications[each] for each in sorted(identities)):
             if application.ended:
@@ -319,7 +325,7 @@ class _Sorting:
         return beyond
 
     def ended_since(self, finished_ms: int, job_ms: int) -> dict[str, list[Any]]:
-        """Those that ended and may be listed again, the newest if there are many."""
+        """Returns the ended applications that may be listed again, the newest if there are many."""
         recent = {
             each: entry
             for each, entry in self._ended.items()
@@ -338,12 +344,12 @@ class _Sorting:
             self.new.append(Seen(application.id, application))
 
     def _waits(self, seen: Seen, application: Application) -> bool:
-        """Whether a job's history may still come. One that was killed early never has any."""
+        """Whether a job's history may still come. A job that was killed early never has any."""
         if not self._wait_ms or not application.mapreduce or seen.job or seen.id in self._ended:
             return False
         if not self._history_answers:
             return True
-        # Its time now comes without the milliseconds, and of another instance's clock: it may well be the earlier one.
+        # Its current time lacks the milliseconds, and may be another instance's: it may well be the earlier one.
         return application.ended and abs(self._now_ms - application.finished_ms) < self._wait_ms
 
     def _is_read(self, seen: Seen) -> bool:
@@ -352,7 +358,7 @@ class _Sorting:
             return False
         application, job = seen.application, seen.job
         if application is None or (application.mapreduce and self._wait_ms and not (job and not entry[1])):
-            # The windows of the two services differ: what one alone lists now, both listed before.
+            # The windows of the two services differ: an entry that one alone lists now, both listed before.
             return True
         return bool(entry[2] == seen.fingerprint())
 
@@ -368,7 +374,7 @@ class _Sorting:
 
 
 def _by_id(listed: Iterable[Mapping[str, Any]]) -> tuple[dict[str, Application], int]:
-    """By id; of two entries of one id, the later counts. And how many have no id."""
+    """Returns applications by id, the later of two entries with one id, and the number without an id."""
     found: dict[str, Application] = {}
     odd = 0
     for payload in listed:
@@ -381,7 +387,7 @@ def _by_id(listed: Iterable[Mapping[str, Any]]) -> tuple[dict[str, Application],
 
 
 def _shared(still_open: Mapping[str, Any]) -> dict[str, Any]:
-    """The open applications that are remembered: every user has a share."""
+    """Returns the open applications to remember: every user has a share."""
     of_users: dict[str, list[tuple[str, Any, int]]] = {}
     for identity, value in still_open.items():
         size_bytes = len(orjson.dumps(value))
@@ -401,7 +407,7 @@ def _shared(still_open: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _may_wait(unread: Sequence[Unread], new: Sequence[Seen]) -> frozenset[str]:
-    """The new jobs whose configurations may be asked for again if they do not come: every user has a share."""
+    """Returns the new jobs whose configurations may be asked for again if they do not come: every user has a share."""
     waiting = Counter(each.seen.job.user for each in unread if each.seen.job)
     jobs = {seen.id: seen.job.user for seen in new if seen.job}
     room = shares(waiting + Counter(jobs.values()), of_one=MAX_UNREAD_OF_USER, in_all=MAX_UNREAD)

@@ -1,10 +1,10 @@
-"""An application, and a MapReduce job's configuration → an operation, its execution, and what flows through it.
+"""An application, and a MapReduce job's configuration → an operation, its execution, and its flows.
 
     directory ── DATA_FLOW ──▶ operation ── DATA_FLOW ──▶ directory          a MapReduce job that succeeded
     execution of Hive, Pig, Oozie (claimed) ── LOGICAL_PHYSICAL ──▶ execution
 
 An operation is Navigator's: the applications of one type and name; for MapReduce the jobs of one name, mapper and reducer,
-and one set of inputs and outputs. Without the last, `distcp` would make one operation out of all that was ever copied, and
+and one set of inputs and outputs. Without the last, `distcp` would make one operation out of everything ever copied, and
 everything would seem to come from everything.
 """
 
@@ -32,15 +32,16 @@ from navlin.model.redaction import bounded, redact
 from navlin.model.source import HIVE, OOZIE, PIG, Estate, Source
 
 LATEST_MS: Final = 4_102_444_800_000
-"""2100: no time of YARN's lies behind it."""
+"""2100: no time in YARN is later."""
 MAX_READABLE: Final = 1_000
 NAME_BYTES: Final = 2_000
 
 
 @dataclass(frozen=True, slots=True)
 class ApplicationRecords:
-    """Turns applications of one YARN into records. ``metastore`` and ``default_fs`` stand in for what a job's configuration
-    leaves out."""
+    """Turns applications of one YARN into records. ``metastore`` and ``default_fs`` are used if a job's configuration
+    names none.
+    """
 
     source: Source
     estate: Estate
@@ -50,8 +51,9 @@ class ApplicationRecords:
     def of(
         self, seen: Seen, configuration: Configuration | None = None, missing: str = ""
     ) -> Iterator[Record]:
-        """All that is known of one application. ``configuration`` is None where there is none to be had, ``missing`` why, if
-        it ran with one."""
+        """Yields all records of one application. ``configuration`` is None if there is none, ``missing`` is the reason,
+        if it ran with one.
+        """
         known = _Known.of(seen, configuration)
         inputs = self._ends(known.conf.inputs, known)
         outputs = self._ends(known.conf.outputs, known)
@@ -65,7 +67,7 @@ class ApplicationRecords:
         }
         flowed = configuration is not None and known.succeeded
         incomplete: Attributes = {"incomplete": True} if known.conf.incomplete else {}
-        # Of what failed nothing has flowed.
+        # Nothing flowed in a failed application.
         reasons = [*known.conf.missing, *([missing] if missing and known.succeeded else [])]
         yield from Operation(
             key,
@@ -85,12 +87,12 @@ class ApplicationRecords:
             covers=flowed and bool(ends),
         ).records()
         if moved := tuple(end.identity for end, _ in self._ends(known.conf.moved, known)):
-            # Earlier versions took a directory that is another's at each run for an end of it.
+            # Earlier versions took a directory that differs at each run for an end.
             former = operation_key(self.source, text, (*ends, *moved), name=name)
             yield Covered(former.tree_path, known.as_of_ms, Depth.ALL, reported=True)
 
     def _ends(self, places: Iterable[Place], known: _Known) -> list[tuple[Key, Place]]:
-        """Each directory once; what is certain of it goes before what is inferred."""
+        """Returns each directory once; a certain one takes precedence over an inferred one."""
         default_fs = known.conf.default_fs or self.default_fs
         ends: dict[str, tuple[Key, Place]] = {}
         for place in places:
@@ -100,7 +102,7 @@ class ApplicationRecords:
         return list(ends.values())
 
     def _run_for(self, known: _Known) -> Iterator[tuple[Key, Attributes]]:
-        """What the application was run for, as others name it."""
+        """Yields the runs of other systems that the application was run for."""
         conf = known.conf
         if conf.hive_query_id:
             meant = self.estate.metastore_meant(conf.metastores, self.metastore)
@@ -120,11 +122,11 @@ class ApplicationRecords:
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """One application with all that was found out about it."""
+    """One application with everything found out about it."""
 
     seen: Seen
     application: Application
-    """From the ResourceManager, or else made of what the JobHistoryServer knows of its job."""
+    """From the ResourceManager, or else made from the JobHistoryServer's data about its job."""
     conf: Configuration
     oozie: OozieAction | None
     as_of_ms: int
@@ -145,7 +147,8 @@ class _Known:
                 job.started_ms,
                 job.finished_ms,
             )
-            # Older than anything that the ResourceManager shows of the same application, now or earlier: that goes before.
+            # Older than any state that the ResourceManager shows of the same application, now or earlier: that takes
+            # precedence.
             as_of_ms = _first_time(job.submitted_ms, job.started_ms, job.finished_ms)
         else:
             as_of_ms = _first_time(application.finished_ms, application.started_ms, _cluster_ms(seen.id))
@@ -155,7 +158,7 @@ class _Known:
 
     @property
     def name(self) -> str:
-        # The ResourceManager may show another's rewording of it; the job's own name is the one that is used everywhere.
+        # The ResourceManager may show a reworded one; the job's own name is the one used everywhere.
         return (self.seen.job.name if self.seen.job else "") or self.application.name
 
     @property
@@ -164,7 +167,7 @@ class _Known:
 
     @property
     def distinguished_by(self) -> tuple[str, ...]:
-        """What makes the operation, before its ends."""
+        """Parts of the operation's identity, without its ends."""
         if self.application.mapreduce:
             return (self.name, self.conf.mapper, self.conf.reducer)
         return (self.type, self.name)
@@ -218,7 +221,7 @@ class _Known:
         }
 
     def _by_configuration(self) -> dict[str, Any]:
-        """What is another's at each run, and so none of the operation's."""
+        """Returns attributes that differ at each run, so that they are not the operation's."""
         conf = self.conf
         ids = {"hiveQueryId": conf.hive_query_id, "hiveSessionId": conf.hive_session_id}
         attributes: dict[str, Any] = {name: value for name, value in ids.items() if value}
@@ -228,7 +231,7 @@ class _Known:
         session = hive_session(self.name, self.type)
         oozie = self.oozie
         return {
-            # A session runs many queries; which ones, nothing here shows.
+            # A session runs many queries; nothing here shows which ones.
             "session": True if session else None,
             "hiveSessionId": session,
             "wfIds": [oozie.workflow_id] if oozie and oozie.workflow_id else None,
@@ -240,12 +243,12 @@ class _Known:
 
 
 def _first_time(*times_ms: int) -> int:
-    """The first that is known and can be a time: what is of the year 3000 would be the newest for ever."""
+    """Returns the first time that is known and possible: one in the year 3000 would be the newest forever."""
     return next((each for each in times_ms if 0 < each < LATEST_MS), 0)
 
 
 def _cluster_ms(application: str) -> int:
-    """When the ResourceManager that numbered it was started: every id has it."""
+    """Returns the start time of the ResourceManager that assigned the id, which every id contains, in epoch ms."""
     return int(application.split("_")[1])
 
 

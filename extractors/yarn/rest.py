@@ -1,4 +1,4 @@
-"""Asking Hadoop's REST services: one round's connections to the instance that answers, and errors that say what to do."""
+"""Requests to Hadoop's REST services: one round's connections to the answering instance, errors that say what to do."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ Parameters = Mapping[str, str | int]
 REDIRECTS: Final = 4
 MOST_BYTES: Final = 128 << 20
 MOST_VALUES: Final = 5_000_000
-"""A value of JSON takes some 70 bytes, however few it has in an answer."""
+"""A value of JSON takes some 70 bytes in memory, however few it has in an answer."""
 _REFRESH: Final = re.compile(r"\s*\d+\s*;\s*url=(.+)", re.IGNORECASE | re.DOTALL)
 _NO_ACTIVE: Final = re.compile(r"no active RM|find any active RM|standby RM", re.IGNORECASE)
 _TEMPORARY: Final = frozenset({429, 502, 503, 504})
 
 
 class RestError(OSError):
-    """A service did not answer as it should. The text names the URL, what it answered, and what to do."""
+    """A service did not answer properly. The text names the URL, the answer, and what to do."""
 
 
 class RestUnavailable(RestError):
@@ -41,17 +41,18 @@ class RestUnavailable(RestError):
 
 
 class NotThere(RestError):
-    """The service does not have it (HTTP 404)."""
+    """The service does not have the requested object (HTTP 404)."""
 
 
 class Refused(RestError):
-    """The service knows who asks, or does not, and refuses (HTTP 401, 403)."""
+    """The service refuses the caller, known or unknown (HTTP 401, 403)."""
 
 
 @dataclass(frozen=True, slots=True)
 class RestAddress:
-    """Where a service is and how one talks to it. ``urls`` are its instances, tried in order; ``setting`` is the name of
-    the setting that they come from. ``user`` is for services with simple authentication that want a name."""
+    """Address of a service and settings for talking to it. ``urls`` are its instances, tried in order; ``setting`` is
+    the name of the setting that they come from. ``user`` is for services with simple authentication that want a name.
+    """
 
     name: str
     setting: str
@@ -65,12 +66,12 @@ class RestAddress:
 
 
 class RestService:
-    """A service behind an address: what answered first is asked on. Not for two threads."""
+    """A service at an address: the instance that answered first is asked again. Not thread-safe."""
 
     def __init__(self, address: RestAddress) -> None:
         self._address = address
         self._session = bound(requests.Session(), MOST_BYTES)
-        # Not from the environment: a proxy would be another's way, and .netrc another's password.
+        # Not from the environment: its proxy and the password in .netrc are not meant for this service.
         self._session.trust_env = False
         self._session.verify = address.ca_file or True
         self._session.headers["Accept"] = "application/json"
@@ -78,20 +79,22 @@ class RestService:
             self._session.auth = Spnego(address.login)
         self._answering = ""
         self.now_ms = 0
-        """The service's own time by its last answer, to the second; 0 where it has none."""
+        """The service's own time in its last answer, to the second; 0 if it has none."""
 
     def close(self) -> None:
         self._session.close()
 
     @property
     def url(self) -> str:
-        """The instance that answered last, or the first one that would be asked."""
+        """The instance that answered last, or the first one to ask."""
         return self._answering or self._address.urls[0]
 
     def entries(
         self, path: str, way: Sequence[str], parameters: Parameters | None = None
     ) -> list[Mapping[str, Any]]:
-        """The list in the answer to ``path``: ``{"apps": {"app": […]}}``. Raises a `RestError`, also for another shape."""
+        """Returns the list in the answer to ``path``: ``{"apps": {"app": […]}}``. Raises a `RestError`, also for
+        another shape.
+        """
         answer = self.get(path, way[0], parameters)
         try:
             return _entries(answer, way)
@@ -99,7 +102,7 @@ class RestService:
             raise self._misshapen(path, way) from None
 
     def get(self, path: str, key: str, parameters: Parameters | None = None) -> dict[str, Any]:
-        """The parsed answer to ``/ws/v1/…``: an object that has ``key``, or nothing. Raises a `RestError`."""
+        """Returns the parsed answer to ``/ws/v1/…``: an object that has ``key``, or an empty one. Raises a `RestError`."""
         answer = self._answer(path, parameters)
         answer = {} if answer is None else answer
         if not isinstance(answer, dict) or (answer and key not in answer):
@@ -140,7 +143,7 @@ class RestService:
             self._require_ours(target, further)
             if urlsplit(further)[:2] == urlsplit(target)[:2] and "next.refresh.interval" in further.lower():
                 raise RestUnavailable(f"{target}: it is a standby, and knows of no active one")
-            # The standby repeats path and parameters in where it points to; its older form does not.
+            # The standby's redirect repeats path and parameters; its older form does not.
             sent = {} if urlsplit(further).query else parameters
             target = further
         raise RestUnavailable(f"{target}: redirected more than {REDIRECTS} times")
@@ -175,7 +178,7 @@ class RestService:
                 f"{url}: no answer within {self._address.read_timeout_s:g} s (`read_timeout_s`)"
             ) from error
         except (requests.exceptions.RequestException, ValueError) as error:
-            # requests looks at where an answer points to, and raises ValueError if that is no address.
+            # requests parses the target of a redirect, and raises ValueError if that is not an address.
             raise RestUnavailable(f"{url}: {innermost(error)}") from error
 
     def _parsed(self, response: requests.Response) -> Any:
@@ -194,10 +197,11 @@ class RestService:
             return orjson.loads(response.content)
         except ValueError as error:
             if "depth limit" in str(error):
-                # Python's own parser would go as deep as the stack.
+                # Python's own parser would recurse as deep as the stack.
                 raise RestError(f"{url}: the answer is nested too deeply, and is not read") from None
         try:
-            # Some releases do not escape control characters in diagnostics. Names may be no UTF-8, or half surrogate pairs.
+            # Some releases do not escape control characters in diagnostics. Names may have invalid UTF-8, or lone
+            # surrogates.
             text = response.content.decode("utf-8", "surrogateescape")
             return texts_by(shown, json.loads(text, strict=False, parse_int=_whole))
         except (ValueError, RecursionError):
@@ -217,7 +221,7 @@ class RestService:
 
 @contextmanager
 def asking(address: RestAddress) -> Iterator[RestService]:
-    """A service whose connections are closed at the end."""
+    """Yields a service and closes its connections at the end."""
     service = RestService(address)
     try:
         yield service
@@ -226,7 +230,7 @@ def asking(address: RestAddress) -> Iterator[RestService]:
 
 
 def wrong_url(url: str, example: str) -> str:
-    """What is wrong with a setting that should be a service's address; "" if nothing is."""
+    """Explains why a setting is not a service's address; "" if it is."""
     parts = urlsplit(url)
     try:
         fine = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
@@ -238,8 +242,9 @@ def wrong_url(url: str, example: str) -> str:
 
 
 def _entries(answer: Any, way: Sequence[str]) -> list[Mapping[str, Any]]:
-    """The list in an answer. What is empty comes as null, as {}, as "", or not at all; a single entry may come without a
-    list around it. Raises TypeError for anything else."""
+    """Returns the list in an answer. An empty one comes as null, as {}, as "", or not at all; a single entry may come
+    without a list around it. Raises TypeError for anything else.
+    """
     for name in way:
         if answer in (None, "", {}):
             return []
@@ -248,7 +253,7 @@ def _entries(answer: Any, way: Sequence[str]) -> list[Mapping[str, Any]]:
         answer = answer.get(name)
     match answer:
         case list():
-            # What is no entry is counted with those that have no id.
+            # Elements that are not entries are counted with those that have no id.
             return [each if isinstance(each, Mapping) else {} for each in answer]
         case Mapping():
             return [answer] if answer else []
@@ -258,12 +263,14 @@ def _entries(answer: Any, way: Sequence[str]) -> list[Mapping[str, Any]]:
 
 
 def _whole(digits: str) -> int | float:
-    """A whole number. Of more digits than Python takes for one, it is none that anybody counted to."""
+    """Parses a whole number; one with more digits than Python accepts becomes a float."""
     return int(digits) if len(digits) < 100 else float(digits)
 
 
 def _further(response: requests.Response) -> str | None:
-    """Where a standby points to: the active instance (HTTP 307), or in older releases by a header Refresh."""
+    """Returns the target of a standby's redirect to the active instance (HTTP 307, or in older releases a Refresh
+    header).
+    """
     if response.is_redirect:
         return _joined(response.url, response.headers["Location"])
     if found := _REFRESH.match(response.headers.get("Refresh", "")):
@@ -293,7 +300,7 @@ def _date_ms(response: requests.Response) -> int:
 
 
 def _message(response: requests.Response) -> str:
-    """The message of an error page: Hadoop's RemoteException, or the beginning of its text without markup."""
+    """Returns the message of an error page: Hadoop's RemoteException, or the beginning of its text without markup."""
     try:
         match orjson.loads(response.content):
             case {"RemoteException": {"message": str(message)}}:

@@ -1,4 +1,4 @@
-"""Lists of what finished in a window of time, in answers of a bounded size."""
+"""Lists entries that finished in a window of time, in answers of a bounded size."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from extractors.yarn.rest import Parameters, RestService
 def in_windows(
     service: RestService, path: str, parameters: Parameters, names: Sequence[str], begin_ms: int, page: int
 ) -> Iterator[Mapping[str, Any]]:
-    """What finished at ``begin_ms`` or later, in answers of at most ``page`` entries.
+    """Yields the entries that finished at ``begin_ms`` or later, in answers of at most ``page`` entries.
 
-    Neither service can go on after a page, nor states which entries a limited answer holds: a window that is full is halved,
-    by the times in its answer. ``names`` lead to the list in the answer and to the time in an entry.
+    Neither service can continue after a page, nor states which entries a limited answer holds: a window that is full is
+    halved, by the times in its answer. ``names`` lead to the list in the answer and to the time in an entry.
     """
     *way, finish = names
     windows: list[tuple[int, int | None]] = [(begin_ms, None)]

@@ -21,9 +21,9 @@ import org.apache.hadoop.yarn.server.nodemanager.NodeManager;
 import org.apache.hadoop.yarn.server.resourcemanager.ResourceManager;
 
 /**
- * Services of Hadoop in one process: {@code java HadoopServices SERVICE...}, of namenode, datanode, resourcemanager,
- * nodemanager, with their configuration on the class path. Says {@code READY} on stdout, or {@code FAILED reason}, and
- * the same after each command that it reads on stdin; ends when stdin does.
+ * Hadoop services in one process: {@code java HadoopServices SERVICE...} (namenode, datanode, resourcemanager, nodemanager),
+ * with their configuration on the class path. Prints {@code READY} or {@code FAILED reason} on stdout, and again after each
+ * command that it reads on stdin; ends with stdin.
  */
 public final class HadoopServices {
     private NameNode nameNode;
@@ -31,9 +31,9 @@ public final class HadoopServices {
 
     public static void main(String[] services) throws Exception {
         PrintStream parent = System.out;
-        System.setOut(System.err); // nobody else may speak on the line to the parent
+        System.setOut(System.err); // reserves stdout for messages to the parent
         try {
-            DefaultMetricsSystem.setMiniClusterMode(true); // several services in one process name the same metrics
+            DefaultMetricsSystem.setMiniClusterMode(true); // several services in one process use the same metric names
             HadoopServices started = new HadoopServices();
             for (String service : services) {
                 started.start(service);
@@ -49,7 +49,7 @@ public final class HadoopServices {
             parent.println("FAILED " + String.valueOf(error).replace('\n', ' '));
         }
         parent.flush();
-        Runtime.getRuntime().halt(0); // an orderly end takes seconds; all that was acknowledged is on the disk
+        Runtime.getRuntime().halt(0); // an orderly end takes seconds; everything acknowledged is on disk
     }
 
     private void start(String service) throws Exception {
@@ -83,7 +83,7 @@ public final class HadoopServices {
         }
     }
 
-    /** {@code set NAME=VALUE}: a property of the NameNode that it reads each time it needs it, or can change as it runs. */
+    /** {@code set NAME=VALUE}: sets a NameNode property that it rereads at each use, or that can be reconfigured at runtime. */
     private void configure(String command) throws ReconfigurationException {
         String[] words = command.split("[ =]", 3);
         if (words.length < 3 || !words[0].equals("set")) {

@@ -13,8 +13,8 @@ import org.apache.thrift.server.TThreadPoolServer;
 import org.apache.thrift.transport.TServerSocket;
 
 /**
- * Hive 2's metastore on loopback: {@code java MetastoreServer PORT}. HiveMetaStore's own main listens at every address, and no
- * setting of Hive 2 changes that. What is served, plain or with TLS, is HiveMetaStore's handler; hive-site.xml says the rest.
+ * Hive 2's metastore on loopback: {@code java MetastoreServer PORT}. HiveMetaStore's own main listens on every address, and no
+ * setting of Hive 2 changes that. Serves HiveMetaStore's handler, plain or with TLS; hive-site.xml configures the rest.
  */
 public final class MetastoreServer {
     public static void main(String[] args) throws Exception {

@@ -28,13 +28,13 @@ import org.ietf.jgss.GSSName;
 import org.ietf.jgss.Oid;
 
 /**
- * Kerberos for navlin, by what Java brings: tickets from a keytab or a ticket cache, SASL's mechanism GSSAPI, SPNEGO.
+ * Kerberos for navlin, by Java's own means: tickets from a keytab or a ticket cache, SASL's GSSAPI mechanism, SPNEGO.
  *
- * <p>A request and an answer are each a number of fields: a count, then each field's length and bytes, numbers as four bytes,
- * big end first. The first field of an answer is "ok" or "error". Ends with stdin, or after ten minutes without a request.
+ * <p>A request and an answer each consist of fields: a count, then each field's length and bytes, with numbers as four bytes,
+ * big endian. The first field of an answer is "ok" or "error". Ends with stdin, or after ten minutes without a request.
  */
 public final class KerberosClient {
-    /** The strongest that the service offers is taken. */
+    /** SASL picks the strongest that the service offers. */
     private static final String LAYERS = "auth-conf,auth-int,auth";
     private static final int MOST_BYTES = 1 << 29;
     private static final long IDLE_MS = 600_000;
@@ -46,7 +46,7 @@ public final class KerberosClient {
 
     public static void main(String[] args) throws IOException {
         DataOutputStream out = new DataOutputStream(new BufferedOutputStream(System.out, 1 << 16));
-        System.setOut(System.err); // nothing else may be written on the line to the parent
+        System.setOut(System.err); // reserves stdout for answers to the parent
         KerberosClient client = new KerberosClient();
         Thread idle = new Thread(client::endWhenIdle, "idle");
         idle.setDaemon(true);
@@ -60,7 +60,7 @@ public final class KerberosClient {
                 client.askedMs = System.currentTimeMillis();
             }
         } catch (EOFException end) {
-            System.exit(0); // an orderly end may leave an archive of classes
+            System.exit(0); // an orderly end may write a class archive
         }
     }
 
@@ -83,15 +83,15 @@ public final class KerberosClient {
 
     // -- Tickets ----------------------------------------------------------------------------------------------------
 
-    /** Who asks, with a ticket. */
+    /** A logged-in caller, with the lifetime of its ticket. */
     private record Login(Subject subject, long beganMs, long endsMs) {
-        /** Whether so much of the ticket's life is left that a service may still be asked with it. */
+        /** Whether enough of the ticket's lifetime is left for a request to a service. */
         boolean lasts() {
             return endsMs - System.currentTimeMillis() > (endsMs - beganMs) / 5;
         }
     }
 
-    /** The login as a principal, made anew when its ticket nears its end; without a keytab by the user's ticket cache. */
+    /** Logs in as a principal, again when its ticket nears its end; without a keytab from the user's ticket cache. */
     private Login login(String principal, String keytab) throws LoginException {
         String name = principal + " " + keytab;
         Login known = logins.get(name);
@@ -149,7 +149,7 @@ public final class KerberosClient {
 
     private List<byte[]> step(String id, byte[] challenge) throws Exception {
         SaslClient client = conversations.get(id);
-        byte[] token = client.evaluateChallenge(challenge); // its context has the tickets already
+        byte[] token = client.evaluateChallenge(challenge); // its context already has the tickets
         String layer = client.isComplete() ? (String) client.getNegotiatedProperty(Sasl.QOP) : "";
         return ok(bytes(layer), token == null ? new byte[0] : token);
     }
@@ -177,7 +177,7 @@ public final class KerberosClient {
         });
     }
 
-    @SuppressWarnings("removal") // what replaces it is not in Java 17
+    @SuppressWarnings("removal") // its replacement is not in Java 17
     private static <T> T doAs(Login login, PrivilegedExceptionAction<T> action) throws Exception {
         try {
             return Subject.doAs(login.subject(), action);
@@ -186,7 +186,7 @@ public final class KerberosClient {
         }
     }
 
-    // -- The line to the parent -------------------------------------------------------------------------------------
+    // -- The connection to the parent -------------------------------------------------------------------------------
 
     private static List<byte[]> read(DataInputStream in) throws IOException {
         int count = in.readInt();
@@ -220,7 +220,7 @@ public final class KerberosClient {
         return text.getBytes(StandardCharsets.UTF_8);
     }
 
-    /** The messages of an error and its causes, outermost first: the innermost mostly has the KDC's own word. */
+    /** Joins the messages of an error and its causes, outermost first: the innermost usually has the KDC's own message. */
     private static String messagesOf(Throwable error) {
         List<String> messages = new ArrayList<>();
         for (Throwable each = error; each != null && messages.size() < 10; each = each.getCause()) {

@@ -34,15 +34,15 @@ import org.eclipse.jetty.servlet.FilterHolder;
 import org.eclipse.jetty.servlet.ServletContextHandler;
 
 /**
- * Solr as navlin's child: {@code java SolrServer HOME HOST PORT}. Says one line on stdout, {@code READY port pid} or
- * {@code FAILED kind: reason}; ends when stdin ends (the parent died) or brings a line (the parent asks).
+ * Solr as navlin's child: {@code java SolrServer HOME HOST PORT}. Prints one line on stdout, {@code READY port pid} or
+ * {@code FAILED kind: reason}; ends when stdin ends (the parent died) or has a line (the parent asks for the end).
  */
 public final class SolrServer {
     private static final long STOP_MS = 15_000;
     private static volatile boolean ready;
     private static volatile boolean stopped;
 
-    /** Where a start failed: the first word says what kind of help is needed. */
+    /** A failed start: the first word is the kind of failure, which determines the remedy. */
     @SuppressWarnings("serial")
     private static final class Failed extends Exception {
         Failed(String kind, String reason) {
@@ -52,14 +52,14 @@ public final class SolrServer {
 
     public static void main(String[] args) throws Exception {
         PrintStream parent = System.out;
-        System.setOut(System.err); // nobody else may speak on the line to the parent
+        System.setOut(System.err); // reserves stdout for messages to the parent
         Path home = Path.of(args[0]).toAbsolutePath();
         Server server = new Server();
         Thread ear = new Thread(() -> listen(server), "stdin");
         ear.setDaemon(true);
         ear.start();
         try (FileChannel lock = FileChannel.open(home.resolve("navlin.lock"), StandardOpenOption.CREATE, StandardOpenOption.WRITE)) {
-            if (lock.tryLock() == null) { // the kernel frees it at any death
+            if (lock.tryLock() == null) { // the kernel releases it however the process dies
                 throw new Failed("locked", home.toString());
             }
             ServerConnector connector = connector(server, args[1], Integer.parseInt(args[2]));
@@ -71,7 +71,7 @@ public final class SolrServer {
             parent.println("FAILED " + failed.getMessage().replace('\n', ' '));
             parent.flush();
             Runtime.getRuntime().halt(3);
-        } catch (Throwable error) { // a failed Solr leaves threads behind that would keep the process alive
+        } catch (Throwable error) { // a failed Solr leaves threads running that would keep the process alive
             error.printStackTrace();
             parent.println("FAILED error: " + String.valueOf(error).replace('\n', ' '));
             parent.flush();
@@ -88,9 +88,9 @@ public final class SolrServer {
         connector.setHost(host);
         connector.setPort(port);
         connector.setIdleTimeout(120_000);
-        connector.setShutdownIdleTimeout(100); // an end need not wait for connections that only lie open
+        connector.setShutdownIdleTimeout(100); // shutdown need not wait for idle connections
         try {
-            connector.open(); // before Solr starts: the port is known then, and taken
+            connector.open(); // before Solr starts, so that the port is known and taken
         } catch (IOException error) {
             throw new Failed("port", host + ":" + port + ": " + (error.getCause() instanceof BindException cause ? cause : error).getMessage());
         }
@@ -115,7 +115,7 @@ public final class SolrServer {
         server.setStopTimeout(5_000);
         server.start();
 
-        CoreContainer cores = ((SolrDispatchFilter) solr.getFilter()).getCores(); // Jetty says "started" even where Solr is not
+        CoreContainer cores = ((SolrDispatchFilter) solr.getFilter()).getCores(); // Jetty says "started" even if Solr is not
         cores.waitForLoadingCoresToFinish(TimeUnit.MINUTES.toMillis(10));
         for (var failure : cores.getCoreInitFailures().entrySet()) {
             Throwable cause = failure.getValue().exception;
@@ -124,7 +124,7 @@ public final class SolrServer {
             }
             throw new Failed("core", failure.getKey() + ": " + cause);
         }
-        for (SolrCore core : cores.getCores()) { // ping answers while the log is still replayed, and searches miss documents
+        for (SolrCore core : cores.getCores()) { // ping answers even while the log is being replayed and searches miss documents
             UpdateLog log = core.getUpdateHandler().getUpdateLog();
             while (log != null && log.getState() != UpdateLog.State.ACTIVE) {
                 Thread.sleep(20);
@@ -134,7 +134,7 @@ public final class SolrServer {
             requireOwnFields(core);
         }
         Path security = home.resolve("security.json");
-        if (cores.isZooKeeperAware() && Files.exists(security)) { // with ZooKeeper, Solr looks for it there only
+        if (cores.isZooKeeperAware() && Files.exists(security)) { // with ZooKeeper, Solr looks for it only there
             cores.getZkController().getZkClient().setData("/security.json", Files.readAllBytes(security), true);
             for (long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(30); cores.getAuthenticationPlugin() == null; Thread.sleep(20)) {
                 if (System.nanoTime() > end) {
@@ -144,7 +144,7 @@ public final class SolrServer {
         }
     }
 
-    /** Lucene opens an index whose fields were written as another type than the schema has now, and reads 0 or nothing of them. */
+    /** Rejects fields written with another type than the schema's: Lucene would open the index and read 0 or nothing. */
     private static void requireOwnFields(SolrCore core) throws Failed, IOException {
         RefCounted<SolrIndexSearcher> searcher = core.getSearcher();
         try {
@@ -181,9 +181,9 @@ public final class SolrServer {
         try {
             asked = System.in.read() != -1;
         } catch (IOException gone) {
-            // as good as the end of the stream
+            // equivalent to the end of the stream
         }
-        // Halting loses nothing: what was acknowledged is in the update log.
+        // Halting loses nothing: everything acknowledged is in the update log.
         if (ready) {
             Thread deadline = new Thread(SolrServer::haltAtDeadline, "deadline");
             deadline.setDaemon(true);

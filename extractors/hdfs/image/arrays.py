@@ -18,7 +18,7 @@ Numbers = NDArray[np.uint64]
 Flags = NDArray[np.bool_]
 
 PAD_BYTES: Final = 16
-"""So many bytes stand behind what a page holds: a number is fetched as a word, wherever it begins."""
+"""Zero bytes after a page's data: a number is fetched as a word, wherever it begins."""
 _SLICE_BYTES: Final = 4 << 20
 _SLASH: Final = pa.scalar("/", pa.large_string())
 _CONTINUES: Final = np.uint64(0x8080808080808080)
@@ -30,7 +30,7 @@ _LOW28, _HIGH28 = np.uint64(0x000000000FFFFFFF), np.uint64(0x0FFFFFFF00000000)
 
 
 class Page:
-    """``data`` with `PAD_BYTES` zeros behind its ``size`` bytes, seen as bytes and as the word that begins at each byte."""
+    """``data`` with `PAD_BYTES` zeros after its ``size`` bytes, as bytes and as the word that begins at each byte."""
 
     __slots__ = ("bytes", "data", "size", "words")
 
@@ -41,7 +41,7 @@ class Page:
 
 
 def varints(page: Page, at: Ints) -> tuple[Numbers, Ints]:
-    """The numbers that begin at these bytes, and how many bytes each takes."""
+    """Returns the numbers that begin at these bytes, and the byte length of each."""
     first = page.bytes[at]
     if first.max(initial=0) < 0x80:
         return first.astype(np.uint64), np.ones(len(at), np.int64)
@@ -68,7 +68,7 @@ def varints(page: Page, at: Ints) -> tuple[Numbers, Ints]:
 
 
 def _long_varints(page: Page, at: Ints, rows: Ints, value: Numbers, lengths: Ints) -> None:
-    """Those of nine and ten bytes; the first eight of them are in ``value``."""
+    """Completes the numbers of nine and ten bytes, whose first eight bytes are in ``value``."""
     where = at[rows] + 8
     ninth = page.bytes[np.minimum(where, page.size)].astype(np.uint64)
     tenth = page.bytes[np.minimum(where + 1, page.size)].astype(np.uint64)
@@ -83,7 +83,7 @@ def _long_varints(page: Page, at: Ints, rows: Ints, value: Numbers, lengths: Int
 
 
 def read_packed(page: Page, rows: Ints, starts: Ints, ends: Ints) -> Iterator[tuple[Ints, Numbers]]:
-    """All numbers in these spans, each with its span's row, some millions at a time at most."""
+    """Yields all numbers in these spans, each with its span's row, some millions at a time at most."""
     some = ends > starts
     rows, starts, ends = rows[some], starts[some], ends[some]
     if not len(rows):
@@ -126,12 +126,13 @@ def _unpacked(page: Page, rows: Ints, starts: Ints, ends: Ints) -> tuple[Ints, N
 
 
 def gather(page: Page, starts: Ints, ends: Ints) -> pa.BinaryArray:
-    """The bytes between ``starts`` and ``ends``, copied out. The spans must stand in the page's order; one that is absent
-    (both are 0) is empty."""
+    """Copies the bytes between ``starts`` and ``ends``. The spans must be in the page's order; an absent one (both are
+    0) is empty.
+    """
     count = len(starts)
     if not count:
         return pa.array([], pa.binary())
-    # One array of spans and the gaps between them, of which every other one is taken: this copies at Arrow's speed.
+    # An array of the spans and the gaps between them, from which every other one is taken: this copies at Arrow's speed.
     offsets = np.empty(2 * count, np.int32)
     if ends.min() == 0:
         begins = np.where(ends > 0, starts, np.maximum.accumulate(ends))
@@ -145,14 +146,14 @@ def gather(page: Page, starts: Ints, ends: Ints) -> pa.BinaryArray:
 
 
 def pieces(array: Any) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
-    """Offsets and bytes of a binary or string array that nobody has sliced."""
+    """Returns the offsets and bytes of an unsliced binary or string array."""
     _, offsets, data = array.buffers()
     begin = np.frombuffer(offsets, np.int32)[: len(array) + 1]
     return begin, np.frombuffer(data, np.uint8)[: begin[-1]] if data is not None else np.zeros(0, np.uint8)
 
 
 def as_text(array: pa.BinaryArray) -> pa.StringArray:
-    """As UTF-8; of a name that is not, each bad byte is spelled ``\\xNN``."""
+    """Decodes UTF-8; each byte that is not UTF-8 is written ``\\xNN``."""
     try:
         return array.cast(pa.string())
     except pa.ArrowInvalid:
@@ -160,12 +161,12 @@ def as_text(array: pa.BinaryArray) -> pa.StringArray:
 
 
 def joined(paths: Any, names: pa.StringArray) -> Any:
-    """``paths`` (large strings), a slash and ``names``, row by row."""
+    """Joins ``paths`` (large strings) and ``names`` with a slash, row by row."""
     return pc.binary_join_element_wise(paths, names.cast(pa.large_string()), _SLASH)
 
 
 def bad_name(names: pa.BinaryArray) -> int:
-    """The first row whose name no inode but the root can have: empty, or with a slash; -1 for none."""
+    """Returns the first row with a name that no inode but the root can have: empty, or with a slash; -1 for none."""
     offsets, data = pieces(names)
     empty = offsets[1:] == offsets[:-1]
     if empty.any():

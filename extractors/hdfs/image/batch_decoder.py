@@ -1,8 +1,8 @@
-"""Protobuf messages by the ten thousand, decoded side by side.
+"""Decodes protobuf messages by the ten thousand, in parallel.
 
-A `Page` holds many messages. Each has a cursor; a step takes the lowest field tag that any cursor stands at and decodes that
-field of all messages that have it there, with array operations. Writers put fields in ascending order, so that messages of
-one kind go in step; any other order is decoded as well, in more steps.
+A `Page` holds many messages. Each has a cursor; a step takes the lowest field tag at any cursor and decodes that field
+in all messages that have it there, with array operations. Writers put fields in ascending order, so messages of one
+kind go in step; any other order is decoded as well, in more steps.
 """
 
 from __future__ import annotations
@@ -20,32 +20,33 @@ from extractors.hdfs.image.errors import Malformed
 
 FEW_ROWS: Final = 24
 STEPS_IN_COMMON: Final = 24
-"""After so many steps, where fewer than `FEW_ROWS` stand at a field, these are read to their end one by one: a step costs
-the same for one row as for a hundred, and a single file may have a hundred thousand blocks."""
+"""After this many steps, if fewer than `FEW_ROWS` are at a field, these are read to their end one by one: a step costs
+the same for one row as for a hundred, and a single file may have a hundred thousand blocks.
+"""
 
 _DONE: Final = 0xFFFF
 
 
 class Kind(Enum):
     NUMBER = auto()
-    """varint: a column of numbers, 0 where it is absent"""
+    """varint: a column of numbers, 0 if absent"""
     FIXED64 = auto()
     SPAN = auto()
-    """bytes or a nested message: two columns, start and end; both 0 where it is absent"""
+    """bytes or a nested message: two columns, start and end; both 0 if absent"""
     EACH = auto()
-    """a nested message that may come many times: `Decoded.spans`"""
+    """a nested message that may occur many times: `Decoded.spans`"""
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A field that is wanted, and the column where it goes."""
+    """A wanted field and its column."""
 
     column: str
     kind: Kind
 
 
 Shape = Mapping[int, Known]
-"""Fields by their tag as written: ``number << 3 | wire type``. What is not named is skipped."""
+"""Fields by their tag as written: ``number << 3 | wire type``. All others are skipped."""
 
 
 def tag(number: int, wire_type: int) -> int:
@@ -54,7 +55,7 @@ def tag(number: int, wire_type: int) -> int:
 
 @dataclass(slots=True)
 class Decoded:
-    """Columns of as many rows as there were messages."""
+    """Columns with a row for each message."""
 
     numbers: dict[str, Numbers] = field(default_factory=dict)
     starts: dict[str, Ints] = field(default_factory=dict)
@@ -62,11 +63,11 @@ class Decoded:
     each: dict[str, list[tuple[Ints, Ints, Ints]]] = field(default_factory=dict)
 
     def has(self, column: str) -> Flags:
-        """Which rows have this SPAN."""
+        """Mask of the rows that have this SPAN."""
         return self.ends[column] > 0
 
     def spans(self, column: str) -> tuple[Ints, Ints, Ints]:
-        """Row, start and end of each message of an EACH field, in no order but that of the fields of a row."""
+        """Returns row, start and end of each message of an EACH field, ordered only within a row."""
         if not self.each[column]:
             return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int64)
         rows, starts, ends = (np.concatenate(parts) for parts in zip(*self.each[column], strict=True))
@@ -74,7 +75,7 @@ class Decoded:
 
 
 def decode(page: Page, start: Ints, end: Ints, shape: Shape, *, strict: bool = False) -> Decoded:
-    """Decodes the messages between ``start`` and ``end``; raises `Malformed`; if ``strict``, for any other field too."""
+    """Decodes the messages between ``start`` and ``end``. Raises `Malformed`; if ``strict``, for any other field too."""
     count = len(start)
     out = Decoded()
     for known in shape.values():
@@ -110,7 +111,7 @@ def decode(page: Page, start: Ints, end: Ints, shape: Shape, *, strict: bool = F
 
 
 def _step(page: Page, out: Decoded, rows: Any, cursor: Ints, end: Ints, lowest: int, shape: Shape) -> None:
-    """Decodes the field of this tag in these rows and moves their cursors behind it."""
+    """Decodes the field with this tag in these rows and moves their cursors past it."""
     begin = cursor[rows]
     limit = end[rows]
     if lowest >= 0x80 or lowest < 8:
@@ -189,7 +190,7 @@ def _check(behind: Ints, limit: Ints, begin: Ints, what: str) -> None:
 
 
 def _check_tags(tags: Numbers, begin: Ints) -> None:
-    # A tag of two bytes that would fit into one is nobody's: it would hide a known field from the columns.
+    # A tag of two bytes that would fit into one is invalid: it would hide a known field from the columns.
     bad = (tags < 0x80) | (tags >= 1 << 32)
     if bad.any():
         row = int(np.argmax(bad))

@@ -1,4 +1,4 @@
-"""What the columns of a batch hold, but for the path."""
+"""The columns of a batch, except the path."""
 
 from __future__ import annotations
 
@@ -58,8 +58,9 @@ SCHEMA: Final = pa.schema(
         *((name, pa.int64()) for name in SUMS),
     ]
 )
-"""``size`` is that of closed files, ``uc_size`` that of files still being written. Dates are epoch ms. What lies below a
-directory is summed (`extractors.hdfs.image.contents`)."""
+"""``size`` is that of closed files, ``uc_size`` that of files still being written. Dates are epoch ms. A directory's
+contents are summed (`extractors.hdfs.image.contents`).
+"""
 
 _STRIPED: Final = 1
 _TIMES: Final = ("contentModified", "contentAccessed")
@@ -69,7 +70,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Kinds:
-    """The rows of a page by what they are, each with its fields."""
+    """The rows of a page by type, each with its fields."""
 
     files: Ints
     directories: Ints
@@ -80,7 +81,7 @@ class Kinds:
     sizes: Ints
 
     def numbers(self, column: str, count: int) -> Numbers:
-        """A field that all kinds have, or that is 0 for those that have it not."""
+        """Returns a field of all rows; 0 for kinds without it."""
         out = np.zeros(count, np.uint64)
         for rows, fields in (
             (self.files, self.file),
@@ -113,10 +114,10 @@ def attribute_columns(
     inherited: NDArray[np.int16],
     policy_names: Sequence[str],
 ) -> dict[str, Any]:
-    """All columns but the path, a row for each inode of the page.
+    """Returns all columns except the path, with a row for each inode of the page.
 
-    ``inherited`` is the number of the erasure coding policy in force in the directory above; ``starts`` are where the
-    messages begin.
+    ``inherited`` is the number of the erasure coding policy in force in the directory above; ``starts`` are the
+    beginnings of the messages.
     """
     count = len(heads.ids)
     kinds = read_kinds(page, heads)
@@ -147,7 +148,7 @@ def attribute_columns(
 
 
 def content_columns(count: int, rows: Ints, sums: Mapping[str, Ints]) -> dict[str, Any]:
-    """The columns of what lies below directories; these stand in ``rows``."""
+    """Returns the columns of the sums over directories' contents; the directories are in ``rows``."""
     some = sums["contentFiles"] > 0
     return {
         name: _scattered(count, rows, values, (some & (values != NOT_KNOWN)) if name in _TIMES else None)
@@ -156,7 +157,7 @@ def content_columns(count: int, rows: Ints, sums: Mapping[str, Ints]) -> dict[st
 
 
 def _rights(permissions: Numbers, starts: Ints, strings: Strings) -> tuple[Any, Any, Any]:
-    """Owner, group and permission text. Few different ones stand on many rows: each is understood once."""
+    """Returns owner, group and permission text. Few distinct values fill many rows: each is decoded once."""
     encoded = pa.array(permissions).dictionary_encode()
     distinct = encoded.dictionary.to_pylist()
 
@@ -177,7 +178,7 @@ def _rights(permissions: Numbers, starts: Ints, strings: Strings) -> tuple[Any, 
 
 
 def _scattered(count: int, rows: Ints, values: NDArray[Any], which: Flags | None = None) -> Any:
-    """A column of numbers that only these rows have, or of these rows only those of ``which``."""
+    """Returns a column of numbers that only these rows have, or only those of them that ``which`` selects."""
     if which is not None:
         rows, values = rows[which], values[which]
     out = np.zeros(count, np.int64)
@@ -195,7 +196,7 @@ def _flags(count: int, rows: Ints) -> Any:
 
 
 def _spread(count: int, rows: Ints, values: Any) -> Any:
-    """An Arrow array with a value for each of ``rows``, as a column of ``count``; null elsewhere."""
+    """Returns an Arrow array with a value for each of ``rows`` as a column of ``count``; null elsewhere."""
     if not len(rows):
         return pa.nulls(count, values.type)
     index = np.zeros(count, np.int32)
@@ -223,7 +224,7 @@ def _symlink_targets(page: Page, kinds: Kinds, count: int) -> Any:
 def _understood(
     page: Page, starts: Ints, ends: Ints, understand: Callable[[bytes], T]
 ) -> tuple[Ints, list[T]]:
-    """What ``understand`` makes of these bytes. Equal ones are understood once: the index into the list of each."""
+    """Applies ``understand`` to these bytes, once for equal ones. Returns each one's index into the list of results."""
     encoded = gather(page, starts, ends).dictionary_encode()
     index = encoded.indices.to_numpy()
     out = []
@@ -237,7 +238,7 @@ def _understood(
 
 
 def _attributes(page: Page, kinds: Kinds, strings: Strings) -> list[DirectoryAttributes]:
-    """Of each directory of the page."""
+    """Returns the attributes of each directory of the page."""
     fields = kinds.directory
     found = [DirectoryAttributes()] * len(kinds.directories)
     rows = np.flatnonzero(fields.has("attributes"))
@@ -272,7 +273,7 @@ def _policies(
     inherited: NDArray[np.int16],
     policy_names: Sequence[str],
 ) -> Any:
-    """A striped file's own policy; a directory's own or, without one, that in force above it."""
+    """Returns a striped file's own policy; a directory's own or, without one, that in force above it."""
     own = any(each.policy for each in attributes)
     if not striped.any() and not own and not len(policy_names):
         return pa.nulls(count, pa.string())

@@ -1,7 +1,7 @@
-"""What lies below each directory: its files, their bytes and their times, summed over all files once, the deepest first.
+"""Sums over the contents of each directory: files, bytes and times, summed over all files once, deepest first.
 
-The walk lays down what is to be summed, by inode; when it is known which directory each is in, the sums of directories are
-written in the section's order, so that a part finds those of its own.
+The walk writes the values to be summed, by inode; once the directory of each is known, the sums of directories are
+written in the section's order, so that a part finds its own.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ _FIELDS: Final[Shape] = {
     tag(11, VARINT): Known("block_type", Kind.NUMBER),
 }
 _FACTS: Final = {"file_bytes": "<i8", "file_copies": "<u1", "file_modified": "<u4", "file_accessed": "<u4"}
-"""By inode; copies are 0 for what is no file, times are seconds."""
+"""By inode; copies are 0 except for files, times are seconds."""
 CONTENTS: Final = "contents"
-"""For each live directory, in the section's order: which inode of the section it is, and `SUMS`."""
+"""For each live directory, in the section's order: the index of its inode in the section, and `SUMS`."""
 SUMS: Final = ("contentFiles", "contentSize", "contentSpace", "contentModified", "contentAccessed")
-"""Files, their bytes, these as often as they are kept, and the newest time at which one was written and read (epoch ms)."""
+"""Files, their bytes, the bytes of all their copies, and the newest modification and access time (epoch ms)."""
 NOT_KNOWN: Final = -1
-"""An access time: that of a file is not kept."""
+"""An access time, if that of any file below was not kept."""
 _NO_TIME: Final = 0xFFFFFFFF
 _WEEK_S: Final = 604_800
 WEEKS_KEPT: Final = 210
 
 
 class FileFacts:
-    """What the walk lays down of the files."""
+    """Columns of sizes and times of files, written during the walk."""
 
     def __init__(self, scratch: Path) -> None:
         self._scratch, self._opened = scratch, ExitStack()
@@ -78,23 +78,25 @@ class FileFacts:
 
 
 def _seconds(times_ms: Numbers) -> Numbers:
-    """Rounded up: what is older than a time must not seem so."""
+    """Rounds up to seconds: nothing may seem older than it is."""
     seconds: Numbers = times_ms // np.uint64(1000) + np.uint64(1)
     return np.minimum(seconds, np.uint64(_NO_TIME - 1), dtype=np.uint64)
 
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """``newest_s`` is the newest time of any file, ``read_weeks`` the weeks (of seven days since 1970) in which a file was
-    accessed after it had been written and never again: those that show that access times were kept."""
+    """``newest_s`` is the newest time of any file, ``read_weeks`` the weeks (of seven days since 1970) in which a file
+    was accessed for the last time after it had been written: they show that access times were kept.
+    """
 
     newest_s: int
     read_weeks: tuple[int, ...]
 
 
 def sum_contents(tree: Tree, ranked: Ints, inodes: Ints, count: int, scratch: Path) -> Times:
-    """Writes `CONTENTS`; the column of parents holds ranks by now. ``inodes`` are the directories' own numbers in the
-    section, ``count`` is how many inodes that has."""
+    """Writes `CONTENTS`; the column of parents already holds ranks. ``inodes`` are the directories' indices in the
+    section, ``count`` is its number of inodes.
+    """
     sums = np.zeros((len(ranked), len(SUMS)), np.int64)
     newest_s, weeks = 0, set[int]()
     for first in range(0, count, CHUNK):
@@ -148,14 +150,14 @@ def _write(sums: NDArray[np.int64], ranked: Ints, inodes: Ints, scratch: Path) -
 
 
 class Contents:
-    """What `sum_contents` wrote, mapped."""
+    """The table that `sum_contents` wrote, memory-mapped."""
 
     def __init__(self, scratch: Path, directories: int) -> None:
         self._table = np.memmap(scratch / CONTENTS, "<i8", "r", shape=(directories, len(SUMS) + 1))
         self._inodes = np.ascontiguousarray(self._table[:, 0])
 
     def of(self, first: int, count: int) -> tuple[Ints, dict[str, Ints]]:
-        """The rows of the directories among so many inodes of the section from ``first`` on, and their sums."""
+        """Returns the rows of the directories among ``count`` inodes of the section from ``first`` on, and their sums."""
         begin, end = np.searchsorted(self._inodes, (first, first + count))
         found = np.asarray(self._table[begin:end])
         return found[:, 0] - first, {name: found[:, at] for at, name in enumerate(SUMS, 1)}

@@ -1,4 +1,4 @@
-"""The tree of directories: which of them hang below the root, how deep, and the path of each."""
+"""The tree of directories: which are below the root, how deep, and the path of each."""
 
 from __future__ import annotations
 
@@ -39,8 +39,9 @@ _CHUNK_ROWS: Final = 64 << 10
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """By directory, in the section's order. ``depths`` (the root's is 0) and ``lengths`` (bytes of the path) count for live
-    ones."""
+    """By directory, in the section's order. ``depths`` (the root's is 0) and ``lengths`` (bytes of the path) are valid
+    for live ones.
+    """
 
     live: Flags
     depths: Ints
@@ -56,9 +57,9 @@ def grow(
     name_lengths: Ints,
     contested: Mapping[int, Sequence[int]],
 ) -> Tree:
-    """Follows every directory to the root; one that does not come there belongs to snapshots alone. Raises on a cycle.
+    """Follows every directory to the root; one that does not reach it belongs only to snapshots. Raises on a cycle.
 
-    ``contested`` directories have several parents, and at most one of these may be live: the others are snapshots' too.
+    ``contested`` directories have several parents, and at most one of these may be live: the others are in snapshots too.
     """
     count = len(ids)
     above = parents.astype(np.int64)
@@ -83,7 +84,7 @@ def grow(
 
 
 def live_owner(image: str, ids: Numbers, tree: Tree, inode: int, owners: Sequence[int]) -> int:
-    """The one of these directories that is live, -1 for none."""
+    """Returns the live one of these directories, -1 if none is. Raises if several are."""
     live = [each for each in owners if tree.live[each]]
     if len(live) > 1:
         what = f"inode {inode} is listed by directory {ids[live[0]]} and by {ids[live[1]]}"
@@ -96,9 +97,9 @@ def live_owner(image: str, ids: Numbers, tree: Tree, inode: int, owners: Sequenc
 
 
 def _climb(image: str, ids: Numbers, root: int, above: Ints, name_lengths: Ints) -> Tree:
-    """Every directory points to the one above, then two up, then four, and so on, until all have arrived."""
+    """Makes every directory point to its parent, then two up, then four, and so on, until all have arrived."""
     count = len(ids)
-    # Behind the directories stands one that is nobody's: those that no directory lists hang there.
+    # A dummy after the directories is the parent of those that no directory lists.
     to = np.append(above, count)
     to[root] = root
     depths = np.ones(count + 1, np.int64)
@@ -120,7 +121,7 @@ def _climb(image: str, ids: Numbers, root: int, above: Ints, name_lengths: Ints)
 
 
 def rank(tree: Tree) -> Ints:
-    """The live directories, the shallow ones first, the root at the very first."""
+    """Returns the live directories, the shallow ones first, beginning with the root."""
     live = np.flatnonzero(tree.live)
     return live[np.argsort(tree.depths[live], kind="stable")]
 
@@ -128,7 +129,9 @@ def rank(tree: Tree) -> Ints:
 def write_paths(
     image: str, ids: Numbers, tree: Tree, ranked: Ints, renamed: Mapping[int, bytes], scratch: Path
 ) -> None:
-    """Writes `PATHS` and `PATH_ENDS` in the order of ``ranked``. The root's is empty: a slash joins any name to any path."""
+    """Writes `PATHS` and `PATH_ENDS` in the order of ``ranked``. The root's is empty: a slash joins any name to any
+    path.
+    """
     lengths = tree.lengths[ranked]
     longest = int(np.argmax(lengths))
     if lengths[longest] > MAX_PATH_BYTES:
@@ -165,7 +168,7 @@ def write_paths(
 
 
 def _mapped(scratch: Path, ends: NDArray[np.int64], begin: int, end: int) -> Any:
-    """The paths of one depth."""
+    """Returns the paths of one depth."""
     low, high = int(ends[begin]), int(ends[end])
     data = pa.memory_map(str(scratch / PATHS)).read_buffer()[low:high] if high > low else pa.py_buffer(b"")
     return pa.Array.from_buffers(
@@ -174,7 +177,7 @@ def _mapped(scratch: Path, ends: NDArray[np.int64], begin: int, end: int) -> Any
 
 
 def _cuts(lengths: Ints, begin: int, end: int) -> list[tuple[int, int]]:
-    """Runs of rows that are neither too many nor too many bytes."""
+    """Splits rows into runs bounded in rows and in bytes."""
     sums = np.cumsum(lengths[begin:end])
     cuts = [begin]
     while cuts[-1] < end:
@@ -185,7 +188,7 @@ def _cuts(lengths: Ints, begin: int, end: int) -> list[tuple[int, int]]:
 
 
 class _Names:
-    """The directories' names as the walk wrote them, as text."""
+    """The directories' names, written by the walk, as text."""
 
     def __init__(self, scratch: Path, renamed: Mapping[int, bytes]) -> None:
         ends = read_column(scratch / NAME_ENDS, "<i8")
@@ -209,7 +212,7 @@ class _Names:
 
 
 def write_policies(tree: Tree, ranked: Ints, set_on: Mapping[int, str], scratch: Path) -> list[str]:
-    """Writes `POLICIES`: by rank, the number of the erasure coding policy in force there; returns their names."""
+    """Writes `POLICIES`: by rank, the number of the erasure coding policy in force there; returns the policies' names."""
     names = sorted(set(set_on.values()) - {REPLICATED})
     if not names:
         return []

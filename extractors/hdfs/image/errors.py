@@ -1,4 +1,4 @@
-"""What is wrong with an image, and where."""
+"""Errors of images, with their place."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from pathlib import Path
 
 
 class ImageError(OSError):
-    """An image that cannot be read, or not be trusted.
+    """An image that cannot be read or trusted.
 
-    ``section`` is the section's name, "" for the file as a whole; ``offset`` counts bytes of the file, or of the section's
-    decompressed bytes where the image is compressed, and is -1 where the place is not one.
+    ``section`` is the section's name, "" for the file as a whole; ``offset`` counts bytes of the file, or of the
+    section's decompressed bytes if the image is compressed, and is -1 if there is no single place.
     """
 
     def __init__(self, file: str, what: str, section: str = "", offset: int = -1) -> None:
@@ -28,7 +28,7 @@ class ImageError(OSError):
 
 
 class Malformed(ValueError):
-    """Bytes that are not the message they should be; ``offset`` counts from the start of the bytes that were given."""
+    """Bytes that are not the expected message; ``offset`` counts from the start of the bytes given."""
 
     def __init__(self, what: str, offset: int) -> None:
         super().__init__(what)
@@ -37,7 +37,7 @@ class Malformed(ValueError):
 
 @contextmanager
 def placed(file: Path | str, section: str, base: int) -> Iterator[None]:
-    """Turns `Malformed` into an `ImageError`; ``base`` is where the bytes that are read begin."""
+    """Turns `Malformed` into an `ImageError`; ``base`` is the offset at which the bytes read begin."""
     try:
         yield
     except Malformed as error:

@@ -1,4 +1,6 @@
-"""Which image to read, and whether it is whole: a NameNode writes its MD5 beside it, in the form of md5sum, last of all."""
+"""Finds the image to read and checks that it is whole: a NameNode writes its MD5 next to it, in md5sum's format, last
+of all.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ _NAME: Final = re.compile(r"fsimage_([0-9]+)")
 
 
 def find_image(place: Path | str) -> Path:
-    """``place`` is an image, or a directory with images (``current`` below it is looked into too).
+    """Returns the newest image. ``place`` is an image, or a directory with images (its ``current`` is searched too).
 
     In a directory only ``fsimage_<transaction id>`` counts, and only with its ``.md5``: a NameNode writes that last.
     """
@@ -51,7 +53,7 @@ def find_image(place: Path | str) -> Path:
 
 
 def md5_beside(image: Path) -> str:
-    """The MD5 that is said of an image; "" if none is."""
+    """Returns the MD5 recorded for an image; "" if there is none."""
     try:
         found = _LINE.fullmatch(checksum_file(image).read_text(encoding="utf-8", errors="replace")[:4096])
     except OSError:
@@ -68,7 +70,7 @@ def checksum_file(image: Path) -> Path:
 
 
 def check_md5(path: Path | str, report: Callable[[int, int], None] | None = None) -> None:
-    """Reads the whole image and compares; ``report`` gets bytes done and bytes in all. Raises `ImageError`."""
+    """Reads the whole image and compares its MD5; ``report`` gets bytes done and bytes in all. Raises `ImageError`."""
     image = Path(path)
     beside = checksum_file(image)
     try:

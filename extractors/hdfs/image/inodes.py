@@ -1,4 +1,4 @@
-"""INODE: what its messages hold (fsimage.proto, INodeSection), what holds for each, and the walk over all of them."""
+"""INODE: the contents of its messages (fsimage.proto, INodeSection), the rules for each, and the walk over all of them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from extractors.hdfs.image.wire import BYTES, FIXED64, VARINT, read_varint
 
 ROOT_ID: Final = 16385
 MAX_INODES: Final = (1 << 32) - 16
-"""Their numbers are kept in four bytes, and the last ones mean something else."""
+"""Their indices are kept in four bytes, and the last values are special."""
 FILE, DIRECTORY, SYMLINK = 1, 2, 3
 
 _INODE: Final[Shape] = {
@@ -62,7 +62,7 @@ _BLOCK: Final[Shape] = {tag(3, VARINT): Known("bytes", Kind.NUMBER)}
 
 @dataclass(frozen=True, slots=True)
 class Heads:
-    """What all inodes have; ``bodies`` has the spans "name", "file", "directory" and "symlink"."""
+    """The fields of all inodes; ``bodies`` has the spans "name", "file", "directory" and "symlink"."""
 
     ids: Numbers
     kinds: NDArray[np.uint8]
@@ -87,13 +87,13 @@ def decode_heads(page: Page, starts: Ints, ends: Ints) -> Heads:
 
 
 def decode_files(page: Page, starts: Ints, ends: Ints) -> tuple[Decoded, Ints]:
-    """The files' fields, and their sizes: the sum over their blocks."""
+    """Decodes the files' fields, and sums the sizes of their blocks."""
     files = decode(page, starts, ends, FILE_FIELDS)
     return files, file_sizes(page, files)
 
 
 def file_sizes(page: Page, files: Decoded) -> Ints:
-    """The sums over the blocks of files that were decoded with these."""
+    """Returns the size of each decoded file, the sum over its blocks."""
     rows, first, last = files.spans("blocks")
     sizes = np.zeros(len(files.numbers["replication"]), np.int64)
     np.add.at(sizes, rows, decode(page, first, last, _BLOCK).numbers["bytes"].view(np.int64))
@@ -107,8 +107,9 @@ def _check(good: NDArray[np.bool_], starts: Ints, what: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Scanned:
-    """What one walk found. Directories are in the section's order: ``ids`` and ``inodes`` (which inode of the section each
-    is). ``policies`` are the erasure coding policies set on directories, by the directory's number."""
+    """Result of one walk. Directories are in the section's order: ``ids`` and ``inodes`` (the index of each in the
+    section). ``policies`` are the erasure coding policies set on directories, by the directory's number.
+    """
 
     count: int
     ids: Numbers
@@ -124,8 +125,9 @@ def scan(
     report: Callable[[int, int], None],
     lay_down: Callable[[Page, Heads], None],
 ) -> Scanned:
-    """Walks over the section and writes what is known by inode, and the names of directories; ``expected`` are the inodes
-    in its header. ``lay_down`` is given each page."""
+    """Walks over the section and writes the columns by inode, and the names of directories; ``expected`` is the number
+    of inodes in its header. ``lay_down`` gets each page.
+    """
     plain = source.plain
     header = source.read(0, min(plain.length, 64))
     with placed(plain.image, plain.section, plain.base):
@@ -174,7 +176,7 @@ def _marks(some: Messages, first: int) -> Ints:
 
 
 def _write_names(page: Page, heads: Heads, which: Ints, file: BinaryIO) -> Ints:
-    """Writes the directories' names one after another; how long each is."""
+    """Writes the directories' names one after another; returns their lengths."""
     starts, ends = heads.bodies.starts["name"][which], heads.bodies.ends["name"][which]
     names = gather(page, starts, ends)
     below = np.flatnonzero(heads.ids[which] != ROOT_ID)
@@ -189,7 +191,7 @@ def _write_names(page: Page, heads: Heads, which: Ints, file: BinaryIO) -> Ints:
 
 
 def _policies(page: Page, heads: Heads, which: Ints, first: int, strings: Strings) -> dict[int, str]:
-    """The erasure coding policies that these directories set, by the directory's number."""
+    """Returns the erasure coding policies set on these directories, by the directory's number."""
     starts, ends = heads.bodies.starts["directory"][which], heads.bodies.ends["directory"][which]
     attributes = decode(page, starts, ends, _ATTRIBUTES)
     found = {}

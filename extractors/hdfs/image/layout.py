@@ -1,4 +1,4 @@
-"""The frame of an image: magic, sections, summary. Reads some kilobytes, whatever the image's size."""
+"""The frame of an image: magic number, sections, summary. Reads some kilobytes, whatever the image's size."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ ONDISK_VERSION: Final = 1
 MAX_SUMMARY_BYTES: Final = 1 << 20
 MAX_EMPTY_STREAM_BYTES: Final = 64
 MAX_SMALL_BYTES: Final = 256 << 20
-"""Sections that are held in memory (string table, references' kin): no image has more of them."""
+"""Limit for sections held in memory (string table, erasure coding policies): no image has more of them."""
 
 NS_INFO, INODE, INODE_DIR = "NS_INFO", "INODE", "INODE_DIR"
 INODE_REFERENCE, STRING_TABLE, ERASURE_CODING = "INODE_REFERENCE", "STRING_TABLE", "ERASURE_CODING"
 NEEDED: Final = (NS_INFO, INODE, INODE_DIR, STRING_TABLE)
 _PART_OF: Final = "_SUB"
-"""Ends the name of a section that is a part of another one: the parts of INODE and INODE_DIR in a parallel image."""
+"""Suffix of the name of a section that is a part of another one: the parts of INODE and INODE_DIR in a parallel image."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +36,10 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class ImageSummary:
-    """The summary of an image. ``codec`` is the class that Hadoop names, "" for none; ``sections`` stand in the file's
-    order, without the parts of parallel images. ``namespace_id`` is 0 if the image has none. ``changed_ns`` and ``file_id``
-    (the inode) identify the file."""
+    """The summary of an image. ``codec`` is the class that Hadoop names, "" for none; ``sections`` are in the file's
+    order, without the parts of parallel images. ``namespace_id`` is 0 if the image has none. ``changed_ns`` and
+    ``file_id`` (the inode) identify the file.
+    """
 
     path: str
     layout: int
@@ -56,7 +57,7 @@ class ImageSummary:
 
 
 def describe_image(path: Path | str) -> ImageSummary:
-    """Reads the summary and the headers of an image; raises `ImageError` where it is none, or not whole."""
+    """Reads the summary and the headers of an image; raises `ImageError` if it is not one, or not whole."""
     file = str(path)
     try:
         with open(path, "rb") as source:
@@ -155,7 +156,7 @@ def _read_section(data: bytes, start: int, end: int) -> Section:
 
 
 def _checked(file: str, sections: list[Section], end: int, *, compressed: bool) -> tuple[Section, ...]:
-    """The sections without parts of sections. They must stand one behind the other, from the magic to the summary."""
+    """Returns the sections without parts of sections. They must follow one another from the magic number to the summary."""
     for each in sections:
         if each.length > end or each.offset < len(MAGIC) or each.offset + each.length > end:
             what = f"the section claims bytes {each.offset} to {each.offset + each.length}, and the summary begins at {end}"
@@ -178,7 +179,7 @@ def _checked(file: str, sections: list[Section], end: int, *, compressed: bool) 
             raise ImageError(file, "the section is there twice", each.name, each.offset)
         names.add(each.name)
         at += each.length
-    # A compressing NameNode opens a stream for the section that does not come, and ends it before it writes the summary.
+    # A compressing NameNode opens a stream for a section that never comes, and ends it before it writes the summary.
     if not end - (MAX_EMPTY_STREAM_BYTES if compressed else 0) <= at <= end:
         what = f"the last section ends at byte {at}, and the summary begins at {end}"
         raise ImageError(file, what, "summary", at)
@@ -189,7 +190,7 @@ def _checked(file: str, sections: list[Section], end: int, *, compressed: bool) 
 
 
 def _header(summary: ImageSummary, source: BinaryIO, name: str, number: int) -> int:
-    """A number of the message that a section begins with."""
+    """Reads a number from the message that a section begins with."""
     section = summary.section(name)
     if section is None:
         raise ImageError(summary.path, "the section is not there", name)
@@ -208,7 +209,7 @@ def _header(summary: ImageSummary, source: BinaryIO, name: str, number: int) -> 
 
 
 def read_section(summary: ImageSummary, section: Section, source: BinaryIO) -> Iterator[bytes]:
-    """The section's bytes, decompressed, a piece at a time."""
+    """Yields the section's bytes, decompressed, a piece at a time."""
     source.seek(section.offset)
     if summary.codec:
         try:
@@ -229,7 +230,7 @@ def read_section(summary: ImageSummary, section: Section, source: BinaryIO) -> I
 
 
 def small_section(summary: ImageSummary, name: str) -> bytes:
-    """A section that fits into memory, whole and decompressed; b"" where the image has none."""
+    """Reads a section that fits into memory, whole and decompressed; b"" if the image has none."""
     section = summary.section(name)
     if section is None:
         return b""

@@ -16,14 +16,14 @@ from extractors.hdfs.image.wire import read_varint
 PAGE_BYTES: Final = 4 << 20
 PAGE_MESSAGES: Final = 32 << 10
 MAX_MESSAGE_BYTES: Final = 256 << 20
-"""A file of ten million blocks, and a directory of forty million children, have less."""
+"""Even a file of ten million blocks, or a directory of forty million children, has less."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plain:
-    """Where the plain bytes of a section stand: in the image itself, or in a scratch file that it was decompressed into.
+    """Location of the plain bytes of a section: in the image itself, or in a scratch file that it was decompressed into.
 
-    ``image`` and ``section`` are for messages; so is ``base``, which is what the first byte counts as.
+    ``image`` and ``section`` are for messages; so is ``base``, the offset reported for the first byte.
     """
 
     image: str
@@ -35,7 +35,9 @@ class Plain:
 
 
 class Source:
-    """`Plain` bytes, opened. Read, not mapped: a file that is cut off meanwhile is an error then, not the process's end."""
+    """`Plain` bytes, opened. Read, not mapped: a file that is cut off meanwhile raises an error instead of killing the
+    process.
+    """
 
     def __init__(self, plain: Plain) -> None:
         self.plain = plain
@@ -51,7 +53,7 @@ class Source:
         os.close(self._descriptor)
 
     def read(self, at: int, size: int, kept: bytes | memoryview = b"") -> Page:
-        """A page of what was ``kept`` of the one before, and of ``size`` bytes of the section from ``at`` on."""
+        """Reads a page: the bytes ``kept`` from the one before, then ``size`` bytes of the section from ``at`` on."""
         data = bytearray(len(kept) + size + PAD_BYTES)
         data[: len(kept)] = kept
         into, done = memoryview(data)[len(kept) : len(kept) + size], 0
@@ -73,9 +75,9 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Messages:
-    """The messages of a page: ``frames[i]`` to ``ends[i]`` with its length before it, which begins at ``starts[i]``.
+    """The messages of a page: each from ``frames[i]`` to ``ends[i]`` with its length prefix, from ``starts[i]`` without.
 
-    ``at`` is where the page begins in the section.
+    ``at`` is the offset of the page in the section.
     """
 
     page: Page
@@ -86,9 +88,9 @@ class Messages:
 
 
 def frame_ends(data: bytes | bytearray, size: int, most: int) -> list[int]:
-    """Where each whole message of a delimited sequence ends, ``most`` of them at most.
+    """Returns the end of each whole message of a delimited sequence, ``most`` of them at most.
 
-    ``data`` has zeros behind its ``size`` bytes, more than a number can take.
+    ``data`` has zeros after its ``size`` bytes, more than a number can take.
     """
     ends: list[int] = []
     add = ends.append
@@ -104,7 +106,7 @@ def frame_ends(data: bytes | bytearray, size: int, most: int) -> list[int]:
                 length, start = read_varint(data, at, len(data))
                 at = start + length
             add(at)
-    except IndexError:  # a message that is not whole
+    except IndexError:  # an incomplete message
         pass
     while ends and ends[-1] > size:
         ends.pop()
@@ -112,7 +114,7 @@ def frame_ends(data: bytes | bytearray, size: int, most: int) -> list[int]:
 
 
 def read_messages(source: Source, at: int) -> Iterator[Messages]:
-    """All messages from ``at`` to the section's end."""
+    """Yields all messages from ``at`` to the section's end."""
     plain = source.plain
     kept: bytes | memoryview = b""
     wanted = PAGE_BYTES
@@ -133,7 +135,7 @@ def read_messages(source: Source, at: int) -> Iterator[Messages]:
 
 
 def _whole(page: Page, left: int) -> int:
-    """How large a page must be to hold its first message."""
+    """Returns the page size needed to hold its first message."""
     if page.size == left or page.size >= 16:
         size, start = read_varint(page.data, 0, page.size)
         if size > min(left - start, MAX_MESSAGE_BYTES):
@@ -143,7 +145,7 @@ def _whole(page: Page, left: int) -> int:
 
 
 def framed(source: Source, page: Page, at: int, ends: Ints) -> Messages:
-    """Takes the lengths off the messages that end at ``ends`` and fill the page up to the last of these."""
+    """Removes the length prefixes of the messages that end at ``ends`` and fill the page up to the last of these."""
     frames = np.empty_like(ends)
     frames[0] = 0
     frames[1:] = ends[:-1]

@@ -1,9 +1,9 @@
-"""Which inode is in which directory: the sections INODE_DIR and INODE_REFERENCE, and their join with the inodes.
+"""The directory of each inode: the sections INODE_DIR and INODE_REFERENCE, and their join with the inodes.
 
-A DirEntry lists its children by inode id, and those that a snapshot shares by their place in INODE_REFERENCE (fsimage.proto,
-INodeDirectorySection and INodeReferenceSection). Ids are spread over billions where files come and go, so nothing is
-addressed by id: both sides of the join are sorted, one range of ids after another, in as many ranges as it takes to stay
-within the memory that is given.
+A DirEntry lists its children by inode id, and those shared with a snapshot by their index in INODE_REFERENCE
+(fsimage.proto, INodeDirectorySection and INodeReferenceSection). If files come and go, ids spread over billions, so
+nothing is addressed by id: both sides of the join are sorted, one range of ids after another, in as many ranges as the
+memory limit requires.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ _REFERENCE: Final[Shape] = {
     tag(2, BYTES): Known("name", Kind.SPAN),
 }
 _BYTES_A_ROW: Final = 48
-"""What a row of either side takes while a range is joined."""
+"""Memory for a row of either side while a range is joined."""
 _SAMPLES: Final = 1 << 16
 
 
 @dataclass(slots=True)
 class References:
-    """INODE_REFERENCE in its order: the inode that each refers to, and the name of those that have one of their own."""
+    """INODE_REFERENCE in its order: the inode that each refers to, and the names of those that have their own."""
 
     referred: Numbers = field(default_factory=lambda: np.zeros(0, np.uint64))
     names: dict[int, bytes] = field(default_factory=dict)
@@ -76,8 +76,9 @@ def read_references(source: Source | None) -> References:
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """How many children stand in the columns `CHILDREN` (inode ids) and `OWNERS` (numbers of directories), and the names of
-    those that go by another one than their inode's."""
+    """Number of children in the columns `CHILDREN` (inode ids) and `OWNERS` (numbers of directories), and the names of
+    those with another name than their inode's.
+    """
 
     count: int
     renamed: dict[int, bytes]
@@ -90,14 +91,14 @@ def list_children(
     scratch: Path,
     report: Callable[[int, int], None],
 ) -> Listed:
-    """Lays down every pair of child and directory; ``directory_ids`` by the directories' numbers."""
+    """Writes every pair of child and directory; ``directory_ids`` is by the directories' numbers."""
     order = np.argsort(directory_ids)
     known = directory_ids[order]
     renamed: dict[int, bytes] = {}
     with Column(scratch / CHILDREN, "<u8") as children, Column(scratch / OWNERS, "<u4") as owners:
         for some in read_messages(source, 0):
             with placed(source.plain.image, source.plain.section, source.plain.base + some.at):
-                # Whatever hid here would be children lost without a word.
+                # Any field hidden here would be children lost silently.
                 out = decode(some.page, some.starts, some.ends, _ENTRY, strict=True)
                 _refuse_unpacked(out.numbers, some.starts)
                 numbers = _numbers(out.numbers["parent"], known, order, some.starts)
@@ -141,7 +142,7 @@ def _renamed(references: References, index: Numbers, ids: Numbers) -> dict[int, 
 
 
 def _refuse_unpacked(numbers: dict[str, Numbers], starts: Ints) -> None:
-    # No NameNode writes them so.
+    # No NameNode writes these.
     found = (numbers["one child"] != 0) | (numbers["one reference"] != 0)
     if found.any():
         raise Malformed("children that are not packed", int(starts[int(np.argmax(found))]))
@@ -149,8 +150,9 @@ def _refuse_unpacked(numbers: dict[str, Numbers], starts: Ints) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """``parents`` is mapped, by inode. An inode that several directories list has none there: it stands in ``contested``
-    with these. ``named`` are the inodes that were asked for by id."""
+    """``parents`` is memory-mapped, by inode. An inode that several directories list has none there: ``contested`` has
+    these. ``named`` maps the ids asked for to their indices.
+    """
 
     parents: NDArray[np.uint32]
     contested: dict[int, list[int]]
@@ -166,7 +168,7 @@ def join(
     wanted: list[int],
     memory_bytes: int,
 ) -> Joined:
-    """For each inode of the section its directory's number; ``wanted`` are inode ids whose own number is returned."""
+    """Finds each inode's directory, by number; ``wanted`` are inode ids whose own number is returned."""
     parents = filled(scratch / PARENTS, "<u4", inodes, NOBODY)
     contested: dict[int, list[int]] = {}
     named: dict[int, int] = {}
@@ -199,7 +201,7 @@ def join(
 
 
 def _ranges(scratch: Path, inodes: int, count: int) -> Iterator[tuple[int, int]]:
-    """So many ranges of ids, both ends included, with about as many inodes in each."""
+    """Yields ``count`` ranges of ids, both ends included, with about the same number of inodes in each."""
     top = (1 << 64) - 1
     if count > 1 and inodes:
         step = max(1, inodes // _SAMPLES)
@@ -218,7 +220,7 @@ def _ranges(scratch: Path, inodes: int, count: int) -> Iterator[tuple[int, int]]
 def _sorted(
     scratch: Path, keys: tuple[str, str], payload: tuple[str, str] | None, count: int, low: int, high: int
 ) -> tuple[Numbers, NDArray[Any]]:
-    """The keys within the range, in order, each with its payload; without one, with its number."""
+    """Returns the keys within the range, in order, each with its payload; without one, with its index."""
     held: list[Numbers] = [np.zeros(0, np.uint64)]
     with_them: list[NDArray[Any]] = [np.zeros(0, np.uint32)]
     for first, chunk in chunks(scratch / keys[0], keys[1], count):

@@ -1,4 +1,4 @@
-"""What the first pass leaves in scratch for the parts: flat files of numbers and texts, and the record of them."""
+"""Output of the first pass, kept in scratch for the parts: flat files of numbers and texts, and the record of them."""
 
 from __future__ import annotations
 
@@ -17,30 +17,32 @@ from extractors.hdfs.image.errors import ImageError
 from extractors.hdfs.image.pages import Plain
 
 FORM: Final = 3
-"""The version of what is kept in scratch. It is raised if that changes, so that nothing older is used."""
+"""Version of the scratch format. Raise it if that changes, so that nothing older is used."""
 RECORD: Final = "prepared.json"
 
-# By inode, in the section's order; of parents there is the directory's number first, and its rank in the end.
+# By inode, in the section's order; parents are first the directory's number, and its rank in the end.
 FRAMES, MARKS, PARENTS = "frames", "marks", "parents"
-# By directory, the shallow ones first: its place in this order is its rank.
+# By directory, the shallow ones first: its position in this order is its rank.
 PATHS, PATH_ENDS, POLICIES = "paths", "path_ends", "policies"
 RENAMED: Final = "renamed.json"
-# There while the first pass works: ids by inode, names by directory in the section's order, all pairs of child and owner.
+# Only during the first pass: ids by inode, names by directory in the section's order, all pairs of child and owner.
 IDS, NAMES, NAME_ENDS, CHILDREN, OWNERS = "ids", "names", "name_ends", "children", "owners"
 
 MARK_EVERY: Final = 4096
-"""How many inodes apart the places are that are kept, so that a part finds its beginning."""
+"""Number of inodes between the offsets that are kept, from which a part finds its beginning."""
 NOBODY: Final = 0xFFFFFFFF
 """The directory of an inode that no directory lists."""
 ROOT: Final = NOBODY - 1
-"""In the end, that of the root itself."""
+"""In the end, the directory of the root itself."""
 NO_POLICY: Final = -1
 CHUNK: Final = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class ImagePart:
-    """A run of inodes of the section: the number of the first, how many, and where the first one stands in its bytes."""
+    """A range of inodes of the section: the index of the first, the count, and the offset of the first in the section's
+    bytes.
+    """
 
     first: int
     count: int
@@ -49,7 +51,8 @@ class ImagePart:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """``inodes`` are those of the section, those of snapshots among them; ``live`` and ``directories`` are of the live tree.
+    """``inodes`` counts those of the section, including those of snapshots; ``live`` and ``directories`` are of the
+    live tree.
 
     ``transaction_id`` is the last transaction that the image holds.
     """
@@ -73,7 +76,7 @@ class Prepared:
     """See `extractors.hdfs.image.contents.Times`."""
 
     def parts(self, inodes_in_part: int) -> list[ImagePart]:
-        """The whole image in runs of so many inodes."""
+        """Splits the whole image into ranges of this many inodes."""
         marks = read_column(Path(self.scratch, MARKS), "<i8")
         parts = []
         for first in range(0, self.inodes, inodes_in_part):
@@ -84,7 +87,7 @@ class Prepared:
         return parts
 
     def check_unchanged(self) -> None:
-        """Raises `ImageError` where the file is no longer the one that was prepared."""
+        """Raises `ImageError` if the file is no longer the one that was prepared."""
         try:
             status = os.stat(self.image)
         except OSError as error:
@@ -98,7 +101,7 @@ class Prepared:
 
 
 def prepared_from_json(text: str) -> Prepared | None:
-    """What `Prepared.to_json` wrote, or None where it is of another form."""
+    """Parses the output of `Prepared.to_json`; None if it is of another version."""
     try:
         held: dict[str, Any] = json.loads(text)
         if held.pop("form") != FORM:
@@ -111,7 +114,9 @@ def prepared_from_json(text: str) -> Prepared | None:
 
 
 def write_renamed(renamed: Mapping[int, bytes], scratch: Path) -> None:
-    """The names of the few inodes whose name stands in the reference that leads to them, by their number in the section."""
+    """Writes the names of the few inodes whose name is in the reference that leads to them, by their index in the
+    section.
+    """
     (scratch / RENAMED).write_text(json.dumps({str(inode): name.hex() for inode, name in renamed.items()}))
 
 
@@ -121,7 +126,7 @@ def read_renamed(scratch: Path) -> dict[int, bytes]:
 
 
 class Column:
-    """A file of numbers of one type, written once from the first to the last."""
+    """A file of numbers of one type, written once from first to last."""
 
     def __init__(self, path: Path, dtype: str) -> None:
         self.path, self.dtype, self.count = path, np.dtype(dtype), 0
@@ -139,7 +144,7 @@ class Column:
 
 
 def read_column(path: Path, dtype: str, first: int = 0, count: int = -1) -> NDArray[Any]:
-    """``count`` numbers from the ``first`` on, all without it; raises OSError where there are fewer."""
+    """Reads ``count`` numbers from the ``first`` on, all without it; raises OSError if there are fewer."""
     kind = np.dtype(dtype)
     values = np.fromfile(path, kind, count, offset=first * kind.itemsize)
     if len(values) < count:
@@ -148,13 +153,13 @@ def read_column(path: Path, dtype: str, first: int = 0, count: int = -1) -> NDAr
 
 
 def chunks(path: Path, dtype: str, count: int) -> Iterator[tuple[int, NDArray[Any]]]:
-    """The column in pieces, each with the number of its first value."""
+    """Yields the column in pieces, each with the index of its first value."""
     for first in range(0, count, CHUNK):
         yield first, read_column(path, dtype, first, min(CHUNK, count - first))
 
 
 def filled(path: Path, dtype: str, count: int, value: int) -> NDArray[Any]:
-    """A column of ``count`` times ``value``, mapped so that it can be changed in any order."""
+    """Creates a column of ``count`` times ``value``, memory-mapped so that it can be changed in any order."""
     kind = np.dtype(dtype)
     chunk = np.full(min(CHUNK, count), value, kind)
     with path.open("wb") as file:

@@ -1,4 +1,4 @@
-"""The first pass over an image: writes what parts need into flat files, and refuses an image that is not sound."""
+"""The first pass over an image: writes the flat files that parts need, and rejects an unsound image."""
 
 from __future__ import annotations
 
@@ -45,19 +45,19 @@ from extractors.hdfs.image.prepared import (
 from extractors.hdfs.image.strings import read_strings
 
 FOLDER: Final = "fsimage"
-"""In scratch, all of it is in a folder of its own, which is removed whole."""
+"""Folder in scratch for all output, which is removed as a whole."""
 Report = Callable[[str, int, int], None]
-"""What is being done, how far it came, and how far it goes (bytes)."""
+"""Called with the current step, the bytes done and the bytes in all."""
 
 
 def prepare(
     image: Path | str, scratch: Path | str, *, memory_bytes: int = 512 << 20, report: Report | None = None
 ) -> Prepared:
-    """Walks the image once and writes into ``scratch`` what `read_part` needs: 8 bytes an inode, the directories' paths and
-    what lies below them (and section INODE where it is compressed); while it works, some 40 bytes an inode more.
+    """Walks the image once and writes into ``scratch`` the data that `read_part` needs: 8 bytes an inode, the
+    directories' paths and sums (and section INODE if it is compressed); while it works, some 40 bytes an inode more.
 
-    What is there already of this very image is taken up, and what is there of another one is removed. ``memory_bytes``
-    bounds what the inodes take; some 250 bytes a directory come on top. Raises `ImageError`, also for a tree that is none.
+    Output of this very image is used again, that of another one is removed. ``memory_bytes`` bounds the memory for
+    inodes; some 250 bytes a directory come on top. Raises `ImageError`, also if the directories do not form a tree.
     """
     summary = describe_image(Path(image).absolute())
     folder = Path(scratch).absolute() / FOLDER
@@ -69,7 +69,7 @@ def prepare(
         folder.mkdir(parents=True)
         prepared = _prepare(summary, folder, memory_bytes, report or (lambda what, done, total: None))
         prepared.check_unchanged()
-        # The record marks all else as whole: it comes last, and at once.
+        # The record marks all else as complete: it comes last, and atomically.
         new = folder / f"{RECORD}.new"
         new.write_text(prepared.to_json())
         new.replace(folder / RECORD)
@@ -152,7 +152,7 @@ def _lay_tree(
     joined: Joined,
     renamed: Mapping[int, bytes],
 ) -> tuple[Tree, NDArray[np.int64]]:
-    """Finds the live directories and writes their paths; ``renamed`` by the inode's number."""
+    """Finds the live directories and writes their paths; ``renamed`` is by the inode's number."""
     parents = np.asarray(joined.parents[found.inodes])
     if parents[root] != NOBODY or int(found.inodes[root]) in joined.contested:
         raise ImageError(summary.path, "the root is listed as a child", INODE_DIR)
@@ -169,14 +169,16 @@ def _lay_tree(
 
 
 def _among(inodes: NDArray[np.int64], wanted: list[int]) -> list[int]:
-    """The places of those inodes that are wanted."""
+    """Returns the positions of the wanted inodes."""
     return np.flatnonzero(np.isin(inodes, wanted)).tolist() if wanted else []
 
 
 def _rank_parents(
     summary: ImageSummary, tree: Tree, ranked: NDArray[np.int64], found: Scanned, joined: Joined, root: int
 ) -> int:
-    """Turns the column of parents from directories' numbers to ranks, nobody's for all that is not live; how many are."""
+    """Turns the column of parents from directories' numbers to ranks, `NOBODY` for all that is not live. Returns the
+    number of live inodes.
+    """
     ranks = np.full(len(tree.live) + 1, NOBODY, np.uint32)
     ranks[ranked] = np.arange(len(ranked), dtype=np.uint32)
     live = 1
@@ -193,7 +195,7 @@ def _rank_parents(
 
 
 def _plain(summary: ImageSummary, name: str, scratch: Path, report: Report) -> Plain:
-    """The section's plain bytes; those of a compressed image are written to scratch."""
+    """Returns the location of the section's plain bytes; those of a compressed image are written to scratch."""
     section = summary.section(name)
     if section is None:
         raise ImageError(summary.path, "the section is not there", name)

@@ -41,9 +41,9 @@ MAX_ROW_PATH_BYTES: Final = 4 * MAX_PATH_BYTES
 
 
 def read_part(prepared: Prepared, part: ImagePart) -> Iterator[pa.RecordBatch]:
-    """The rows of a part, some ten thousand in a batch, in the image's order; `SCHEMA` of `columns` has their columns.
+    """Yields the rows of a part, some ten thousand in a batch, in the image's order; the columns are `SCHEMA` of `columns`.
 
-    A part given again yields the same. Raises `ImageError`, at the end too, where the file is not what was prepared.
+    The same part yields the same rows again. Raises `ImageError`, at the end too, if the file is not the prepared one.
     """
     try:
         prepared.check_unchanged()
@@ -64,7 +64,7 @@ def read_part(prepared: Prepared, part: ImagePart) -> Iterator[pa.RecordBatch]:
 
 
 def _pages(prepared: Prepared, part: ImagePart, source: Source) -> Iterator[tuple[int, Messages]]:
-    """The part's messages, and the number of each page's first inode."""
+    """Yields the part's messages, and the number of each page's first inode."""
     at, end = part.at, part.first + part.count
     first = part.first
     while first < end:
@@ -78,7 +78,7 @@ def _pages(prepared: Prepared, part: ImagePart, source: Source) -> Iterator[tupl
 
 
 class _Directories:
-    """The paths of the live directories, by rank, mapped."""
+    """The paths of the live directories, by rank, memory-mapped."""
 
     def __init__(self, prepared: Prepared) -> None:
         scratch = Path(prepared.scratch)
@@ -118,7 +118,7 @@ def _batches(
     heads = decode_heads(page, some.starts, some.ends)
     live = parents != NOBODY
     root = np.flatnonzero(parents == ROOT)
-    # The root's own row stands for it, so that every row has a directory above; its path is put right below.
+    # The root counts as its own parent, so that every row has a directory above; its path is corrected below.
     above = np.where(live & (parents != ROOT), parents, 0).astype(np.uint32)
     columns = attribute_columns(
         page, heads, some.starts, strings, _inherited(directories, above, root), prepared.policies
@@ -174,7 +174,7 @@ def _paths(
 
 
 def _cuts(lengths: Ints, rows: Ints) -> list[tuple[int, int]]:
-    """Runs of ``rows`` whose paths are not too many bytes."""
+    """Splits ``rows`` into runs bounded by the bytes of their paths."""
     if not len(rows):
         return []
     sums = np.cumsum(lengths[rows])

@@ -1,8 +1,8 @@
-"""What stands in an image once and is named by number: users, groups, names of attributes, erasure coding policies.
+"""Strings that an image holds once and names by number: users, groups, names of attributes, erasure coding policies.
 
-An entry's number has the kind in its highest ``maskBits`` bits (1 user, 2 group, 3 attribute); without mask bits (Hadoop 2)
-all kinds share one table. Permissions and ACL entries hold the bare number. For ACL entries and attributes see
-fsimage.proto, AclFeatureProto and XAttrCompactProto.
+An entry's number has the kind in its highest ``maskBits`` bits (1 user, 2 group, 3 attribute); without mask bits
+(Hadoop 2) all kinds share one table. Permissions and ACL entries hold the bare number. For ACL entries and attributes
+see fsimage.proto, AclFeatureProto and XAttrCompactProto.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from extractors.hdfs.image.wire import fields_by_number, read_fields, read_frame
 
 USER, GROUP, ATTRIBUTE = 1, 2, 3
 MAX_NAME_BYTES: Final = 4096
-"""The longest name of a user, group, attribute, policy or key; many rows repeat them. Hadoop itself allows at most 255."""
+"""Longest name of a user, group, attribute, policy or key; many rows repeat them. Hadoop itself allows at most 255."""
 MAX_TEXT_BYTES: Final = 64 << 10
 MAX_ACL_ENTRIES: Final = 1024
-"""HDFS allows 32, and 32 more that are default."""
+"""HDFS allows 32, and 32 more default ones."""
 
 # Names of the policies that every Hadoop has: the image gives them by number alone (SystemErasureCodingPolicies).
 _SYSTEM_POLICIES: Final = {
@@ -54,7 +54,7 @@ class Strings:
     policies: dict[int, str]
 
     def text(self, kind: int, number: int) -> str | None:
-        # Number 0 is nobody: an ACL entry for the owner, an entry without a name.
+        # Number 0 means no name: an ACL entry for the owner, an entry without a name.
         return self.by_kind.get((kind, number)) if number else ""
 
 
@@ -114,7 +114,7 @@ def _base(summary: ImageSummary, name: str) -> int:
 
 
 def permission_text(mode: int) -> str:
-    """As Hadoop's FsPermission prints a mode, the sticky bit included."""
+    """Formats a mode as Hadoop's FsPermission does, including the sticky bit."""
     text = _ACTIONS[mode >> 6 & 7] + _ACTIONS[mode >> 3 & 7] + _ACTIONS[mode & 7]
     if mode & 0o1000:
         text = text[:-1] + ("t" if mode & 1 else "T")
@@ -122,7 +122,7 @@ def permission_text(mode: int) -> str:
 
 
 def acl_texts(strings: Strings, feature: bytes) -> list[str]:
-    """The entries of an AclFeatureProto, as Hadoop's AclEntry prints them."""
+    """Formats the entries of an AclFeatureProto as Hadoop's AclEntry does."""
     packed = b""
     for field in read_fields(feature, 0, len(feature)):
         match field.number, field.wire:
@@ -139,7 +139,7 @@ def acl_texts(strings: Strings, feature: bytes) -> list[str]:
 
 def _acl_text(strings: Strings, entry: int) -> str:
     kind = entry >> 3 & 3
-    # A mask or the others have no name; those of users and groups are numbered apart.
+    # Entries for the mask and for others have no name; users and groups are numbered separately.
     number = entry >> 6 & 0xFFFFFF
     name = strings.text(GROUP if kind == 1 else USER, number)
     if name is None:
@@ -149,9 +149,9 @@ def _acl_text(strings: Strings, entry: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class DirectoryAttributes:
-    """The policy in a directory's extended attributes; "" for none.
+    """The erasure coding policy and the encryption zone's key in a directory's extended attributes; "" for none.
 
-    A ``policy`` of `REPLICATED` ends the policy of the directories above: nothing below is coded.
+    A ``policy`` of `REPLICATED` ends the policy of the directories above: nothing below is erasure-coded.
     """
 
     policy: str = ""
@@ -159,7 +159,7 @@ class DirectoryAttributes:
 
 
 def directory_attributes(strings: Strings, feature: bytes) -> DirectoryAttributes:
-    """The encryption zone and the erasure coding policy of an XAttrFeatureProto."""
+    """Reads the encryption zone and the erasure coding policy of an XAttrFeatureProto."""
     policy = zone_key = ""
     for field in read_fields(feature, 0, len(feature)):
         if (field.number, field.wire) != (1, 2):
