@@ -91,7 +91,8 @@ def test_a_configuration_that_never_comes_leaves_the_job_incomplete_after_most_o
     try:
         while not (reported := following.run()).executions:
             runs += 1
-            resource_manager.now_ms += 1_441 * MINUTE_MS
+            # Ten minutes, then twice as many each time: 21 hours in all.
+            resource_manager.now_ms += (10 << runs - 1) * MINUTE_MS
             assert runs < 20
     finally:
         slow.end()

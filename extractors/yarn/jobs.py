@@ -18,7 +18,7 @@ UNREADABLE: Final = "its job's configuration did not read, or never came"
 SLOW_ONES: Final = 3
 """After this many in a row that did not come, the rest of a split is put off: each has cost a whole timeout."""
 MAX_TRIES: Final = 8
-"""Tries, over almost two days, after which a job is reported without inputs and outputs."""
+"""Tries, over most of a day, after which a job is reported without inputs and outputs."""
 
 
 def read_jobs(history: RestService, applications: ApplicationRecords, split: SeenSplit) -> Iterator[Record]:

@@ -42,7 +42,7 @@ UNREAD: Final = "unread "
 """Prefix of an application's id: a position for each job whose configuration did not come."""
 RETRIED_A_RUN: Final = 20
 FIRST_RETRY_MS: Final = 600_000
-"""Base delay before an unread configuration is asked for again, doubled with each try."""
+"""Delay before an unread configuration is requested a second time; doubled with each try."""
 SLOW_APPLICATIONS: Final = 3
 """Applications asked for by id that may go unanswered in a run; the others wait for the next one."""
 MAX_OPEN, MAX_OPEN_OF_USER = 20_000, 10_000
@@ -224,7 +224,7 @@ class Unread:
 
     @property
     def due_ms(self) -> int:
-        return self.asked_ms + (FIRST_RETRY_MS << self.tries if self.tries else 0)
+        return self.asked_ms + (FIRST_RETRY_MS << self.tries - 1 if self.tries else 0)
 
     def split(self, now_ms: int) -> SeenSplit:
         return SeenSplit(
