@@ -140,7 +140,6 @@ def _columns(
 
 
 def _merged(one: ColumnFlow, other: ColumnFlow) -> ColumnFlow:
-    """Merge two writes of one column."""
     data = tuple(dict.fromkeys((*one.data, *other.data)))
     control = tuple(each for each in dict.fromkeys((*one.control, *other.control)) if each not in data)
     return ColumnFlow(

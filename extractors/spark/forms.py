@@ -63,7 +63,7 @@ class Log:
 
 @dataclass(frozen=True, slots=True)
 class Closed:
-    """A log that may exist but cannot be accessed. ``reason`` says why and, if known, who can access it."""
+    """A log that may exist but cannot be accessed. ``reason`` says why and, if known, names a user with access."""
 
     path: str
     reason: str

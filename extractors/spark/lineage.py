@@ -179,7 +179,6 @@ def records_of(run: Run, names: Names, *, reads: bool) -> Iterator[Record]:
 
 
 def occurrence_records(occurrence: Occurrence, effect: Effect, names: Names) -> Iterator[Record]:
-    """Yield the records of one execution and its operation."""
     app = names.application
     effect = names.queries.told(effect)
     # By identity: two spellings of one table are one end.

@@ -35,7 +35,7 @@ def is_compact(part: str) -> bool:
 class Entry:
     """The place to resume a rolling log whose part at the mark is gone.
 
-    ``anew``: it is a compacted part, which repeats the application's own events, so the earlier state is replaced.
+    ``anew``: it is a compacted part, which begins with the application's own events, so the earlier state is replaced.
     """
 
     mark: Mark

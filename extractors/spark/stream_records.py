@@ -39,7 +39,6 @@ def stream_records(stream: Stream, names: Names, status: str) -> Iterator[Record
 
 
 def _effect(stream: Stream, names: Names) -> Effect:
-    """The inputs and outputs of a stream."""
     sink = sink_of(stream.sink)
     inputs = dict(stream.inputs)
     unknown = dict(stream.unknown)
