@@ -26,7 +26,7 @@ def carried_columns(write: Write, execution: Execution, members: list[Execution]
     """The columns that an execution below a command computes for it.
 
     Several may run below it; most only look something up. The one that computes the rows outputs columns that the command's
-    own plan mentions or, for a row change, all columns that it assigns.
+    own plan mentions or, for a row change, all columns of the table, including those assigned.
     """
     results = [
         (each.started, each.started.plan.result)

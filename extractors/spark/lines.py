@@ -31,14 +31,14 @@ TAIL_BYTES: Final = 4 << 10
 
 
 MAX_CPU_S: Final = 60.0
-"""Limit for one read of a log: a hundred times the cost of its bytes if they are events."""
+"""CPU limit for one read of a log: a hundred times the cost of its bytes if they are events."""
 OUT_BYTES_FREE: Final = 256 << 20
 MAX_RATIO: Final = 1_000
 """Limit for decompressed bytes per byte of a log, beyond the first `OUT_BYTES_FREE`. Events reach 10 to 50; gzip at most
 1,032, zstandard 32,768."""
 LEAST_LINE_BYTES: Final = 32
 LINES_FREE: Final = 100_000
-"""No event is shorter than `LEAST_LINE_BYTES`: if the average of a read is, after `LINES_FREE` lines, the log has none."""
+"""No event is shorter than `LEAST_LINE_BYTES`: a log with shorter lines, on average of `LINES_FREE` or more, has none."""
 _LINES_A_LOOK: Final = 4_096
 _NEWLINE = ord("\n")
 _NULS = re.compile(rb"\0+")

@@ -62,7 +62,7 @@ def _stands_for(part: Part, number: int) -> bool:
 def lost_parts(
     missing: Iterable[Range], passed: Range, seen: Mapping[str, int], mark: Mark | None
 ) -> Iterator[str]:
-    """Describe the loss by missing parts whose numbers are in the range ``passed`` (inclusive).
+    """Describe the loss from missing parts whose numbers are in the range ``passed`` (inclusive).
 
     ``seen`` are the sizes that parts had last; everything before ``mark`` was read.
     """

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 @dataclass(frozen=True, slots=True)
 class PlanSetting:
-    """A setting of the jobs. ``wanted`` keeps plans whole; ``default`` is Spark's own, ``loses`` names its cost."""
+    """A setting of the jobs. ``wanted`` keeps plans whole; ``default`` is Spark's own; ``loses`` describes its cost."""
 
     name: str
     wanted: str

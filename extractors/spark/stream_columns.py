@@ -191,7 +191,7 @@ class _Matching:
                 for name, each in self._sources.items()
                 if each.kind is SourceKind.UNKNOWN and family(name) in ("iceberg", "")
             ]
-            # It does not matter which of several nameless sources reads this table: each of them has one.
+            # It does not matter which of several nameless sources reads this table: each of them has a table.
             tables = {each for each in self._batch.scans if each.kind is Kind.TABLE and each.streams}
             yield from kin if len(kin) <= len(tables) else ()
 

@@ -94,8 +94,8 @@ def _columns(stream: Stream, sink: End | None, names: Names) -> tuple[OutputColu
 def _columns_known(
     stream: Stream, outputs: Iterable[End], columns: tuple[OutputColumns, ...], names: Names
 ) -> bool:
-    """Whether all columns that a stream writes and their sources are known, and include all sources of the stream. The
-    result of a program on rows, perhaps those of earlier batches, is not known."""
+    """Whether all columns that a stream writes, and their sources, are known, and these include all sources of the stream.
+    The result of a program on rows, perhaps those of earlier batches, is not known."""
     written = {names.key(each.end).identity for each in columns}
     if any(names.key(end).identity not in written for end in outputs):
         return False

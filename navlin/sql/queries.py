@@ -81,7 +81,7 @@ class Queries:
     # -- Queries -------------------------------------------------------------------------------------------------------
 
     def query(self, node: exp.Expr, outer: Scope | None = None) -> Result:
-        """The result of a query. Within another one it sees the columns of that, ``outer``."""
+        """The result of a query; a nested one sees the columns of ``outer``."""
         around = self._commons
         try:
             self.see_commons(node)
@@ -129,7 +129,7 @@ class Queries:
         self._commons = common.around
         if not common.recursive or not isinstance(body, exp.SetOperation):
             return named(self.query(body), names)
-        # A reference to itself means its first query at first, then each result of the whole, until nothing is added.
+        # A reference to itself first means its anchor, then the result of the last round, until nothing is added.
         common.result = named(self.query(body.this), names)
         self._commons = _Commons(common.node.alias.lower(), common, common.around)
         for _ in range(ROUNDS):

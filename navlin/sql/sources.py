@@ -31,7 +31,7 @@ PARTIAL: Final = Result(partial=True)
 
 
 class NotUnderstood(sqlglot.errors.SqlglotError):
-    """A text that parses, but has a meaning that is not read."""
+    """A text that parses, but has an unsupported meaning."""
 
 
 def rel_of(queries: Queries, node: exp.Expr, scope: Scope) -> Rel:

@@ -300,7 +300,7 @@ def _sorted(sources: Iterable[SourceColumn]) -> tuple[SourceColumn, ...]:
 
 
 def _tables(result: Result, *, complete: bool) -> Iterator[ReadTable]:
-    """Yield each table once. A table without a column passed on only decides, unless its rows are the value."""
+    """Yield each table once. A table that passes no column on only decides, unless rows themselves are the value."""
     data = {source.table.folded for out in result.outs for source in out.flow.data}
     deciding_columns = NONE.union(result.rows.control, *(out.flow.control for out in result.outs))
     looked_at = {source.table.folded for source in deciding_columns}

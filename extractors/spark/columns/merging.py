@@ -57,8 +57,8 @@ def merge_rows(step: Step) -> Relation:
 def _merged_lists(step: Step, wanted: tuple[Attribute, ...]) -> Relation:
     """Iceberg's own MergeRows: ``source, target, [cond, …], [[row], …], [cond], [[row]], [row], true, true, [columns]``.
 
-    A list of conditions is followed by a list of the rows that they make, first for rows that match, then for those that do
-    not; a list of expressions after these is a row of the table that no clause applies to. In a merge-on-read, each row
+    A list of conditions is followed by one with the row that each makes, first for rows that match, then for those that do
+    not; a list of expressions after these is a row of the table to which no clause applies. In a merge-on-read, each row
     begins with its operation: 1 deletes, and gives no values.
     """
     over, reader = step.input, step.reader()

@@ -135,7 +135,7 @@ def result_columns(
     flows: dict[str, Flow] = {}
     names: dict[int, str] = {}
     for column, flow in zip(relation.columns, given, strict=True):
-        # If two columns have the same name, it refers to the first one.
+        # If two columns have the same name, the name refers to the first.
         if column.name not in flows:
             flows[column.name] = kept_as_it_is(column.name, flow) if changes_rows else flow
             names[column.id] = column.name

@@ -1,4 +1,4 @@
-"""Filters, joins and groups of a plan, and the formats of its files, for people instead of the plan.
+"""Filters, joins and groups of a plan, and the formats of its files, for people to read.
 
 Taken from the tree's own lines, in which Spark cuts long lists, without expression ids and without the null checks that
 Spark adds. Literals are as printed, without quotation marks.

@@ -25,7 +25,7 @@ _OF_VALUES: Final = re.compile(r"\[col1#\d+L?(?:, col\d+#\d+L?)*(?:, [.]{3} \d+ 
 def may_be_of_driver(start: Mapping[str, Any], *, shared: bool) -> bool:
     """Whether local rows of an execution may be a program's. ``shared``: SQL may read such rows through a temporary view.
 
-    An event without the call that started it does not tell.
+    If the event lacks the call that started it, ``shared`` decides.
     """
     call = start.get("details")
     if not isinstance(call, str) or not call:

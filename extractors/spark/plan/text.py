@@ -332,7 +332,7 @@ def _sections(printed: str) -> tuple[list[tuple[int, list[_Line]]], bool]:
 def _blocks(
     printed: str, verified: bool, names: Mapping[int, str]
 ) -> tuple[dict[int, tuple[str, str]], bool]:
-    """Title and text of each block that is in the trees; and whether they are matched without doubt."""
+    """Title and text of each block that is in the trees; and whether they are certainly its own."""
     starts: dict[int, tuple[int, int, str]] = {}
     # If a text was cut off (not ``verified``), the real block may have come later.
     for match in _BLOCK.finditer(printed):
