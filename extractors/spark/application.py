@@ -1,7 +1,7 @@
-"""An application as far as its log has been read: who it is, and which SQL executions are open.
+"""An application as far as its log has been read: its identity and its open SQL executions.
 
-A command may run others within it: all executions of one root are one execution. It is complete when its root has ended.
-What is kept between two reads is small: of an open execution the place of the line that started it, never its plan.
+A command may run others: all executions of one root count as one, which is complete when its root has ended. Little is
+kept between two reads: for an open execution, the place of the line that started it, never its plan.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ from navlin.model.redaction.literals import said_in_state
 from navlin.model.source import metastores_named
 
 MAX_OPEN: Final = 5_000
-"""Open executions, and running jobs, that are kept. No driver runs so many at once; a damaged log may seem to."""
+"""Limit for open executions, and for running jobs. No driver runs so many at once; a damaged log may seem to."""
 MAX_REMEMBERED: Final = 200
-"""Commands that have ended, and statements that no open execution is of, which are remembered."""
+"""Limit for ended commands, and for statements without an open execution, that are remembered."""
 MAX_NAME_CHARS: Final = 8_000
 MAX_WORD_CHARS: Final = 1_000
-"""Of an id, a user, a version; a longer name of a job's group is known by its hash."""
+"""Limit for an id, a user or a version; the name of a job group that exceeds it is replaced with its hash."""
 CATALOG: Final = "spark.sql.catalog."
 MAX_CATALOGS: Final = 50
 MAX_CHANGED: Final = 100
-"""Tables that one execution is seen to create or alter."""
+"""Limit for tables created or altered during one execution."""
 REDACTED: Final = "(redacted)"
 
 
 @dataclass(frozen=True, slots=True)
 class Application:
-    """One attempt of an application. Empty and zero if the log has not shown it. ``begun``, ``over``: whether the log
-    shows that it began and ended, at whatever time; ``log`` names the log."""
+    """One attempt of an application. Fields that the log has not shown are empty or zero. ``begun``, ``over``: whether the
+    log shows that it began and ended, at whatever time; ``log`` names the log."""
 
     id: str = ""
     attempt: str = ""
@@ -57,11 +57,11 @@ class Application:
     default_fs: str = ""
     log: str = ""
     catalogs: tuple[tuple[str, str], ...] = ()
-    """The catalogues that the application was set up with, each with its class."""
+    """The configured catalogues, each with its class."""
     catalog_names: tuple[tuple[str, str], ...] = ()
-    """Catalogues by what a plan prints of them, see `extractors.spark.catalogs`; "" where there is doubt."""
+    """Catalogue names by their printed form in plans, see `extractors.spark.catalogs`; "" if ambiguous."""
     metastore_catalogs: tuple[str, ...] = ()
-    """Catalogues of which the tables are the metastore's."""
+    """Catalogues whose tables are in the metastore."""
     jdbc_catalogs: tuple[JdbcCatalog, ...] = ()
 
     @property
@@ -73,7 +73,7 @@ class Application:
         return found
 
     def catalogs_of(self, printed: str) -> frozenset[str]:
-        """The catalogues that may be meant by what a plan prints of one, its class and hash."""
+        """The catalogues that a plan may mean by a class and hash."""
         name = dict(self.catalog_names).get(printed)
         having = [each.name for each in self.jdbc_catalogs if each.has(printed)]
         if name or len(having) == 1:
@@ -82,18 +82,18 @@ class Application:
 
     @property
     def run(self) -> str:
-        """What distinguishes executions of this attempt from others: if nothing names the application, its log."""
+        """Prefix that distinguishes this attempt's executions from others; its log if the application has no id."""
         return f"{self.id}_{self.attempt}" if self.attempt else self.id or self.log
 
     @property
     def known_ms(self) -> int:
-        """A time at which it ran, for what has none."""
+        """A time at which it ran, for records without a time."""
         return self.started_ms or self.ended_ms or EARLIEST_MS
 
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """What matters of an execution's start."""
+    """The relevant fields of an execution's start."""
 
     started_ms: int
     description: str
@@ -103,8 +103,8 @@ class Started:
 
 @dataclass(slots=True)
 class Execution:
-    """One SQL execution that has started. ``started`` is None while only the place of its line is known. ``of_batch``: it
-    belongs to a micro-batch. ``within``: the execution of the same root that was running when it started."""
+    """One started SQL execution. ``started`` is None while only the place of its line is known. ``of_batch``: it belongs to
+    a micro-batch. ``within``: the execution of the same root that was running when it started, or -1."""
 
     id: int
     root: int
@@ -117,15 +117,15 @@ class Execution:
     within: int = -1
     ended: bool = False
     shared_rows: bool = False
-    """Whether a temporary view of rows that the driver held was there, which SQL may read."""
+    """Whether there was a temporary view of rows from the driver, which SQL may read."""
     started: Started | None = None
     changed: list[str] = field(default_factory=list)
-    """Tables and views that were created or altered meanwhile, by the catalogue's events, as ``database.name``."""
+    """Tables and views created or altered meanwhile, according to the catalogue's events, as ``database.name``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """What somebody sent to a Thrift server, and who."""
+    """A statement sent to a Thrift server, and its user."""
 
     text: str
     user: str
@@ -133,8 +133,8 @@ class Statement:
 
 @dataclass(slots=True)
 class Run:
-    """All executions of one root, the root first, which count as one. ``over``: ended by its application's end only.
-    ``given_up``: it was open when more was open than is kept."""
+    """All executions of one root, the root first, which count as one. ``over``: only its application's end ended it.
+    ``given_up``: dropped while still open because too much was open."""
 
     application: Application
     members: list[Execution]
@@ -149,7 +149,7 @@ class Run:
 
     @property
     def marks(self) -> Iterator[Mark]:
-        """The lines that must be read again before its records can be made."""
+        """The lines to read again before its records can be made."""
         yield from (member.mark for member in self.members if member.started is None)
         if self.statement is None and self.statement_mark is not None:
             yield self.statement_mark
@@ -157,9 +157,9 @@ class Run:
 
 @dataclass(slots=True)
 class Numbers:
-    """The numbers of executions, which an application gives one after the other from 0: what is left out was not shown.
+    """Counts execution numbers, which an application assigns consecutively from 0: gaps are executions not shown.
 
-    Counted from ``first`` on, -1 for the next one. ``awaited`` are those before that had not ended and should come again.
+    Counting starts at ``first`` (-1: the next number). ``awaited`` are earlier executions, not ended, that should reappear.
     """
 
     first: int = 0
@@ -167,7 +167,7 @@ class Numbers:
     count: int = 0
     awaited: list[int] = field(default_factory=list)
     lost: str = ""
-    """How some may have been lost, in words for "so many SQL executions …", until all that is there was read."""
+    """A possible cause of loss, as the end of "so many SQL executions …", until everything available was read."""
 
     def take(self, number: int) -> None:
         if self.first < 0:
@@ -179,19 +179,19 @@ class Numbers:
 
     @property
     def left_out(self) -> int:
-        """How many were not shown."""
+        """Number of executions that the log did not show."""
         return max(self.next - self.first - self.count, 0) + len(self.awaited)
 
     def begin_anew(self, awaited: list[int]) -> Numbers:
-        """To count what comes after all that was counted."""
+        """A counter that continues after the numbers counted so far."""
         return Numbers(self.next if self.first >= 0 else -1, self.next, 0, awaited)
 
 
 class ApplicationState:
-    """Takes a log's events in their order and hands out runs that are complete.
+    """Takes a log's events in order and yields complete runs.
 
-    ``unnamed`` is the application as far as the log's name shows it. ``rejected``: what was wrong in events that count all
-    the same; the caller that yields it clears it.
+    ``unnamed`` is the application as named by its log. ``rejected``: errors in events that still count; the caller that
+    reports them clears the list.
     """
 
     def __init__(self, unnamed: Application, saved: Mapping[str, Any] | None = None) -> None:
@@ -206,11 +206,11 @@ class ApplicationState:
         self._statements: dict[str, Statement] = {}
         self._shares_rows = bool(saved.get("shares_rows", False))
         self._catalogs = Catalogs(**saved.get("catalogs", {}))
-        # A position of before they were counted knows nothing of what came before it.
+        # A position saved before numbers were counted knows nothing about earlier ones.
         self.numbers = Numbers(**saved.get("numbers", {"first": -1} if saved else {}))
 
     def saved(self) -> dict[str, Any]:
-        """The state as JSON values. Runs handed out are not in it any more."""
+        """The state as JSON values, without the runs already yielded."""
         value: dict[str, Any] = {
             "app": asdict(self.application),
             "open": {str(each.id): _execution_to_json(each) for each in self._open.values()},
@@ -232,7 +232,7 @@ class ApplicationState:
         return value
 
     def take(self, kind: str, line: Line) -> Iterator[Run]:
-        """Learns from one line. Raises `NotAnEvent` where the line does not parse."""
+        """Process one line. Raises `NotAnEvent` if the line does not parse."""
         match kind:
             case events.JOB_START:
                 self._job_start(line.data)
@@ -250,13 +250,13 @@ class ApplicationState:
                 yield from self._learn(kind, events.parse(line.data))
 
     def over(self) -> Iterator[Run]:
-        """What never ended, once it is known that nothing more will come. It stays open all the same: who knows."""
+        """Yield the runs that never ended, once nothing more is expected. They stay open in case the log grows after all."""
         roots = {execution.root for execution in self._open.values()}
         for root in sorted(roots):
             yield self._run(root, over=True)
 
     def bound(self, most_bytes: int) -> Iterator[Run]:
-        """Gives up what has been open longest until the state has no more bytes, as JSON, than it may."""
+        """Give up the runs open longest until the state has at most ``most_bytes`` as JSON."""
         excess_bytes = len(json.dumps(self.saved())) - most_bytes
         while excess_bytes > 0 and self._open:
             run = self._give_up(f"its log keeps more than {most_bytes} bytes")
@@ -264,7 +264,7 @@ class ApplicationState:
             yield run
 
     def _give_up(self, why: str) -> Run:
-        """The run that has been open longest, which is not followed on."""
+        """Stop following the run open longest, and return it."""
         root = next(iter(self._open.values())).root
         run = replace(self._run(root, over=True), given_up=True)
         self._forget(root)
@@ -277,7 +277,7 @@ class ApplicationState:
 
     @property
     def open_numbers(self) -> list[int]:
-        """The executions that have not ended."""
+        """The numbers of the open executions."""
         return sorted(self._open)
 
     # -- Events --------------------------------------------------------------------------------------
@@ -300,14 +300,14 @@ class ApplicationState:
                 )
             case events.APPLICATION_START:
                 named = _word(event, "App ID")
-                # The oldest ones do not name themselves.
+                # The oldest versions do not log their id.
                 app_id, attempt = (named, _word(event, "App Attempt ID")) if named else (app.id, app.attempt)
                 if app.begun and (app_id, attempt) != (app.id, app.attempt):
-                    # Two attempts in one file: what the first left open will not end any more.
+                    # Two attempts in one file: executions that the first left open will never end.
                     yield from list(self.over())
                     self._open.clear()
                     self._jobs.clear()
-                    # Its numbers are given anew.
+                    # The next attempt numbers its executions from the start.
                     self._done.clear()
                     self._done_until = -1
                     self._shares_rows = False
@@ -332,7 +332,7 @@ class ApplicationState:
         number = integer(event.get("executionId"))
         root = integer(event.get("rootExecutionId"), number)
         if root != number and self._has_ended(root):
-            # A thread that outlived the command that it was started in.
+            # Its thread outlived the command that started it.
             root = number
         self.numbers.take(number)
         self._time(event, "time", f"execution {number} starts at")
@@ -354,7 +354,7 @@ class ApplicationState:
         )
         self._shares_rows = self._shares_rows or started.plan.shares_rows
         if before is not None and before.root == number:
-            # Said again by another attempt in the same file: the first one never ended.
+            # Repeated by another attempt in the same file: the first one never ended.
             yield self._run(number, over=True)
             self._forget(number)
         self._open[number] = execution
@@ -369,7 +369,7 @@ class ApplicationState:
         execution.ended_ms = self._time(event, "time", f"execution {number} ends at")
         execution.ended = True
         if "errorMessage" in event:
-            # Says it for certain, since 3.4; a job that failed may have been tried again.
+            # Since 3.4; more reliable than a failed job, which may have been retried.
             execution.error = text(event["errorMessage"])
             execution.failed = bool(execution.error)
         if execution.root == number:
@@ -458,20 +458,20 @@ class ApplicationState:
             self._done_until = max(self._done_until, oldest)
 
     def _has_ended(self, root: int) -> bool:
-        """Whether a command has ended. One of which nothing was seen may still come, behind what it carries out; but not if
-        its number is below one that ended so long ago that it is not remembered."""
+        """Whether a command has ended. An unseen one may still be logged, after the executions it runs, unless its number is
+        below one that ended so long ago that it is forgotten."""
         return root not in self._open and (root in self._done or root <= self._done_until)
 
 
 def to_started(event: Mapping[str, Any], *, of_batch: bool = False, shared_rows: bool = False) -> Started:
-    """What matters of a ``SparkListenerSQLExecutionStart``. ``of_batch``: its root is a micro-batch."""
+    """Parse a ``SparkListenerSQLExecutionStart``. ``of_batch``: its root is a micro-batch."""
     batch = micro_batch(event, within=of_batch)
     plan = read_plan(batch.event if batch else event, shared_rows=shared_rows)
     return Started(instant(event.get("time")), text(event.get("description"))[:4000], plan, batch)
 
 
 def to_statement(event: Mapping[str, Any]) -> Statement:
-    """What matters of a ``SparkListenerThriftServerOperationStart``."""
+    """Parse a ``SparkListenerThriftServerOperationStart``."""
     return Statement(text(event.get("statement")), text(event.get("userName")))
 
 
@@ -493,7 +493,7 @@ def _catalogs(spark: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
 
 
 def _metastore_catalogs(spark: Mapping[str, Any]) -> tuple[str, ...]:
-    """Iceberg's catalogues that keep their tables in the metastore which Spark itself uses."""
+    """Iceberg catalogues that keep their tables in Spark's own metastore."""
     names = (name for name, _ in _catalogs(spark) if name != SESSION_CATALOG)
     return tuple(
         name
@@ -540,7 +540,7 @@ def _execution_to_json(execution: Execution) -> list[Any]:
 
 
 def _group(value: object) -> str:
-    """What stands for the name of a job's group."""
+    """The name of a job group, or the hash of a long one."""
     group = text(value)
     return group if len(group) <= MAX_WORD_CHARS else identify(group)
 

@@ -1,6 +1,6 @@
-"""Event logs in a ``.zip``, as Spark's history server hands them out: read where they are, nothing is unpacked to disk.
+"""Event logs in a ``.zip``, as downloaded from Spark's history server: read in place, without unpacking to disk.
 
-The history server puts the logs of all attempts of an application into one archive, each as it lay in the log directory:
+The history server puts the logs of all attempts of an application into one archive, each as it was in the log directory:
 one file, or a directory with the parts of a rolling log, compressed by Spark or not.
 """
 
@@ -21,18 +21,18 @@ from extractors.spark.places import BUFFER_BYTES, Entry, Place, is_hidden
 
 MAX_MEMBERS: Final = 10_000
 MAX_READ_BYTES: Final = 8 << 20
-"""How much is read of an archive at once: its table of contents, of `MAX_MEMBERS` with long names."""
+"""Limit for one read: enough for the table of contents of `MAX_MEMBERS` files with long names."""
 MAX_RATIO: Final = 100
-"""How many bytes may come out of one of an archive, beyond the first `OUT_BYTES_FREE`. Of events it is 10 to 50."""
+"""Limit for decompressed bytes per byte of an archive, beyond the first `OUT_BYTES_FREE`. Events reach 10 to 50."""
 _SUFFIX: Final = ".zip"
 _MAGICS: Final = (b"PK\x03\x04", b"PK\x05\x06")
 _ENCRYPTED: Final = 1
 _DAMAGE: Final = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError)
-"""The errors of zipfile over bytes that are no whole archive."""
+"""Errors that zipfile raises for a damaged or truncated archive."""
 
 
 class NotReadable(ValueError):
-    """An archive that is not read, and why. ``cut``: its end is missing, as while it is being downloaded."""
+    """An archive that is not read; the message says why. ``cut``: its end is missing, as during a download."""
 
     def __init__(self, reason: str, *, cut: bool = False) -> None:
         super().__init__(reason)
@@ -41,7 +41,7 @@ class NotReadable(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class ArchivePlace:
-    """The members of one archive as a file system. A member's path is the archive's, a slash, and its name."""
+    """The members of one archive as a file system. A member's path is the archive's path, a slash, and its name."""
 
     place: Place
     archive: Part
@@ -88,7 +88,7 @@ class ArchivePlace:
 
 
 def is_archive(place: Place, part: Part) -> bool:
-    """Whether a file is an archive, by its name or by how it begins."""
+    """Whether a file is an archive, by its name or its first bytes."""
     if part.name.endswith(_SUFFIX):
         return True
     with open_part(place, part) as raw:
@@ -96,7 +96,7 @@ def is_archive(place: Place, part: Part) -> bool:
 
 
 def check(members: Sequence[zipfile.ZipInfo], archive_bytes: int) -> None:
-    """Raises `NotReadable` for what no history server puts into an archive, or what would cost too much to read."""
+    """Raise `NotReadable` for contents that no history server writes, or that would cost too much to read."""
     if len(members) > MAX_MEMBERS:
         raise NotReadable(f"a zip archive of {len(members)} files: {MAX_MEMBERS} at most are read")
     if len({each.filename for each in members}) < len(members):
@@ -115,7 +115,7 @@ def check(members: Sequence[zipfile.ZipInfo], archive_bytes: int) -> None:
 
 
 class _Archive(zipfile.ZipFile):
-    """An archive that closes the file that it was opened on."""
+    """An archive that also closes its underlying file."""
 
     def __init__(self, raw: IO[bytes]) -> None:
         super().__init__(raw)
@@ -128,7 +128,7 @@ class _Archive(zipfile.ZipFile):
 
 
 class _InPieces:
-    """A file of which little is read at once, whatever the archive says of its own sizes."""
+    """A file that is read in small pieces, whatever sizes the archive claims."""
 
     def __init__(self, raw: BinaryIO) -> None:
         self._raw = raw
@@ -141,7 +141,7 @@ class _InPieces:
 
 
 class _Member(RawIOBase):
-    """One file of an archive. Raises `Damaged` where it cannot be decompressed."""
+    """One file of an archive. Reading raises `Damaged` if it cannot be decompressed."""
 
     def __init__(self, archive: zipfile.ZipFile, name: str) -> None:
         self._archive, self._name = archive, name

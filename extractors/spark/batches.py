@@ -1,8 +1,8 @@
-"""The executions of a micro-batch: what their plans scan, and the columns of the rows that the batch hands to its sink.
+"""The executions of a micro-batch: the scans of their plans, and the columns of the rows that the batch hands to its sink.
 
-A batch's plan scans what has arrived: single files, rows of a class without a name. Nothing in it names the stream's
-sources, nor its sink. So each such scan of the printed plan is given a name of its own before the plan is read, and what
-it stood for is looked up when the stream's progress has named the sources.
+A batch's plan scans newly arrived data: single files, rows of a class without a name. It names neither the stream's sources
+nor its sink. So each such scan of the printed plan is given a name before the plan is read, and is resolved when the
+stream's progress has named the sources.
 """
 
 from __future__ import annotations
@@ -54,12 +54,12 @@ _LOCATION: Final = re.compile(r"\bLocation: (\w+(?:\(\d+ paths\))? ?\[.*)", re.D
 _OF_BATCH: Final = "SQLExecutionRDD["
 _DELTA_LOG: Final = "DeltaLogFileIndex"
 MARK: Final = "#"
-"""What a scan's given name begins with: no database's does."""
+"""Prefix of the names given to scans; no database name has it."""
 
 
 class Kind(StrEnum):
-    """What a scan shows of what it reads. TABLE: a name. PATH: where it lies; CUT_PATH: the first of several places. ROWS:
-    nothing but columns; BATCH_ROWS: that it is what another plan of Spark's computed. STREAM: a class."""
+    """The information in a scan about its source. TABLE: a name. PATH: a location; CUT_PATH: the first of several
+    locations. ROWS: only columns; BATCH_ROWS: the rows are the result of another Spark plan. STREAM: a class."""
 
     TABLE = "table"
     PATH = "path"
@@ -71,9 +71,9 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Scanned:
-    """What one scan reads. ``name`` is a path, a class, or the columns' names; ``end`` is a table's, ``name`` its path.
+    """The source of one scan. ``name`` is a path, a class, or the column names; for a table in ``end``, it is the path.
 
-    ``streams``: it is a stream's for certain, and no table or file that is read beside it.
+    ``streams``: it certainly belongs to the stream, and is not a table or file read next to it.
     """
 
     kind: Kind
@@ -84,9 +84,9 @@ class Scanned:
 
 @dataclass(frozen=True, slots=True)
 class MicroBatch:
-    """One execution of a micro-batch. ``event`` is its start with names given to the scans that have none.
+    """One execution of a micro-batch. ``event`` is its start, with names given to the scans that have none.
 
-    ``query``, ``run``, ``name`` and ``batch`` are as its description has them. ``inner``: another execution started it.
+    ``query``, ``run``, ``name`` and ``batch`` come from its description. ``inner``: another execution started it.
     """
 
     event: Mapping[str, Any]
@@ -102,7 +102,7 @@ class MicroBatch:
         return tuple(walk(self.event.get("sparkPlanInfo")))
 
     def scans(self) -> tuple[Scanned, ...]:
-        """All that it scans, each once, rows that a program made left out."""
+        """Its distinct scans, without local rows and named RDDs."""
         found: dict[Scanned, None] = {}
         hidden_below = -1
         for node in self._nodes:
@@ -116,7 +116,7 @@ class MicroBatch:
         return tuple(found)
 
     def named(self, ends: Iterable[End]) -> dict[End, tuple[Scanned, ...]]:
-        """What the scans read to which a name was given, by the ends that stand for them."""
+        """The scans that were given a name, by the ends that represent them."""
         given = {end for end in ends if end.database.startswith(MARK)}
         if not given:
             return {}
@@ -128,7 +128,7 @@ class MicroBatch:
         return {
             end: tuple(self._named(end, printed, by_id))
             for end in given
-            if end.readable in self.names  # another execution's otherwise
+            if end.readable in self.names  # else it belongs to another execution
         }
 
     def _named(self, end: End, printed: str, by_id: Mapping[int, Node]) -> Iterator[Scanned]:
@@ -146,12 +146,12 @@ class MicroBatch:
         yield from _scanned(node) if node else ()
 
     def columns(self) -> WrittenColumns:
-        """The columns that the batch hands to its sink. ``complete`` is False where they are not known."""
+        """The columns that the batch hands to its sink. ``complete`` is False if they are unknown."""
         printed = read_text(text(self.event.get("physicalPlanDescription")))
         if printed.root is None or printed.command:
-            # Extended plans print what arrived, not what is handed on.
+            # Extended plans print the input, not the output.
             return unknown_columns(printed.doubt or Incomplete.EXPLAIN_MODE)
-        # A sink's command, of which the plan of an ordinary write would have one.
+        # A command for the sink, as in the plan of an ordinary write.
         command = Operator(-1, _SINK.name, printed.root.indent - 3, "", children=(printed.root,))
         whole = PlanText((command, *printed.operators), printed.doubt, subqueries=printed.subqueries)
         return written_columns([(_SINK, _WRITE)], whole, self._nodes)[0]
@@ -162,7 +162,7 @@ _WRITE: Final = Write("Sink", "STREAM", End(EndKind.PATH, "/"))
 
 
 def micro_batch(event: Mapping[str, Any], *, within: bool = False) -> MicroBatch | None:
-    """The execution that an event starts, if it is one of a micro-batch's; ``within``: its root is known to be."""
+    """The execution that an event starts, if it belongs to a micro-batch; ``within``: its root is known to."""
     described = _DESCRIBED.match(text(event.get("description")))
     if described is None and not within:
         return None
@@ -171,7 +171,7 @@ def micro_batch(event: Mapping[str, Any], *, within: bool = False) -> MicroBatch
 
     def given(match: re.Match[str], place: str) -> str:
         name = f"{MARK}{number}.{place}"
-        # The first one counts: what stands in a literal comes after the operators.
+        # The first one counts: literals are printed after the operators.
         names.setdefault(name, match["name"].strip())
         return f"BatchScan {name}"
 
@@ -201,8 +201,8 @@ def micro_batch(event: Mapping[str, Any], *, within: bool = False) -> MicroBatch
 
 
 def _without_state(block: re.Match[str]) -> str:
-    """What a program makes of rows and of a state: behind its function and the keys stand the columns that it hands on, and
-    behind those lists of other things. Where they do not stand so, nothing is known of them."""
+    """Keep the arguments of a stateful operator up to its output columns, which follow its function and the keys, and drop
+    the other lists after them. If the arguments have another form, drop them all."""
     found = _HANDED_ON.match(block[2])
     return f"{block[1]}{found[0] if found else ''}"
 
@@ -217,7 +217,7 @@ def _scanned(node: Node) -> Iterator[Scanned]:
     where = location(printed) if printed else None
     if where and (where.index == _DELTA_LOG or any(map(is_bookkeeping, where.paths))):
         return
-    # A stream's source lists files: that one is below the source's directory says more than the directory.
+    # A stream's source lists files: keep the file's path, which is matched to the source's directory or glob.
     files = {path_end(path): without_credentials(path) for path in where.paths} if where else {}
     for end in reads.ends:
         if end.kind is EndKind.PATH:
@@ -233,7 +233,7 @@ def _of_stream(node: Node) -> Scanned:
         return Scanned(Kind.TABLE, "", table_end(table), streams=True)
     behind = _BEHIND_COLUMNS.match(node.text)
     described = behind[1].strip() if behind else node.text
-    # Iceberg before it printed what it is: ``local.db.t [filters=]``.
+    # Older Iceberg prints no class: ``local.db.t [filters=]``.
     first = described.partition(" ")[0]
     if "." in first and not described.startswith(("class ", "org.")) and (table := dotted_table(first)):
         return Scanned(Kind.TABLE, "", table_end(table), streams=True)

@@ -1,4 +1,4 @@
-"""The columns of a command whose rows another execution makes, and those of a change of rows."""
+"""The columns of a command whose rows another execution computes, and those of a row change."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from extractors.spark.plan.writes import Write
 from navlin.model.keys import split_location
 
 SOURCE_KEPT: Final = "MERGE operation - materialize source"
-"""How Delta describes the execution that keeps the rows of a MERGE's source."""
+"""The end of Delta's description of the execution that materializes a MERGE's source."""
 _UNKNOWN: Final = ColumnFlow("", (), (), Kind.TRANSFORMATION, "", incomplete=True)
 BOOKKEEPING: Final = frozenset({"__is_cdc", "_change_type"})
-"""Columns that Delta adds to the rows of a change, for its change data feed."""
+"""Columns that Delta adds to changed rows, for its change data feed."""
 
 
 def carried_columns(write: Write, execution: Execution, members: list[Execution]) -> WrittenColumns:
     """The columns that an execution below a command computes for it.
 
-    Several run below it, most of which look something up. The one that makes the rows hands on columns that the command's
-    own plan names, or, for a change of rows, all columns of the table.
+    Several may run below it; most only look something up. The one that computes the rows outputs columns that the command's
+    own plan mentions or, for a row change, all columns of the table, including those assigned.
     """
     results = [
         (each.started, each.started.plan.result)
@@ -42,7 +42,7 @@ def carried_columns(write: Write, execution: Execution, members: list[Execution]
             for _, result in results
             if plan.assigned <= {flow.output for flow in result.flows} and plan.assigned
         ]
-        # A change data feed packs rows into arrays, and every column has part in these.
+        # A change data feed packs rows into arrays, which mix all columns.
         packed = any(flow.output in BOOKKEEPING for result in changing[-1:] for flow in result.flows)
         if not changing or packed:
             return unknown_columns(Incomplete.NO_COLUMNS)
@@ -55,19 +55,19 @@ def carried_columns(write: Write, execution: Execution, members: list[Execution]
     if len(matching) != 1:
         return unknown_columns(Incomplete.NO_COLUMNS)
     if plan.aggregates and not any(flow.data or flow.incomplete for flow in matching[0].flows):
-        # The table's own statistics answered, and the rows are literals now.
+        # Answered from the table's statistics: the rows are literals.
         return unknown_columns(Incomplete.UNKNOWN_COLUMN)
     return matching[0]
 
 
 def _joined(columns: WrittenColumns, kept: list[tuple[Started, WrittenColumns]]) -> WrittenColumns:
-    """The columns with what a MERGE's source is made of in place of the rows that an execution kept of it."""
+    """Replace a MERGE's materialized rows with the columns of the source that they were made from."""
     made: dict[str, ColumnFlow] = {}
     reasons = dict.fromkeys(columns.reasons)
     for started, result in kept:
         by_name = {flow.output: flow for flow in result.flows}
         made |= by_name
-        # A view gives its columns ids of their own, which the plan that was carried out does not have.
+        # A view's columns have ids of their own, which the executed plan lacks.
         made |= {f"{name}#{number}": by_name[name] for number, name in started.plan.defines.items()}
         reasons |= dict.fromkeys(result.reasons)
 
@@ -83,7 +83,7 @@ def _joined(columns: WrittenColumns, kept: list[tuple[Started, WrittenColumns]])
 
 
 def changed_columns(write: Write, end: End, columns: WrittenColumns) -> WrittenColumns:
-    """The columns that a change of rows changes: what a row keeps of its own does not flow."""
+    """The columns that a row change modifies: values that a row keeps do not flow."""
     flows = []
     for flow in columns.flows:
         own = SourceColumn(end, flow.output)

@@ -1,8 +1,8 @@
-"""Which catalogue a plan means that prints only its class and hash, ``org.apache.iceberg.spark.SparkCatalog@27539d45``.
+"""Resolves a catalogue printed only as class and hash, ``org.apache.iceberg.spark.SparkCatalog@27539d45``.
 
-CREATE TABLE prints it so, whether or not AS SELECT follows; reading and writing print the whole name, ``local.db.t``. If an
-application has one catalogue of a class there is no doubt. If it has several, a table that was created under one hash alone
-and is later written by its whole name shows which catalogue the hash is.
+CREATE TABLE prints it so, with or without AS SELECT; reads and writes print the full name, ``local.db.t``. If an
+application has only one catalogue of the class, it is that one. If it has several, a table created under a single hash and
+later written by its full name shows which catalogue the hash belongs to.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from extractors.spark.plan.reads import End, EndKind
 from extractors.spark.plan.writes import Write
 
 MAX_TABLES: Final = 500
-"""Tables that are remembered as created, and as seen. Of those beyond, the catalogue stays in doubt."""
+"""Limit for tables remembered as created, and as seen. Beyond it, the catalogue stays ambiguous."""
 MAX_NAME_CHARS: Final = 1_000
 
 
 @dataclass(slots=True)
 class Catalogs:
-    """What a log has shown of its catalogues. ``created``: tables by class and hash; ``names``: the catalogues that these
-    are, "" where there is doubt; ``seen``: tables that were read or written by their whole names. All are JSON values."""
+    """A log's evidence about its catalogues. ``created``: tables by class and hash; ``names``: catalogue names by class and
+    hash, "" if ambiguous; ``seen``: tables read or written by their full names. All are JSON values."""
 
     created: dict[str, list[str]] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
@@ -31,7 +31,7 @@ class Catalogs:
     def learn(
         self, writes: Iterable[Write], read: Iterable[End], configured: Mapping[str, frozenset[str]]
     ) -> None:
-        """Learns from one run's commands and from what it read; ``configured`` are the catalogues of each class."""
+        """Learn from one run's commands and reads; ``configured`` are the catalogues of each class."""
         ends = list(read)
         for write in writes:
             if "@" in write.catalog and (name := write.end.readable if write.end else write.subject):
@@ -62,5 +62,5 @@ class Catalogs:
 
 
 def implementation(printed: str) -> str:
-    """The class of a catalogue as it is printed."""
+    """The class in a catalogue's printed form."""
     return printed.partition("@")[0].partition("(")[0]

@@ -1,9 +1,9 @@
-"""Decompressing event logs, with places where decompression can start again.
+"""Decompression of event logs, with offsets from which it can be resumed.
 
-Spark writes its codecs in Java's own stream formats, not in those of the command line tools. Their first bytes show
-which it is. Each stream is read as `Piece`s: decompressed bytes, and the byte of the file from which they can be had again.
-A block of lz4, snappy or lzf stands for itself; a frame of zstandard or a member of gzip must be read from its start.
-A block, frame or member that ends with the file is one that is still being written: what is there of it is given.
+Spark writes its codecs in Java's own stream formats, not in those of the command line tools; the first bytes show which one
+it is. Each stream is read as `Piece`s: decompressed bytes, and the file offset from which they can be read again. A block
+of lz4, snappy or lzf is decompressed by itself; a frame of zstandard or a member of gzip must be read from its start. One
+that the end of the file cuts off is still being written: the available part of a frame or member is yielded.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from typing import BinaryIO, Final, Protocol
 import zstandard
 
 INPUT_BYTES: Final = 8 << 10
-"""How much of a compressed frame is given to the decompressor at once: bounds what may come out of it."""
+"""Compressed bytes of a frame given to the decompressor at once: bounds its output."""
 PLAIN_BYTES: Final = 1 << 20
 MAX_BLOCK_BYTES: Final = 64 << 20
-"""No writer makes larger blocks (LZ4BlockOutputStream stops at 32 MiB); a larger figure is damage."""
+"""No writer makes larger blocks (LZ4BlockOutputStream stops at 32 MiB); a larger size is damage."""
 MAX_WINDOW_BYTES: Final = 128 << 20
 
 PLAIN, GZIP, ZSTD, LZ4, SNAPPY, LZF = "plain", "gzip", "zstd", "lz4", "snappy", "lzf"
@@ -37,7 +37,7 @@ MAGIC_BYTES: Final = 8
 
 
 class Damaged(ValueError):
-    """Compressed bytes that cannot be read on. ``offset`` is the byte of the file where the block or frame begins."""
+    """Compressed bytes that cannot be read any further. ``offset`` is the file offset where the block or frame begins."""
 
     def __init__(self, reason: str, offset: int) -> None:
         super().__init__(reason)
@@ -45,7 +45,7 @@ class Damaged(ValueError):
 
 
 class Unfinished(Damaged):
-    """The file ends within a frame or block. Of a log that is still being written, that is how it should be."""
+    """The file ends within a frame or block, as expected of a log that is still being written."""
 
     def __init__(self, offset: int) -> None:
         super().__init__("the file ends within a compressed block", offset)
@@ -66,9 +66,9 @@ def codec_of(first: bytes) -> str:
 
 
 def pieces(raw: BinaryIO, codec: str, restart: int, end: int) -> Iterator[Piece]:
-    """The decompressed bytes of a file between a place where decompression can start and the byte ``end``.
+    """Decompress a file from the offset ``restart``, where decompression can start, to the offset ``end``.
 
-    Raises `Damaged` where the bytes are not what the codec writes, and `Unfinished` at an end that is none.
+    Raises `Damaged` if the bytes are not in the codec's format, and `Unfinished` if ``end`` is within a block or frame.
     """
     raw.seek(restart)
     source = _Bounded(raw, restart, end)
@@ -89,7 +89,7 @@ def pieces(raw: BinaryIO, codec: str, restart: int, end: int) -> Iterator[Piece]
 
 
 class _Bounded:
-    """A file that seems to end at ``end``, so that a read given again gives the same."""
+    """A file that seems to end at ``end``, so that a repeated read gives the same."""
 
     def __init__(self, raw: BinaryIO, offset: int, end: int) -> None:
         self._raw, self.offset, self._end = raw, offset, end
@@ -108,7 +108,7 @@ class _Bounded:
 
 
 class _Frame(Protocol):
-    """One frame being decompressed. ``feed`` gives what comes out; ``rest`` is what stands behind the frame's end."""
+    """One frame being decompressed. ``feed`` yields the output; ``rest`` is the input after the frame's end, None before."""
 
     def feed(self, data: bytes) -> Iterator[bytes]: ...
 
@@ -191,7 +191,7 @@ def _lz4_blocks(source: _Bounded) -> Iterator[Piece]:
         if len(body) < packed:
             raise Unfinished(start)
         if not plain:
-            continue  # the mark of a stream's end; another stream may follow
+            continue  # end-of-stream mark; another stream may follow
         if head[8] & 0xF0 == 0x10:
             yield Piece(start, 0, body)
             continue
@@ -204,7 +204,7 @@ def _ends(head: bytes, start: int) -> None:
 
 
 def _snappy_chunks(source: _Bounded) -> Iterator[Piece]:
-    """SnappyOutputStream: a header of 16 bytes, then length (big endian) and a snappy block, again and again."""
+    """SnappyOutputStream: a header of 16 bytes, then length (big endian) and a snappy block, repeatedly."""
     while True:
         start = source.offset
         head = source.read(4)
@@ -237,7 +237,7 @@ def _varint(body: bytes) -> int:
 
 
 def _unpack(codec: str, body: bytes, plain: int, start: int) -> bytes:
-    # Loaded only where such a log is: most are plain or zstandard.
+    # Imported only for such logs: most are plain or zstandard.
     import cramjam
 
     try:
@@ -300,7 +300,7 @@ def _lzf_unpack(body: bytes, start: int) -> bytes:
             length += 2
             if distance >= length:
                 out += out[begin : begin + length]
-            else:  # a run that repeats what it is itself writing
+            else:  # the run repeats its own output
                 run = bytes(out[begin:])
                 out += (run * (length // distance + 1))[:length]
     except IndexError as error:

@@ -1,4 +1,4 @@
-"""Hudi's DELETE: the command names no table, and the execution that carries it out saves the rows that are to go."""
+"""Hudi's DELETE: the command names no table; the execution that carries it out saves the rows to delete."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _KEY: Final = "_hoodie_record_key"
 
 
 def with_deletion(members: list[Execution]) -> list[Execution]:
-    """The executions of a run where the command of a DELETE has its table and columns, and nothing else writes."""
+    """Give a DELETE command its table and columns, and remove the write of the execution that carries it out."""
     for place, each in enumerate(members):
         plan = each.started.plan if each.started else None
         if plan is None or not plan.writes or plan.writes[0].command != _COMMAND or plan.writes[0].end:
@@ -56,7 +56,7 @@ def _path(plan: PlanReading) -> str:
 
 
 def _deleted(saved: WrittenColumns) -> WrittenColumns:
-    """No value flows: what chose the rows decides which are left."""
+    """No value flows: the conditions that chose the rows are control flow."""
     control = tuple(dict.fromkeys(each for flow in saved.flows for each in flow.control))
     flows = (
         ColumnFlow(flow.output, (), control, Kind.TRANSFORMATION, "", incomplete=flow.incomplete)

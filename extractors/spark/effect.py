@@ -1,4 +1,4 @@
-"""What a run reads and writes, all the executions that Spark ran for it together."""
+"""Inputs and outputs of a run, over all the executions that Spark ran for it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from extractors.spark.plan.writes import DELETE, SELECT, Write
 
 @dataclass(frozen=True, slots=True)
 class OutputColumns:
-    """The columns that a run writes of one of its outputs."""
+    """The columns that a run writes to one of its outputs."""
 
     end: End
     flows: tuple[ColumnFlow, ...]
@@ -30,10 +30,10 @@ class OutputColumns:
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What a run reads and writes, all its executions together. ``stored`` are tables with the paths of their files.
+    """Inputs and outputs of a run, over all its executions. ``stored`` are tables with the paths of their files.
 
-    ``complete`` is False where inputs are missing, ``columns_complete`` where columns that it writes, or what they come
-    from, are not known. ``reasons`` are why, and name outputs that are missing.
+    ``complete`` is False if inputs are missing, ``columns_complete`` if written columns or their sources are unknown.
+    ``reasons`` say why; they also cover missing outputs.
     """
 
     operation: str
@@ -49,17 +49,17 @@ class Effect:
     columns_complete: bool = True
     reasons: tuple[Incomplete, ...] = ()
     unread: tuple[tuple[Incomplete, str], ...] = ()
-    """Plan nodes of which navlin reads no sources or no targets, each with the reason that it is; "" has no such name."""
+    """Plan nodes whose sources or targets navlin does not read, by reason and name; "" for one without a known name."""
     conditions: Conditions = field(default_factory=Conditions)
 
 
 def unread_sources(unknown: Iterable[str]) -> tuple[tuple[Incomplete, str], ...]:
-    """For ``Effect.unread``, by what ``Effect.unknown`` has."""
+    """The entries of ``Effect.unread`` for those of ``Effect.unknown``."""
     return tuple(dict.fromkeys((Incomplete.UNKNOWN_INPUT, own_name(each)) for each in unknown))
 
 
 def effect_of(run: Run, *, failed: bool) -> Effect:
-    """What a failed run set out to do; what the executions of another run did, except those that failed."""
+    """The intended effect of a failed run; for any other run, the effect of its executions that did not fail."""
     members = with_deletion([each for each in run.members if failed or each is run.root or not each.failed])
     writes = [(each, write) for each in members if each.started for write in each.started.plan.writes]
     outputs, stored, written_as = outputs_of(writes, run.application.catalogs_of)
@@ -96,7 +96,7 @@ def effect_of(run: Run, *, failed: bool) -> Effect:
 def _columns(
     members: list[Execution], written_as: dict[tuple[int, End | None], End]
 ) -> tuple[tuple[OutputColumns, ...], tuple[Incomplete, ...]]:
-    """The columns of each output, and why some are not known. What an execution carries out is believed before what its
+    """The columns of each output, and why some are unknown. Columns of an executed plan take precedence over those that the
     command planned."""
     found: dict[End, dict[bool, list[WrittenColumns]]] = {}
     deleted_from: set[End] = set()
@@ -140,7 +140,6 @@ def _columns(
 
 
 def _merged(one: ColumnFlow, other: ColumnFlow) -> ColumnFlow:
-    """A column that is written twice."""
     data = tuple(dict.fromkeys((*one.data, *other.data)))
     control = tuple(each for each in dict.fromkeys((*one.control, *other.control)) if each not in data)
     return ColumnFlow(
@@ -160,12 +159,12 @@ def _inputs(members: list[Execution]) -> Reads:
     plans = [each.started.plan for each in members if each.started]
     scanned = _together(plan.reads for plan in plans)
     named = _together(plan.named for plan in plans)
-    # Before Spark 4 the scan of a JDBC catalogue's table has no name; the command's logical plan does.
+    # Before Spark 4 the scan of a JDBC catalogue's table does not name it; the command's logical plan does.
     if any(CATALOG_SCAN_CLASS in each for each in scanned.unknown) and named.complete and named.ends:
         return named
     if scanned.ends:
         return scanned
-    # Views, and what leaves its query to a data source: no scan shows it, the command's logical plan does.
+    # Views, and queries left to a data source: no scan shows them, the command's logical plan does.
     return named if named.ends or not named.complete else scanned
 
 
@@ -181,7 +180,7 @@ def _together(reads: Iterable[Reads]) -> Reads:
 
 
 def _shape(members: list[Execution], writes: list[tuple[Execution, Write]]) -> str:
-    """The fingerprint of the plan. Executions that only look something up on the way do not count: some runs need none."""
+    """The fingerprint of the plan. Executions that only look something up do not count: some runs need none."""
     digest = hashlib.md5(usedforsecurity=False)
     for position, each in enumerate(members):
         if each.started is None:

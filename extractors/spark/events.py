@@ -1,7 +1,7 @@
-"""Which events of a log matter, recognised by a line's first bytes, and what is kept of them.
+"""The relevant events of a log, recognised by a line's first bytes, and the fields kept of them.
 
-Of a usual log a few lines in ten thousand matter; only those are parsed. Adaptive updates are passed over: they repeat
-whole plans, and where a side of a join turned out empty they name no scan at all.
+Usually a few lines in ten thousand are relevant; only those are parsed. Adaptive updates are skipped: they repeat whole
+plans, and if a side of a join turned out to be empty they name no scan at all.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ KINDS: Final[Mapping[bytes, str]] = {
         _STREAMING + "ProgressEvent": STREAM_PROGRESS,
         _STREAMING + "IdleEvent": STREAM_IDLE,
         _STREAMING + "TerminatedEvent": STREAM_END,
-        # Spark 2.0.0's.
+        # Spark 2.0.0.
         _STREAMING + "Started": STREAM_START,
         _STREAMING + "Progress": STREAM_PROGRESS,
         _STREAMING + "Terminated": STREAM_END,
@@ -66,7 +66,7 @@ KINDS: Final[Mapping[bytes, str]] = {
 _USUAL: Final = b'{"Event":"'
 _EVENT: Final = re.compile(rb'\s*\{\s*"Event"\s*:\s*"([^"\\]{1,200})"')
 
-# A quote within a JSON string is escaped, so that these can match nothing but keys of the job's properties.
+# Quotes within a JSON string are escaped, so these match only keys of the job's properties.
 _JOB_ID: Final = re.compile(rb'"Job ID":\s*(\d{1,18})')
 _JOB_EXECUTION: Final = re.compile(rb'"spark\.sql\.execution\.id":\s*"(\d{1,18})"')
 _JOB_GROUP: Final = re.compile(rb'"spark\.jobGroup\.id":\s*("(?:[^"\\]|\\.){1,400}")')
@@ -78,11 +78,11 @@ _LONE: Final = re.compile(
 
 
 class NotAnEvent(ValueError):
-    """A line that is no event of a log, or does not parse."""
+    """A line that is not an event, or does not parse."""
 
 
 def kind_of(line: bytes) -> str | None:
-    """The kind of event on a line, None where it does not matter. Raises `NotAnEvent` for a line that is no event."""
+    """The kind of event on a line; None if it is not relevant. Raises `NotAnEvent` if the line is not an event."""
     if line.startswith(_USUAL):
         stop = line.find(b'"', 10, 210)
         if stop > len(_USUAL):
@@ -94,7 +94,7 @@ def kind_of(line: bytes) -> str | None:
 
 
 def is_event(line: bytes) -> bool:
-    """Whether a line begins as events do. What does not may be anything, and is not shown to anybody."""
+    """Whether a line begins like an event. Any other line may contain anything, and is not shown to anybody."""
     return _EVENT.match(line) is not None
 
 
@@ -104,7 +104,7 @@ def parse(line: bytes) -> dict[str, Any]:
         try:
             event = orjson.loads(line)
         except orjson.JSONDecodeError:
-            # What Java writes and orjson refuses: lone surrogates, of which nothing must be left, and deep plans.
+            # Java writes, and orjson refuses, lone surrogates, which must be replaced, and deeply nested plans.
             event = json.loads(_LONE.sub(r"\\ufffd", line.decode("utf-8", "replace")))
     except (ValueError, RecursionError) as error:
         reason = "nested too deep" if isinstance(error, RecursionError) else str(error)
@@ -116,7 +116,7 @@ def parse(line: bytes) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class JobStart:
-    """Which execution a job works for (-1: none), and its group."""
+    """A job, the execution that it works for (-1: none), and its group."""
 
     job: int
     execution: int
@@ -124,7 +124,7 @@ class JobStart:
 
 
 def job_start(line: bytes) -> JobStart | None:
-    """What matters of a job's start, found without parsing: these lines list every stage and are long."""
+    """Extract a job's start without parsing: these lines list every stage and are long."""
     job = _JOB_ID.search(line, 0, 400)
     if job is None:
         return None
@@ -140,7 +140,7 @@ def job_start(line: bytes) -> JobStart | None:
 
 
 def integer(value: object, default: int | None = None) -> int:
-    """A whole number of an event. Raises `NotAnEvent` for anything else, unless there is a default."""
+    """A value of an event as an integer. Raises `NotAnEvent` for anything else, unless there is a default."""
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1 << 62:
         return value
     if default is None:
@@ -149,10 +149,10 @@ def integer(value: object, default: int | None = None) -> int:
 
 
 def text(value: object) -> str:
-    """A text of an event; empty for anything else."""
+    """A value of an event if it is a string; else ""."""
     return value if isinstance(value, str) else ""
 
 
 def mapping(value: object) -> Mapping[str, Any]:
-    """An object of an event; empty for anything else."""
+    """A value of an event if it is an object; else an empty one."""
     return value if isinstance(value, dict) else {}

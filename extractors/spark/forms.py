@@ -1,4 +1,4 @@
-"""Finding event logs in a directory, in every form in which Spark and Databricks leave them.
+"""Finds the event logs in a directory, in every form that Spark and Databricks write.
 
 ====================================================  ==================================================================
 ``<appId>[_<attempt>][.<codec>][.inprogress]``        one file
@@ -7,7 +7,7 @@
 a directory with ``eventlog`` and ``eventlog-<time>``  Databricks: the files with a time first, in their order
 ====================================================  ==================================================================
 
-Nothing is read here: a poll in which nothing happened costs the listing and one ``stat`` a file.
+Files are not opened here: a poll without changes costs the listing and one ``stat`` per file.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _ATTEMPT: Final = re.compile(r"(.*\d.*)_(\d{1,4})$")
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One file of a log. ``name`` is the file's without ``.inprogress``, so that it stays when the log is finished."""
+    """One file of a log. ``name`` is the file's without ``.inprogress``, so it stays the same when the log is finished."""
 
     name: str
     path: str
@@ -40,12 +40,12 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """One application attempt's log. ``name`` is its path without ``.inprogress``; ``mtime_ns`` the latest change's.
+    """One application attempt's log. ``name`` is its path without ``.inprogress``; ``mtime_ns`` the time of its last change.
 
-    ``ctime_ns`` is when anything of a log of one file was changed, where its file system knows that.
-    ``finished``: its writer has closed it, as its name shows. ``held``: it is open to its writer at this moment, as only
-    HDFS knows; False means nothing. ``parts`` is None for a directory that was not listed
-    because the caller knew it already. ``missing`` are numbers of a rolling log's parts that are not there, from and to.
+    ``ctime_ns`` is the inode change time of a log of one file, if its file system has one. ``finished``: its writer has
+    closed it, according to its name. ``held``: it is open for writing at this moment, which only HDFS knows; False means
+    nothing. ``parts`` is None for a directory not listed because the caller already knew it. ``missing`` are ranges
+    (inclusive) of the numbers of a rolling log's missing parts.
     """
 
     name: str
@@ -63,15 +63,15 @@ class Log:
 
 @dataclass(frozen=True, slots=True)
 class Closed:
-    """A log that may be there and cannot be looked at. ``reason`` is why, and where known who could."""
+    """A log that may exist but cannot be accessed. ``reason`` says why and, if known, names a user with access."""
 
     path: str
     reason: str
 
 
 def application_in(log: str) -> tuple[str, str]:
-    """The application's id and its attempt, as a log's path names them in whatever form and codec; empty where the name
-    has no meaning: every id of Spark's has a digit in it."""
+    """The application's id and attempt, from a log's path in any form and codec; empty if the name contains no digit, as
+    every id of Spark does."""
     folder, _, name = plain_path(log).rpartition("/")
     if name == "eventlog":
         name = folder.rpartition("/")[2]
@@ -82,12 +82,12 @@ def application_in(log: str) -> tuple[str, str]:
 
 
 def plain_path(log: str) -> str:
-    """A log's path as it was when nothing was compressed or finished yet."""
+    """A log's path without the suffixes of a codec and of a log in progress."""
     return _CODEC.sub("", log.removesuffix(IN_PROGRESS))
 
 
 def find_logs(place: Place, directory: str, known: Callable[[str, int], bool]) -> Iterator[Log | Closed]:
-    """The logs of a directory. ``known(name, mtime_ns)``: whether a finished rolling log needs no listing.
+    """Yield the logs of a directory. ``known(name, mtime_ns)``: whether a finished rolling log needs no listing.
 
     Raises OSError if the directory itself cannot be listed.
     """
@@ -126,7 +126,7 @@ def _of_directory(place: Place, directory: Entry) -> Log | Closed | None:
 
 
 def reason_of(error: OSError, path: str) -> str:
-    """Why a path cannot be read: HDFS's errors name it all themselves."""
+    """The reason why a path cannot be read; errors of HDFS already name the path."""
     return f"{path}: {error.strerror}" if error.strerror else str(error)
 
 
@@ -135,7 +135,7 @@ def _rolling(path: str, found: Iterable[Entry], mtime_ns: int) -> Log | None:
     latest_ns, running, held = mtime_ns, False, False
     for entry in found:
         if entry.name.endswith(_COMPACTING):
-            continue  # what it will stand for is still there
+            continue  # the parts that it will replace still exist
         running = running or entry.name.endswith(IN_PROGRESS)
         match = _EVENTS.match(_plain_name(entry.name))
         if match is None:
@@ -151,10 +151,10 @@ def _rolling(path: str, found: Iterable[Entry], mtime_ns: int) -> Log | None:
         if number > compacted or (compact and number == compacted)
     )
     parts = tuple(part for _, _, part in kept if part.size)
-    # The directory's own time is what `known` is asked with: a finished log changes in no other way.
+    # `known` is called with the directory's own time: a finished log changes in no other way.
     if not parts:
         return None
-    # An empty part is there all the same.
+    # An empty part is not missing.
     missing = tuple(
         _between(max(compacted, 0), sorted(number for number, _, _ in kept if number > compacted))
     )
@@ -162,7 +162,7 @@ def _rolling(path: str, found: Iterable[Entry], mtime_ns: int) -> Log | None:
 
 
 def _between(last: int, numbers: Iterable[int]) -> Iterator[tuple[int, int]]:
-    """The numbers that are left out after ``last``."""
+    """The gaps in ``numbers`` after ``last``, as inclusive ranges."""
     for number in numbers:
         if number > last + 1:
             yield last + 1, number - 1
@@ -170,12 +170,12 @@ def _between(last: int, numbers: Iterable[int]) -> Iterator[tuple[int, int]]:
 
 
 def _databricks(path: str, found: list[Entry]) -> Log | None:
-    # The bare name is the file being written, after all that have a time.
+    # The bare name is the file being written, which comes after those with a time.
     found.sort(key=lambda entry: (entry.name == "eventlog", entry.name))
     parts = tuple(Part(entry.name, entry.path, entry.size) for entry in found if entry.size)
     latest_ns = max((entry.mtime_ns for entry in found), default=0)
     held = any(entry.held for entry in found)
-    # Nothing in these names shows when an application is over.
+    # These names do not show whether the application is over.
     return Log(f"{path}/eventlog", latest_ns, finished=False, parts=parts, held=held) if parts else None
 
 

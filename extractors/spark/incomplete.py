@@ -1,4 +1,4 @@
-"""Why something of an operation is not known, in the words that `navlin status` shows; each names the setting that helps."""
+"""Reasons why an operation is incomplete, as `navlin status` shows them; each names the setting that helps, if any."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ _UNREAD: Final = {
 
 
 def in_words(reasons: Iterable[Incomplete], unread: Iterable[tuple[Incomplete, str]]) -> Iterator[str]:
-    """Each reason as people read it. ``unread`` are plan nodes, by their names in the table, of which navlin reads no
-    sources or no targets: they take the place of the reason; "" is one that has no such name."""
+    """Yield each reason as users see it. ``unread`` are plan nodes, by their names in the table, whose sources or targets
+    navlin does not read: they replace the general reason; "" is a node without such a name."""
     names = [*unread]
     for reason in reasons:
         of_reason = dict.fromkeys(name for each, name in names if each is reason) or [""]

@@ -1,7 +1,7 @@
-"""An application's JDBC catalogues: which database each is, and which of them a plan means that prints a table's options.
+"""An application's JDBC catalogues: the database of each, and the one meant by a plan that prints a table's options.
 
 ``JDBCTable(app.people,…,…JDBCOptions@7bd1215b,…)`` names no catalogue. The number is the hash of the table's options, which
-are the catalogue's and the table's name, so that each catalogue's settings show whether it is the one.
+are the catalogue's options and the table's name, so a catalogue's settings show whether the table is in it.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ _PRINTED: Final = re.compile(r"\((?P<table>[^()]+), (?P<hash>[0-9a-f]{1,8})\)$")
 _QUOTES: Final = (('"', '"'), ("`", "`"), ("[", "]"))
 _BITS: Final = 0xFFFFFFFF
 _PRODUCT, _PREFIX, _MAP = 0xCAFEBABE, "Tuple2", "Map"
-"""What Scala's hashes begin with: of pairs the first two, in 2.12 without the second, and of maps."""
+"""Start values of Scala's hashes: the first two for a pair (2.12 omits the second), the third for a map."""
 
 
 @dataclass(frozen=True, slots=True)
 class JdbcCatalog:
-    """``options`` are what its settings add to the hash of a table's options, by Scala 2.13 and by 2.12; () where a
+    """``options`` are its settings' contributions to the hash of a table's options, for Scala 2.13 and 2.12; () if a
     setting is blanked in the log."""
 
     name: str
@@ -32,7 +32,7 @@ class JdbcCatalog:
     options: tuple[tuple[int, ...], ...] = ()
 
     def has(self, printed: str) -> bool:
-        """Whether it is the catalogue of a table whose options have the hash that stands in what was printed."""
+        """Whether it contains the printed table, because the hash of the options matches."""
         match = _PRINTED.search(printed)
         if match is None:
             return False
@@ -47,7 +47,7 @@ class JdbcCatalog:
 
 
 def jdbc_catalogs(properties: Mapping[str, Any], prefix: str, blanked: str) -> tuple[JdbcCatalog, ...]:
-    """The JDBC catalogues among Spark's properties; a value with ``blanked`` in it is not known."""
+    """The JDBC catalogues in Spark's properties; a value that contains ``blanked`` is unknown."""
     spark = {key: value for key, value in properties.items() if isinstance(value, str)}
     found = []
     for name in sorted(
@@ -65,7 +65,7 @@ def jdbc_catalogs(properties: Mapping[str, Any], prefix: str, blanked: str) -> t
 
 
 def restored(saved: Iterable[Any]) -> tuple[JdbcCatalog, ...]:
-    """Catalogues that were kept as JSON."""
+    """Restore catalogues from JSON."""
     return tuple(
         JdbcCatalog(each["name"], Database(*each["database"]), tuple(map(tuple, each["options"])))
         for each in saved
@@ -83,7 +83,7 @@ def _sums(options: Mapping[str, str], *, prefixed: bool) -> tuple[int, ...]:
 
 
 def _added(sums: tuple[int, ...], name: str, value: str, *, prefixed: bool) -> tuple[int, ...]:
-    """The sum, the exclusive or, the product and the number of a map's pairs with one more. ``prefixed``: by Scala 2.13."""
+    """Add a pair to the sum, the XOR, the product and the count of a map's pairs. ``prefixed``: as Scala 2.13 does."""
     words = [_of_text(_PREFIX)] if prefixed else []
     pair = _ended(_mixed(_PRODUCT, *words, _of_text(name), _of_text(value)), 2)
     total, either, product, count = sums

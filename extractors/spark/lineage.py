@@ -1,4 +1,4 @@
-"""Records of one run: an operation, its execution, and what flows through it."""
+"""Records of one run: an operation, its execution, and its data flow."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _NO_DESCRIPTION: Final = re.compile(r"\S+ at \S+$|\s*$|\s*id = [0-9a-f-]{36}\s",
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """Whose keys an application's tables and paths have, and its own where YARN runs it."""
+    """Resolves an application's tables and paths to keys, and the application itself if YARN runs it."""
 
     source: Source
     estate: Estate
@@ -74,13 +74,13 @@ class Names:
                 return _flat_key(EntityType.DATASET, self.estate.serving(KAFKA, "kafka"), end.name)
 
     def _in_database(self, end: End) -> Key:
-        """A database's table. Where its address is known, the key is the one by which OpenLineage's events have it."""
+        """The key of a database's table: the same as in OpenLineage's events if the database's address is known."""
         known = {each.name: each.database for each in self.application.jdbc_catalogs}
         database = database_of(end.url) if end.url else known.get(end.database, Database())
         if not database.namespace:
             return dataset_key(self.estate.serving(JDBC, "jdbc"), "", end.readable)
         told = [each for each in self.estate.sources if each.type == SDK]
-        # Granted: whether or not any event has told of it.
+        # Not configured: the key is granted even if no event has mentioned the table.
         owner = (
             replace(told[0], configured=False)
             if len(told) == 1
@@ -89,7 +89,7 @@ class Names:
         return dataset_key(owner, database.namespace, database.dataset(end.name))
 
     def application_key(self) -> Key | None:
-        """The application as YARN knows it; None where something else runs it."""
+        """The application's key in YARN; None if something else runs it."""
         if application_id(self.application.id) is None:
             return None
         return application_key(self.estate.serving(YARN, self.yarn), self.application.id)
@@ -111,7 +111,7 @@ def _of_plan(conditions: Conditions) -> Attributes:
 
 
 def _flat_key(kind: EntityType, source: Source, name: str) -> Key:
-    # Names of other systems: whether they fold case is not known here.
+    # Names of other systems: it is unknown here whether they fold case.
     return Key(kind, identify(source.id, name), source, bounded(name, 1000), tree_path(name))
 
 
@@ -120,10 +120,10 @@ def _flat_key(kind: EntityType, source: Source, name: str) -> Key:
 
 @dataclass(frozen=True, slots=True)
 class Occurrence:
-    """One execution: what distinguishes its operation, and how it went.
+    """One execution: the identity of its operation, and its outcome.
 
-    ``operation_text`` and, where ``by_ends``, the ends make the operation's identity. ``flows``: whether it has succeeded
-    so far that data has flowed. ``covers``: whether its plan has been seen; where not, whatever else is known counts more.
+    ``operation_text`` and, if ``by_ends``, the ends identify the operation. ``flows``: whether it has succeeded far enough
+    for data to flow. ``covers``: whether its plan has been seen; if not, any other record of the operation takes precedence.
     """
 
     operation_text: str
@@ -141,13 +141,13 @@ class Occurrence:
     by_ends: bool = True
     covers: bool = True
     execution_id: int | None = None
-    """Spark's own number of it in its application."""
+    """Spark's number of the execution within its application."""
 
 
 def records_of(run: Run, names: Names, *, reads: bool) -> Iterator[Record]:
-    """An operation and its execution; for one that succeeded, what it covers and its relations.
+    """Yield an operation and its execution; for a successful one, also its coverage and its relations.
 
-    Without ``reads``, a run that writes nothing gives nothing.
+    Without ``reads``, a run that writes nothing yields nothing.
     """
     root, app = run.root, run.application
     started = next((each.started for each in run.members if each.started), None)
@@ -166,7 +166,7 @@ def records_of(run: Run, names: Names, *, reads: bool) -> Iterator[Record]:
         original_name=f"{app.id or app.log}-exec.{started.started_ms or root.id}",
         started_ms=started.started_ms,
         ended_ms=root.ended_ms,
-        # What never ended stands behind any end that may be found after all.
+        # A run that never ended is dated by its start, so that an end found later takes precedence.
         as_of_ms=(0 if run.over else root.ended_ms) or started.started_ms or app.known_ms,
         status=status,
         flows=status == SUCCEEDED,
@@ -179,7 +179,6 @@ def records_of(run: Run, names: Names, *, reads: bool) -> Iterator[Record]:
 
 
 def occurrence_records(occurrence: Occurrence, effect: Effect, names: Names) -> Iterator[Record]:
-    """The records of one execution and its operation."""
     app = names.application
     effect = names.queries.told(effect)
     # By identity: two spellings of one table are one end.
@@ -194,7 +193,7 @@ def occurrence_records(occurrence: Occurrence, effect: Effect, names: Names) -> 
     run_as = names.application_key()
     operation = Operation(
         key,
-        # Without a plan: before all that has a time, and in order.
+        # Without a plan: earlier than every real time, and still in order.
         occurrence.as_of_ms if occurrence.covers else EARLIEST_MS + occurrence.as_of_ms // 1000,
         {
             "internalType": "spark_operation",
@@ -243,10 +242,10 @@ def occurrence_records(occurrence: Occurrence, effect: Effect, names: Names) -> 
 
 
 def _whole(occurrence: Occurrence, effect: Effect) -> bool:
-    """Whether all columns are known that the operation writes, and all ends if another run of it may have other ones.
+    """Whether all written columns are known and, if runs of the operation may differ in their ends, all ends.
 
-    The text of one plan may be whole in one run and cut in the next, and a stream may have shown a source to an earlier run
-    alone: what is missing then is not gone.
+    The text of a plan may be whole in one run and cut in the next, and a stream may have shown a source only to an earlier
+    run: items missing then are not gone.
     """
     return effect.columns_complete and (occurrence.by_ends or effect.complete)
 
@@ -259,7 +258,7 @@ def _read(inputs: tuple[Key, ...], effect: Effect, names: Names) -> tuple[Flow, 
 
 
 def _written(outputs: tuple[Key, ...], effect: Effect, *, read: bool) -> tuple[Flow, ...]:
-    # Where nothing at all is known of the inputs, or not all of the columns, it is stated where the flow is seen.
+    # If no input is known at all, or not all columns, the flow to the output itself is marked.
     known = effect.columns_complete and (effect.complete or read)
     incomplete: Attributes = {} if known else {"incomplete": True}
     return tuple(Flow(key, incomplete) for key in outputs)
@@ -277,7 +276,7 @@ def _status(run: Run) -> str:
 
 
 def operation_name(app: Application, description: str) -> str:
-    """The application's name and the job's description, unless that is only a place in the program."""
+    """The application's name and the job's description, unless that is only a call site."""
     name = app.name or app.id or app.log
     if _NO_DESCRIPTION.match(description) or _CALL_SITE.match(description):
         return bounded(name, 1000)

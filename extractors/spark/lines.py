@@ -1,4 +1,4 @@
-"""The lines of an event log, whatever its form and codec, each with the place from which it can be read again."""
+"""The lines of an event log in any form and codec, each with the place from which it can be read again."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ from extractors.spark.forms import IN_PROGRESS, Part
 from extractors.spark.places import Place
 
 HEAD_BYTES: Final = 16 << 10
-"""How much of a part's beginning distinguishes it from another one of the same name."""
+"""Bytes at the start of a part that distinguish it from another one of the same name."""
 TAIL_BYTES: Final = 4 << 10
-"""How much of what was there at the last read must still be what it was."""
+"""Bytes before the end of the last read that must be unchanged."""
 
 
 MAX_CPU_S: Final = 60.0
-"""What one read of a log may cost: a hundred times what its bytes cost when they are events."""
+"""CPU limit for one read of a log: a hundred times the cost of its bytes if they are events."""
 OUT_BYTES_FREE: Final = 256 << 20
 MAX_RATIO: Final = 1_000
-"""How many bytes may come out of one of a log, beyond the first `OUT_BYTES_FREE`. Of events it is 10 to 50; the most that
-gzip makes is 1,032, zstandard 32,768."""
+"""Limit for decompressed bytes per byte of a log, beyond the first `OUT_BYTES_FREE`. Events reach 10 to 50; gzip at most
+1,032, zstandard 32,768."""
 LEAST_LINE_BYTES: Final = 32
 LINES_FREE: Final = 100_000
-"""No event is as short as `LEAST_LINE_BYTES`: a log whose lines are, after the first `LINES_FREE` of one read, has none."""
+"""No event is shorter than `LEAST_LINE_BYTES`: a log with shorter lines, on average of `LINES_FREE` or more, has none."""
 _LINES_A_LOOK: Final = 4_096
 _NEWLINE = ord("\n")
 _NULS = re.compile(rb"\0+")
@@ -46,7 +46,7 @@ _NEWLINES = re.compile(rb"\n+")
 
 
 class Mark(NamedTuple):
-    """A place in a log: ``skip`` decompressed bytes behind what byte ``restart`` of a part begins with."""
+    """A place in a log: ``skip`` decompressed bytes after the offset ``restart`` of a part."""
 
     part: str
     restart: int
@@ -55,7 +55,7 @@ class Mark(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line. ``offset`` is a byte of the file at or before which it begins (the block's, in a compressed one).
+    """One line. ``offset`` is a file offset at or before its start (the block's, in a compressed file).
 
     ``too_long`` is set, and ``data`` empty, for a line over the limit; ``whole`` is False for one without a newline.
     """
@@ -74,12 +74,12 @@ class Line:
 class LogLines:
     """Reads the lines of some parts from a mark on, once.
 
-    After iterating, ``mark`` is where to go on (``skipping``: within a line that is too long), ``at_end`` whether all
-    that was asked for has been read, ``damages`` what could not be (of a ``finished`` log
-    also an end within a block), ``holes`` where NULs stood before a line, as path, byte
-    and how many. ``beyond`` is why reading was given up: the log is not worth what it costs. ``out_bytes``: as many had come
-    out of it before, and at the end have come out. At least ``max_bytes`` are read where there are so
-    many, and as many as had to be decompressed again: what cannot be entered in the middle is read in growing steps.
+    After iterating, ``mark`` is the place to resume (``skipping``: within a line that is too long), ``at_end`` whether
+    everything requested has been read, ``damages`` the unreadable places (in a ``finished`` log also an end within a
+    block), ``holes`` the NULs before lines, as path, offset and count. ``beyond`` says why reading was given up: the log is
+    not worth its cost. ``out_bytes`` counts decompressed bytes, including those of earlier reads. At least ``max_bytes``
+    are read if available, and at least as many as had to be decompressed again: a codec that cannot be entered in the
+    middle is read in growing steps.
     """
 
     def __init__(
@@ -155,7 +155,7 @@ class LogLines:
                     self.damages.append((part.path, damage))
             self.has_rest = begun.bytes > 0
             if rest and begun.bytes:
-                # The mark stays before it, so that it is read again, whole, should the file still grow.
+                # The mark stays before it, so it is read again as a whole if the file grows.
                 yield Line(self.mark, part.path, b"".join(begun.held), whole=False)
 
     def _of_piece(self, piece: Piece, part: Part, begun: _Begun) -> Iterator[Line]:
@@ -171,7 +171,7 @@ class LogLines:
                     start = self._behind_nuls(part, piece, start, begun)
                     continue
                 if blank := _NEWLINES.match(data, start):
-                    start = stop = blank.end() - 1  # empty lines, as one
+                    start = stop = blank.end() - 1  # empty lines count as one
             lines += 1
             if not lines % _LINES_A_LOOK:
                 self._lines = lines
@@ -201,7 +201,7 @@ class LogLines:
                 begun.clear()
 
     def _behind_nuls(self, part: Part, piece: Piece, start: int, begun: _Begun) -> int:
-        """Where a line begins from ``start`` on: behind NULs, which may have begun in a piece before."""
+        """The start of a line at or after ``start``, skipping NULs, which may have begun in an earlier piece."""
         if begun.bytes or self.skipping or start >= len(piece.data):
             return start
         if nuls := _NULS.match(piece.data, start):
@@ -231,7 +231,7 @@ class LogLines:
 
 
 def _behind(start: Mark, piece: Piece) -> Piece | None:
-    """What of a piece stands behind the mark where reading started."""
+    """The rest of a piece after the mark where reading started; None if it ends before."""
     if piece.restart != start.restart or piece.before >= start.skip:
         return piece
     passed = start.skip - piece.before
@@ -241,7 +241,7 @@ def _behind(start: Mark, piece: Piece) -> Piece | None:
 
 
 class _Begun:
-    """A line of which the end has not come yet."""
+    """A line whose end has not been read yet."""
 
     def __init__(self) -> None:
         self.held: list[bytes] = []
@@ -259,7 +259,7 @@ class _Begun:
 def lines_at(
     place: Place, parts: tuple[Part, ...], marks: Iterable[Mark], max_line_bytes: int
 ) -> Iterator[Line]:
-    """The lines that begin at marks, each frame decompressed once. A mark in a part that is gone gives nothing."""
+    """Yield the lines at marks, decompressing each frame once. A mark in a part that is gone yields nothing."""
     order = {part.name: number for number, part in enumerate(parts)}
     wanted = sorted(set(marks), key=lambda mark: (order.get(mark.part, -1), mark.restart, mark.skip))
     groups: dict[tuple[str, int], list[Mark]] = {}
@@ -285,14 +285,14 @@ def lines_at(
 
 
 def all_lines(place: Place, part: Part, max_line_bytes: int) -> Iterator[Line]:
-    """The lines of one part, from its beginning."""
+    """Yield the lines of one part, from its beginning."""
     yield from LogLines(
         place, (part,), None, last_line=True, max_line_bytes=max_line_bytes, max_bytes=part.size << 10
     )
 
 
 def open_part(place: Place, part: Part) -> BinaryIO:
-    """Opens a part's file, which may have been renamed as finished since it was planned."""
+    """Open a part's file, which may have been renamed as finished since it was planned. Raises `FileWentAway`."""
     for path in (part.path, part.path.removesuffix(IN_PROGRESS)):
         try:
             return place.open(path)
@@ -304,18 +304,18 @@ def open_part(place: Place, part: Part) -> BinaryIO:
 
 
 def head_of(place: Place, part: Part, count: int) -> str:
-    """The hash of the part's first ``count`` bytes; of fewer, and so another, if it has not so many."""
+    """The hash of the part's first ``count`` bytes; a shorter part has another hash."""
     with open_part(place, part) as raw:
         return hashlib.blake2b(raw.read(count), digest_size=16).hexdigest()
 
 
 def tail_of(place: Place, part: Part, end: int) -> str:
-    """The hash of the part's last bytes before ``end``; of fewer, and so another, if it has not so many."""
+    """The hash of up to `TAIL_BYTES` before ``end``; a shorter part has another hash."""
     with open_part(place, part) as raw:
         raw.seek(max(0, end - TAIL_BYTES))
         return hashlib.blake2b(raw.read(min(end, TAIL_BYTES)), digest_size=16).hexdigest()
 
 
 def enters_anywhere(codec: str) -> bool:
-    """Whether reading can go on near where it ended, without decompressing all before it again."""
+    """Whether reading can resume near its last end, without decompressing everything before it again."""
     return codec not in (ZSTD, GZIP)

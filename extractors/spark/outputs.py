@@ -1,4 +1,4 @@
-"""What a run writes: the ends of its commands by their whole names, from all that its executions print."""
+"""Outputs of a run: the targets of its commands by their full names, from everything that its executions print."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from navlin.model.keys import split_location
 def outputs_of(
     writes: list[tuple[Execution, Write]], catalogs: Callable[[str], frozenset[str]]
 ) -> tuple[tuple[End, ...], tuple[tuple[End, str], ...], dict[tuple[int, End | None], End]]:
-    """The outputs, the paths of tables, and the output that each execution's end is."""
+    """Return the outputs, the tables with their paths, and the output for each (execution id, end)."""
     ends = {
         (execution.id, write.end): _end(execution, write, writes, catalogs) for execution, write in writes
     }
@@ -26,7 +26,7 @@ def outputs_of(
         end = ends[execution.id, write.end]
         if end is not None and end.kind is not EndKind.PATH and write.path:
             stored[end, without_partitions(write.path)] = None
-    # A statement that creates a table leaves the writing to an execution of its own, which knows the path only.
+    # A statement that creates a table leaves the writing to a separate execution, which knows only the path.
     creators = {execution.id for execution, write in writes if write.operation == CREATE_AS_SELECT}
     created = {
         end
@@ -52,12 +52,12 @@ def _end(
     writes: list[tuple[Execution, Write]],
     catalogs: Callable[[str], frozenset[str]],
 ) -> End | None:
-    """What a command writes, by its whole name.
+    """The target of a command, by its full name; None if it is not certain.
 
-    Some print only a part of it: a name without its database, which is the session's current one (`saveAsTable`); without
-    its catalogue (CREATE TABLE … AS prints the catalogue's class); or nothing, where a table is being created. Other
-    executions of the run, the catalogue's own events and the application's settings give the rest. If nothing does, the
-    path is what is certain.
+    Some commands print only part of the name: without its database, which is the session's current one (`saveAsTable`);
+    without its catalogue (CREATE TABLE … AS prints the catalogue's class); or nothing, while a table is being created.
+    Other executions of the run, the catalogue's own events and the application's settings supply the rest. If nothing does,
+    only the path is certain.
     """
     end = write.end
     creating = [
@@ -98,13 +98,13 @@ def _end(
 
 
 _SESSION: Final = re.compile(r"(?:Session|Delta|Unity)Catalog|V2SessionCatalog\(spark_catalog\)")
-"""Catalogues that take the place of Spark's own, whatever the settings are."""
+"""Catalogues that replace Spark's own, whatever the settings."""
 
 
 def _in_catalog(
     end: End, catalog: str, names: frozenset[str], writes: list[tuple[Execution, Write]]
 ) -> End | None:
-    """A table of a catalogue of which the class is known: of those of this class, or as another execution names it."""
+    """A table in a catalogue known by its class: in the only catalogue of this class, or as another execution names it."""
     whole = {
         other.end
         for _, other in writes
@@ -119,7 +119,7 @@ def _in_catalog(
 
 
 def _as_output(end: End, outputs: tuple[End, ...]) -> End:
-    """The output that an end is, which may be named with its file system."""
+    """The output for an end; the output may be named with its file system."""
     if end in outputs:
         return end
     path = split_location(end.name)[2]
@@ -127,7 +127,7 @@ def _as_output(end: End, outputs: tuple[End, ...]) -> End:
 
 
 def _qualified(ends: Iterable[End]) -> Iterator[End]:
-    """Without the paths that are there a second time with their file system: a directory command and its execution."""
+    """Drop paths that also occur with their file system: a directory command and its execution print both."""
     ends = list(ends)
     full = {
         split_location(end.name)[2]

@@ -1,4 +1,4 @@
-"""The parts of an operation: one sub-operation for each column that it writes."""
+"""The parts of an operation: one sub-operation per written column."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from navlin.model.redaction import bounded
 MAX_EXPRESSION_BYTES: Final = 4 << 10
 MAX_NAMES: Final = 1_000
 MAX_CONTROLS: Final = 2_000
-"""Relations of control that one write may have; beyond, what decides on all its columns alike is stated once."""
+"""Limit for control relations of one write; beyond it, those common to all its columns are stated once."""
 
 
 def only_control(effect: Effect) -> frozenset[End]:
-    """Inputs of which every written column is known to take no value: they only decide which rows there are."""
+    """Inputs known to give no value to any written column: they are only control flow."""
     flows = [flow for output in effect.columns for flow in output.flows]
     if not flows or not effect.columns_complete or any(_counts(flow) for flow in flows):
         return frozenset()
@@ -37,12 +37,12 @@ def only_control(effect: Effect) -> frozenset[End]:
 
 
 def _counts(flow: ColumnFlow) -> bool:
-    """Whether rows themselves are its value, or whatever a program made of them."""
+    """Whether a column is made of the rows themselves, as a count, or by a program."""
     return flow.opaque or (flow.kind is Kind.AGGREGATION and not flow.data)
 
 
 def parts_of(operation: Key, effect: Effect, key_of: Callable[[End], Key]) -> Iterator[Part]:
-    """The sub-operations of all columns that an operation writes."""
+    """Yield the sub-operations of all columns that an operation writes."""
     parts = _Parts(operation, key_of)
     for output in effect.columns:
         yield from parts.of(output)
@@ -65,7 +65,7 @@ class _Parts:
             if above is None:
                 above = self._ends[end] = self._key_of(end)
             match end.kind:
-                # Nobody lists the columns of paths and topics, and the names of those keep their case.
+                # No source lists the columns of paths and topics, and their names keep their case.
                 case EndKind.PATH | EndKind.TOPIC:
                     key = path_column_key(above, column.name)
                 case EndKind.JDBC | EndKind.QUERY:
@@ -90,7 +90,7 @@ class _Parts:
             sub_operation_key(self._operation, written.identity, name=bounded(flow.output, 1000)),
             {
                 **_shared("PROJECTION", (*flow.data, *control), [f"{end.readable}.{flow.output}"]),
-                # Of a query's text it is not known whether a column passes as it is.
+                # A query's text does not show whether a column passes unchanged.
                 "transformation": None if flow.parsed and flow.kind is Kind.IDENTITY else flow.kind.value,
                 "expression": bounded(flow.expression, MAX_EXPRESSION_BYTES),
                 "inferred": flow.inferred or None,
@@ -136,7 +136,7 @@ def _shared(edge_type: str, sources: Iterable[SourceColumn], outputs: list[str])
 
 
 def _common(flows: tuple[ColumnFlow, ...]) -> frozenset[SourceColumn]:
-    """What decides on all columns alike, where stating it for each of them would be too much."""
+    """The columns that control all written columns, if stating them for each would exceed `MAX_CONTROLS`."""
     if sum(len(flow.control) for flow in flows) <= MAX_CONTROLS:
         return frozenset()
     control = frozenset().union(*(flow.control for flow in flows))

@@ -1,4 +1,4 @@
-"""Where event logs are: the two operations that reading them needs of a file system, for local files and for HDFS."""
+"""File systems of event logs: the two operations needed to read them, for local files and for HDFS."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ BUFFER_BYTES: Final = 256 << 10
 
 
 class Entry(NamedTuple):
-    """A file or directory in a directory. ``path`` opens it; ``held``: somebody is writing it, as the file system
-    knows for certain: such a file is not stale, whatever its time; ``ctime_ns``: when anything of it was changed, by a
-    clock that its writer cannot set back, 0 where there is none."""
+    """A file or directory in a directory. ``path`` opens it; ``held``: it is being written, as the file system knows for
+    certain: such a file is not stale, whatever its time; ``ctime_ns``: time of the last change of any kind, by a clock that
+    its writer cannot set back, 0 if there is none."""
 
     name: str
     path: str
@@ -30,20 +30,20 @@ class Entry(NamedTuple):
 
 
 class Place(Protocol):
-    """A file system. Small, and travels into Spark tasks. Both methods raise OSError, and FileNotFoundError as its kind."""
+    """A file system. Small, because it is sent to Spark tasks. Both methods raise OSError, including FileNotFoundError."""
 
     def entries(self, directory: str) -> list[Entry]:
-        """What stands in a directory by now, in the order of the names, hidden names left out."""
+        """List a directory's current entries, ordered by name, without hidden ones."""
         ...
 
     def open(self, path: str) -> BinaryIO:
-        """A file to be read at any place, at least as long as it was listed."""
+        """Open a file for reading at any offset; it is at least as long as it was when listed."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class LocalPlace:
-    """The file systems of this machine, in ``root`` and below it: no link is followed from there to elsewhere."""
+    """The local file systems, at and below ``root``: links that lead out of it are not followed."""
 
     root: str
 
@@ -79,7 +79,7 @@ class LocalPlace:
 
 @dataclass(frozen=True, slots=True)
 class HdfsPlace:
-    """An HDFS. Paths are whole URLs."""
+    """An HDFS file system. Paths are full URLs."""
 
     address: HdfsAddress
 
@@ -88,7 +88,7 @@ class HdfsPlace:
         statuses = [
             each for each in client.list(self._path(directory)) if not is_hidden(each.path.rpartition("/")[2])
         ]
-        # The NameNode does not know what is flushed to a file that is being written: its DataNode does.
+        # The NameNode does not know the flushed length of a file being written; its DataNode does.
         held = [each.path for each in statuses if each.under_construction]
         lengths = dict(zip(held, client.lengths(held), strict=True))
         return [
@@ -112,7 +112,7 @@ class HdfsPlace:
 
 
 def split_url(url: str) -> tuple[str, str]:
-    """The authority of an ``hdfs:`` URL and its path, as Hadoop reads them: nothing is escaped in a path."""
+    """Split an ``hdfs:`` URL before its path, which Hadoop does not escape. Raises ValueError without an authority."""
     authority, slash, path = url.removeprefix(SCHEME).partition("/")
     if not authority:
         raise ValueError(f"{url}: name the nameservice, or the NameNode and its port: hdfs://ns1/path")
@@ -120,7 +120,7 @@ def split_url(url: str) -> tuple[str, str]:
 
 
 class _HdfsBytes(RawIOBase):
-    """An open file of HDFS as Python's own kind of file."""
+    """An open HDFS file as a Python file object."""
 
     def __init__(self, file: HdfsFile) -> None:
         self._file = file
@@ -153,5 +153,5 @@ class _HdfsBytes(RawIOBase):
 
 
 def is_hidden(name: str) -> bool:
-    """Whether Hadoop leaves a name out of listings."""
+    """Whether Hadoop omits a name from listings."""
     return name.startswith((".", "_"))

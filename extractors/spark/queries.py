@@ -1,7 +1,7 @@
-"""Queries that a run sent to a database, by `navlin.sql`: the tables that they read, and what their columns are made of.
+"""Queries that a run sent to a database, parsed by `navlin.sql`: the tables they read, and the sources of their columns.
 
-A plan has such a query as an end of its own. Here its tables and columns take its place, marked `parsed`; where the text
-cannot be read, the operation is incomplete.
+A plan has such a query as an end of its own. Here it is replaced with its tables and columns, marked `parsed`; if the text
+cannot be parsed, the operation is incomplete.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from navlin.sql.reading import SourceColumn as NamedColumn
 
 MAX_CHARS: Final = 65_536
 CPU_S: Final = 2
-"""What one text may take."""
+"""Limits for one text."""
 _DIALECTS: Final = ("postgres", "oracle", "tsql", "snowflake")
 _QUOTED_OTHERWISE: Final = ("mysql", "bigquery")
 
 
 _PSEUDO: Final = frozenset({"rownum", "rowid", "sysdate", "systimestamp"})
-"""What looks like a column and is none (Oracle)."""
+"""Oracle's pseudocolumns and functions that look like columns."""
 _UNREAD: Final = ColumnFlow("", (), (), Kind.IDENTITY, "", incomplete=True, parsed=True)
 
 
@@ -44,17 +44,17 @@ class _Read:
 
 @dataclass(slots=True)
 class Queries:
-    """Reads queries, each once. To be closed."""
+    """Parses queries, each once. Must be closed."""
 
     _reader: SqlReader = field(default_factory=lambda: SqlReader(MAX_CHARS, CPU_S))
     _known: dict[str, Made | None] = field(default_factory=dict)
 
     def close(self) -> None:
-        """Ends the child in which texts are read."""
+        """End the child process that parses texts."""
         self._reader.close()
 
     def told(self, effect: Effect) -> Effect:
-        """The effect with tables and columns in place of the queries that it reads."""
+        """The effect with its queries replaced with their tables and columns."""
         columns = [
             each for output in effect.columns for flow in output.flows for each in (*flow.data, *flow.control)
         ]
@@ -75,7 +75,7 @@ class Queries:
             return None
         columns = {ROWS: _column((), _sources(end, made.control))}
         if made.whole:
-            # Of a query as it was sent the plan knows the places of columns, of another one the names.
+            # In a query as it was sent, the plan identifies columns by position; in any other, by name.
             keys = names if not end.database else [str(place) for place in range(len(made.columns))]
             for name, column in zip(keys, made.columns, strict=False):
                 data, control = _sources(end, column.data), _sources(end, column.control)

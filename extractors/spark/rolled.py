@@ -1,7 +1,7 @@
-"""What of a rolling log is not there any more, as the numbers of its parts show.
+"""Missing parts of a rolling log, found by their numbers.
 
-Spark numbers the parts of a rolling log from 1. Its history server puts a ``.compact`` in place of all up to a number, which
-keeps what belongs to executions that were open then, and takes all others.
+Spark numbers the parts of a rolling log from 1. Its history server replaces all parts up to a number with a ``.compact``
+part, which keeps the events of executions that were open then and drops all others.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ Range = tuple[int, int]
 
 
 def number_of(part: str) -> int:
-    """The number of a part of a rolling log by its name; 0 for other logs' parts."""
+    """The number in the name of a rolling log's part; 0 for parts of other logs."""
     found = _NUMBER.match(part)
     return int(found[1]) if found else 0
 
 
 def is_compact(part: str) -> bool:
-    """Whether a part stands for all up to its number."""
+    """Whether a part replaces all parts up to its number."""
     found = _NUMBER.match(part)
     return bool(found and found[2])
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """Where reading goes on in a rolling log of which the part at the mark is not there any more.
+    """The place to resume a rolling log whose part at the mark is gone.
 
-    ``anew``: at a compacted part, which begins with what the application is, so that the state of before is replaced.
+    ``anew``: it is a compacted part, which begins with the application's own events, so the earlier state is replaced.
     """
 
     mark: Mark
@@ -43,7 +43,7 @@ class Entry:
 
 
 def entry_behind(mark: Mark, parts: tuple[Part, ...]) -> Entry | None:
-    """Where to go on; None if the log is to be read from its beginning, as another one."""
+    """The place to resume; None if the part at the mark exists, or if the log must be read from its beginning."""
     number = number_of(mark.part)
     if not number or any(part.name == mark.part for part in parts):
         return None
@@ -62,9 +62,9 @@ def _stands_for(part: Part, number: int) -> bool:
 def lost_parts(
     missing: Iterable[Range], passed: Range, seen: Mapping[str, int], mark: Mark | None
 ) -> Iterator[str]:
-    """What is lost of the parts that are missing between the numbers ``passed``, both included, in words.
+    """Describe the loss from missing parts whose numbers are in the range ``passed`` (inclusive).
 
-    ``seen`` are the sizes of parts when they were seen last; what stands before ``mark`` was read.
+    ``seen`` are the sizes that parts had last; everything before ``mark`` was read.
     """
     for first, last in missing:
         first, last = max(first, passed[0]), min(last, passed[1])
@@ -76,7 +76,7 @@ def lost_parts(
             if first <= number_of(name) <= last
         )
         if first == last and mark and number_of(mark.part) == first and unread == 0:
-            continue  # it was read to its end before it went
+            continue  # read to its end before it was removed
         parts = f"part {first} is" if first == last else f"parts {first} to {last} are"
         bytes_ = f"; {unread} bytes of it were seen and not read" if unread else ""
         yield f"{parts} not there, and no compacted part stands for it{bytes_}"

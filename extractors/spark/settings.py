@@ -9,7 +9,7 @@ from typing import Any, Final
 
 @dataclass(frozen=True, slots=True)
 class PlanSetting:
-    """A setting of the jobs. ``wanted`` keeps plans whole; ``default`` is Spark's own, ``loses`` what is then missing."""
+    """A setting of the jobs. ``wanted`` keeps plans whole; ``default`` is Spark's own; ``loses`` describes its cost."""
 
     name: str
     wanted: str
@@ -43,7 +43,7 @@ PLAN_SETTINGS: Final = (
 
 
 def advice(log: str, properties: Mapping[str, Any]) -> Iterator[str]:
-    """What an application whose log was read should set, one line a setting; nothing where all plans are whole."""
+    """Yield a line for each setting that an application should change; nothing if its plans are whole."""
     for setting in PLAN_SETTINGS:
         value = str(properties.get(setting.name) or setting.default)
         low = value.isdigit() and setting.wanted.isdigit() and int(value) < int(setting.wanted)

@@ -1,9 +1,9 @@
-"""Spark's event logs: what each SQL execution of each application read and wrote, and how it ended.
+"""Spark's event logs: the reads, writes and outcome of each SQL execution of each application.
 
-Nothing runs in the customer's jobs: the log that Spark writes for its history server is followed while it grows and read
-on where it was left. Every execution that has ended becomes an operation (a distinct plan within an application's name) and
-an execution of it; those that succeeded bring the flow of data. Logs are recognised by what is in them, in all forms and
-codecs, see `extractors.spark.forms` and `extractors.spark.codecs`.
+Nothing runs in the customer's jobs: the log that Spark writes for its history server is followed while it grows, and
+resumed at the last position. Every execution that has ended becomes an operation (a distinct plan within an application's
+name) and its execution; successful ones add the data flow. Logs are recognised by content, in all forms and codecs, see
+`extractors.spark.forms` and `extractors.spark.codecs`.
 """
 
 from __future__ import annotations
@@ -55,31 +55,30 @@ from navlin.model.source import Estate, Source
 
 SPLIT_BYTES: Final = 64 << 20
 CHECKED_BYTES: Final = 4 << 20
-"""How much of a log's beginning `navlin check` looks at."""
+"""Bytes at the start of a log that `navlin check` reads."""
 MAX_REJECTS: Final = 20
-"""Rejects of one log in one read that are yielded one by one; further ones are counted in one more."""
+"""Limit for individual rejects in one read of a log; one more reject counts the rest."""
 DECOMPRESS_BYTES_A_MS: Final = 50_000
-"""A frame that is still being written must be decompressed from its start each time. A large one is looked at less often:
-this is a tenth of what decompression does, so that it costs a tenth of one core at most."""
+"""A frame that is still being written must be decompressed from its start each time, so a large one is read less often:
+this is a tenth of the decompression speed, so that it uses a tenth of one core at most."""
 BEYOND_MS: Final = 3_600_000
-"""How long a growing log is left alone that was given up, see `extractors.spark.lines`."""
+"""Pause before a growing log that was given up is read again, see `extractors.spark.lines`."""
 FORGET_MS: Final = 7 * 86_400_000
 MAX_STATE_BYTES: Final = 4 << 20
-"""Of what is open in one log, as JSON."""
+"""Limit for the open executions and streams of one log, as JSON."""
 ALL_STATE_BYTES: Final = 64 << 20
-"""Of what is open in all logs: each has the same share of it."""
+"""Limit for all logs together, which have equal shares."""
 DOWNLOAD_MS: Final = 60_000
-"""How long a zip archive without its end is taken for one that is being downloaded."""
+"""Time during which a zip archive without its end may still be downloading."""
 
 
 @dataclass(frozen=True, slots=True)
 class LogSplit(Split):
-    """What to read of one log: from ``mark`` to the sizes that ``parts`` had when it was planned.
+    """The section of one log to read: from ``mark`` to the sizes that ``parts`` had when it was planned.
 
-    ``state`` is the application's as it was saved at ``mark``. ``over``: nothing more will come. ``missing`` are numbers of
-    parts that are not there, ``sizes`` those that the parts of a rolling log had before, by name. ``archive`` is the zip
-    archive that the log is in, ``further`` are the logs in it that are still to be read. ``state_bytes`` is how much may be
-    kept of what is open in it.
+    ``state`` is the application's, saved at ``mark``. ``over``: nothing more will come. ``missing`` are ranges of missing
+    part numbers, ``sizes`` the earlier sizes of a rolling log's parts, by name. ``archive`` is the zip archive that contains
+    the log, ``further`` are its logs still to be read. ``state_bytes`` limits the state kept for it.
     """
 
     log: str
@@ -118,24 +117,22 @@ class SparkEvents(Extractor):
     """Follows the event logs in ``directory`` (a path, a ``file:`` URI or an ``hdfs:`` URL; Spark's ``spark.eventLog.dir``).
 
     On HDFS, ``hadoop_configuration_directory`` holds core-site.xml and hdfs-site.xml; without it ``namenodes``
-    (``host:port`` of each) make an HA pair of the URL's nameservice. ``hadoop_user`` reads where there is no Kerberos,
-    ``principal`` with ``keytab`` (or a ticket cache) where there is. ``java_options`` go to Hadoop's client.
-    ``metastore`` is the authority whose tables are meant by applications without ``hive.metastore.uris``; "" is
-    the only one there is. ``yarn`` is the ResourceManager's address where several are configured. ``reads``: whether
-    executions that write nothing are kept too, so that it can be asked who read a table. A log ``.inprogress`` that has
-    not changed for ``stale_after_s`` seconds belongs to a driver that is gone.
-    ``max_line_bytes`` bounds what is parsed at once; a longer line is passed over and counted.
+    (``host:port`` of each) make the URL's nameservice an HA pair. ``hadoop_user`` reads without Kerberos, ``principal`` with
+    ``keytab`` (or a ticket cache) with Kerberos. ``java_options`` are passed to Hadoop's client. ``metastore`` is the
+    authority of the metastore for applications without ``hive.metastore.uris``; "" is the only configured one. ``yarn`` is
+    the ResourceManager's address if several are configured. ``reads``: whether executions that write nothing are kept too,
+    to know the readers of a table. A log ``.inprogress`` that has not changed for ``stale_after_s`` seconds belongs to a
+    driver that is gone. ``max_line_bytes`` bounds the lines parsed; a longer line is skipped and counted.
     """
 
     source: Source
     estate: Estate
-    # Each log has a position of its own, and is known by its path and by how it begins. One that the user may not read has
-    # none.
+    # Each log has its own position, and is recognised by its path and first bytes. One that the user may not read has none.
     directory: str = keeps_positions()
     metastore: str = ""
     yarn: str = ""
     reads: bool = True
-    # Each plan asks anew whether a log is stale. What was read of a stale one stays true until the log grows.
+    # Each plan checks again whether a log is stale. Records read from a stale log stay valid until it grows.
     stale_after_s: int = keeps_positions(86_400)
     max_line_bytes: int = 64 << 20
     hadoop_configuration_directory: str = keeps_positions("")
@@ -146,17 +143,17 @@ class SparkEvents(Extractor):
     java_options: tuple[str, ...] = keeps_positions(())
 
     def problems(self) -> Iterator[tuple[str, str]]:
-        """What no type shows to be wrong, as (setting, text)."""
+        """Yield invalid settings that types do not detect, as (setting, text)."""
         if self.keytab and not self.principal:
             yield "keytab", "keytab needs a principal beside it"
 
     def directories(self) -> tuple[str, ...]:
-        """What can be watched: HDFS is polled."""
+        """The directories that can be watched; none on HDFS, which is polled."""
         return (self.path,) if isinstance(self.place, LocalPlace) else ()
 
     @property
     def place(self) -> Place:
-        """The file system of the logs. Raises ValueError for one that is not read from."""
+        """The file system of the logs. Raises ValueError for an unsupported one."""
         if not self.path.startswith(SCHEME):
             return LocalPlace(self.path)
         url, _ = split_url(self.path)
@@ -174,7 +171,7 @@ class SparkEvents(Extractor):
 
     @property
     def path(self) -> str:
-        """The directory as a local path, or as the whole URL of an HDFS. Raises ValueError for another file system's."""
+        """The directory as a local path, or as a full HDFS URL. Raises ValueError for any other file system."""
         if self.directory.startswith(SCHEME):
             return "".join(split_url(self.directory))
         if "://" not in self.directory and not self.directory.startswith("file:"):
@@ -188,7 +185,7 @@ class SparkEvents(Extractor):
 
     @property
     def local(self) -> bool:
-        # Logs are local files, or read by Hadoop's client: a child in Java, with its jars and configuration on this machine.
+        # Logs are local files, or read by Hadoop's client: a Java child process with this machine's jars and configuration.
         return True
 
     def check(self) -> Iterator[str]:
@@ -204,7 +201,7 @@ class SparkEvents(Extractor):
             yield from advice(newest.name, properties) if properties is not None else ()
 
     def _spark_properties(self, log: Log) -> Mapping[str, Any] | None:
-        """What the application of a log was set up with; None if the log's beginning does not have it."""
+        """The Spark properties of a log's application; None if the log's beginning does not have them."""
         lines = LogLines(
             self.place,
             log.parts or (),
@@ -303,13 +300,13 @@ class SparkEvents(Extractor):
             yield from self._of_archive(split)
 
     def _of_archive(self, split: LogSplit) -> Iterator[Record]:
-        """The logs in a zip archive, read one after the other. Each is over, whatever its name: no archive grows."""
+        """Yield a split for the logs in a zip archive, read one after the other. They are all over: archives do not grow."""
         [part] = split.parts
         try:
             logs = ArchivePlace(self.place, part).logs()
         except NotReadable as error:
             if error.cut and 0 <= split.planned_ms - split.mtime_ns // 1_000_000 < DOWNLOAD_MS:
-                return  # it is looked at again
+                return  # it will be read again
             yield Reject(split.log, str(error))
             yield _archive_position(split, part.size)
             return
@@ -332,7 +329,7 @@ class _LogReading:
         if goes_on and split.mark:
             self._read_up_to = number_of(split.mark.part)
         elif entry and split.mark:
-            # The rest of the part that was being read is gone, unless a compacted part has it.
+            # The rest of the part at the mark is gone, unless a compacted part has it.
             goes_on, mark, self._read_up_to = not entry.anew, entry.mark, number_of(split.mark.part) - 1
         if not self._read_up_to and is_compact(split.parts[0].name):
             self._read_up_to = number_of(split.parts[0].name) - 1
@@ -349,7 +346,7 @@ class _LogReading:
             skipping=split.skipping and goes_on and mark == split.mark,
             last_line=split.over,
             max_line_bytes=extractor.max_line_bytes,
-            # What is in an archive cannot be entered in the middle.
+            # A log in an archive cannot be entered in the middle.
             max_bytes=max(SPLIT_BYTES, mark.restart) if split.archive and mark else SPLIT_BYTES,
             out_bytes=split.out_bytes if goes_on else 0,
             finished=split.finished,
@@ -383,7 +380,7 @@ class _LogReading:
             for run in self._state.over():
                 for record in self._of_run(run):
                     yield from self._counted(record)
-        # A half each: neither has the other given up.
+        # One half for each: neither can crowd out the other.
         most_bytes = self._split.state_bytes // 2
         for run in self._state.bound(most_bytes):
             for record in self._of_run(run):
@@ -400,7 +397,7 @@ class _LogReading:
         yield from self._done(over=over)
 
     def _lost(self) -> Iterator[str]:
-        """What was passed and is not there, in words, once."""
+        """Describe the parts and executions that are missing before the current mark, once."""
         split, numbers = self._split, self._state.numbers
         last = number_of(self._lines.mark.part)
         if not last:
@@ -452,7 +449,7 @@ class _LogReading:
     def _of_run(self, run: Run) -> Iterator[Record]:
         if next(run.marks, None) is not None:
             if run.root.of_batch:
-                # What follows it in the log shows what it was.
+                # It is needed now: the progress event that follows in the log completes the batch.
                 yield from self._read_again([run])
             else:
                 self._waiting.append(run)
@@ -472,7 +469,7 @@ class _LogReading:
         )
 
     def _read_again(self, runs: list[Run]) -> Iterator[Record]:
-        """Runs that started before this read: their lines are read again, in the order in which they stand."""
+        """Read the lines of runs that started before this read again, in their order in the log."""
         wanted = {mark for run in runs for mark in run.marks}
         members = {member.mark: member for run in runs for member in run.members}
         if not wanted:
@@ -492,7 +489,7 @@ class _LogReading:
                     case _:
                         pass
             except events.NotAnEvent:
-                continue  # rejected below, as all lines that are not there any more
+                continue  # rejected below, like all lines that are gone
         compacted = self._compacted(runs, wanted)
         for run in runs:
             for member in run.members:
@@ -514,7 +511,7 @@ class _LogReading:
                 yield from self._of_run(run)
 
     def _compacted(self, runs: list[Run], wanted: set[Mark]) -> dict[int, Started]:
-        """The starts, by execution, whose parts were compacted since: the compacted part has them at another place."""
+        """The starts, by execution, of parts compacted since: the compacted part has them at another place."""
         part = self._split.parts[0]
         if not is_compact(part.name):
             return {}
@@ -535,12 +532,12 @@ class _LogReading:
 
     def _done(self, *, over: bool) -> Iterator[Record]:
         split, lines = self._split, self._lines
-        # What is not worth reading on waits until it has changed.
+        # A log not worth reading further waits until it has changed.
         at_end = lines.at_end or bool(lines.beyond)
         part = next(part for part in split.parts if part.name == lines.mark.part)
         head_bytes = 0 if split.archive else min(HEAD_BYTES, part.size)
         head = head_of(self._place, part, head_bytes)
-        # In an archive the parts of one log are read together, and it is read anew whenever it has changed.
+        # The parts of a log in an archive are read together, and again whenever the archive has changed.
         tail_end = 0 if split.archive else part.size
         tail = tail_of(self._place, part, tail_end) if tail_end else ""
         state = self._state.saved()
@@ -552,7 +549,7 @@ class _LogReading:
             "head_bytes": head_bytes,
             "tail": tail,
             "tail_end": tail_end,
-            # A log that is not read to its end must not look as if nothing were left.
+            # A log not read to its end must not look complete.
             "size": sum(part.size for part in split.parts) if at_end else -1,
             "mtime_ns": split.mtime_ns,
             "ctime_ns": split.ctime_ns,
@@ -596,25 +593,25 @@ class _LogReading:
 
 
 def _unnamed(extractor: SparkEvents, split: LogSplit) -> Application:
-    """The application, as far as the log's name shows it."""
+    """The application as named by its log."""
     app_id, attempt = application_in(split.log)
     return Application(app_id, attempt, log=plain_path(split.log.removeprefix(extractor.path)).strip("/"))
 
 
 def _archive_position(split: LogSplit, size: int) -> Position:
-    """An archive is read whole, and again if it is another one."""
+    """The position of an archive: it is read as a whole, and again if it has changed."""
     value = {"size": size, "mtime_ns": split.mtime_ns, "finished": split.finished}
     return Position(split.name, value | {"settled": True, "archive": True})
 
 
 def _closed_note(closed: Sequence[Closed]) -> str:
-    """That some logs cannot be read, and why the first of them cannot; nothing if there are none."""
+    """A note that some logs cannot be read, with the first one's reason; "" if there are none."""
     return f"{len(closed)} event logs cannot be read, of those {closed[0].reason}" if closed else ""
 
 
 def _is_the_same(place: Place, split: LogSplit) -> bool:
-    """Whether the part that was being read is still there, begins as it did, has not become shorter, and has what it ended
-    with at the last read at that place still."""
+    """Whether the part at the mark still exists, has the same first bytes, is not shorter, and has the same bytes before
+    the end of the last read."""
     mark = split.mark
     part = next((part for part in split.parts if mark is not None and part.name == mark.part), None)
     if part is None or mark is None or part.size < max(mark.restart, split.head_bytes, split.tail_end):

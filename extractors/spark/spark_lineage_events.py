@@ -1,9 +1,9 @@
-"""Cloudera's Spark lineage log: what a Spark of CDH 5 to CDP writes for Navigator, one JSON record a query.
+"""Cloudera's Spark lineage log, which Spark writes for Navigator in CDH 5 to CDP: one JSON record per query.
 
-The listeners ``NavigatorAppListener`` and ``NavigatorQueryListener`` (``spark.lineage.enabled``) write it on the host of the
-driver, to ``spark.lineage.log.dir``: ``spark_lineage_log_<application>-<random>.log``, and a last line at the application's
-end, which a driver that was killed does not write. It names the tables and paths that a query read and wrote; of columns it
-has only which were touched. If Spark's own event log can be read, `extractors.spark.spark_events` gives more: use only that.
+The listeners ``NavigatorAppListener`` and ``NavigatorQueryListener`` (``spark.lineage.enabled``) write it on the driver's
+host, to ``spark.lineage.log.dir``: ``spark_lineage_log_<application>-<random>.log``, and a last line at the application's
+end, which a killed driver does not write. It names the tables and paths that a query read and wrote; for columns, only that
+they were touched. If Spark's own event log can be read, `extractors.spark.spark_events` gives more: use only that.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ from navlin.model.redaction import bounded, sample
 from navlin.model.source import METASTORES_NAMED, SPARK, Estate, Source, metastores_named
 
 _START = re.compile(rb'\{"(?:version|applicationID)"\s*:')
-"""How a record begins."""
+"""The beginning of a record."""
 SHOWN_CHARS = 80
 _KEYS = re.compile(rb'"(?:applicationID|yarnApplicationId|dataSourceType)"\s*:')
-"""Keys of these records alone: a line without any is not shown to anybody."""
+"""Keys that only these records have: a line without any is not shown to anybody."""
 FINE, NOT_SUPPORTED = "00", "01"
-"""``errorCode``: all is there; or the plan has aggregates, of which Spark 1.6's listener wrote no lineage."""
+"""``errorCode``: complete; or the plan has aggregates, for which Spark 1.6's listener wrote no lineage."""
 
 
 class NotARecord(ValueError):
-    """The line is no record of a query; the text says why."""
+    """The line is not a query's record; the message says why."""
 
 
 @extractor("spark_lineage_events", source_type=SPARK, mode=PUSH, version=3)
@@ -50,14 +50,14 @@ class NotARecord(ValueError):
 class SparkLineageEvents(LineLogs):
     """Follows the lineage logs on this host.
 
-    ``directory`` may be several, and globs. ``metastore`` is the address of the metastore that is meant where a record names
-    none, ``yarn`` that of the YARN that ran the applications, needed where several are configured; ``default_fs`` completes
-    paths that name no host.
+    ``directory`` may be several, and globs. ``metastore`` is the address of the metastore for records that name none,
+    ``yarn`` that of the YARN that ran the applications, needed if several are configured; ``default_fs`` completes paths
+    that name no host.
     """
 
     source: Source
     estate: Estate
-    # Each file has a position of its own, and is known by what is in it wherever it lies.
+    # Each file has its own position, and is recognised by its content wherever it is.
     directory: str | tuple[str, ...] = keeps_positions("/var/log/spark/lineage")
     pattern: str = keeps_positions("spark_lineage_log_*")
     metastore: str = ""
@@ -113,7 +113,7 @@ def _query(record: Mapping[str, Any], written_ms: int) -> tuple[Application, Occ
     inputs, hidden = _ends(record.get("inputs"))
     outputs, unknown_outputs = _ends(record.get("outputs"))
     metastores = _metastores(record)
-    # An id is of one run; what the application is called, only the setting spark.lineage.app.name gives.
+    # An id belongs to one run; only the setting spark.lineage.app.name gives the application's name.
     name = given if application_id(given) is None else ""
     application = Application(run, name=name, user=_text(record, "user"), metastores=metastores)
     code = _text(record, "errorCode") or FINE
@@ -127,7 +127,7 @@ def _query(record: Mapping[str, Any], written_ms: int) -> tuple[Application, Occ
         # The listener is called when the query has ended.
         started_ms=instant(ended_ms - duration_ms),
         ended_ms=ended_ms,
-        # The newest counts: a time that is none must not be the newest for ever.
+        # The newest record counts: an invalid time must not be the newest for ever.
         as_of_ms=ended_ms or written_ms,
         status=SUCCEEDED if succeeded else FAILED,
         flows=succeeded,
@@ -154,7 +154,7 @@ def _query(record: Mapping[str, Any], written_ms: int) -> tuple[Application, Occ
 
 
 def _ends(value: Any) -> tuple[tuple[End, ...], tuple[str, ...]]:
-    """Tables and paths, and what is named that is neither."""
+    """Split named sources into tables and paths, and names that are neither."""
     ends: dict[End, None] = {}
     hidden: dict[str, None] = {}
     if value is not None and not isinstance(value, list):

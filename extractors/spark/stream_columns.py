@@ -1,6 +1,6 @@
-"""What flows through a micro-batch, once it is known which of its scans reads which of the stream's sources.
+"""The flow through a micro-batch, once its scans can be matched to the stream's sources.
 
-Nothing is guessed: a scan that may be either of two sources is ascribed to none, and its columns are incomplete.
+Nothing is guessed: a scan that may read either of two sources is assigned to neither, and its columns are incomplete.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from navlin.model.redaction import redact
 
 MAX_COLUMNS: Final = 2_000
 MAX_SOURCES: Final = 20_000
-"""Columns that are kept of a stream, and what they are made from, data and control."""
+"""Limits for a stream's columns, and for their sources, data and control."""
 MAX_EXPRESSION: Final = 1_000
 
 Flows = tuple[ColumnFlow, ...]
@@ -28,11 +28,11 @@ Flows = tuple[ColumnFlow, ...]
 
 @dataclass(slots=True)
 class Batch:
-    """The executions of one micro-batch that have ended well, until its sources are known.
+    """The successful executions of one micro-batch, until its sources are known.
 
-    ``own`` are the columns that the batch hands to its sink, ``scans`` what their plan scans; ``beside`` is what the other
-    executions scan. ``written`` are the columns of what a program's function writes. ``named`` are the scans behind the
-    ends that stand for them.
+    ``own`` are the columns that the batch hands to its sink, ``scans`` the scans of their plan; ``beside`` are those of the
+    other executions. ``written`` are the columns written by a program's function, by output. ``named`` are the scans that
+    were given names, by the ends that represent them.
     """
 
     number: str
@@ -47,8 +47,8 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class MatchedBatch:
-    """What a batch shows of its stream. ``columns`` by what is written, None for the sink; ``tables`` are the tables behind
-    sources, by their descriptions; ``unknown`` scans read from unknown sources."""
+    """A batch's information about its stream. ``columns`` by output, None for the sink; ``tables`` and ``places`` are those
+    of sources, by the sources' descriptions; ``unknown`` scans read from unknown sources."""
 
     columns: Mapping[End | None, Flows]
     inputs: tuple[End, ...]
@@ -59,8 +59,8 @@ class MatchedBatch:
 
 
 def matched_to_sources(batch: Batch, sources: Sequence[StreamSource], before: Flows) -> MatchedBatch:
-    """What flows through a batch whose stream has these sources; ``before`` is what flowed through earlier ones to its
-    sink."""
+    """Resolve the columns of a batch whose stream has these sources; ``before`` are the columns that earlier batches handed
+    to the sink."""
     matching = _Matching(batch, {each.description: each for each in sources})
     own = tuple(matching.resolved(flow, None) for flow in batch.own)
     rows = {flow.output: flow for flow in own or before}
@@ -79,7 +79,7 @@ def matched_to_sources(batch: Batch, sources: Sequence[StreamSource], before: Fl
 
 
 class _Matching:
-    """Which scans of a batch read which sources."""
+    """Matches the scans of a batch to sources."""
 
     def __init__(self, batch: Batch, sources: Mapping[str, StreamSource]) -> None:
         self._batch = batch
@@ -100,7 +100,7 @@ class _Matching:
             self.matched |= dict.fromkeys(self._left)
 
     def inputs(self) -> Iterator[End]:
-        """What is read beside the stream."""
+        """Yield the ends read in addition to the stream."""
         for scanned in dict.fromkeys((*self._batch.scans, *self._batch.beside)):
             match scanned.kind:
                 case Kind.TABLE if scanned.end is not None:
@@ -115,8 +115,8 @@ class _Matching:
                     pass
 
     def resolved(self, flow: ColumnFlow, rows: Mapping[str, ColumnFlow] | None) -> ColumnFlow:
-        """A column with the sources' own ends. ``rows`` are the batch's columns, where it is written by a function that was
-        given them."""
+        """A column with the sources' own ends. ``rows`` are the batch's columns, if the column is written by a function that
+        was given them."""
         data: dict[SourceColumn, None] = {}
         control: dict[SourceColumn, None] = {}
         doubt, kinds = Doubt.NONE, [flow.kind]
@@ -142,7 +142,7 @@ class _Matching:
         )
 
     def _columns(self, source: SourceColumn, rows: Mapping[str, ColumnFlow] | None) -> Iterator[ColumnFlow]:
-        """What a scan's column is made from."""
+        """Yield the flows into a scan's column."""
         end = source.end
         if end.kind is EndKind.PATH:
             scans: tuple[Scanned, ...] = (Scanned(Kind.PATH, end.name),)
@@ -165,7 +165,7 @@ class _Matching:
                 yield _column(ends, source.name, doubt)
 
     def _found(self, scanned: Scanned) -> tuple[tuple[End, ...], int]:
-        """The ends that a scan reads, and the doubt that there is of them."""
+        """The ends that a scan reads, and the doubt about them."""
         match scanned.kind:
             case Kind.TABLE if scanned.end is not None:
                 for name in self._of_table(scanned):
@@ -177,7 +177,7 @@ class _Matching:
             case Kind.STREAM:
                 return self._stream(scanned)
             case _ if len(self._left) == 1:
-                # Rows of which the plan shows nothing, and one source that nothing else reads.
+                # Rows without details in the plan, and a single source that no other scan reads.
                 return self._ends(self._left[0], Doubt.INFERRED)
             case _:
                 return (), Doubt.INCOMPLETE
@@ -191,7 +191,7 @@ class _Matching:
                 for name, each in self._sources.items()
                 if each.kind is SourceKind.UNKNOWN and family(name) in ("iceberg", "")
             ]
-            # Which of several objects without a name reads this table does not matter: all of them have tables.
+            # It does not matter which of several nameless sources reads this table: each of them has a table.
             tables = {each for each in self._batch.scans if each.kind is Kind.TABLE and each.streams}
             yield from kin if len(kin) <= len(tables) else ()
 
@@ -247,12 +247,12 @@ def _column(ends: Iterable[End], name: str, doubt: int = Doubt.NONE) -> ColumnFl
 
 
 def doubt_of(flow: ColumnFlow) -> int:
-    """What is doubtful about a column, as bits."""
+    """A column's doubts, as bits."""
     return Doubt.INFERRED * flow.inferred | Doubt.OPAQUE * flow.opaque | Doubt.INCOMPLETE * flow.incomplete
 
 
 def joined(one: Flows, other: Flows) -> Flows:
-    """The columns that two batches of a stream write."""
+    """Merge the columns that two batches of a stream write."""
     flows = {flow.output: flow for flow in one}
     for flow in other:
         before = flows.get(flow.output, flow)
@@ -262,7 +262,7 @@ def joined(one: Flows, other: Flows) -> Flows:
             flow.output,
             data,
             tuple(each for each in control if each not in data),
-            # A batch in which a source has brought nothing has constants in its place.
+            # In a batch without rows from a source, constants replace its columns.
             strongest(each.kind for each in (before, flow) if each.data or not data),
             before.expression or flow.expression,
             inferred=before.inferred or flow.inferred,

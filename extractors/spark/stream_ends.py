@@ -1,4 +1,4 @@
-"""A streaming query's sources and sink, by what the progress of the query calls them."""
+"""Sources and sink of a streaming query, as its progress events describe them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _GLOB: Final = re.compile(r"[*?\[\]{}]")
 
 
 class SourceKind(StrEnum):
-    """ENDS: places with a name. GLOB: places that fit a pattern. MADE_UP: Spark makes the rows. UNKNOWN: all else."""
+    """ENDS: named places. GLOB: places that match a glob. MADE_UP: Spark generates the rows. UNKNOWN: anything else."""
 
     ENDS = "ends"
     GLOB = "glob"
@@ -44,7 +44,7 @@ class SourceKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class StreamSource:
-    """One source: its ``description`` and, of Kafka's, the topics that its offsets name."""
+    """One source: its ``description`` and, for Kafka, the topics that it or its offsets name."""
 
     description: str
     topics: tuple[str, ...] = ()
@@ -59,7 +59,7 @@ class StreamSource:
 
     @property
     def path(self) -> str:
-        """``FileStreamSource[file:/in]``, ``DeltaSource[hdfs://nn/t]``, and others that are described like it."""
+        """The path in ``FileStreamSource[file:/in]``, ``DeltaSource[hdfs://nn/t]`` and similar descriptions; else ""."""
         found = _LOCATED.match(self.description)
         return found[1] if found and is_path(found[1]) else ""
 
@@ -76,7 +76,7 @@ class StreamSource:
         return _OBJECT.sub("", self.description)[:200]
 
     def holds(self, path: str) -> str:
-        """The place of this source in which a path lies: the source's own, or the one that fits its pattern; else ""."""
+        """The place of this source that contains a path: the source's own, or the one that matches its glob; else ""."""
         if not self.path:
             return ""
         own_type, own_authority, own = split_location(self.path)
@@ -90,13 +90,13 @@ class StreamSource:
         pattern, parts = own.split("/"), given.split("/")
         if len(parts) < len(pattern) or not all(map(_fits, parts, pattern)):
             return ""
-        # What the whole of it fits may be a file: the source reads what lies beside it as well.
+        # A path that matches completely may be a file: the source reads the files next to it as well.
         depth = min(len(pattern), len(parts) - 1)
         return path[: len(path) - len(given)] + "/".join(parts[:depth]) if path.endswith(given) else ""
 
 
 def _fits(part: str, pattern: str) -> bool:
-    """Whether a directory's name fits a component of a pattern, as Hadoop's do; what is not understood fits nothing."""
+    """Whether a name matches one component of a Hadoop glob; unsupported syntax never matches."""
     translated = ""
     depth = 0
     for mark in re.findall(r"\[\^?[^\[\]]+\]|.", pattern, re.DOTALL):
@@ -119,7 +119,7 @@ def _fits(part: str, pattern: str) -> bool:
 
 
 def source_of(described: Any) -> StreamSource | None:
-    """One of ``progress.sources``; None for what has no description."""
+    """Parse one of ``progress.sources``; None if it has no description."""
     description = described.get("description") if isinstance(described, dict) else None
     if not isinstance(description, str) or not description:
         return None
@@ -138,12 +138,12 @@ def source_of(described: Any) -> StreamSource | None:
 
 
 def _kept(description: str) -> str:
-    """What is kept of a description: a stream's sources differ by it, before a restart and after."""
+    """The stored form of a description, which identifies a stream's source across restarts."""
     return redact(without_credentials(description))[:2000]
 
 
 def _offset_topics(described: dict[str, Any]) -> Iterator[str]:
-    """The topics of ``{"clicks": {"0": 17}}``, which may be JSON or a text with it."""
+    """The topics of ``{"clicks": {"0": 17}}``, given as JSON or as a string of JSON."""
     for name in ("startOffset", "endOffset"):
         offset = described.get(name)
         if isinstance(offset, str):
@@ -157,8 +157,8 @@ def _offset_topics(described: dict[str, Any]) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class Sink:
-    """Where a query's rows go. ``kept``: nowhere outside of the program. ``batches``: to a function of the program, whose
-    writes are executions of their own."""
+    """The target of a query's rows. ``kept``: nothing outside the program. ``batches``: a function of the program, whose
+    writes are separate executions."""
 
     end: End | None = None
     kept: bool = False
@@ -166,7 +166,7 @@ class Sink:
 
 
 def sink_of(description: str) -> Sink:
-    """The sink of ``progress.sink``: ``FileSink[/out]``, a table's name, or a class of which nothing is known."""
+    """Parse ``progress.sink``: ``FileSink[/out]``, a table's name, or a class about which nothing is known."""
     located = _LOCATED.match(description)
     if located and is_path(located[1]):
         return Sink(path_end(located[1]))
@@ -181,10 +181,10 @@ def sink_of(description: str) -> Sink:
 
 
 def readable_sink(description: str) -> str:
-    """The class of a sink that is no place, without what distinguishes one object of it from another."""
+    """The class of a sink without a location, stripped of the parts that differ between its objects."""
     return re.split(r"[@(\[]", description, maxsplit=1)[0].rstrip("$")[:200]
 
 
 def family(described: str) -> str:
-    """What kind of system a source's description, or a scan's class, is of; "" if it does not show."""
+    """The system that a source's description or a scan's class belongs to; "" if unknown."""
     return next((name for name, pattern in _FAMILIES.items() if pattern.search(described)), "")

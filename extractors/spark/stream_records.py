@@ -15,7 +15,7 @@ from navlin.model.records import Record
 
 
 def stream_records(stream: Stream, names: Names, status: str) -> Iterator[Record]:
-    """The query's operation and this run of it, with what flows."""
+    """Yield the query's operation and this run as its execution, with their flows."""
     app = names.application
     name = app.name or app.id or app.log
     occurrence = Occurrence(
@@ -27,7 +27,7 @@ def stream_records(stream: Stream, names: Names, status: str) -> Iterator[Record
         ended_ms=0 if status in (RUNNING, UNKNOWN) else stream.last_ms,
         as_of_ms=stream.last_ms or app.known_ms,
         status=status,
-        # What went through before it failed has gone through.
+        # Data that flowed before a failure has flowed.
         flows=stream.batches or stream.rows,
         # If no batch has been seen, an earlier run may have shown more.
         covers=stream.batches,
@@ -39,14 +39,13 @@ def stream_records(stream: Stream, names: Names, status: str) -> Iterator[Record
 
 
 def _effect(stream: Stream, names: Names) -> Effect:
-    """All that a stream reads and writes."""
     sink = sink_of(stream.sink)
     inputs = dict(stream.inputs)
     unknown = dict(stream.unknown)
     stored = dict(stream.stored)
     for name, source in stream.sources.items():
         tables = stream.tables.get(name, {})
-        # A table is what is read, its path only where it lies.
+        # The table is the input; its path is only its location.
         inputs |= tables or dict.fromkeys(source.ends) or stream.places.get(name, {})
         stored |= {(table, source.path): None for table in tables if source.path}
         if not tables and (source.kind is SourceKind.UNKNOWN or source.kind is SourceKind.GLOB):
@@ -81,7 +80,7 @@ def _effect(stream: Stream, names: Names) -> Effect:
 
 
 def _columns(stream: Stream, sink: End | None, names: Names) -> tuple[OutputColumns, ...]:
-    """The columns of each output; a sink that is written by a function as well has both."""
+    """The columns of each output, merged for a sink that a function writes as well."""
     by_output: dict[str, OutputColumns] = {}
     for end, flows in stream.columns.items():
         written = end or sink
@@ -95,8 +94,8 @@ def _columns(stream: Stream, sink: End | None, names: Names) -> tuple[OutputColu
 def _columns_known(
     stream: Stream, outputs: Iterable[End], columns: tuple[OutputColumns, ...], names: Names
 ) -> bool:
-    """Whether all columns are known that a stream writes, what each is made from, and whether all of its sources are among
-    that. What a program makes of rows, perhaps of those of earlier batches, is not known."""
+    """Whether all columns that a stream writes, and their sources, are known, and these include all sources of the stream.
+    The result of a program on rows, perhaps those of earlier batches, is not known."""
     written = {names.key(each.end).identity for each in columns}
     if any(names.key(end).identity not in written for end in outputs):
         return False

@@ -1,4 +1,4 @@
-"""What is known of one run of a streaming query, and how it is kept between two reads: as JSON values."""
+"""The state of one run of a streaming query, and its JSON form between two reads."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _Value = TypeVar("_Value")
 class Stream:
     """One run of a streaming query, as far as it has been seen.
 
-    ``sources`` are those that its progress names, with their topics; ``tables`` and ``places`` what batches have shown to
-    be behind them. ``columns`` are by what is written, None for the sink. ``rows``: whether any have come; ``batches``:
-    whether a batch has ended well. ``cut``: there were more columns than are kept; ``few``: more of something else, such as
-    sources. ``given_up``: it is not followed on.
+    ``sources`` are those that its progress names, with their topics; ``tables`` and ``places`` are theirs, as batches have
+    shown. ``columns`` are by output, None for the sink. ``rows``: whether any have arrived; ``batches``: whether a batch has
+    succeeded. ``cut``: there were more columns than are kept; ``few``: more of something else, such as sources.
+    ``given_up``: it is not followed any more.
     """
 
     run: str
@@ -58,13 +58,13 @@ class Stream:
     changed: bool = True
 
     def keep(self, values: Iterable[_Value]) -> dict[_Value, None]:
-        """The first of these values, as many as are kept."""
+        """The first `MAX_ENDS` of these values; sets ``few`` if there are more."""
         each = dict.fromkeys(values)
         self.few = self.few or len(each) > MAX_ENDS
         return dict.fromkeys([*each][:MAX_ENDS])
 
     def close_batch(self) -> None:
-        """Takes in the batch that has ended, now that its sources are known, or that nothing more will be."""
+        """Add the batch that has ended, now that its sources are known or nothing more will be learned."""
         batch, self.pending = self.pending, None
         if batch is None:
             return

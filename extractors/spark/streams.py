@@ -1,9 +1,9 @@
-"""Structured Streaming: one execution a query run, not one a micro-batch.
+"""Structured Streaming: one execution per run of a query, not per micro-batch.
 
-A micro-batch's plan scans that batch's files and, but for ``foreachBatch``, names no sink. What a query reads and writes is
-in its progress events, which follow the batch; what its batches write by themselves is added. A query's id stays when it is
-started again from its checkpoint, and makes the operation; a run's id makes the execution. A running query is written as
-RUNNING: it may never end.
+A micro-batch's plan scans that batch's files and, except with ``foreachBatch``, names no sink. A query's sources and sink
+are in its progress events, which follow the batch; the batches' own writes are added. A query's id survives a restart from
+its checkpoint and identifies the operation; a run's id identifies the execution. A running query is recorded as RUNNING: it
+may never end.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from navlin.model.records import Record
 from navlin.model.redaction import redact, without_credentials
 
 MAX_STREAMS: Final = 200
-"""Running queries of one application that are remembered between two readings."""
+"""Limit for running queries of one application that are remembered between two reads."""
 MAX_PLANS: Final = 50
-"""Plans of one stream's batches that are remembered as read. They differ where a source has brought nothing."""
+"""Limit for plans of one stream's batches that are remembered as read. They differ if a source had no rows."""
 
 
 class Streams:
     """The streaming queries of an application. ``saved`` and the constructor keep them as JSON values.
 
-    ``rejected``: what was wrong in events that count all the same; the caller that yields it clears it.
+    ``rejected``: errors in events that still count; the caller that reports them clears the list.
     """
 
     def __init__(self, saved: Mapping[str, Any] | None = None) -> None:
@@ -43,7 +43,7 @@ class Streams:
         self._streams = {run: stream_from_json(value) for run, value in (saved or {}).items()}
 
     def saved(self) -> dict[str, Any]:
-        """Those that have not ended and are followed on."""
+        """The queries that have not ended and are still followed."""
         return {
             run: stream_to_json(each)
             for run, each in self._streams.items()
@@ -53,7 +53,7 @@ class Streams:
     # -- Events of the log ----------------------------------------------------------------------------------------
 
     def take_batch(self, run: Run) -> bool:
-        """Takes a run that is a micro-batch; False for any other."""
+        """Process a run that is a micro-batch; return False for any other."""
         started = next((member.started for member in run.members if member.started), None)
         batch = started.batch if started else None
         if started is None or batch is None or not batch.run:
@@ -85,8 +85,8 @@ class Streams:
 
     @staticmethod
     def _scans(stream: Stream, pending: Batch, members: list[Started], *, inner: bool) -> None:
-        """What is scanned. The last run of one batch is the batch's own: those before it have looked
-        something up for it, or are what its function has written."""
+        """Add the scans. The last run of a batch is the batch's own: earlier ones looked something up for it, or are its
+        function's writes."""
         scans = [each.batch.scans() if each.batch else () for each in members]
         beside = [*pending.beside, *(scanned for each in scans[not inner :] for scanned in each)]
         if not inner:
@@ -111,7 +111,7 @@ class Streams:
             pending.own, pending.written = (), {}
 
     def take_started(self, event: Mapping[str, Any]) -> None:
-        """Learns from a ``QueryStartedEvent``."""
+        """Process a ``QueryStartedEvent``."""
         if not self._take_old(event):
             run, query = text(event.get("runId")), text(event.get("id"))
             if run and query:
@@ -119,7 +119,7 @@ class Streams:
                 self._stream(run, query, text(event.get("name")), at_ms)
 
     def take_progress(self, event: Mapping[str, Any]) -> None:
-        """Learns from a ``QueryProgressEvent``, which follows its batch."""
+        """Process a ``QueryProgressEvent``, which follows its batch."""
         progress = mapping(event.get("progress"))
         run, query = text(progress.get("runId")), text(progress.get("id"))
         if self._take_old(event) or not run or not query:
@@ -131,13 +131,13 @@ class Streams:
         stream.close_batch()
 
     def take_idle(self, event: Mapping[str, Any]) -> None:
-        """Learns from a ``QueryIdleEvent``: it is still there."""
+        """Process a ``QueryIdleEvent``: the query is still running."""
         stream = self._streams.get(text(event.get("runId")))
         if stream is not None:
             stream.last_ms = max(stream.last_ms, self._time(event, f"query {stream.query} is idle at"))
 
     def take_end(self, event: Mapping[str, Any]) -> None:
-        """Learns from a ``QueryTerminatedEvent``, which has no time."""
+        """Process a ``QueryTerminatedEvent``, which has no time."""
         stream = self._take_old(event) or self._streams.get(text(event.get("runId")))
         error = redact(text(event.get("exception")))[:4000]
         if stream is None and error and event.get("id") and text(event.get("runId")):
@@ -149,7 +149,7 @@ class Streams:
             stream.changed = True
 
     def records(self, names: Names, *, over: bool) -> Iterator[Record]:
-        """The queries of which something new is known; all that still run, when nothing more will come."""
+        """Yield the records of changed queries; if ``over``, also of those that still run."""
         for stream in self._streams.values():
             if over:
                 stream.close_batch()
@@ -160,7 +160,7 @@ class Streams:
             stream.changed = False
 
     def bound(self, most_bytes: int) -> None:
-        """Gives up those that were quiet longest where more are running than are kept, or they take more bytes as JSON."""
+        """Give up the longest-idle queries beyond `MAX_STREAMS` running ones, or beyond ``most_bytes`` as JSON."""
         running = [each for each in self._streams.values() if each.status == RUNNING]
         size_bytes = 0
         for count, each in enumerate(sorted(running, key=lambda each: -each.last_ms), 1):
@@ -171,7 +171,7 @@ class Streams:
                     f"run {each.run:.100} of query {each.query:.100} is not followed on: {len(running)} queries are running"
                 )
 
-    # -- Parts of it ----------------------------------------------------------------------------------------------
+    # -- Helpers --------------------------------------------------------------------------------------------------
 
     def _stream(self, run: str, query: str, name: str, at_ms: int) -> Stream:
         stream = self._streams.get(run)
@@ -182,7 +182,7 @@ class Streams:
         return stream
 
     def _take_old(self, event: Mapping[str, Any]) -> Stream | None:
-        """Spark 2.0's events, which have a state where later ones have fields. Its queries have numbers, no runs."""
+        """Process an event of Spark 2.0, which has a state instead of later fields; its queries have numbers, no runs."""
         state = mapping(event.get("queryStatus")) or mapping(event.get("queryInfo"))
         number = state.get("id")
         if not isinstance(number, int):
@@ -192,7 +192,7 @@ class Streams:
         stream = self._stream(str(number), name or str(number), name, at_ms)
         stream.last_ms = max(stream.last_ms, at_ms)
         self._ends(stream, state.get("sourceStatuses"), mapping(state.get("sinkStatus")))
-        # A sink that has got something prints where its rows end; another prints `[-]`.
+        # A sink that has received rows prints their end offset; any other prints `[-]`.
         offset = text(mapping(state.get("sinkStatus")).get("offsetDesc")).strip("[]-, ")
         stream.rows = stream.rows or bool(offset)
         return stream
@@ -225,8 +225,8 @@ class Streams:
 
 
 def _statements(run: Run) -> Iterator[Run]:
-    """The batch's own execution, and each statement of its function that did not fail with those that Spark ran for it:
-    what is alike of several statements must not be taken for one's."""
+    """Yield the batch's own execution, and each successful statement of its function with the executions that Spark ran for
+    it: similar parts of several statements must not be mixed up."""
     by_id = {each.id: each for each in run.members}
     statements: dict[int, list[Execution]] = {}
     for each in run.members:
@@ -241,7 +241,7 @@ def _statements(run: Run) -> Iterator[Run]:
 
 
 def _fingerprint(effects: list[Effect], stream: Stream, pending: Batch) -> str:
-    """What distinguishes one batch's plan from another's: its operators, and the places in which its files lie."""
+    """The fingerprint of a batch's plan: its operators, the places of its files, and its outputs."""
     sources = tuple(stream.sources.values())
     places = {
         next((place for each in sources if (place := each.holds(scanned.name))), scanned.name)

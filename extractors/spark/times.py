@@ -1,4 +1,4 @@
-"""Times as Spark's records have them. What no Spark can have written at that time is no time, whatever made it."""
+"""Times in Spark's records. A time at which no Spark can have written is invalid, whatever its cause."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from datetime import datetime
 from typing import Final
 
 EARLIEST_MS: Final = 1_262_304_000_000
-"""2010: before there was a Spark. Seconds, and what a clock counts since the machine started, lie before it."""
+"""2010: before Spark existed. Times in seconds, and clocks that count since boot, are below it."""
 LATEST_MS: Final = 4_102_444_800_000
-"""2100: a time behind it was counted in microseconds or nanoseconds. No clock is asked: a log reads the same each time."""
+"""2100: later times were counted in microseconds or nanoseconds. Fixed, so that a log always reads the same."""
 
 
 def instant(value: object) -> int:
-    """Epoch milliseconds of a number of them, or of an ISO text with its zone; 0 for what is no time."""
+    """Epoch ms of such a number, or of an ISO text with a time zone; 0 if invalid."""
     if isinstance(value, str):
         try:
             at = datetime.fromisoformat(value)
@@ -25,5 +25,5 @@ def instant(value: object) -> int:
 
 
 def no_time(what: str, value: object) -> str:
-    """Says that something has a time that is none."""
+    """The message for a missing or invalid time."""
     return f"{what} {str(value)[:40]!r}, which is no time" if value is not None else f"{what} no time"

@@ -1,4 +1,4 @@
-"""What an ALTER says that sqlglot leaves as it stands: two statements of Hive's bring data into a table or view."""
+"""ALTER statements that sqlglot leaves unparsed: two of Hive's bring data into a table or view."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _QUOTED: Final = frozenset({TokenType.IDENTIFIER, TokenType.STRING})
 
 
 def exchanged_tables(text: str) -> tuple[exp.Table, exp.Table] | None:
-    """The table that gets partitions and the one that gives them: ``TABLE t EXCHANGE PARTITION (…) WITH TABLE s`` (Hive)."""
+    """The target and the source of ``TABLE t EXCHANGE PARTITION (…) WITH TABLE s`` (Hive); None for anything else."""
     tokens, words = _words(text)
     if words[:1] != ["TABLE"] or (found := _exchange(words)) is None:
         return None
@@ -25,7 +25,7 @@ def exchanged_tables(text: str) -> tuple[exp.Table, exp.Table] | None:
 
 
 def rebuilt_view(text: str) -> exp.Table | None:
-    """The view that is computed anew: ``MATERIALIZED VIEW v REBUILD`` (Hive)."""
+    """The view of ``MATERIALIZED VIEW v REBUILD`` (Hive); None for anything else."""
     tokens, words = _words(text)
     if words[:2] != ["MATERIALIZED", "VIEW"] or words[-1] != "REBUILD":
         return None
@@ -33,13 +33,13 @@ def rebuilt_view(text: str) -> exp.Table | None:
 
 
 def _words(text: str) -> tuple[list[Token], list[str]]:
-    """The tokens of a text, and each in capitals; "" for one in quotes."""
+    """The tokens of a text, and the text of each in capitals; "" for a quoted one."""
     tokens = sqlglot.tokenize(text, read="hive")
     return tokens, ["" if each.token_type in _QUOTED else each.text.upper() for each in tokens]
 
 
 def _exchange(words: Sequence[str]) -> tuple[int, int] | None:
-    """Where ``EXCHANGE PARTITION (…) WITH TABLE`` begins and ends among the words of an ALTER TABLE."""
+    """Start and end of ``EXCHANGE PARTITION (…) WITH TABLE`` among the words of an ALTER TABLE; None if it is missing."""
     first = next((at for at, pair in enumerate(pairwise(words)) if pair == ("EXCHANGE", "PARTITION")), None)
     if (
         first is None
@@ -50,7 +50,7 @@ def _exchange(words: Sequence[str]) -> tuple[int, int] | None:
 
 
 def _table_in(text: str, tokens: Sequence[Token]) -> exp.Table:
-    """The table that some of a text's tokens name."""
+    """The table named by some of a text's tokens. Raises `NotUnderstood` and sqlglot's errors."""
     if not tokens:
         raise NotUnderstood("its ALTER is not understood")
     table = sqlglot.parse_one(text[tokens[0].start : tokens[-1].end + 1], read="spark", into=exp.Table)

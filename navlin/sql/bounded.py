@@ -1,4 +1,4 @@
-"""SQL texts, read in a child process: whatever a text does to the parser, it takes bounded time and memory of that process,
+"""Reads SQL texts in a child process: whatever a text does to the parser, it takes bounded time and memory of that process,
 and none of this one's."""
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from typing import Final, Self
 from navlin.sql.reading import Answer, Question, answer_of
 
 TEXT_CHARS: Final = 262_144
-"""The longest text that is read; a view's is seldom a hundredth of it."""
+"""Limit for the length of a text; a view is seldom a hundredth as long."""
 CPU_S: Final = 10
 MEMORY_BYTES: Final = 1 << 30
 WALL_S_PER_CPU_S: Final = 12
-"""How many times its CPU time a child may take on a machine that has no time for it."""
+"""Limit for a child's wall-clock time on a busy machine, as a multiple of its CPU time."""
 
 _START = (
     "import sys; cpu_s, memory_bytes, *sys.path = sys.argv[1:];"
@@ -30,8 +30,8 @@ _START = (
 
 @dataclass(slots=True)
 class SqlReader:
-    """Reads SQL texts, one after the other, in one child that starts with the first of them. One that takes too much, or
-    ends the child, has that as its answer, and the next text a new child. To be closed; a context manager."""
+    """Reads SQL texts, one after the other, in one child that starts with the first of them. If a text takes too much, or
+    ends the child, its answer says so, and the next text gets a new child. Must be closed; a context manager."""
 
     text_chars: int = TEXT_CHARS
     cpu_s: int = CPU_S
@@ -39,7 +39,7 @@ class SqlReader:
     _child: subprocess.Popen[bytes] | None = field(default=None, init=False)
 
     def read(self, question: Question) -> Answer:
-        """What a text reads and makes. Never raises because of the text."""
+        """Return the effects of a text. Never raises because of the text."""
         if len(question.text) > self.text_chars:
             return Answer(problem=f"it is longer than {self.text_chars:,} characters")
         payload = {
@@ -55,7 +55,7 @@ class SqlReader:
         return answer_of(json.loads(line))
 
     def close(self) -> None:
-        """Ends the child."""
+        """End the child."""
         if self._child is not None:
             self._end(kill=True)
 
@@ -68,7 +68,7 @@ class SqlReader:
         self.close()
 
     def _ask(self, line: bytes) -> bytes:
-        """The child's answer. Raises `_Silent` where it does not come."""
+        """The child's answer. Raises `_Silent` if there is none."""
         child = self._child or self._start()
         assert child.stdin is not None
         assert child.stdout is not None
@@ -77,7 +77,7 @@ class SqlReader:
             child.stdin.flush()
         except BrokenPipeError:
             raise _Silent(stalled=False) from None
-        # Not `select`: a process that follows many logs has descriptors beyond its 1,024.
+        # Not `select`: a process that follows many logs has descriptors above its limit of 1,024.
         waiting = select.poll()
         waiting.register(child.stdout, select.POLLIN)
         answered = b""
@@ -100,7 +100,7 @@ class SqlReader:
         return self._child
 
     def _end(self, *, kill: bool) -> str:
-        """Ends the child, which is dying if it is not to be killed; returns why it did not answer."""
+        """End the child, which is already dying unless ``kill``; return the reason for its silence."""
         child, self._child = self._child, None
         assert child is not None
         if kill:
@@ -112,7 +112,7 @@ class SqlReader:
 
 
 class _Silent(Exception):
-    """The child did not answer: it takes too long (``stalled``), or it died."""
+    """The child did not answer: it took too long (``stalled``), or it died."""
 
     def __init__(self, *, stalled: bool) -> None:
         super().__init__()

@@ -1,7 +1,7 @@
 """The child process: reads one text after the other until its standard input ends.
 
-A line in is a question as JSON, a line out its answer. Memory and CPU time are bounded by the kernel, so that a text which
-takes too much ends this process and nothing else.
+Each input line is a question as JSON, each output line its answer. The kernel bounds memory and CPU time, so a text that
+takes too much ends only this process.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from navlin.sql.reading import Answer, as_json, question_of
 from navlin.sql.texts import answer
 
 FRAMES: Final = 9_000
-"""How deep Python may recurse: some 400 brackets. Deeper, the C stack might end before Python notices."""
+"""Python's recursion limit: some 400 brackets. Any deeper, the C stack might end before Python notices."""
 TOO_MUCH_MEMORY: Final = "it takes too much memory"
 
 
 def main(cpu_s: int, memory_bytes: int) -> None:
-    """Answers questions. A text that takes more than ``cpu_s`` seconds of CPU ends the process (SIGXCPU)."""
+    """Answer questions. A text that takes more than ``cpu_s`` seconds of CPU ends the process (SIGXCPU)."""
     sys.setrecursionlimit(FRAMES)
     logging.disable(logging.CRITICAL)
     resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
@@ -41,5 +41,5 @@ def _answered(line: str) -> str:
         return json.dumps(Answer(problem=TOO_MUCH_MEMORY), default=as_json)
     except RecursionError:
         return json.dumps(Answer(problem="it is nested too deeply"), default=as_json)
-    except Exception as error:  # a text that the parser stumbles over must not keep out those behind it
+    except Exception as error:  # a text that makes the parser fail must not block later ones
         return json.dumps(Answer(problem=f"the parser fails: {type(error).__name__}"), default=as_json)

@@ -1,4 +1,4 @@
-"""In which database a text is after a statement that chooses one."""
+"""The current database of a text after a statement that chooses one."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ from navlin.sql.reading import METASTORES
 from navlin.sql.sources import NotUnderstood
 
 _CATALOGS: Final = METASTORES - {"hive"}
-"""What the metastore's catalog is called, without the name that a database may have as well."""
+"""Names of the metastore's catalog, without the one that a database may have as well."""
 
 
 def chosen_database(database: str, statement: exp.Expr) -> str | None:
-    """The database that a USE, or Spark's SET CATALOG, chooses, with its catalog, where that is not the metastore."""
+    """The database chosen by a USE, or by Spark's SET CATALOG, with its catalog unless that is the metastore; None for any
+    other statement."""
     catalog, _, inside = database.partition(".")
     match statement:
         case exp.Use(this=exp.Table() as chosen) if statement.text("kind").upper() != "CATALOG":
             parts = [part.name for part in chosen.parts]
-            # The parser takes USE NAMESPACE x for a table NAMESPACE that is called x.
+            # The parser reads USE NAMESPACE x as a table NAMESPACE with the alias x.
             if [part.upper() for part in parts] == ["NAMESPACE"] and chosen.alias:
                 parts = [chosen.alias]
             if len(parts) == 1 and parts[0].lower() in _CATALOGS:
@@ -40,7 +41,7 @@ def chosen_database(database: str, statement: exp.Expr) -> str | None:
 
 
 def _of_catalog(chosen: str, database: str) -> str:
-    """The database in which one is after choosing a catalog: Spark stays where it is if it is in that one."""
+    """The current database after choosing a catalog: unchanged if it is already in that catalog."""
     catalog, _, inside = database.partition(".")
     if chosen.lower() in METASTORES:
         return "default" if inside else database

@@ -1,7 +1,7 @@
-"""Which columns a value is made of.
+"""The source columns of values.
 
 Values carry sets of source columns; a set is made once for each output column of a query, however often the query is
-referred to, so that chains of common table expressions cost what they are long, not what they unfold to.
+referred to, so that the cost of a chain of common table expressions is its length, not its expansion.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ NONE: Sources = frozenset()
 
 
 class TooMuch(Exception):
-    """The text unfolds to more than is worth holding."""
+    """The text expands to more than is worth holding."""
 
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """What a value is made of. ``counts``: of rows, no column among them (``count(*)``)."""
+    """The sources of a value. ``counts``: it counts rows, without a column (``count(*)``)."""
 
     data: Sources = NONE
     control: Sources = NONE
@@ -34,7 +34,7 @@ UNKNOWN = Flow(complete=False)
 
 
 def merged(flows: Iterable[Flow]) -> Flow:
-    """The flow of a value that is made of several."""
+    """The flow of a value that is made from several."""
     flows = [each for each in flows if each is not NOTHING]
     if len(flows) <= 1:
         return flows[0] if flows else NOTHING
@@ -47,13 +47,13 @@ def merged(flows: Iterable[Flow]) -> Flow:
 
 
 def deciding(flow: Flow) -> Flow:
-    """The same as something that only decides."""
+    """The same flow, reclassified as control flow."""
     return Flow(NONE, flow.data | flow.control, flow.complete)
 
 
 @dataclass(frozen=True, slots=True)
 class Out:
-    """An output column; ``name`` is "" where the query gives it none."""
+    """An output column; ``name`` is "" if the query gives it none."""
 
     name: str
     flow: Flow
@@ -61,10 +61,10 @@ class Out:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a query makes: its columns, what decides its rows, the tables it reads and those that only decide.
+    """The result of a query: its columns, the flow that decides its rows, the tables it reads and those that only decide.
 
-    ``open`` are tables of unknown columns all of which are among the output under their own names, ``partial``:
-    there are further columns of which nothing is known, but that they all come of ``whatever``.
+    ``open`` are tables whose columns are unknown, but all in the output under their own names; ``partial``: there are
+    further columns, known only to come from ``whatever``.
     """
 
     outs: tuple[Out, ...] = ()
@@ -77,12 +77,12 @@ class Result:
 
     @property
     def whole(self) -> bool:
-        """Whether all output columns are known, and in which order."""
+        """Whether all output columns and their order are known."""
         return not self.open and not self.partial
 
 
 def named(result: Result, names: Sequence[str]) -> Result:
-    """The same with other names for its first columns: those behind them keep theirs."""
+    """A copy with other names for its first columns; later ones keep theirs."""
     if not names:
         return result
     if not result.whole:
@@ -93,7 +93,7 @@ def named(result: Result, names: Sequence[str]) -> Result:
 
 
 def united(one: Result, other: Result, *, by_name: bool) -> Result:
-    """A union: columns meet by position, or by name."""
+    """A union: columns are matched by position, or by name."""
     rows = merged((one.rows, other.rows))
     tables = one.tables | other.tables
     looked_at = one.deciding_tables | other.deciding_tables
@@ -106,6 +106,6 @@ def united(one: Result, other: Result, *, by_name: bool) -> Result:
         pairs = zip(one.outs, other.outs, strict=False)
         outs = [Out(mine.name, merged((mine.flow, other_.flow))) for mine, other_ in pairs]
     if not whole:
-        # Behind a star over an unknown table no position is certain, but those before the union are.
+        # After a star over an unknown table no position is certain, but the first query's columns may be known.
         outs = [Out(out.name, merged((out.flow, UNKNOWN))) for out in one.outs] if one.whole else []
     return Result(tuple(outs), rows, tables, looked_at, partial=not one.whole)

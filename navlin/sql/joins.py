@@ -1,4 +1,4 @@
-"""FROM: what stands in it, from left to right, and the columns that joins merge."""
+"""FROM: its sources, from left to right, and the columns that joins merge."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 def enter(queries: Queries, node: exp.Expr, scope: Scope, *, deciding_only: bool = False) -> None:
-    """Takes a source, and what is joined to it, into a scope."""
+    """Add a source, and everything joined to it, to a scope."""
     first = len(scope.rels)
     if isinstance(node, exp.Subquery) and isinstance(node.this, exp.Table | exp.Subquery) and not node.alias:
-        # What stands in bare brackets is seen from outside as if they were not there.
+        # Brackets without an alias do not hide the sources in them.
         enter(queries, node.this, scope, deciding_only=deciding_only)
     else:
         rel = rel_of(queries, node, scope)
@@ -31,8 +31,8 @@ def enter(queries: Queries, node: exp.Expr, scope: Scope, *, deciding_only: bool
 
 
 def join(queries: Queries, node: exp.Expr, scope: Scope, first: int) -> None:
-    """Takes in what is joined to the sources from ``first`` on, in the order of the text: a condition, and what a LATERAL
-    VIEW unfolds, see what stands to their left."""
+    """Add everything joined to the sources from ``first`` on, in the order of the text: a condition, and the argument of a
+    LATERAL VIEW, see the sources to their left."""
     for key in node.args:
         if key == "joins":
             for each in node.args[key]:
@@ -54,12 +54,12 @@ def _join(queries: Queries, node: exp.Join, scope: Scope, first: int) -> None:
         scope.read |= seen.read
         scope.looked_at |= seen.looked_at
     if halves:
-        # The side that only decides is seen by nothing else.
+        # Nothing else sees the side that only decides.
         del scope.rels[left if node.side == "RIGHT" else right]
 
 
 def _merge(node: exp.Join, scope: Scope, left: Sequence[Rel], right: Sequence[Rel]) -> None:
-    """Merges the columns that a join names in USING, or that both sides of a natural one have."""
+    """Merge the columns that a join names in USING, or that both sides of a natural join have."""
     names = [column.name.lower() for column in node.args.get("using") or ()]
     if node.method == "NATURAL":
         ours, theirs = _names(left), _names(right)
@@ -76,18 +76,18 @@ def _merge(node: exp.Join, scope: Scope, left: Sequence[Rel], right: Sequence[Re
         one, other = _take(scope, left, name), _take(scope, right, name)
         scope.rows.append(deciding(merged((one, other))))
         keys[name] = other if node.side == "RIGHT" else merged((one, other)) if node.side == "FULL" else one
-    # What the last join merged stands first (Spark's Analyzer, commonNaturalJoinProcessing).
+    # The columns that the last join merged come first (Spark's Analyzer, commonNaturalJoinProcessing).
     scope.shared = keys | {name: flow for name, flow in scope.shared.items() if name not in keys}
 
 
 def _names(rels: Sequence[Rel]) -> list[str]:
-    """The known names of one side of a join, each once."""
+    """The known column names of one side of a join, without duplicates."""
     names = (name for rel in rels for name in rel.by_name)
     return list(dict.fromkeys(names))
 
 
 def _maybe_merge(join_side: str, scope: Scope, rels: Sequence[Rel], name: str, *, is_left: bool) -> None:
-    """A natural join with a table of unknown columns may have merged this column with one of that table's."""
+    """Mark a column that a natural join with a table of unknown columns may have merged with one of that table's."""
     if join_side == "FULL":
         scope.shared[name] = merged((_take(scope, rels, name), UNKNOWN))
     elif is_left is (join_side == "RIGHT"):
@@ -96,7 +96,7 @@ def _maybe_merge(join_side: str, scope: Scope, rels: Sequence[Rel], name: str, *
 
 
 def _take(scope: Scope, rels: Sequence[Rel], name: str) -> Flow:
-    """The column of a name on one side of a join, which is merged away there."""
+    """Take the column of a name from one side of a join, and mark it as merged away there."""
     having = [rel for rel in rels if rel.column(name) is not None]
     found = [rel.by_name[name] for rel in having if name not in rel.merged_away]
     if len(found) < len(having) and name in scope.shared:

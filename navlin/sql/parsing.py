@@ -1,4 +1,4 @@
-"""The parser, where Hive, Impala and Spark differ from what sqlglot takes them for."""
+"""The parser, corrected where Hive, Impala and Spark differ from sqlglot's dialects."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from navlin.sql.pipes import PipeParser
 
 
 class _Ours(PipeParser):
-    ARRAY_CONSTRUCTORS: ClassVar[Any] = {}  # a column may be called so: `array`[1]
+    ARRAY_CONSTRUCTORS: ClassVar[Any] = {}  # a column may have this name: `array`[1]
 
     def validate_expression(self, expression: Any, args: list[Any] | None = None) -> Any:
-        """A function with more or fewer arguments than sqlglot knows it with is taken for one that it does not know: of what
-        it is made is clear all the same."""
+        """Treat a function with another number of arguments than sqlglot expects as unknown: its sources are clear all the
+        same."""
         if args is not None and isinstance(expression, exp.Func) and expression.error_messages(args):
             return exp.Anonymous(this=expression.sql_name(), expressions=list(args))
         return super().validate_expression(expression, args)
 
     def _parse_extract(self) -> Any:
-        """``extract(x, 'year')`` as Impala has it, or with FROM."""
+        """Parse Impala's ``extract(x, 'year')``, or the form with FROM."""
         index = self._index
         first = self._parse_bitwise()
         if self._match(TokenType.COMMA):
@@ -38,11 +38,11 @@ class _Ours(PipeParser):
 _UNITS: Final = frozenset(
     "YEAR YYYY YY QUARTER Q MONTH MON MM WEEK W DAY DD D J HOUR HH MI MINUTE SECOND MILLISECOND MICROSECOND".split()
 )
-"""Words that name a unit of time without being a column."""
+"""Names of time units, which look like columns."""
 
 
 def _keeping(functions: Mapping[str, Any]) -> dict[str, Any]:
-    """sqlglot's functions, but for those of which it throws arguments away that may be columns."""
+    """sqlglot's functions, except those in which it drops arguments that may be columns."""
     kept = {name: _of_columns(name, functions[name]) for name in ("DATE_TRUNC", "TRUNC")}
     return {**functions, **kept, "PERCENTILE": _percentile}
 
@@ -84,7 +84,7 @@ _PARSERS: Final = {"hive": _Hive, "spark": _Spark, "databricks": _Databricks}
 
 
 def parse(text: str, name: str) -> list[exp.Expr]:
-    """The statements of a text, in a dialect of sqlglot's. Raises its errors."""
+    """Parse the statements of a text, in a dialect of sqlglot. Raises its errors."""
     dialect = sqlglot.Dialect.get_or_raise(name)
     parser = _PARSERS.get(name, dialect.parser_class)(dialect=dialect)
     return [each for each in parser.parse(dialect.tokenize(text), text) if each is not None]

@@ -1,6 +1,6 @@
 """Spark's pipes (``FROM t |> WHERE a > 1 |> SELECT b``), each step as a query over the one before it.
 
-sqlglot has them as BigQuery does, and loses tables, windows and columns of Spark's.
+sqlglot parses them as BigQuery does, and loses tables, windows and columns of Spark's.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import TokenType
 
 _STAYS: Final = frozenset({"expressions", "from_", "joins", "where", "order", "with_", "hint", "laterals"})
-"""What a query may have and still take in a further step: any other is a query of its own."""
+"""Clauses with which a query can still take in a further step; with any other, it becomes a subquery."""
 
 
 class PipeParser(sqlglot.Parser):
-    """Reads the steps. One that is not known raises."""
+    """Parses the steps. Raises sqlglot's errors for an unknown one."""
 
     def _parse_pipe_syntax_query(self, query: Any) -> Any:
         while self._match(TokenType.PIPE_GT):
@@ -53,14 +53,14 @@ class PipeParser(sqlglot.Parser):
                 ordered = _taking_in(query)
                 order = self._parse_order()
                 if (before := ordered.args.get("order")) is not None:
-                    # A LIMIT may stand between: both decide.
+                    # A LIMIT may be in between: both orders decide.
                     for each in order.expressions if order is not None else ():
                         before.append("expressions", each)
                 else:
                     ordered.set("order", order)
                 return ordered
             case "LIMIT" | "OFFSET" | "TABLESAMPLE":
-                # Which rows stay is no matter of columns.
+                # A choice of rows does not affect columns.
                 self._parse_limit()
                 self._parse_offset()
                 self._parse_table_sample()
@@ -72,7 +72,7 @@ class PipeParser(sqlglot.Parser):
             case "UNION" | "EXCEPT" | "INTERSECT" | "MINUS":
                 return self.parse_set_operation(this=query) or self._refuse(word)
         join = self._parse_join()
-        if join is None or isinstance(join.this, exp.Lateral):  # which takes in the steps behind it
+        if join is None or isinstance(join.this, exp.Lateral):  # which swallows the steps after it
             self._refuse(word)
         return _taking_in(query, of_joined=True).join(join, copy=False)
 
@@ -88,7 +88,7 @@ class PipeParser(sqlglot.Parser):
 
     def _refuse(self, word: str) -> NoReturn:
         self.raise_error(f"Unsupported pipe {word}")
-        raise sqlglot.ParseError(word)  # where the parser is to go on
+        raise sqlglot.ParseError(word)  # in case the parser ignores errors
 
     def _assigned(self) -> exp.Expr:
         name = self._parse_id_var()
@@ -109,8 +109,8 @@ class PipeParser(sqlglot.Parser):
 
 
 def _taking_in(query: exp.Query, made: Sequence[exp.Expr] = (), *, of_joined: bool = False) -> exp.Select:
-    """The query, where a further step may stand in it, else one over it: also if names in an earlier step would mean what
-    this one makes, or, ``of_joined``, what it joins."""
+    """The query, if a further step can be added to it, else one over it: also if names in an earlier step would refer to the
+    columns that this one makes or, ``of_joined``, joins."""
     if isinstance(query, exp.Select) and query.args.get("from_") is not None:
         extra = {key for key, value in query.args.items() if value and key not in _STAYS}
         stars = [each for each in query.expressions if type(each) is exp.Star and not any(each.args.values())]
@@ -129,7 +129,7 @@ def _taking_in(query: exp.Query, made: Sequence[exp.Expr] = (), *, of_joined: bo
 
 
 def _only_name(query: exp.Select) -> exp.TableAlias | None:
-    """What the one table of a query is called, which later steps may say still; None where there are several."""
+    """The name of a query's only table, which later steps may still use; None if there are several."""
     source = query.args["from_"].this
     alone = not any(each.args.get(key) for each in (query, source) for key in ("joins", "laterals"))
     return exp.TableAlias(this=exp.to_identifier(source.alias_or_name, quoted=True)) if alone else None

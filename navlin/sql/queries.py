@@ -1,4 +1,4 @@
-"""Queries, from the inside out: what each output column is made of, and what decides which rows there are."""
+"""Queries, from the inside out: the sources of each output column, and those that decide which rows there are."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from navlin.sql.sources import PARTIAL, excluded, rel_of, stacked
 from navlin.sql.values import Values
 
 SOURCES_HELD: Final = 3_000_000
-"""How many source columns all values of a text may have together."""
+"""Limit for the source columns of all values of a text together."""
 COLUMNS_HELD: Final = 100_000
 ROUNDS: Final = 50
-"""How often a recursive query is looked at again."""
+"""Limit for the iterations over a recursive query."""
 _ROW_CLAUSES: Final = {
     "where": Output.NEVER,
     "having": Output.EITHER,
@@ -31,12 +31,12 @@ _ROW_CLAUSES: Final = {
     "order": Output.FIRST,
     "group": Output.EITHER,
 }
-"""What decides which rows there are, or in which order, and what an alias means there."""
+"""Clauses that decide which rows there are, or their order, and the meaning of an alias there."""
 
 
 @dataclass(slots=True)
 class _Common:
-    """A common table expression: read when it is first referred to, and once."""
+    """A common table expression: read once, when it is first referred to."""
 
     node: exp.CTE
     around: _Commons | None
@@ -67,7 +67,7 @@ class Queries:
     def __init__(self, question: Question, temporary: Mapping[tuple[str, ...], Result] | None = None) -> None:
         self.question = question
         self.temporary = temporary or {}
-        """The temporary views of the text so far, by their names in lower case."""
+        """The text's temporary views so far, by the parts of their names in lower case."""
         self.schema = {tuple(name.lower().rsplit(".", 1)): each for name, each in question.schema.items()}
         self._commons: _Commons | None = None
         self.perhaps_tables: set[Name] = set()
@@ -75,13 +75,13 @@ class Queries:
         self._sources_held = self._columns_held = 0
 
     def spelled(self, name: Name) -> Name:
-        """The name as the text spells it the first time."""
+        """The name in the text's first spelling."""
         return self._names.setdefault(name.folded, name)
 
     # -- Queries -------------------------------------------------------------------------------------------------------
 
     def query(self, node: exp.Expr, outer: Scope | None = None) -> Result:
-        """What a query makes. Within another one it sees that one's columns."""
+        """The result of a query; a nested one sees the columns of ``outer``."""
         around = self._commons
         try:
             self.see_commons(node)
@@ -102,7 +102,7 @@ class Queries:
             self._commons = around
 
     def see_commons(self, node: exp.Expr) -> None:
-        """Takes in what a WITH defines."""
+        """Add the definitions of a WITH."""
         with_ = node.args.get("with_")
         if with_ is None:
             return
@@ -111,7 +111,7 @@ class Queries:
             self._commons = _Commons(each.alias.lower(), common, self._commons)
 
     def common(self, name: str) -> Result | None:
-        """What the common table expression of a name makes; None where there is none."""
+        """The result of the common table expression of a name; None if there is none."""
         common = self._commons.find(name) if self._commons is not None else None
         if common is None:
             return None
@@ -129,7 +129,7 @@ class Queries:
         self._commons = common.around
         if not common.recursive or not isinstance(body, exp.SetOperation):
             return named(self.query(body), names)
-        # Itself is first what it starts with; then what that leads to, until nothing is added.
+        # A reference to itself first means its anchor, then the result of the last round, until nothing is added.
         common.result = named(self.query(body.this), names)
         self._commons = _Commons(common.node.alias.lower(), common, common.around)
         for _ in range(ROUNDS):
@@ -167,7 +167,7 @@ class Queries:
         )
 
     def _clauses(self, node: exp.Expr, outs: list[Out], values: Values) -> None:
-        """Takes in what decides which rows of ``outs`` there are, apart from joins."""
+        """Add the clauses that decide which rows of ``outs`` there are, apart from joins."""
         scope = values.scope
         for out in outs:
             folded = out.name.lower()
@@ -182,7 +182,7 @@ class Queries:
     def _clause(self, clause: exp.Expr, outs: list[Out], values: Values, output: Output) -> Flow:
         flows: list[Flow] = []
         by_position = not isinstance(clause, exp.Where | exp.Having | exp.Qualify)
-        if clause.args.get("all"):  # GROUP BY ALL: by whatever is not aggregated
+        if clause.args.get("all"):  # GROUP BY ALL: by everything not aggregated
             assert clause.parent is not None
             grouped = (each for each in clause.parent.expressions if each.find(exp.AggFunc) is None)
             flows.extend(values.flow(each, output=Output.BEHIND) for each in grouped)
@@ -210,7 +210,7 @@ class Queries:
                 by_name = bool(operation.args.get("by_name"))
                 result = self._held(united(result, other, by_name=by_name))
             else:
-                # INTERSECT and EXCEPT: the other's values are compared, none of them is passed on.
+                # INTERSECT and EXCEPT: the other's values are compared, but not passed on.
                 flows = merged([other.rows, *(out.flow for out in other.outs)])
                 rows = merged([result.rows, deciding(flows if other.whole else merged([flows, UNKNOWN]))])
                 looked_at = result.deciding_tables | other.tables | other.deciding_tables
@@ -239,7 +239,7 @@ class Queries:
         return Result(outs, tables=frozenset(scope.read), deciding_tables=frozenset(scope.looked_at))
 
     def enter(self, node: exp.Expr, scope: Scope) -> None:
-        """Takes what a FROM names, and what is joined to it, into a scope."""
+        """Add a source of a FROM, and everything joined to it, to a scope."""
         enter(self, node, scope)
 
     # -- Output --------------------------------------------------------------------------------------------------------
@@ -289,7 +289,7 @@ class Queries:
                 yield Out(_output_name(projection), flow)
 
     def starred(self, scope: Scope) -> tuple[list[Out], list[Name], bool]:
-        """What ``*`` means in a scope: columns, tables whose columns are not known, and whether there is still more."""
+        """The meaning of ``*`` in a scope: columns, tables of unknown columns, and whether there is still more."""
         outs, opened = self._star(scope, exp.Star(), scope.rels)
         return (
             outs,
@@ -319,18 +319,18 @@ class Queries:
             flow = self.value(replaced[folded], scope) if folded in replaced else out.flow
             kept.append(Out(renamed.get(folded, out.name), flow))
         if opened and (left_out or replaced or renamed):
-            # Which of the unknown columns stay is not known either.
+            # It is also unknown which of the unknown columns remain.
             opened.append(Rel(PARTIAL, frozenset()))
         return kept, opened
 
     # -- Values --------------------------------------------------------------------------------------------------------
 
     def value(self, node: exp.Expr, scope: Scope, *, deciding_only: bool = False) -> Flow:
-        """What an expression is made of."""
+        """The flow of an expression."""
         return Values(self, scope, {}).flow(node, deciding_only=deciding_only)
 
     def held(self, flow: Flow) -> Flow:
-        """Counts what is held; raises `TooMuch`."""
+        """Count the sources held. Raises `TooMuch`."""
         self._sources_held += len(flow.data) + len(flow.control)
         if self._sources_held > SOURCES_HELD:
             raise TooMuch(f"its columns have more than {SOURCES_HELD:,} sources together")
@@ -344,7 +344,7 @@ class Queries:
 
 
 def _rows_of(node: exp.Values) -> list[exp.Expr]:
-    """The rows, around which Impala allows one more pair of brackets: ``VALUES ((1 AS a), (2))``."""
+    """The rows, without Impala's optional outer pair of brackets: ``VALUES ((1 AS a), (2))``."""
     rows: list[exp.Expr] = node.expressions
     inner = rows[0].expressions if len(rows) == 1 and isinstance(rows[0], exp.Tuple) else []
     bracketed = len(inner) > 0 and all(isinstance(each, exp.Tuple | exp.Paren) for each in inner)
@@ -352,14 +352,14 @@ def _rows_of(node: exp.Values) -> list[exp.Expr]:
 
 
 def _names_in_values(rows: Sequence[exp.Expr]) -> dict[int, str]:
-    """The columns that the first row gives a name, by their number: ``VALUES (1 AS a, 2 AS b), (3, 4)`` (Impala)."""
+    """The column names in the first row, by column number: ``VALUES (1 AS a, 2 AS b), (3, 4)`` (Impala)."""
     cells = rows[0].expressions if rows and isinstance(rows[0], exp.Tuple) else rows[:1]
     bare = (cell.unnest() for cell in cells)
     return {at: cell.alias for at, cell in enumerate(bare, 1) if isinstance(cell, exp.Alias)}
 
 
 def _output_name(projection: exp.Expr) -> str:
-    """What an output column is called by all engines; "" for an expression, of which each makes a name of its own."""
+    """The name that all engines give an output column; "" for an expression, which each names in its own way."""
     inner = projection
     while isinstance(inner, exp.Paren):
         inner = inner.this

@@ -1,4 +1,4 @@
-"""What a SQL text reads and makes: the tables that it reads, and the columns that each column which it makes is made of."""
+"""The effects of a SQL text: the tables that it reads, and the sources of each column that it makes."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass, fields
 from typing import Any, Final, NamedTuple
 
 METASTORES: Final = frozenset({"spark_catalog", "hive_metastore", "hive"})
-"""What engines call the catalog that is the metastore."""
+"""Names that engines give the metastore's catalog."""
 
 
 class Name(NamedTuple):
-    """A table or view, spelled as the text does the first time, or the path of files that a query reads or writes in place
-    of a table. The database of a table of another catalog is ``catalog.database``."""
+    """A table or view, spelled as it first is in the text, or the path of files that a query reads or writes in place of a
+    table. The database of a table in another catalog is ``catalog.database``."""
 
     database: str
     table: str
@@ -20,7 +20,7 @@ class Name(NamedTuple):
 
     @property
     def folded(self) -> tuple[str, str]:
-        """What distinguishes it from others: engines fold the case of tables, never that of paths."""
+        """The key that identifies it: engines fold the case of tables, never that of paths."""
         return ("", self.table) if self.is_path else (self.database.lower(), self.table.lower())
 
     def __str__(self) -> str:
@@ -45,12 +45,12 @@ class ReadTable:
 
 @dataclass(frozen=True, slots=True)
 class MadeColumn:
-    """A column that a text makes. ``name`` is the target's, or, without a target, the query's own; "" where the target's
-    columns are not known. ``output`` is the query's own in any case.
+    """A column that a text makes. ``name`` is the target's or, without a target, the query's own; "" if the target's columns
+    are unknown. ``output`` is always the query's own.
 
-    ``data`` are the columns it is computed from, ``control`` those that decide for this column alone (a window's partition
-    and order, what is inside a scalar subquery's conditions); `Made.control` adds those that decide for all alike. A column
-    is in one of the two. ``complete`` is False where some source is not known.
+    ``data`` are the columns it is computed from, ``control`` those that decide about this column alone (a window's partition
+    and order, conditions inside a scalar subquery); `Made.control` adds those that decide about all alike. A column is in
+    one of the two. ``complete`` is False if some source is unknown.
     """
 
     name: str
@@ -62,12 +62,12 @@ class MadeColumn:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """What one statement of a text does.
+    """The effect of one statement of a text.
 
     ``kind`` is a word of `extractors`' statements (SELECT, INSERT, CREATEVIEW …). ``control`` are the columns that decide
-    which rows there are. ``whole``: these are all its columns, in their order. ``complete`` is False where not all columns,
-    or not all of what makes them, are known. ``perhaps`` are tables, unless the text means what is nested in a row,
-    and those that what looks like a table may be nested in.
+    which rows there are. ``whole``: these are all its columns, in their order. ``complete`` is False if some columns, or
+    some of their sources, are unknown. ``perhaps`` are names that are tables unless they mean data nested in a row, and the
+    tables that may contain such data.
     """
 
     kind: str
@@ -82,11 +82,11 @@ class Made:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A text, and what is known of the tables in it.
+    """A text, and the known tables in it.
 
-    ``schema``: the columns, in their order, by ``database.table`` in lower case. Tables without a database are of
-    ``database``; where that is "", they stay without one. One of another catalog is ``catalog.database``: then tables with
-    a database are of that catalog, too. ``dialects`` are tried in their order until one parses.
+    ``schema``: the columns, in their order, by ``database.table`` in lower case. Tables without a database are in
+    ``database``; if that is "", they stay without one. A ``database`` in another catalog is ``catalog.database``: tables
+    with a database are then in that catalog, too. ``dialects`` are tried in their order until one parses.
     """
 
     text: str
@@ -97,24 +97,25 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a text's statements do, or why that is not known (``problem``, in a few words; then there are none)."""
+    """The effects of a text's statements, or the reason why they are unknown (``problem``, in a few words; then there are
+    none)."""
 
     made: tuple[Made, ...] = ()
     problem: str = ""
 
 
 def as_json(value: Any) -> dict[str, Any]:
-    """One of the classes above for `json.dumps`, as its ``default``."""
+    """Convert one of the classes above for `json.dumps`, as its ``default``."""
     return {each.name: getattr(value, each.name) for each in fields(value)}
 
 
 def question_of(payload: Mapping[str, Any]) -> Question:
-    """A question as it crosses to the child."""
+    """Restore a question that was sent to the child."""
     return Question(payload["text"], payload["schema"], payload["database"], tuple(payload["dialects"]))
 
 
 def answer_of(payload: Mapping[str, Any]) -> Answer:
-    """An answer as it crosses from the child."""
+    """Restore an answer that the child sent."""
     return Answer(tuple(map(_made, payload["made"])), payload["problem"])
 
 

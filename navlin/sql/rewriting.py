@@ -1,5 +1,5 @@
-"""Texts, put so that sqlglot parses them: words of Hive, Impala and Spark that it does not know, and that say nothing of
-what is read and made."""
+"""Rewrites texts so that sqlglot parses them: words of Hive, Impala and Spark that it does not know, and that do not affect
+lineage."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _BEHIND_TABLE: Final = (
     r"(?!\w)(?=\s*(?:[);]|\|>|\Z"
     r"|(?:UNION|EXCEPT|INTERSECT|MINUS|ORDER|SORT|DISTRIBUTE|CLUSTER|LIMIT|OFFSET)\b))"
 )
-"""What may follow ``TABLE t`` as a query; else ``table`` is the name of a column that has a type."""
+"""The text that may follow ``TABLE t`` as a query; otherwise ``table`` is the name of a column with a type."""
 _LITERALS: Final = re.compile(
     r"'(?:[^'\\]|\\.)*+(?:'|\Z)|\"(?:[^\"\\]|\\.)*+(?:\"|\Z)|`[^`]*+(?:`|\Z)|--[^\n]*+|/\*.*?(?:\*/|\Z)",
     re.DOTALL,
@@ -24,8 +24,8 @@ _HINTS: Final = re.compile(
     r"|\[\s*(?:SHUFFLE|NOSHUFFLE)\s*\](?=\s*(?:SELECT|WITH|VALUES)\b)",
     re.IGNORECASE,
 )
-"""Words of Impala's for how to join, which no other dialect knows. Inside a literal they mean nothing either; behind a name
-they are the place of an element."""
+"""Impala's join hints, which no other dialect knows. They are removed from literals as well, where they mean nothing; in
+brackets after a name they are the index of an element."""
 _REWRITES: Final = tuple(
     (re.compile(pattern, re.IGNORECASE), instead)
     for pattern, instead in (
@@ -39,7 +39,7 @@ _REWRITES: Final = tuple(
             rf"(\A\s*|\(\s*|\b(?:UNION|EXCEPT|INTERSECT|MINUS)\s+(?:ALL\s+|DISTINCT\s+)?)TABLE\s+({_NAME}){_BEHIND_TABLE}",
             r"\1SELECT * FROM \2",
         ),
-        # Impala has the columns before the partition, all others behind it.
+        # Impala has the columns before the partition, all others after it.
         (rf"\b({_INSERT}\s*)({_IN_BRACKETS})\s*({_PARTITION})", r"\1 \3 \2"),
     )
 )
@@ -53,7 +53,7 @@ _QUERY: Final = re.compile(r"\bAS\s*(?=\(|SELECT\b|WITH\b|VALUES\b|FROM\b|TABLE\
 
 
 def without_literals(text: str) -> str:
-    """The text with blanks in place of literals and comments, every other character where it was."""
+    """Blank out literals and comments; every other character keeps its place."""
     return _LITERALS.sub(lambda found: _blank(found[0]), text)
 
 
@@ -64,7 +64,7 @@ def _blank(found: str) -> str:
 
 
 def rewritten(text: str) -> str:
-    """The text, with other words where sqlglot needs them; nothing inside a literal changes."""
+    """Replace the words that sqlglot does not know; inside a literal only hints are removed."""
     text = _HINTS.sub(" ", text)
     masked = without_literals(text)
     for pattern, instead in _REWRITES:
@@ -75,7 +75,7 @@ def rewritten(text: str) -> str:
 
 
 def _replaced(text: str, masked: str, pattern: re.Pattern[str], instead: str) -> str:
-    """The text with other words where the masked one has a pattern."""
+    """Replace the text wherever the masked one matches a pattern."""
     made, at = [], 0
     for found in pattern.finditer(masked):
         groups = {f"\\{number}": text[slice(*found.span(number))] for number in range(1, pattern.groups + 1)}
@@ -85,8 +85,8 @@ def _replaced(text: str, masked: str, pattern: re.Pattern[str], instead: str) ->
 
 
 def bare_create(text: str) -> str:
-    """A ``CREATE … AS`` without all that stands between the name and the query, such as how the rows are stored; any other
-    text as it is."""
+    """Strip a ``CREATE … AS`` of everything between the name (for a view, its columns) and the query, such as the storage;
+    any other text is unchanged."""
     masked = without_literals(text)
     created = _CREATE.match(masked)
     if created is None:

@@ -1,4 +1,4 @@
-"""What may stand in a FROM, as something with columns."""
+"""Everything that may be in a FROM, as a source with columns."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ if TYPE_CHECKING:
     from navlin.sql.queries import Queries
 
 FILE_FORMATS: Final = frozenset("parquet orc csv json xml text avro delta hudi binaryfile iceberg".split())
-"""What stands for a database where a query reads files in place."""
+"""Formats in place of a database if a query reads files directly."""
 FROM_NOTHING: Final = frozenset(
     "range sql_keywords collations json_tuple stack inline_outer variant_explode variant_explode_outer"
     " python_worker_logs".split()
 )
-"""Spark's own functions that make rows and read no table; the parser knows those that are not here by themselves."""
+"""Spark's own functions that make rows and read no table; the parser itself knows those not listed here."""
 OF_A_TABLE: Final = frozenset({"table_changes"})
-"""Functions that read the table that they are given the name of (Delta)."""
+"""Functions that read the table whose name they are given (Delta)."""
 OF_A_PATH: Final = frozenset({"table_changes_by_path", "read_files"})
-"""Functions that read the files at the path that they are given (Delta, Databricks)."""
+"""Functions that read the files at the path they are given (Delta, Databricks)."""
 PARTIAL: Final = Result(partial=True)
 
 
 class NotUnderstood(sqlglot.errors.SqlglotError):
-    """What parses, and means something that is not read."""
+    """A text that parses, but has an unsupported meaning."""
 
 
 def rel_of(queries: Queries, node: exp.Expr, scope: Scope) -> Rel:
-    """The source that a FROM or JOIN names. ``scope`` has what stands to its left."""
+    """The source that a FROM or JOIN names. ``scope`` has the sources to its left."""
     alias = node.args.get("alias")
     named = alias.name if alias is not None else ""
     match node:
@@ -60,7 +60,7 @@ def rel_of(queries: Queries, node: exp.Expr, scope: Scope) -> Rel:
     if alias is not None and alias.args.get("columns"):
         rel = _renamed(rel, [column.name for column in alias.args["columns"]])
     if node.args.get("pivots"):
-        # Its columns' names are made by rules of each engine's own.
+        # Each engine has its own rules for its columns' names.
         rel = Rel(replace(rel.result, outs=(), open=(), partial=True), rel.qualifiers)
     return rel
 
@@ -80,7 +80,7 @@ def name_of(node: exp.Expr, database: str) -> Name:
 
 
 def spell_out(statement: exp.Expr) -> None:
-    """Puts the name into ``IDENTIFIER('db.t')`` (Spark). Raises `NotUnderstood` where a table's name is known only when the
+    """Replace ``IDENTIFIER('db.t')`` with its name (Spark). Raises `NotUnderstood` if a table's name is known only when the
     statement runs."""
     for node in list(statement.find_all(exp.Table)):
         if any(isinstance(part, exp.Parameter | exp.Placeholder) or "${" in part.name for part in node.parts):
@@ -98,7 +98,7 @@ def spell_out(statement: exp.Expr) -> None:
                 isinstance(each, exp.Literal | exp.Placeholder | exp.Parameter) for each in schema.expressions
             )
         ):
-            # Behind INSERT INTO it looks like a table and a list of its columns.
+            # After INSERT INTO it looks like a table and a list of its columns.
             function = exp.Anonymous(this="IDENTIFIER", expressions=schema.expressions)
             schema.replace(exp.Table(**_named_parts(_spelled(function))))
     for directory in statement.find_all(exp.Directory):
@@ -149,19 +149,19 @@ def _table(queries: Queries, node: exp.Table, scope: Scope, alias: str) -> Rel:
 
 
 def all_of(name: Name) -> Result:
-    """All columns of a table or of files, of which none is known."""
+    """All columns of a table or of files, without knowing any of them."""
     return Result(tables=frozenset((name,)), open=(name,))
 
 
 def _collection(queries: Queries, node: exp.Table, scope: Scope) -> Result | None:
-    """``FROM t, t.items``: what is nested in a column of a row that stands to the left, or around (Impala). To Hive and
-    Spark it is a table; None where it is one to Impala, too."""
+    """``FROM t, t.items``: data nested in a column of a row to the left, or of an outer query (Impala). To Hive and Spark it
+    is a table; None if it is one to Impala, too."""
     parts = [part.name for part in node.parts]
     is_table = name_of(node, queries.question.database).folded in queries.schema
     for around in scope.with_tables():
         rels = around.qualified_rels(parts[:1])
         if rels and is_table and around is not scope:
-            return None  # before what stands around
+            return None  # a table takes precedence over outer queries
         for rel in rels:
             flow = rel.column(parts[1])
             if flow is None and not rel.whole:
@@ -176,18 +176,18 @@ def _collection(queries: Queries, node: exp.Table, scope: Scope) -> Result | Non
 
 
 def _has_condition(node: exp.Table) -> bool:
-    """Whether it is joined with a condition: what is nested in a row needs none."""
+    """Whether it is joined with a condition: data nested in a row needs none."""
     join = node.parent
     if not isinstance(join, exp.Join):
         return False
     on = join.args.get("on")
-    # The parser puts ON TRUE where there is none.
+    # The parser adds ON TRUE if there is none.
     return bool(join.args.get("using")) or (on is not None and on != exp.true())
 
 
 def _nested(queries: Queries, parts: Sequence[str]) -> Result | None:
-    """``FROM db.t.items``, or ``FROM t.items``: what is nested in a column, named with its table (Impala); None where no
-    table is known to have such a column. To Hive and Spark it is a table, of another catalog or database."""
+    """``FROM db.t.items``, or ``FROM t.items``: data nested in a column, named with its table (Impala); None if no table is
+    known to have such a column. To Hive and Spark it is a table, in another catalog or database."""
     if parts[0].lower() in METASTORES:
         parts = parts[1:]
     elif len(parts) == 2 and "." not in queries.question.database:
@@ -223,7 +223,7 @@ def _joined(queries: Queries, first: exp.Expr, scope: Scope, alias: str) -> Rel:
 
 
 def _function(queries: Queries, node: exp.Expr, scope: Scope) -> Result:
-    """A function that makes rows: whatever its columns are called, they come of its arguments, and of what it reads."""
+    """A function that makes rows: whatever its columns are called, they come from its arguments and the tables it reads."""
     alias = node.args.get("alias")
     arguments = [each for each in node.iter_expressions() if each is not alias]
     tables = [table for each in arguments if (table := _table_argument(each)) is not None]
@@ -245,7 +245,7 @@ def _function(queries: Queries, node: exp.Expr, scope: Scope) -> Result:
         read |= {place} if place is not None else set()
         from_nothing = not tables and node.find(exp.Column) is None
         if from_nothing and node.name.lower() not in FROM_NOTHING:
-            # What it makes its rows of stands in its own code.
+            # Only its own code shows the sources of its rows.
             flows.append(UNKNOWN)
             rows += [UNKNOWN] if place is None else []
     return Result(
@@ -258,8 +258,8 @@ def _function(queries: Queries, node: exp.Expr, scope: Scope) -> Result:
 
 
 def stacked(node: exp.Stack, flow: Callable[[exp.Expr], Flow]) -> tuple[Out, ...]:
-    """The columns of ``stack(2, a, b, c, d)``, whose values stand row by row: of a and c, of b and d. Empty if the number of
-    rows is computed."""
+    """The columns of ``stack(2, a, b, c, d)``, whose values are listed row by row: from a and c, from b and d. Empty if the
+    number of rows is computed."""
     rows = node.this
     if not (isinstance(rows, exp.Literal) and rows.is_int and int(rows.name) > 0) or node.find(exp.Star):
         return ()
@@ -270,8 +270,8 @@ def stacked(node: exp.Stack, flow: Callable[[exp.Expr], Flow]) -> tuple[Out, ...
 
 
 def _table_argument(argument: exp.Expr) -> exp.Expr | None:
-    """The query that ``TABLE(t)`` or ``TABLE(SELECT …)`` hands to a function (Spark), perhaps by the name of a parameter;
-    None if it is no such argument."""
+    """The query that ``TABLE(t)`` or ``TABLE(SELECT …)`` passes to a function (Spark), perhaps as a named parameter; None
+    for any other argument."""
     if isinstance(argument, exp.Kwarg):
         argument = argument.expression
     if not (isinstance(argument, exp.Anonymous) and argument.name.upper() == "TABLE"):
@@ -295,12 +295,12 @@ def _named_parts(parts: Sequence[str]) -> dict[str, exp.Expr]:
 
 
 def named_table(name: str) -> exp.Table:
-    """The table of a name that has no further parts, whatever characters are in it."""
+    """The table of a name without further parts, whatever its characters."""
     return exp.Table(this=exp.to_identifier(name, quoted=True))
 
 
 def _place_argument(node: exp.Anonymous, database: str) -> Name | None:
-    """The table, or the path, that the first argument of a function names: such functions read it."""
+    """The table or path named by a function's first argument, if the function reads it; else None."""
     first = next(iter(node.expressions), None)
     if not (isinstance(first, exp.Literal) and first.is_string):
         return None
@@ -323,7 +323,7 @@ def _renamed(rel: Rel, names: Sequence[str]) -> Rel:
         known = zip(names, result.outs, strict=False)
         outs = tuple(Out(name, out.flow) for name, out in known) + result.outs[len(names) :]
         return Rel(replace(result, outs=outs), rel.qualifiers)
-    # Only the number of the others is known; a function's all come from the same, if there is nothing beside them.
+    # Only the number of the columns is known; those of a function all have the same source, if there are no others.
     flow = UNKNOWN if result.whatever is None or result.outs else result.whatever
     return Rel(
         replace(
@@ -338,6 +338,6 @@ def _renamed(rel: Rel, names: Sequence[str]) -> Rel:
 
 
 def excluded(node: exp.Expr, key: str) -> set[str]:
-    """The names that a star leaves out, replaces or renames, in lower case."""
+    """The names in a clause of a star, such as those it omits, in lower case."""
     named: Iterable[exp.Expr] = node.args.get(key) or ()
     return {each.alias_or_name.lower() for each in named}

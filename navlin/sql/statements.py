@@ -1,4 +1,4 @@
-"""A statement: what it writes, and what of."""
+"""A statement: its target, and the sources of the columns written."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class Statement:
         """The temporary view that it makes, by the parts of its name in lower case: it is in no database."""
 
     def made(self) -> Iterator[Made]:
-        """What it makes or changes. Raises `NotUnderstood` and `sqlglot.errors.SqlglotError`."""
+        """Yield the statement's effects. Raises `NotUnderstood` and `sqlglot.errors.SqlglotError`."""
         node = self.node
-        if not isinstance(node, exp.Query):  # which sees to its own
+        if not isinstance(node, exp.Query):  # which handles its own
             self.queries.see_commons(node)
         match node:
             case exp.Insert():
@@ -86,7 +86,7 @@ class Statement:
         target = Name("", table.this.name, is_path=True) if directory else self._name(table)
         query = node.expression or node.args.get("source")
         if not isinstance(query, exp.Expr):
-            return Made(kind, target)  # of nothing, or ``INSERT INTO t ()``
+            return Made(kind, target)  # without a query, or ``INSERT INTO t ()``
         result = self.queries.query(query)
         if target.is_path:
             return self._written(kind, target, result, ())
@@ -118,7 +118,7 @@ class Statement:
             self.view = _view_name(node, target), named(result, names)
             return self._written(word, None, named(result, names), ())
         word = word if kind == "VIEW" else "CREATETABLE_AS_SELECT"
-        # What stands in brackets behind a Hive table's name may be its partitions alone.
+        # The brackets after a Hive table's name may contain only its partitions.
         fit = names if len(names) == len(result.outs) else ()
         return self._written(word, target, result, fit, positions=bool(fit))
 
@@ -130,7 +130,7 @@ class Statement:
         return self._written("ALTERVIEW_AS", self._name(table), result, ())
 
     def _copy(self, node: exp.Copy) -> Made:
-        """``COPY INTO t FROM '/x'``, and the other way round."""
+        """``COPY INTO t FROM '/x'``, or the reverse."""
         sides = [node.this, *node.args["files"]]
         if len(sides) != 2 or not all(
             isinstance(each, exp.Table | exp.Schema | exp.Literal) for each in sides
@@ -141,7 +141,7 @@ class Statement:
         return Made("COPY", target, (ReadTable(source, control=False),), whole=False, complete=False)
 
     def _place(self, node: exp.Expr) -> Name:
-        """A table, or the path that a literal is."""
+        """A table, or the path in a literal."""
         place = node.this if isinstance(node, exp.Table) and isinstance(node.this, exp.Literal) else node
         return Name("", place.name, is_path=True) if isinstance(place, exp.Literal) else self._name(node)
 
@@ -182,7 +182,7 @@ class Statement:
                 complete = complete and source.result.whole
                 known = {name.lower() for name in names}
                 for out in source.result.outs:
-                    if not known or out.name.lower() in known:  # further ones are passed over
+                    if not known or out.name.lower() in known:  # others are ignored
                         flows.setdefault(out.name.lower(), []).append(out.flow)
         outs = (*(Out(name, merged(each)) for name, each in flows.items()), *unnamed)
         return self._changed("MERGE", target, outs, scope, complete=complete)
@@ -213,7 +213,7 @@ class Statement:
     def _changed(
         self, kind: str, target: Name, outs: tuple[Out, ...], scope: Scope, *, complete: bool
     ) -> Made:
-        """What changes rows in their place: only values that come from it make a table its own source."""
+        """The effect of changing rows in place: a table is its own source only if values come from it."""
         own = any(source.table.folded == target.folded for out in outs for source in out.flow.data)
         read = frozenset(scope.read | {target}) if own else frozenset(scope.read)
         result = Result(outs, merged(scope.rows), read, frozenset(scope.looked_at), partial=not complete)
@@ -222,7 +222,7 @@ class Statement:
     def _written(
         self, kind: str, target: Name | None, result: Result, names: Sequence[str], *, positions: bool = False
     ) -> Made:
-        """``positions``: the columns are named by the target alone, in this order."""
+        """The effect of a statement. ``positions``: only the target names the columns, in the order of ``names``."""
         if positions:
             fits = result.whole and len(names) == len(result.outs)
             named = list(names) if fits else [""] * len(result.outs)
@@ -248,19 +248,19 @@ _WRITING = frozenset("INSERT CREATE MERGE WITH SELECT FROM UPDATE REPLACE UPSERT
 
 
 def _view_name(node: exp.Create, view: Name) -> tuple[str, ...]:
-    """What a temporary view is called from here on."""
+    """The name of a temporary view in later statements."""
     name = view.table.lower()
     return ("global_temp", name) if node.find(exp.GlobalProperty) else (name,)
 
 
 def _of_files(path: Name, names: Sequence[str]) -> Result:
-    """What a view over files has: the columns that it lists, or any."""
+    """The columns of a view over files: those that it lists, or any."""
     outs = (Out(name, Flow(frozenset((SourceColumn(path, name, True),)))) for name in names)
     return Result(tuple(outs), tables=frozenset((path,))) if names else all_of(path)
 
 
 def _path_of(node: exp.Create) -> ReadTable | None:
-    """The files that a view is made of without a query: ``USING csv OPTIONS (path '/x')`` (Spark)."""
+    """The files of a view without a query: ``USING csv OPTIONS (path '/x')`` (Spark)."""
     options = node.find(exp.OptionsProperty)
     for each in options.expressions if options is not None else ():
         if each.name.lower() == "path":
@@ -269,7 +269,7 @@ def _path_of(node: exp.Create) -> ReadTable | None:
 
 
 def _in_its_from(node: exp.Update, database: str) -> exp.Table | None:
-    """The table that an UPDATE changes, where its FROM has it, perhaps under another name (Impala, SQL Server)."""
+    """The table that an UPDATE changes, if its FROM contains it, perhaps under another name (Impala, SQL Server)."""
     from_ = node.args.get("from_")
     if from_ is None or node.this.args.get("alias") is not None:
         return None
@@ -288,7 +288,7 @@ def _column(name: str, out: Out) -> MadeColumn:
 
 
 def _into(node: exp.Expr) -> exp.Expr | None:
-    """``SELECT … INTO t``; of a union, in its first query."""
+    """The INTO of ``SELECT … INTO t``; in a union, that of its first query."""
     while isinstance(node, exp.SetOperation):
         node = node.this
     found: exp.Expr | None = node.args.get("into")
@@ -300,7 +300,7 @@ def _sorted(sources: Iterable[SourceColumn]) -> tuple[SourceColumn, ...]:
 
 
 def _tables(result: Result, *, complete: bool) -> Iterator[ReadTable]:
-    """The tables, each once. One of whose columns none is passed on only decides, unless its rows are what counts."""
+    """Yield each table once. A table that passes no column on only decides, unless rows themselves are the value."""
     data = {source.table.folded for out in result.outs for source in out.flow.data}
     deciding_columns = NONE.union(result.rows.control, *(out.flow.control for out in result.outs))
     looked_at = {source.table.folded for source in deciding_columns}
@@ -318,13 +318,13 @@ def _tables(result: Result, *, complete: bool) -> Iterator[ReadTable]:
 
 
 def _in_order(columns: Sequence[str], partition: exp.Expr | None, *, listed: bool) -> list[str]:
-    """The target's columns as an INSERT's query gives them: those of a given partition are not asked for."""
+    """The target's columns in the order of an INSERT's query, which omits those of a given partition."""
     names = list(columns)
     for each in partition.expressions if partition is not None else ():
         given = isinstance(each, exp.EQ)
         name = (each.this if given else each).name
         if listed and not given and name.lower() in (other.lower() for other in columns):
-            continue  # the list says where it stands (Hive)
+            continue  # the list shows its position (Hive)
         names = [other for other in names if other.lower() != name.lower()]
         if not given and (listed or columns):
             names.append(name)
@@ -332,10 +332,10 @@ def _in_order(columns: Sequence[str], partition: exp.Expr | None, *, listed: boo
 
 
 def _set_in(parts: Sequence[str], target: Rel, scope: Scope) -> tuple[str, Flow]:
-    """The column that an assignment sets; and what it keeps of itself, where only a field of it is set."""
+    """The column that an assignment sets; and the flow of its old value, if only one of its fields is set."""
     for width in range(min(len(parts) - 1, 3), 0, -1):
         rels = scope.qualified_rels(parts[:width])
-        # Under another name the target may stand in the FROM too.
+        # The target may be in the FROM too, under another name.
         if target in rels or (rels and target.column(parts[0]) is None):
             parts = parts[width:]
             break
@@ -346,8 +346,8 @@ def _set_in(parts: Sequence[str], target: Rel, scope: Scope) -> tuple[str, Flow]
 
 
 def _assigned(node: exp.Expr, names: Sequence[str] = ()) -> Iterator[tuple[Sequence[str], exp.Expr]]:
-    """``SET t.a = x`` and ``INSERT (a) VALUES (x)``, as the parts of the name and x. ``INSERT VALUES (x)``, as Hive has it,
-    is in the order of the target's columns; no name where these are not known."""
+    """Yield ``SET t.a = x`` and ``INSERT (a) VALUES (x)`` as the parts of the name, and x. Hive's ``INSERT VALUES (x)`` has
+    the order of the target's columns; the name is empty if these are unknown."""
     if isinstance(node, exp.Insert):
         if not isinstance(node.expression, exp.Tuple):
             return
@@ -368,7 +368,7 @@ def _parts(name: exp.Expr) -> list[str]:
 
 
 def _everything(node: exp.Expr) -> bool:
-    """``UPDATE SET *`` and ``INSERT *``."""
+    """Whether it is ``UPDATE SET *`` or ``INSERT *``."""
     if isinstance(node, exp.Insert):
         return isinstance(node.this, exp.Star)
     return isinstance(node, exp.Update) and any(isinstance(each, exp.Star) for each in node.expressions)

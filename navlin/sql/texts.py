@@ -1,4 +1,4 @@
-"""A text: its statements one after the other, and what a later one knows of those before it."""
+"""A text: its statements in order; later ones know the tables, views and current database of earlier ones."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from navlin.sql.sources import NotUnderstood, name_of, spell_out
 from navlin.sql.statements import Statement
 
 _PROBLEM_CHARS: Final = 200
-"""How long the words may be that say what is wrong with a text."""
+"""Limit for the description of a text's problem."""
 _BEHIND_ALL: Final = "databricks"
-"""What is tried where no dialect of the question parses: it knows what is new in Spark (``column:path``)."""
+"""The dialect tried if none of the question's parses: it knows new syntax of Spark (``column:path``)."""
 
 
 def answer(question: Question) -> Answer:
-    """Reads a text. What is wrong with it stands in the answer; running out of time or memory is not caught here."""
+    """Read a text. Its problem is in the answer; running out of time or memory is not caught here."""
     problem = ""
     for text, dialect in _attempts(question):
         try:
@@ -42,7 +42,7 @@ def answer(question: Question) -> Answer:
 
 
 def _attempts(question: Question) -> Iterator[tuple[str, str]]:
-    """The text as it is put for the parser, and the dialects to try."""
+    """Yield the text rewritten for the parser, with each dialect to try."""
     text = rewritten(question.text)
     dialects = list(dict.fromkeys((*question.dialects, _BEHIND_ALL)))
     yield from ((text, dialect) for dialect in dialects)
@@ -76,10 +76,10 @@ def _read(question: Question, statements: Iterable[exp.Expr], dialect: str) -> I
 
 
 def _opened(statement: exp.Expr, dialect: str) -> Iterator[exp.Expr]:
-    """The statement, or those that stand in a block or a procedure: what that does when it is called.
+    """Yield the statement, or those in a block or a procedure, which run when it is called.
 
-    Of BEGIN … END the parser makes a block in some dialects, and in others a command with the text behind BEGIN. Of IF and
-    WHILE only the blocks count.
+    The parser turns BEGIN … END into a block in some dialects, and in others into a command with the text after BEGIN. In IF
+    and WHILE, only the blocks count.
     """
     if isinstance(statement, exp.Create) and statement.kind == "PROCEDURE":
         body = statement.expression
@@ -94,7 +94,7 @@ def _opened(statement: exp.Expr, dialect: str) -> Iterator[exp.Expr]:
             yield from _opened(each, dialect)
     elif isinstance(statement, exp.Block):
         if statement.find(exp.Command) is not None:
-            # One that is not known may have taken in what stands behind it.
+            # An unknown statement may have swallowed those after it.
             raise NotUnderstood("a statement in a block of it is not understood")
         for each in statement.expressions:
             yield from _opened(each, dialect)
@@ -107,7 +107,7 @@ def _opened(statement: exp.Expr, dialect: str) -> Iterator[exp.Expr]:
 
 
 def _forgotten(question: Question, table: exp.Table, temporary: dict[tuple[str, ...], Result]) -> Question:
-    """Without what a DROP drops: a temporary view goes before a table of its name."""
+    """Forget a dropped table or view: a temporary view takes precedence over a table of its name."""
     if temporary.pop(tuple(part.name.lower() for part in table.parts), None) is not None:
         return question
     name = ".".join(name_of(table, question.database).folded)
@@ -117,12 +117,12 @@ def _forgotten(question: Question, table: exp.Table, temporary: dict[tuple[str, 
 
 
 def _learned(question: Question, statement: exp.Expr, made: Made) -> Question:
-    """What later statements of the same text may know of a table that this one makes. An ALTER that adds columns is not
-    followed."""
+    """Add the columns of a table that this statement makes, for later statements of the text. An ALTER that adds columns is
+    not followed."""
     if not isinstance(statement, exp.Create) or made.target is None:
         return question
     if statement.args.get("exists") and ".".join(made.target.folded) in question.schema:
-        return question  # CREATE TABLE IF NOT EXISTS: it is there
+        return question  # CREATE TABLE IF NOT EXISTS: it exists
     columns = [column.name for column in made.columns]
     if statement.expression is None and isinstance(statement.this, exp.Schema):
         columns = [each.name for each in (*statement.this.expressions, *_partitions_with_types(statement))]
@@ -134,7 +134,7 @@ def _learned(question: Question, statement: exp.Expr, made: Made) -> Question:
 
 
 def _partitions_with_types(statement: exp.Create) -> Iterator[exp.ColumnDef]:
-    """``PARTITIONED BY (ds STRING)``: columns behind the others (Hive). Without a type it is one of these (Spark)."""
+    """``PARTITIONED BY (ds STRING)``: columns after the others (Hive). Without a type it is one of those (Spark)."""
     partitioned = statement.find(exp.PartitionedByProperty)
     if partitioned is not None and isinstance(partitioned.this, exp.Schema):
         yield from (each for each in partitioned.this.expressions if isinstance(each, exp.ColumnDef))

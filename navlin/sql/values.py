@@ -1,4 +1,4 @@
-"""Expressions: which columns go into a value, and which only decide about it."""
+"""Expressions: the columns that go into a value, and those that only decide about it."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class Values:
     scope: Scope
     windows: dict[str, exp.Expr]
     decided: dict[str, Flow] = field(default_factory=dict)
-    """What decides in those that were looked at."""
+    """Control flow of the named windows read so far."""
 
     def flow(self, node: exp.Expr, *, deciding_only: bool = False, output: Output = Output.NEVER) -> Flow:
-        """What an expression is made of. ``output``: how a name in it may mean one of the query's own columns."""
+        """The flow of an expression. ``output``: the way in which a name in it may mean one of the query's own columns."""
         made: list[Flow] = []
         decide: list[Flow] = []
         todo: list[tuple[exp.Expr, bool]] = [(node, deciding_only)]
@@ -42,7 +42,7 @@ class Values:
                 case exp.Column():
                     found.append(self.scope.resolve([part.name for part in at.parts], output))
                 case exp.Dot(expression=exp.Func() as function):
-                    # A function of a database: what stands before its name is no column.
+                    # A function of a database: the text before its name is not a column.
                     todo.append((function, decides))
                 case exp.Dot():
                     parts, base = _dotted(at)
@@ -60,16 +60,16 @@ class Values:
                     todo.append((at.this, decides))
                     todo.extend((each.this, decides) for each in at.expression.expressions)
                 case exp.Order():
-                    # The order of what is gathered: array_agg(x ORDER BY y).
+                    # The order of collected values: array_agg(x ORDER BY y).
                     if at.this is not None:
                         todo.append((at.this, decides))
                     todo.extend((each, True) for each in at.expressions)
                 case exp.AggFunc() if output is Output.EITHER:
-                    # An aggregate is of columns, not of what the query makes.
+                    # An aggregate takes columns, not the query's output.
                     inner = (self.flow(each, output=Output.BEHIND) for each in at.iter_expressions())
                     found.extend(inner)
                 case exp.Exists(this=exp.Query()):
-                    # Whether there are rows, whatever is in them.
+                    # Only the existence of rows counts, not their values.
                     result = self.queries.query(at.this, self.scope)
                     self.scope.met(result, deciding=True)
                     decide.append(result.rows)
@@ -95,8 +95,8 @@ class Values:
         return self.queries.held(flow)
 
     def _of_named_window(self, name: str) -> Flow:
-        """What decides in a window that the query names, and in those that it builds on: ``w2 AS (w ORDER BY b)``. Each is
-        looked at once."""
+        """The control flow of a window that the query names, and of those it builds on: ``w2 AS (w ORDER BY b)``. Each is
+        read once."""
         chain: list[str] = []
         while name in self.windows and name not in self.decided and name not in chain:
             chain.append(name)
@@ -120,7 +120,7 @@ class Values:
 
 
 def _builds_on(window: exp.Expr) -> str:
-    """The window that another one names, in lower case; "" if there is none."""
+    """The window that another one builds on, in lower case; "" if there is none."""
     named = window.args.get("alias")
     return named.name.lower() if named is not None else ""
 
@@ -131,8 +131,8 @@ def _deciding_parts(window: exp.Expr) -> Iterator[exp.Expr]:
 
 
 def _stands_for_anything(node: exp.Parameter) -> bool:
-    """Whether a variable of Hive's (``${filter}``) stands where a whole condition or column may: beside an operator it is a
-    value, as ``@x`` always is."""
+    """Whether a Hive variable (``${filter}``) may be a whole condition or column: next to an operator it is a value, as
+    ``@x`` always is."""
     if "expression" not in node.args:
         return False
     beside = node.parent
@@ -144,7 +144,7 @@ def _stands_for_anything(node: exp.Parameter) -> bool:
 
 
 def _dotted(node: exp.Expr) -> tuple[list[str], exp.Expr | None]:
-    """The names of ``a.b.c``; or what the field is taken of, where that is no name."""
+    """The names in ``a.b.c``; or the expression whose field is taken, if it is not a name."""
     names: list[str] = []
     while isinstance(node, exp.Dot) and not isinstance(node.expression, exp.Func):
         names.append(node.expression.name)

@@ -1,7 +1,7 @@
-"""Changes of rows that are there: which values a column gets, and what only decides whether it gets them.
+"""Changes of existing rows: the values that a column gets, and the conditions that only decide whether it gets them.
 
 Spark and Delta write UPDATE as ``if (condition) value else column AS column``, Delta's MERGE as CASEs over markers of the
-side that a row comes from. There the conditions are the statement's own: they decide, and are no data.
+side that a row comes from. These conditions are the statement's own: they are control flow, not data.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from extractors.spark.columns.lists import attribute
 MARKER: Final = re.compile(
     r"\b_(?:source|target)_row_present_#|\b_(?:Update|Delete|Insert|NotMatchedBySource\w*)_condition_\d+_#"
 )
-"""Columns of Delta's MERGE for on which side of the join a row was found, and which clause takes it."""
+"""Columns of Delta's MERGE that mark the side of the join where a row was found, and the clause that applies to it."""
 _WORDS: Final = re.compile(r"[()\[\]{}]|\b(?:CASE|WHEN|THEN|ELSE|END)\b")
 _BRACKET: Final = re.compile(r"[()]")
 _RAISES: Final = re.compile(r"(?:cast\()?raise_error\(")
-"""What Delta puts behind the last clause: no row has it."""
+"""Delta's value after the last clause: no row gets it."""
 MAX_DEPTH: Final = 3
 
 
 def changed(name: str, expression: str, reader: Reader, *, merges: bool) -> Flow:
-    """The flow of a column that a change of rows gives an expression. ``merges``: it is one of Delta's MERGE."""
+    """The flow of a column that a row change computes by an expression. ``merges``: the change is Delta's MERGE."""
     if merges and expression.startswith("CASE WHEN ") and MARKER.search(expression):
         return _chosen(name, expression, reader, MAX_DEPTH)
     parts = conditional(expression)
@@ -40,7 +40,7 @@ def changed(name: str, expression: str, reader: Reader, *, merges: bool) -> Flow
 
 
 def kept_as_it_is(name: str, flow: Flow) -> Flow:
-    """A column that passes under its own name: if it is the table's, nothing flows."""
+    """Mark a column copied under its own name as kept: if it is the table's own, nothing flows."""
     one = flow.data.bit_count() == 1 and not flow.kept
     if one and flow.kind is Kind.IDENTITY and flow.expression.lower() == name.lower():
         return replace(flow, data=0, kept=flow.data)
@@ -70,7 +70,7 @@ def _is_column(name: str, text: str) -> bool:
 
 
 def conditional(text: str) -> tuple[str, str, str] | None:
-    """``if ((id#1 > 1)) value else other`` as its three parts; None if it is none."""
+    """Split ``if ((id#1 > 1)) value else other`` into its three parts; None for anything else."""
     if not text.startswith("if ("):
         return None
     end = _closing(text, 3)
@@ -100,7 +100,7 @@ def _closing(text: str, start: int) -> int:
 
 
 def cases(text: str) -> tuple[list[str], list[str]] | None:
-    """``CASE WHEN a THEN x ELSE y END`` as conditions and values; None if it is none."""
+    """Split ``CASE WHEN a THEN x ELSE y END`` into conditions and values; None for anything else."""
     if not (text.startswith("CASE WHEN ") and text.endswith(" END")):
         return None
     conditions: list[str] = []

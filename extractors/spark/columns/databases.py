@@ -14,7 +14,7 @@ from extractors.spark.plan import jdbc
 from extractors.spark.plan.reads import End, EndKind, Reads
 
 ROWS: Final = ""
-"""The column of a query that its conditions are: what decides which rows there are."""
+"""Pseudocolumn of a query for its conditions, which decide which rows there are."""
 _PUSHED: Final = re.compile(
     r"^(PushedAggregates|PushedGroupByExpressions|PushedTopN|PushedJoins): (.*)$", re.MULTILINE
 )
@@ -29,7 +29,7 @@ _WORDS: Final = frozenset(
 
 
 def catalog_scan(step: Step, columns: tuple[Attribute, ...], reads: Reads) -> Relation:
-    """The columns of a catalogue's scan: the table's own, or what the database makes of them."""
+    """The columns of a catalogue's scan: the table's own, or those that the database computes from them."""
     pushed = dict(_PUSHED.findall(step.operator.block))
     names = {column.id: column.name for column in columns}
     tables = [end for end in reads.ends if end.kind is EndKind.JDBC]
@@ -54,8 +54,8 @@ def catalog_scan(step: Step, columns: tuple[Attribute, ...], reads: Reads) -> Re
 
 
 def _names(text: str, query: str) -> Iterator[str]:
-    """The columns in conditions: what is no word of SQL, no function and no literal, and is quoted in the query as columns
-    are where that is known."""
+    """Yield the columns in conditions: words that are not SQL keywords, functions or literals and, if the query is known,
+    are quoted there as columns are."""
     for word in dict.fromkeys(_NAMED.findall(_LITERAL.sub("''", text))):
         if word not in _WORDS and (not query or re.search(rf'["`\[]{word}["`\]]', query)):
             yield word
@@ -72,7 +72,7 @@ def _bit(step: Step, table: End, name: str) -> int:
 def _grouped(
     step: Step, columns: tuple[Attribute, ...], groups: list[str], functions: list[str], table: End
 ) -> dict[int, Flow] | None:
-    """Columns and functions of one column, by their places; None where one is more than that."""
+    """Flows of columns and of functions of one column, by position; None if any expression is more complex."""
     if len(groups) + len(functions) != len(columns) or not all(map(_COLUMN.fullmatch, groups)):
         return None
     flows = {
@@ -97,7 +97,7 @@ def _query_end(query: str, tables: list[End]) -> End:
 
 
 def _of_query(step: Step, columns: tuple[Attribute, ...], query: str, tables: list[End]) -> dict[int, Flow]:
-    """Columns by their places in the query that was sent, which is read later; unknown where the plan does not have it."""
+    """Columns by position in the query that was sent, which is parsed later; unknown if the plan does not have it."""
     if not query or not tables:
         return dict.fromkeys((column.id for column in columns), UNKNOWN)
     end = _query_end(query, tables)

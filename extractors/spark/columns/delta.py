@@ -24,14 +24,14 @@ DELETE: Final = "DeleteCommand"
 
 
 def command_columns(operator: Operator, end: End, plans: Plans) -> dict[str, Flow] | None:
-    """The columns that the command changes of the table ``end``; None where it does not print all of them."""
+    """The columns of the table ``end`` that the command changes; None if it does not print all of them."""
     below = operator.inner or operator.inputs
     if len(below) != 1:
         return None
     table = plans.relation(below[0])
     if table.columns is None:
         return None
-    # The relation below is the table itself, of which a path may not be printed there.
+    # The relation below is the table itself, but may not print its path.
     own = {
         each.id: Flow(plans.sources.bit(SourceColumn(end, each.name)), expression=each.name)
         for each in table.columns
@@ -39,14 +39,14 @@ def command_columns(operator: Operator, end: End, plans: Plans) -> dict[str, Flo
     reader = plans.reader(replace(table, flows={**table.flows, **own}))
     arguments = list(split(operator.arguments))
     if operator.name == DELETE:
-        # A literal may hold a comma: all that stands behind the table is the condition.
+        # A literal may contain a comma: everything after the table is the condition.
         first = next((at for at, each in enumerate(arguments) if _ID.search(each)), len(arguments))
         return _deleted(table, ", ".join(arguments[first:]), reader)
     return _updated(table, arguments, reader)
 
 
 def _deleted(table: Relation, condition: str, reader: Reader) -> dict[str, Flow]:
-    """No value flows: the condition decides which rows are left."""
+    """No value flows: the condition decides which rows remain."""
     found = reader.condition(condition)
     flow = Flow(0, found.all, CONSTANT.kind, found.doubt, literal=True)
     return {column.name: flow for column in table.columns or ()}

@@ -1,8 +1,8 @@
-"""What an expression refers to.
+"""References of an expression.
 
-An id counts only where the operator has it among its columns and the column's name stands before it: a literal may hold
-anything else. All that stands in an expression makes its value, the conditions of CASE and IF as well; of a window's
-partition and order, an aggregate's filter and the rows of a subquery it depends which values are taken.
+An id counts only if the operator has it among its columns and the column's name precedes it: a literal may contain anything
+else. Everything in an expression contributes to its value, including the conditions of CASE and IF; a window's partition and
+order, an aggregate's filter and the rows of a subquery only decide which values are taken.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _UNRESOLVED: Final = re.compile(r"(?:(?<!lambda )(?<!\w)\w{1,200}|[^\w\s(,\[])\Z
 _BEFORE: Final = re.compile(
     r"(?:\A|[(\[,=<>+\-*/%!&|~^]|\b(?:AND|OR|NOT|CASE|WHEN|THEN|ELSE|LIKE|RLIKE|distinct|if)) ?\Z"
 )
-"""What may stand before a column; anything else is part of its name."""
+"""Text that may precede a column; anything else is part of its name."""
 _OBJECT: Final = re.compile(r"@[0-9a-f]{4,16}\.\w+\b(?!\()")
 """A method of a program's object, ``Job$$Lambda@6b0d80ed.apply``: before 4.0 its arguments are not printed."""
 _WRAPPER: Final = re.compile(
@@ -68,9 +68,9 @@ SubqueryOf = Callable[[int], Relation | None]
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What an expression refers to, and the ids of its own operator's columns among it.
+    """The references of an expression, and the ids of its own operator's columns among them.
 
-    ``unresolved``: something in it looks like a column and is none that the operator has.
+    ``unresolved``: something in it looks like a column that the operator does not have.
     """
 
     data: int = 0
@@ -80,7 +80,7 @@ class Found:
     ids: frozenset[int] = frozenset()
     unresolved: bool = False
     literal: bool = True
-    """No value of a column is in it, and nothing in it is unknown. It means nothing if there is ``data``."""
+    """Whether it contains no column's value and nothing unknown. Meaningless if there is ``data``."""
 
     @property
     def all(self) -> int:
@@ -112,7 +112,7 @@ class Reader:
     sources: Sources
     subquery: SubqueryOf
     outer: Relation | None = None
-    """What a subquery may refer to beside its own columns, as ``outer(k#39)``."""
+    """The columns that a subquery may refer to in addition to its own, as ``outer(k#39)``."""
 
     def read(self, text: str) -> Found:
         data = control = doubt = 0
@@ -129,7 +129,7 @@ class Reader:
                     continue
                 flow, name = known
                 start = match.start() - len(name)
-                # An aggregate's attribute is called `sum(v#3)`: the ids in a name are not referred to.
+                # An aggregate's attribute is called `sum(v#3)`: ids in a name are not references.
                 while columns and columns[-1][0] >= start:
                     columns.pop()
                 if flow.fields and text.startswith(".", match.end()):
@@ -178,17 +178,17 @@ class Reader:
         return None
 
     def hides(self, number: int) -> bool:
-        """Whether a column is one of a table of which the list was cut."""
+        """Whether a column belongs to a table whose list was cut."""
         return any(hidden.first <= number <= hidden.last for hidden in self.relation.hidden)
 
     def _subquery(self, text: str, match: re.Match[str]) -> Found:
         if match[0].startswith("dynamicpruning"):
-            return NOTHING  # a hint for the scan: what decides stands in a join
+            return NOTHING  # a hint for the scan: the condition is in a join
         number = int(match["subquery"] or match["logical"])
         relation = self.subquery(number)
         outer = self.read(match["outer"] or match["outer_of"] or "").as_control()
         if relation is None:
-            # A number that no subquery has: of a column that is called so, or from a literal.
+            # No subquery has this number: it is part of a column's name, or of a literal.
             return outer | Found(doubt=Doubt.INCOMPLETE) if ", [id=#" in match[0] else outer
         flows = relation.in_order()
         if flows is None:
@@ -196,7 +196,7 @@ class Reader:
         before = text[max(0, match.start() - 24) : match.start()]
         predicate = match["predicate"] or before.endswith(" IN ")
         if len(flows) == 1 and flows[0].fields and text.startswith(".", match.end()):
-            # Several subqueries may be merged into one that gives a struct, of which each takes its field.
+            # Several subqueries may be merged into one that returns a struct; each takes its own field.
             flows = [field_of(flows[0], text[match.end() + 1 : match.end() + MAX_NAME])]
         found = NOTHING
         for flow in flows:
@@ -205,7 +205,7 @@ class Reader:
         return outer | (found.as_control() if predicate else found)
 
     def whole_subquery(self, text: str) -> Flow | None:
-        """The column that a subquery gives, where an expression is nothing but that."""
+        """The column of a subquery, if an expression is nothing else."""
         match = _SUBQUERY.fullmatch(text)
         number = _REFERENCE.search(text) if match else None
         relation = self.subquery(int(number["subquery"])) if number and number["subquery"] else None
@@ -213,19 +213,19 @@ class Reader:
         return flows[0] if flows and len(flows) == 1 else None
 
     def condition(self, text: str) -> Found:
-        """What a condition decides by; arguments that were cut off are missing."""
+        """The references of a condition, marked as cut if arguments are missing."""
         found = self.read(text)
         return found | Found(doubt=CUT_OFF.doubt) if cuts(text) else found
 
 
 def field_of(flow: Flow, behind: str) -> Flow:
-    """The field of a struct that is named behind it; the whole of it where none is."""
+    """The struct field named at the start of ``behind``; the whole struct if none is."""
     named = [(name, each) for name, each in flow.fields if behind.startswith(name)]
     return max(named, key=lambda one: len(one[0]))[1] if named else flow
 
 
 def fields(text: str, reader: Reader, depth: int = 0) -> tuple[tuple[str, Flow], ...]:
-    """The fields of a struct, or of an array's structs, that an expression puts together: () if it puts none together."""
+    """The fields of a struct, or of an array's structs, that an expression builds; () if it builds none."""
     name, _, rest = text.partition("(")
     if depth > MAX_NESTED or not rest.endswith(")") or cuts(text):
         column = attribute(text)
@@ -254,7 +254,7 @@ def fields(text: str, reader: Reader, depth: int = 0) -> tuple[tuple[str, Flow],
 
 
 def parted(text: str) -> tuple[str, Attribute | None]:
-    """``expr AS name#38`` as the expression and what it defines; a bare column defines itself."""
+    """Split ``expr AS name#38`` into the expression and the column that it defines; a bare column defines itself."""
     column = attribute(text)
     if column is None:
         return text, None
@@ -263,7 +263,7 @@ def parted(text: str) -> tuple[str, Attribute | None]:
 
 
 def unwrapped(text: str) -> str:
-    """Without functions that change how a value is stored, not what it is."""
+    """Strip functions that change only the storage of a value."""
     for _ in range(MAX_WRAPPERS):
         match = _WRAPPER.match(text)
         if match is None:
@@ -273,7 +273,7 @@ def unwrapped(text: str) -> str:
 
 
 def defined(text: str, reader: Reader) -> tuple[Attribute | None, Flow, Found]:
-    """What an element of a list defines, and how."""
+    """The column that an element of a list defines, its flow and its references."""
     column = attribute(text)
     if column is not None and (known := reader.relation.find(column.id)):
         flow, name = known
@@ -300,7 +300,7 @@ UNDEFINED: Final = Flow(kind=Kind.TRANSFORMATION, doubt=Doubt.INCOMPLETE)
 
 
 def flow_of(expression: str, reader: Reader) -> tuple[Flow, Found]:
-    """The flow of an expression."""
+    """The flow of an expression, and its references."""
     bare = unwrapped(expression)
     found = reader.read(bare)
     same = attribute(bare)
@@ -318,11 +318,11 @@ def flow_of(expression: str, reader: Reader) -> tuple[Flow, Found]:
 
 
 def readable(expression: str) -> str:
-    """An expression without what differs between two runs of one job, and without secrets."""
+    """Strip secrets, and parts that differ between two runs of one job, from an expression."""
     text = without_secrets(expression[:MAX_EXPRESSION])
     return _IDS.sub("", _SUBQUERY.sub("(subquery)", text))
 
 
 def lacks(expression: str) -> int:
-    """How many columns may have been cut off within an expression."""
+    """Number of columns that may have been cut off within an expression."""
     return sum(cut.columns for cut in cuts(expression))

@@ -1,4 +1,4 @@
-"""What is known of one column: which columns of tables and paths it is made from."""
+"""The flow of one column: the columns of tables and paths that it is made from."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from extractors.spark.plan.reads import End
 
 
 class Kind(StrEnum):
-    """How a column comes from those that it is made from."""
+    """The relation of a column to its sources."""
 
     IDENTITY = "IDENTITY"
     TRANSFORMATION = "TRANSFORMATION"
@@ -27,8 +27,8 @@ def strongest(kinds: Iterable[Kind]) -> Kind:
 
 
 class Doubt:
-    """What is doubtful about a column, as bits. INFERRED: it follows from other parts of the plan. OPAQUE: a program's own
-    code lies between. INCOMPLETE: something is missing; the bits above it are why, where that is known."""
+    """Doubts about a column, as bits. INFERRED: derived from other parts of the plan. OPAQUE: a program's own code is in
+    between. INCOMPLETE: something is missing; the higher bits say why, if known."""
 
     NONE: Final = 0
     INFERRED: Final = 1
@@ -52,7 +52,7 @@ REASONS: Final = (
 
 
 def reasons_of(doubt: int) -> tuple[Incomplete, ...]:
-    """Why a column is incomplete."""
+    """The reasons why a column is incomplete; () if it is not."""
     if not doubt & Doubt.INCOMPLETE:
         return ()
     return tuple(reason for bit, reason in REASONS if doubt & bit) or (Incomplete.UNKNOWN_COLUMN,)
@@ -70,17 +70,17 @@ MAX_SOURCES: Final = 20_000
 
 
 class TooMuch(Exception):
-    """A plan of which the columns are too many to be followed."""
+    """A plan with too many columns to follow."""
 
 
 class Sources:
-    """All columns that a plan reads, each a bit, so that sets of them are whole numbers."""
+    """All columns that a plan reads, each a bit, so that sets of them are integers."""
 
     def __init__(self, *, changes_rows: bool = False, driver_rows: bool = False) -> None:
         self.changes_rows = changes_rows
-        """Whether the plan changes rows that are there, see `extractors.spark.columns.changes`."""
+        """Whether the plan changes existing rows, see `extractors.spark.columns.changes`."""
         self.driver_rows = driver_rows
-        """Whether a program may have put the plan's local rows there, see `extractors.spark.plan.local_rows`."""
+        """Whether the plan's local rows may come from a program, see `extractors.spark.plan.local_rows`."""
         self._bits: dict[SourceColumn, int] = {}
         self._columns: list[SourceColumn] = []
 
@@ -111,15 +111,15 @@ class Flow:
     doubt: int = Doubt.NONE
     expression: str = ""
     fields: tuple[tuple[str, Flow], ...] = ()
-    """What each field of a struct is made from that the plan itself puts together."""
+    """The flow of each field of a struct that the plan itself builds."""
     kept: int = 0
-    """For a change of rows: columns of the same name that pass as they are: the table's own have not changed."""
+    """In a row change: columns of the same name copied unchanged; the table's own have not changed."""
     literal: bool = False
-    """It is known to take no column's value: a literal, a count of rows, a rank, a random number."""
+    """Whether it is known to take no column's value: a literal, a count of rows, a rank, a random number."""
 
     @property
     def unexplained(self) -> bool:
-        """It has no source, no flag, and is not known to be a literal: something was overlooked."""
+        """Whether it has no source, no flag, and is not known to be a literal: something was overlooked."""
         return not (self.data or self.kept or self.doubt or self.literal)
 
 
@@ -131,7 +131,7 @@ CONSTANT: Final = Flow(kind=Kind.TRANSFORMATION, literal=True)
 
 
 def merged(flows: Iterable[Flow]) -> Flow:
-    """One column that takes its values from several: of a union, of two writes of one table."""
+    """Merge the flows of a column that takes its values from several: in a union, in two writes of one table."""
     flows = list(flows)
     if len(flows) == 1:
         return flows[0]

@@ -1,4 +1,4 @@
-"""Operators that compute columns of many rows: aggregates and windows; and those that make many rows of one."""
+"""Operators that compute columns from many rows: aggregates and windows; and those that make many rows from one."""
 
 from __future__ import annotations
 
@@ -69,14 +69,14 @@ def aggregate(step: Step) -> Relation:
     for place, text in enumerate(functions.texts):
         flow, found = _computed(text, reader, group, filters)
         if found.unresolved and before:
-            # Above an exchange that is used again the arguments' ids are those of a plan that was not kept.
+            # Above a reused exchange the arguments' ids are those of a plan that was not kept.
             flow = replace(before[place], control=before[place].control | flow.control)
         elif found.unresolved:
             flow = merged((flow, UNKNOWN))
         flows.append(flow)
         founds.append(found)
     if before:
-        # The first step has its arguments below it; what was cut off is known there or nowhere.
+        # The first step has its arguments below it: only there can those be known that were cut off.
         for place in [place for place, text in enumerate(functions.texts) if lacks(text)]:
             flows[place] = replace(
                 flows[place],
@@ -94,13 +94,13 @@ def aggregate(step: Step) -> Relation:
     done = replace(scope, flows=computed, names=names, filters=filters)
     given = projected(replace(step, wanted=None), results, done)
     given = given if final else replace(given, needed=frozenset())
-    # What a partial step hands on are buffers, which nobody names but the next step.
+    # A partial step outputs buffers, which only the next step names.
     handed_on = () if final else tuple(flows)
     return step.result(replace(given, below=scope, filters=filters, functions=handed_on))
 
 
 def _keys(step: Step) -> tuple[Relation, Found] | None:
-    """The group's columns, and all that they are made from."""
+    """The grouping columns, and all their sources."""
     listed = step.listed("Keys")
     if listed.more < 0:
         return None
@@ -117,7 +117,7 @@ def _keys(step: Step) -> tuple[Relation, Found] | None:
 
 
 def _computed(text: str, reader: Reader, group: Found, filters: dict[str, int]) -> tuple[Flow, Found]:
-    """One function of an aggregate. What its first step's FILTER lets in decides on the last step's value too."""
+    """One function of an aggregate. Its first step's FILTER controls the last step's value too."""
     bare, condition = _filtered(text)
     bare = _DISTINCT.sub("(", _STEP.sub("", bare, count=1))
     if condition:
@@ -129,7 +129,7 @@ def _computed(text: str, reader: Reader, group: Found, filters: dict[str, int]) 
 
 
 def _values(function: str, reader: Reader) -> Found:
-    """What a function of an aggregate refers to: some arguments only choose or order the values."""
+    """The references of an aggregate's function: some arguments only choose or order the values."""
     name, _, rest = function.partition("(")
     if name not in ("pivotfirst", "listagg", "string_agg") or not rest.endswith(")"):
         return reader.read(function)
@@ -172,7 +172,7 @@ def _logical_aggregate(step: Step) -> Relation:
 
 
 def window(step: Step) -> Relation:
-    """``[sum(v#1) windowspecdefinition(k#2, …) AS s#3], [k#2], [d#4 ASC]``: partition and order only decide."""
+    """``[sum(v#1) windowspecdefinition(k#2, …) AS s#3], [k#2], [d#4 ASC]``: partition and order are control flow."""
     over = step.input
     arguments = step.arguments
     listed = expressions(arguments[0], -1) if arguments else elements("")
@@ -222,7 +222,7 @@ def _over_window(expression: str, reader: Reader) -> tuple[Flow, Found]:
 
 
 def closing(text: str, start: int) -> int:
-    """Behind the bracket that closes the one at ``start``; the end of a text where none does."""
+    """The position after the bracket that closes the one at ``start``; the end of the text if none does."""
     depth = 0
     for match in _BRACKET.finditer(text, start):
         depth += 1 if match[0] == "(" else -1
@@ -232,7 +232,7 @@ def closing(text: str, start: int) -> int:
 
 
 def _filtered(text: str) -> tuple[str, str]:
-    """An expression without its ``FILTER (WHERE …)``, and the conditions of these."""
+    """Split an expression into the text without ``FILTER (WHERE …)``, and the conditions of these filters."""
     conditions: list[str] = []
     while (start := text.find(_FILTER)) >= 0:
         end = closing(text, start + len(_FILTER) - len("(WHERE "))
@@ -242,7 +242,7 @@ def _filtered(text: str) -> tuple[str, str]:
 
 
 def generate(step: Step) -> Relation:
-    """``explode(arr#1), [id#2], false, [e#3]``: what is kept passes, the new columns come from the generator."""
+    """``explode(arr#1), [id#2], false, [e#3]``: kept columns pass, the new ones come from the generator."""
     over = step.input
     text = step.text("Arguments")
     if text.startswith("replicaterows("):
@@ -290,13 +290,13 @@ def _repeated(step: Step, text: str) -> Relation:
 
 
 def _are_columns(text: str) -> bool:
-    """Whether a list holds columns only, as that of what a generator keeps."""
+    """Whether a list contains only columns, like the list of those that a generator keeps."""
     listed = elements(text)
     return listed.more >= 0 and all(attribute(each) for each in listed.texts)
 
 
 def evaluate_python(step: Step) -> Relation:
-    """``[f(b#1)#2, g(c#3)#4], [pythonUDF0#5, pythonUDF1#6]``: one call, one column."""
+    """``[f(b#1)#2, g(c#3)#4], [pythonUDF0#5, pythonUDF1#6]``: one column per call."""
     over = step.input
     arguments = step.arguments
     calls = elements(arguments[0]) if arguments else elements("")

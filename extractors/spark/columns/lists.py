@@ -1,7 +1,7 @@
 """Lists as blocks print them: ``[id#38L, (v#40 * 2.0) AS v2#535]``.
 
-Nothing is quoted: names and literals may hold commas, brackets and what looks like an id. What cannot be separated for
-certain is not separated.
+Nothing is quoted: names and literals may contain commas, brackets and text that looks like an id. Elements are separated
+only if that is certain.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _CUT_TAIL: Final = re.compile(r"(?:\A|, )\.\.\. (\d{1,9}) more fields\Z")
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """A column of one operator: only the id is a key."""
+    """A column of one operator, identified only by its id."""
 
     name: str
     id: int
 
 
 def attribute(text: str) -> Attribute | None:
-    """``name#38L``; None for what does not end as a column does."""
+    """Parse ``name#38L``; None if the text does not end like a column."""
     place = text.rfind("#")
     match = _TAIL.match(text, place) if place >= 0 else None
     return Attribute(text[:place], int(match[1])) if match else None
@@ -40,7 +40,7 @@ def attribute(text: str) -> Attribute | None:
 
 @dataclass(frozen=True, slots=True)
 class Elements:
-    """What stands in a list. ``more``: how many elements were cut off its end; -1 where the text cannot be taken apart."""
+    """The elements of a list. ``more``: the number of elements cut off its end; -1 if the text cannot be separated."""
 
     texts: tuple[str, ...]
     more: int = 0
@@ -54,7 +54,7 @@ UNREADABLE: Final = Elements((), -1)
 
 
 def elements(text: str, count: int = -1) -> Elements:
-    """The elements of ``[a, b]``. With a ``count`` there must be as many, or it cannot be taken apart."""
+    """Split ``[a, b]``. If there are not as many elements as a given ``count``, the list is `UNREADABLE`."""
     text = text.strip()
     if not (text.startswith("[") and text.endswith("]")):
         return UNREADABLE
@@ -71,7 +71,7 @@ def elements(text: str, count: int = -1) -> Elements:
 
 
 def attributes(text: str, count: int = -1) -> tuple[Attribute, ...] | None:
-    """The columns of a list that holds nothing else; None if they cannot be separated or some were cut off."""
+    """The columns of a list that contains nothing else; None if they cannot be separated or some were cut off."""
     body = text.strip()[1:-1]
     if _PLAIN.fullmatch(body):
         plain = tuple(Attribute(name, int(number)) for name, number in _PLAIN_COLUMN.findall(body))
@@ -81,7 +81,7 @@ def attributes(text: str, count: int = -1) -> tuple[Attribute, ...] | None:
         named = [attribute(piece) for piece in found.texts]
         if all(named):
             return tuple(each for each in named if each)
-    # Names with commas or single brackets: each ends with an id all the same.
+    # Names with commas or single brackets: each still ends with an id.
     ends = list(_LAST.finditer(body))
     if count < 0 or len(ends) != count or not body or ends[-1].end() != len(body):
         return None
@@ -93,7 +93,7 @@ def attributes(text: str, count: int = -1) -> tuple[Attribute, ...] | None:
 
 
 def expressions(text: str, count: int, wanted: Sequence[Attribute] = ()) -> Elements:
-    """Elements that each define or pass a column, so that each ends with an id; ``wanted`` are these, where known."""
+    """Split elements that each define or pass a column, so each ends with an id; ``wanted`` are these columns, if known."""
     found = elements(text, count)
     if found.whole and _each_is_named(found.texts, wanted):
         return found
@@ -114,7 +114,7 @@ def _each_is_named(texts: Sequence[str], wanted: Sequence[Attribute]) -> bool:
 
 
 def _by_names(body: str, wanted: Sequence[Attribute]) -> tuple[str, ...] | None:
-    """Parted behind each wanted name, where each occurs once behind the one before."""
+    """Split after each wanted column, if each occurs exactly once after the one before; else None."""
     pieces: list[str] = []
     start = 0
     if len(body) * len(wanted) > MAX_SEARCHED:
@@ -134,7 +134,7 @@ def _by_names(body: str, wanted: Sequence[Attribute]) -> tuple[str, ...] | None:
 
 
 def split(text: str) -> Iterator[str]:
-    """Parts at the commas that stand within no brackets."""
+    """Split at the commas outside brackets."""
     depth, start = 0, 0
     for match in _MARKS.finditer(text):
         mark = match[0]
@@ -151,7 +151,7 @@ def split(text: str) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """Arguments that a function lost: how many, and how many of them may be columns."""
+    """Arguments that a function lost: their number, and the number of them that may be columns."""
 
     function: str
     count: int
@@ -169,7 +169,7 @@ _NO_COLUMNS: Final = frozenset({"pivotfirst", "IN", "INSET", ""})
 
 
 def cuts(text: str) -> list[Cut]:
-    """Where a text was cut off within its functions. Lists of literals do not count."""
+    """The cuts within a text's functions. Lists of literals do not count."""
     if " more fields" not in text:
         return []
     found: list[Cut] = []

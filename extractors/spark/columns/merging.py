@@ -13,9 +13,9 @@ from extractors.spark.columns.steps import Step
 
 
 def merge_rows(step: Step) -> Relation:
-    """Spark's MergeRows: ``[keep(Update, cond, n, exprs…), …]``, each with one expression for each column of the table.
+    """Spark's MergeRows: ``[keep(Update, cond, n, exprs…), …]``, each with one expression per column of the table.
 
-    Before Spark 3.5 the node is Iceberg's, and has lists in their place: see `_merged_lists`.
+    Before Spark 3.5 the node is Iceberg's, and has lists instead: see `_merged_lists`.
     """
     over = step.input
     wanted = step.wanted or _outputs(step)
@@ -57,9 +57,9 @@ def merge_rows(step: Step) -> Relation:
 def _merged_lists(step: Step, wanted: tuple[Attribute, ...]) -> Relation:
     """Iceberg's own MergeRows: ``source, target, [cond, …], [[row], …], [cond], [[row]], [row], true, true, [columns]``.
 
-    Behind a list of conditions stands one with the row that each makes, for rows that match, then for those that do not;
-    a list of expressions behind these is the row of the table that no clause takes. Of a merge on read each row begins with
-    what is done: 1 deletes, and gives no values.
+    A list of conditions is followed by one with the row that each makes, first for rows that match, then for those that do
+    not; a list of expressions after these is a row of the table to which no clause applies. In a merge-on-read, each row
+    begins with its operation: 1 deletes, and gives no values.
     """
     over, reader = step.input, step.reader()
     rows, doubt = over.rows, over.doubt
@@ -83,7 +83,7 @@ def _merged_lists(step: Step, wanted: tuple[Attribute, ...]) -> Relation:
 
 
 def _rows_in(text: str) -> Iterator[str]:
-    """The lists of a list of lists, however deep, that hold expressions; one that is empty deletes."""
+    """Yield the lists of expressions in nested lists, at any depth; an empty one deletes."""
     if not text.startswith("[["):
         yield from [text] if text != "[]" else []
         return
@@ -95,6 +95,6 @@ def _rows_in(text: str) -> Iterator[str]:
 
 
 def _outputs(step: Step) -> tuple[Attribute, ...] | None:
-    """The columns that it hands on: its last list; None where that was cut."""
+    """The output columns, from the last list; None if that was cut."""
     lists = [text for text in step.arguments if text.startswith("[")]
     return attributes(lists[-1]) if lists else None

@@ -1,4 +1,4 @@
-"""A plan from its scans up: what each operator hands on."""
+"""A plan from its scans up: the output of each operator."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from extractors.spark.plan.text import Field, Operator, PlanText
 from extractors.spark.plan.tree import Node
 
 MAX_WORK: Final = 10_000_000
-"""Columns that all operators of a plan list and are given together: beyond, it is not read at column level."""
+"""Limit for all columns listed and received by a plan's operators: beyond it, the plan is not read at column level."""
 _REUSED: Final = re.compile(r"\[Reuses operator id: (\d{1,9})\]")
 MAX_NESTED: Final = 50
-"""Plans within plans."""
+"""Limit for nested plans."""
 
 RULES: Final[Mapping[str, Callable[[Step], Relation]]] = {
     "Project": rows.project,
@@ -121,7 +121,7 @@ class Plans:
         self._outer: list[Relation] = []
 
     def relation(self, root: Operator, wanted: tuple[Attribute, ...] | None = None) -> Relation:
-        """What an operator hands on. Raises `TooMuch`."""
+        """The output of an operator. Raises `TooMuch`."""
         self._nested += 1
         if self._nested > MAX_NESTED:
             raise TooMuch
@@ -153,7 +153,7 @@ class Plans:
         return results[0]
 
     def listed_input(self, operator: Operator) -> tuple[Attribute, ...] | None:
-        """The columns that an operator lists of its only input."""
+        """The columns that an operator lists for its only input; None if it lists none."""
         outputs = ("InMemoryTableScan", "Scan In-memory table", "AdaptiveSparkPlan")
         name = "Output" if operator.name.startswith(outputs) else "Input"
         if operator.name.startswith("Execute ") or len(operator.children) != 1:
@@ -170,9 +170,9 @@ class Plans:
         return self._fields[operator.number]
 
     def subquery(self, number: int) -> Relation | None:
-        """What the subquery of this number gives; None where there is none."""
+        """The output of the subquery with this number; None if there is none."""
         if number not in self._subqueries:
-            self._subqueries[number] = None  # one that refers to itself comes from a literal
+            self._subqueries[number] = None  # a self-reference comes from a literal
             root = self._text.subqueries.get(number)
             if root is not None:
                 self._subqueries[number] = self.relation(root)
@@ -204,12 +204,12 @@ class Plans:
             self._outer[-1] if self._outer else None,
         )
         if fields is None:
-            # One of its literals looks like a block.
+            # One of its literals looks like a field.
             return step.result(Relation(None, {}, {}, step.input.rows, doubt=UNKNOWN.doubt))
         return self._rule(step)
 
     def _inner(self, operator: Operator, inputs: list[Relation]) -> list[Relation]:
-        """What stands within an operator: a cached plan, or subqueries, which may refer to the operator's own rows."""
+        """The plans within an operator: a cached plan, or subqueries, which may refer to the operator's own rows."""
         relations = []
         for child in operator.inner:
             self._outer.append(beside(inputs))
@@ -218,7 +218,7 @@ class Plans:
         return relations
 
     def _loop(self, operator: Operator) -> Relation:
-        """A recursive query: its second plan reads what both give, until nothing new comes."""
+        """A recursive query: its second plan reads the output of both, until no new sources are found."""
         start, again = operator.children
         anchor = self.relation(start)
         fields = self._fields_of(operator) or {}
@@ -252,7 +252,7 @@ class Plans:
     def _renamed(
         self, step: Step, source: Relation | None, columns: tuple[Attribute, ...] | None
     ) -> Relation:
-        """What was named before, under new ids, by position."""
+        """A relation named earlier, under new ids, by position."""
         if columns is None:
             return step.result(Relation(None, {}, {}))
         names = {column.id: column.name for column in columns}
@@ -300,11 +300,11 @@ class Plans:
         if _PROGRAM.match(first):
             return rows.by_program(step)
         if "Union" in first and len(step.inputs) > 1:
-            return rows.union(step)  # an accelerator's
+            return rows.union(step)  # an accelerator's union
         return rows.passing(step) if first in PASSING else rows.unknown(step)
 
     def _named(self, operator: Operator) -> Reads:
-        """What a relation of a logical plan names, itself or in the alias above it."""
+        """The reads of a logical plan's relation, named by it or by the alias above it."""
         if not written_table(operator.arguments):
             return logical_reads(PlanText((operator,)))
         if self._aliases is None:
@@ -334,7 +334,7 @@ class Plans:
     def _with_inner(
         self, operator: Operator, inner: list[Relation], *, readable: bool
     ) -> Callable[[int], Relation | None]:
-        """A logical plan's subqueries stand below their operator, in the order of the expressions that use them."""
+        """Look up subqueries; a logical plan's are below their operator, in the order of the expressions that use them."""
         if not inner or not readable:
             return self.subquery
         numbers = [int(found) for found in _LOGICAL.findall(operator.arguments)]
@@ -350,7 +350,7 @@ _LOGICAL: Final = re.compile(r"(?:subquery|exists|list)#(\d{1,18}) \[")
 
 
 def _given(operator: Operator) -> tuple[Operator, ...]:
-    """The operators that are read before it. For an adaptive plan that ran: the one that it began with."""
+    """The operators to read before it; for an adaptive plan that ran, its initial plan."""
     if operator.name.startswith("AdaptiveSparkPlan"):
         return operator.children[-1:]
     return operator.inputs

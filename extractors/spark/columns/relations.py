@@ -1,4 +1,4 @@
-"""What an operator hands on to the next one."""
+"""The output of an operator, as the next one receives it."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from extractors.spark.columns.lists import Attribute
 from extractors.spark.plan.reads import End
 
 MAX_BELOW: Final = 24
-"""Steps of aggregates, one above the other, through which an argument is looked for."""
+"""Limit for aggregate steps, one above the other, through which an argument is searched."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hidden:
-    """Columns of a table of which the list was cut: their ids follow each other."""
+    """Columns of a table whose list was cut: their ids are consecutive."""
 
     first: int
     last: int
@@ -25,14 +25,14 @@ class Hidden:
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """Rows with columns. ``columns`` is their order, None where it is not known; ``rows`` are the sources that decide
-    which rows there are, ``doubt`` what is doubtful about all columns because of them.
+    """Rows with columns. ``columns`` is their order, None if unknown; ``rows`` are the sources that decide which rows there
+    are, ``doubt`` the doubts about all columns because of them.
 
-    ``below`` is what an aggregate was computed from: its later steps name their arguments as its first step had them.
-    ``filters`` are what the first step let in, by the function's text, which the last step does not repeat.
+    ``below`` is the input of an aggregate: its later steps name their arguments as its first step had them.
+    ``filters`` are the sources of the first step's FILTERs, by the function's text: the last step does not repeat them.
     ``functions`` are those of a step that is not the last one, in their order.
     ``needed`` are columns that are handed on only because an operator above names them: Spark prunes the others.
-    ``first`` are the columns as a union's first query alone gives them, where a marker column distinguishes its inputs.
+    ``first`` are the columns as a union's first query alone gives them, if a marker column distinguishes its inputs.
     """
 
     columns: tuple[Attribute, ...] | None
@@ -48,7 +48,7 @@ class Relation:
     first: Mapping[int, Flow] = field(default_factory=dict)
 
     def find(self, number: int) -> tuple[Flow, str] | None:
-        """A column and its name, by its id."""
+        """A column and its name, by its id; None if unknown."""
         at: Relation | None = self
         for _ in range(MAX_BELOW):
             if at is None:
@@ -60,7 +60,7 @@ class Relation:
         return None
 
     def first_query(self) -> Mapping[int, Flow]:
-        """The columns of the nearest union whose inputs a marker distinguishes, as its first query gives them."""
+        """The columns of the nearest union whose inputs a marker distinguishes, as given by its first query."""
         at: Relation | None = self
         for _ in range(MAX_BELOW):
             if at is None:
@@ -74,17 +74,17 @@ class Relation:
         return None if self.columns is None else [self.flows.get(each.id, UNKNOWN) for each in self.columns]
 
     def all_needed(self) -> Relation:
-        """The same where each column is there for the sake of an operator above."""
+        """A copy in which each column is needed by an operator above."""
         return replace(self, needed=frozenset(each.id for each in self.columns or ()))
 
     def with_rows(self, rows: int, doubt: int = Doubt.NONE) -> Relation:
-        """The same with further sources that decide which rows there are."""
+        """A copy with further sources that decide which rows there are."""
         if rows | self.rows == self.rows and doubt | self.doubt == self.doubt:
             return self
         return replace(self, rows=self.rows | rows, doubt=self.doubt | doubt)
 
     def with_columns(self, columns: tuple[Attribute, ...], missing: Flow) -> Relation:
-        """The same in the order in which the consumer lists its input; what is not known yet is ``missing``."""
+        """A copy in the order in which the consumer lists its input; columns not known yet are ``missing``."""
         if columns == self.columns:
             return self
         names = {each.id: each.name for each in columns}

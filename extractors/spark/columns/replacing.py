@@ -1,4 +1,4 @@
-"""Source columns that mean others: those of a query that a database ran, or of rows that an earlier execution kept."""
+"""Source columns that represent others: those of a query that a database ran, or of rows that an earlier execution kept."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from extractors.spark.columns.written import ColumnFlow
 
 
 def replaced(flow: ColumnFlow, meaning: Callable[[SourceColumn], ColumnFlow | None]) -> ColumnFlow:
-    """The column with what its source columns mean in their places; None is a column that means itself."""
+    """Replace the source columns of a flow with those that they represent; ``meaning`` is None for one that stays."""
     found = {each: meaning(each) for each in (*flow.data, *flow.kept, *flow.control)}
     meant = [each for each in found.values() if each is not None]
     if not meant:
@@ -25,7 +25,7 @@ def replaced(flow: ColumnFlow, meaning: Callable[[SourceColumn], ColumnFlow | No
             if means is None:
                 into[column] = None
                 continue
-            # A value that is computed is no column that passes as it is.
+            # A computed value is not a column copied unchanged.
             given = data if into is kept and means.kind is not Kind.IDENTITY else into
             given |= dict.fromkeys(means.data)
             control |= dict.fromkeys(means.control)

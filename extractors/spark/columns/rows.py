@@ -1,4 +1,4 @@
-"""Operators that pass rows on, select, join or put them one behind the other."""
+"""Operators that pass rows on, select, join or concatenate them."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def project(step: Step) -> Relation:
 
 
 def projected(step: Step, listed: Elements, over: Relation) -> Relation:
-    """Columns as a list defines them; a list that is cut defines more, which pass or are not known."""
+    """The columns that a list defines; a cut list defines more, which pass or are unknown."""
     if listed.more < 0:
         return step.result(made(None, {}, {}, over))
     reader = step.reader(over)
@@ -72,7 +72,7 @@ def projected(step: Step, listed: Elements, over: Relation) -> Relation:
 
 
 def _with_fields(relation: Relation, over: Relation) -> Relation:
-    """In ``named_struct(a, a#1, b, b#2) AS mergedValue#3`` each field has its column's name, also if it is cut."""
+    """In ``named_struct(a, a#1, b, b#2) AS mergedValue#3`` each field has its column's name, even if it is cut."""
     columns = relation.columns or ()
     if len(columns) != 1 or columns[0].name != "mergedValue" or not over.columns:
         return relation
@@ -86,18 +86,18 @@ def _with_fields(relation: Relation, over: Relation) -> Relation:
 
 
 def select(step: Step) -> Relation:
-    """Filter: what its condition names decides which rows there are."""
+    """Filter: the columns in its condition decide which rows there are."""
     found = step.reader().condition(step.text("Condition") or step.text("Arguments"))
     return step.result(_without(step.input, found).with_rows(found.all, found.doubt))
 
 
 def _without(relation: Relation, found: Found) -> Relation:
-    """Columns that an operator names itself may be there for its sake alone."""
+    """A copy in which the columns that an operator itself names are not needed: they may be there only for it."""
     return replace(relation, needed=relation.needed - found.ids)
 
 
 def sort(step: Step) -> Relation:
-    """Only a sort of all rows is the statement's own; others prepare a join, a window or a write."""
+    """Sort: only one of all rows is the statement's own; others prepare a join, a window or a write."""
     text = step.text("Arguments")
     found = step.reader().read(text)
     over = _without(step.input, found)
@@ -117,7 +117,7 @@ def take_ordered(step: Step) -> Relation:
 
 
 def join(step: Step) -> Relation:
-    """Keys and condition decide which rows there are; of a semi or anti join the left side's columns are left."""
+    """Join: keys and condition decide which rows there are; a semi or anti join outputs only the left side's columns."""
     if len(step.inputs) != 2:
         return step.result(made(None, {}, {}, step.input))
     left, right = step.inputs
@@ -152,7 +152,7 @@ def _join_type(step: Step) -> str:
 
 
 def union(step: Step) -> Relation:
-    """Column by column, under the ids that the consumer lists, else under those of the first input."""
+    """Union: column by column, under the ids that the consumer lists, else under those of the first input."""
     columns = step.wanted
     if columns is None and step.inputs:
         columns = step.inputs[0].columns
@@ -173,7 +173,7 @@ def union(step: Step) -> Relation:
 
 
 def _first_query(columns: tuple[Attribute, ...], marker: str, lists: list[list[Flow]]) -> Mapping[int, Flow]:
-    """The columns as the first query of EXCEPT ALL or INTERSECT ALL gives them; the others decide which rows there are.
+    """The columns as given by the first query of EXCEPT ALL or INTERSECT ALL; the others decide which rows there are.
 
     Spark writes both as a union with a marker column, 1 and -1 or true and null, counts the markers above it and repeats
     the rows. Values are equal on both sides, and by the statement they are the first query's.
@@ -206,19 +206,19 @@ def set_difference(step: Step) -> Relation:
 
 
 def lateral_join(step: Step) -> Relation:
-    """``lateral-subquery#3 [k#1], Inner``: for each row the rows of a plan that stands within."""
+    """``lateral-subquery#3 [k#1], Inner``: for each row the rows of a nested plan."""
     both = beside((*step.inputs, *step.inner))
     found = step.reader(both).condition(step.text("Arguments"))
     return step.result(both.with_rows(found.control, found.doubt))
 
 
 def last_of_several(step: Step) -> Relation:
-    """``WITH``: the query stands behind what it names."""
+    """``WITH``: the query follows its definitions."""
     return step.result(step.inputs[-1] if step.inputs else step.input)
 
 
 def distinct_by(step: Step) -> Relation:
-    """``Deduplicate [k#1]``: of the other columns, which value is kept goes by these."""
+    """``Deduplicate [k#1]``: these columns decide which value of the others is kept."""
     over = step.input
     found = step.reader().read(step.text("Arguments"))
     flows = {
@@ -239,7 +239,7 @@ def expand(step: Step) -> Relation:
     reader = step.reader()
     lists = [elements(text) for text in sets.texts]
     if out.whole and any(each.whole and len(each.texts) != len(out.texts) for each in lists):
-        return step.result(made(None, {}, {}, over))  # a name holds a comma
+        return step.result(made(None, {}, {}, over))  # a name contains a comma
     hidden = _expanded(step)
     flows: dict[int, Flow] = {}
     names: dict[int, str] = {}
@@ -256,7 +256,7 @@ def expand(step: Step) -> Relation:
         named[column.id] = frozenset[int]().union(*(each.ids for _, each in parts))
         flow = merged([each for each in found if not each.literal] or [CONSTANT])
         if sets.more and (sum(1 for each in found if each.data) > 1 or list(made_of) == ["null"]):
-            # What the sets that are not shown put there.
+            # Values that the sets cut off put there.
             varied.append(column.id)
             flow = replace(flow, doubt=flow.doubt | CUT_OFF.doubt)
         columns.append(column)
@@ -276,8 +276,8 @@ def _of_hidden_sets(
     varied: list[int],
     count: int,
 ) -> dict[int, Flow]:
-    """The one column that differs from set to set, if the ``count`` sets that are not shown have as many columns to put
-    there as Spark hands to the operator and as nothing else in it names."""
+    """The only column that differs between the sets, if the ``count`` sets cut off match as many columns that Spark hands to
+    the operator and that nothing else in it names."""
     if len(varied) != 1 or over.columns is None or not named[varied[0]]:
         return {}
     shown = frozenset[int]().union(*named.values())
@@ -289,7 +289,7 @@ def _of_hidden_sets(
 
 
 def _expanded(step: Step) -> dict[int, Flow]:
-    """Columns behind the cut: they pass, or stand for the input's only column of their name that does not pass."""
+    """Columns after the cut: they pass, or represent the input's only column of their name that does not pass."""
     over = step.input
     passing = {each.id for each in step.wanted or ()}
     by_name: dict[str, list[int]] = {}
@@ -300,7 +300,7 @@ def _expanded(step: Step) -> dict[int, Flow]:
     exact = {wanted.name for wanted in step.wanted or ()}
     for wanted in step.wanted or ():
         last = wanted.name.rpartition(".")[2]
-        # A name may be qualified by its table's, but "a.k" may as well be a field of a struct beside a column "k".
+        # A name may be qualified by its table's, but "a.k" may as well be a field of a struct next to a column "k".
         alike = by_name.get(wanted.name) or (by_name.get(last, []) if last not in exact else [])
         if wanted.id in over.flows:
             found[wanted.id] = over.flows[wanted.id]
@@ -313,7 +313,7 @@ def _expanded(step: Step) -> dict[int, Flow]:
 
 
 def in_memory_scan(step: Step) -> Relation:
-    """A cached plan's columns under the ids of this use of it."""
+    """A cached plan's columns, under the ids of this use."""
     if len(step.inner) != 1:
         return step.result(made(None, {}, {}, step.input))
     cached = step.inner[0]
@@ -322,7 +322,7 @@ def in_memory_scan(step: Step) -> Relation:
 
 
 def in_memory_relation(step: Step) -> Relation:
-    """``[a#70, b#71], StorageLevel(…)``: by position the columns of the plan that was cached, which may have other ids."""
+    """``[a#70, b#71], StorageLevel(…)``: by position, the columns of the cached plan, which may have other ids."""
     over = (*step.inputs, *step.inner)[-1:] or (None,)
     cached = over[0]
     arguments = step.arguments
@@ -344,10 +344,10 @@ def in_memory_relation(step: Step) -> Relation:
 
 
 def _cached(wanted: Attribute, shown: tuple[Attribute, ...], cached: Relation) -> Flow | None:
-    """A column behind the cut: of a plan's first use the ids are its own, of another they follow each other.
+    """A column after the cut: in a plan's first use the ids are its own, in any other they are consecutive.
 
-    Ids that follow each other are not proof enough: columns may have been dropped, or renamed. The name at that place must
-    be the same, and no other column may have it.
+    Consecutive ids are not proof enough: columns may have been dropped or renamed. The name at that position must be the
+    same, and no other column may have it.
     """
     columns = cached.columns or ()
     if any(each.id == wanted.id for each in columns):
@@ -363,7 +363,7 @@ def _cached(wanted: Attribute, shown: tuple[Attribute, ...], cached: Relation) -
 
 
 def passing(step: Step) -> Relation:
-    """What hands its rows on as they are."""
+    """An operator that passes its rows on unchanged."""
     return step.result(_without(step.input, step.reader().read(step.text("Arguments"))))
 
 
@@ -381,10 +381,10 @@ def with_sequence(step: Step) -> Relation:
 
 def bin_by(step: Step) -> Relation:
     """BIN BY of Spark 4.3: ``300000000, at#1: timestamp, until#2: timestamp, 0, [v#3], [v#4], [bin_start#5, bin_end#6,
-    ratio#7], UTC``, in a physical plan the number before the two times.
+    ratio#7], UTC``; in a physical plan the number precedes the two times.
 
-    Each row becomes one for each bin that its time touches. The values that are shared out (the first list) come as new
-    columns (the second) by the part of the time that lies in the bin; the three last are made of the times alone.
+    Each row becomes one row for each bin that its time touches. The distributed values (the first list) come as new columns
+    (the second), scaled by the part of the time that is in the bin; the last three depend only on the times.
     """
     over = step.input
     times = step.reader().read(" ".join(text for text in step.arguments if not text.startswith("[")))
@@ -407,7 +407,7 @@ def bin_by(step: Step) -> Relation:
 
 
 def unknown(step: Step) -> Relation:
-    """An operator that has no rule: columns pass by their ids, what it adds is not known."""
+    """An operator without a rule: columns pass by their ids, new ones are unknown."""
     doubt = BY_UNKNOWN_OPERATOR.doubt if step.wanted is None else Doubt.NONE
     given = replace(step.input, needed=frozenset(), doubt=step.input.doubt | doubt)
     return step.result(given, BY_UNKNOWN_OPERATOR)
@@ -420,7 +420,7 @@ def by_program(step: Step) -> Relation:
     flow = opaque(over, None if "SerializeFromObject" in step.name else step.reader().read(given))
     wanted = step.wanted
     if wanted is None:
-        # A table function keeps columns beside its own.
+        # A table function keeps columns in addition to its own.
         count = 2 if "UDTF" in step.name else 1
         lists = [attributes(text) for text in step.arguments if text.startswith("[")][-count:]
         wanted = (

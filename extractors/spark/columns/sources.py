@@ -1,4 +1,4 @@
-"""Operators that bring columns in: scans, relations of logical plans, views, and rows that come from nowhere."""
+"""Operators that bring columns in: scans, relations of logical plans, views, and rows without a source."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ Ends = Callable[[Operator], Reads]
 
 
 class Scans:
-    """What a scan of the printed plan reads: the tree's node with its columns knows more of paths than its block."""
+    """The reads of the printed plan's scans: the tree's node with the same columns has more of the paths than the block."""
 
     def __init__(self, nodes: Iterable[Node], text: PlanText) -> None:
         self._text = text
         self._by_id: dict[int, dict[str, Node]] = {}
         for node in nodes:
-            # What is cached has the ids of the table below it, and reads nothing itself.
+            # A cached table has the ids of the table below it, and reads nothing itself.
             cached = node.name.startswith(("InMemory", "Scan In-memory", "Scan ExistingRDD"))
             if "Scan" in node.name and not cached and (match := _FIRST_ID.search(node.text, 0, 4000)):
                 self._by_id.setdefault(int(match[1]), {}).setdefault(node.name.strip(), node)
@@ -69,7 +69,7 @@ class Scans:
         return physical_reads((node,), self._text)
 
     def of_relation(self, ids: Iterable[int]) -> Reads | None:
-        """For a logical plan's relation that names no table: the scan of the same columns."""
+        """The reads of the scan of the same columns, for a logical plan's relation that names no table."""
         for number in ids:
             if (node := next(iter(self._by_id.get(number, {}).values()), None)) is not None:
                 return physical_reads((node,), self._text)
@@ -77,7 +77,7 @@ class Scans:
 
 
 def scan(step: Step, scans: Scans) -> Relation:
-    """``Output [2]: [id#1, k#2]`` of a scan; filters on partitions stand in its own block only."""
+    """``Output [2]: [id#1, k#2]`` of a scan; only its own block has the partition filters."""
     columns = step.columns("Output") or None
     if columns is None and "Output" not in step.fields:
         lists = [found for text in step.arguments[:1] if (found := attributes(text))]
@@ -93,7 +93,7 @@ def scan(step: Step, scans: Scans) -> Relation:
     texts = [step.text("PartitionFilters")]
     known = given
     if "HiveTableRelation" in step.text("Arguments"):
-        # What chooses partitions need not be among the columns.
+        # Partition filters may use columns that are not output.
         texts += step.arguments[2:]
         listed = [
             each
@@ -104,7 +104,7 @@ def scan(step: Step, scans: Scans) -> Relation:
         known = replace(known, flows={**known.flows, **given.flows}, names={**known.names, **given.names})
     filtered = step.reader(known).read(" ".join(texts))
     rows, doubt = filtered.all, filtered.doubt
-    # Iceberg filters by partitions itself, and no operator above repeats it.
+    # Iceberg filters partitions itself, and no operator above repeats these filters.
     for printed in _SCAN_FILTERS.findall(step.operator.block):
         for name in _COMPARED.findall(_LITERAL.sub("", printed)):
             for end in reads.ends:
@@ -118,13 +118,13 @@ def scan(step: Step, scans: Scans) -> Relation:
         if end.kind is EndKind.QUERY:
             rows |= step.sources.bit(SourceColumn(end, ROWS))
     read = given.with_rows(rows, doubt)
-    # Other sources may hand on columns that nobody asked for.
+    # Other sources may output columns that were not requested.
     pruned = "Location" in step.fields or _PRUNED.match(step.operator.name)
     return step.result(read.all_needed() if pruned and step.name in ("Scan", "FileScan") else read)
 
 
 def _computed(step: Step, columns: tuple[Attribute, ...], reads: Reads) -> Relation:
-    """Columns of a source that aggregates itself: they are named after functions, ``MAX(v)``."""
+    """Columns of a source that aggregates, which are named after functions, ``MAX(v)``."""
     read = _read(step, columns, reads)
     flows: dict[int, Flow] = {}
     for column in columns:
@@ -163,7 +163,7 @@ def _read(step: Step, columns: tuple[Attribute, ...], reads: Reads) -> Relation:
 
 
 def relation(step: Step, scans: Scans, ends_of: Ends) -> Relation:
-    """A relation of a logical plan: ``parquet, [id#1, k#2], `cat`.`db`.`t`, …``. Behind the cut ids follow each other."""
+    """A relation of a logical plan: ``parquet, [id#1, k#2], `cat`.`db`.`t`, …``. Ids after the cut are consecutive."""
     text = step.text("Arguments")
     lists = _HIVE_COLUMNS.findall(text) or _relation_columns(step.operator.name, text)
     columns: list[Attribute] = []
@@ -187,7 +187,8 @@ def relation(step: Step, scans: Scans, ends_of: Ends) -> Relation:
 
 
 def _relation_columns(name: str, text: str) -> list[str]:
-    """The lists of columns among a relation's arguments; behind a file's ends what stands behind its table's name."""
+    """The lists of columns among a relation's arguments; a LogicalRelation's ends before the table's name, a flag or the
+    end."""
     start = text.find(", [")
     if name == "LogicalRelation" and start >= 0 and (end := _BEHIND_COLUMNS.search(text, start)):
         return [text[start + 2 : end.start() + 1]]
@@ -196,13 +197,13 @@ def _relation_columns(name: str, text: str) -> list[str]:
 
 
 def _spaced(printed: str) -> str:
-    """``[a#1L,b#2,... 3 more fields]`` as lists are printed elsewhere."""
+    """Convert ``[a#1L,b#2,... 3 more fields]`` to the form of lists elsewhere, without the note about the cut."""
     body = re.sub(r"(#\d+L?),(?! )", r"\1, ", printed[1:-1])
     return f"[{re.sub(r', [.][.][.] [0-9]+ more fields', '', body)}]"
 
 
 def view(step: Step) -> Relation:
-    """A view that the catalogue keeps is what is read, not what is behind it; a temporary one is only a name."""
+    """A view in the catalogue is itself the source, in place of its tables; a temporary one is only a name."""
     over = step.input
     arguments = step.text("Arguments")
     table = leading_table(arguments)
@@ -219,12 +220,12 @@ def view(step: Step) -> Relation:
 
 
 def made_up(step: Step) -> Relation:
-    """Rows that the statement itself holds: a range, the one row of a query without FROM."""
+    """Rows of the statement itself: a range, the one row of a query without FROM."""
     return _without_source(step, CONSTANT)
 
 
 def local_rows(step: Step) -> Relation:
-    """Rows in the plan itself: of VALUES, or of a program. A source may have put there what it aggregated itself."""
+    """Rows in the plan itself: of VALUES, or of a program. A source may have put its own aggregates there."""
     if step.text("Arguments").startswith("<empty>"):
         return _without_source(step, CONSTANT)
     columns = step.columns("Output") or ()
@@ -234,7 +235,7 @@ def local_rows(step: Step) -> Relation:
 
 
 def of_step(step: Step) -> Relation:
-    """Rows that an execution before this one kept, see `extractors.spark.carried`."""
+    """Rows that an earlier execution kept, see `extractors.spark.carried`."""
     columns = step.columns("Output") or None
     if columns is None:
         return from_program(step)

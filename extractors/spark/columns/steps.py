@@ -1,4 +1,4 @@
-"""One operator and what it is given."""
+"""One operator and its input."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NONE: Final = Field("", -1)
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One operator: its block's fields, what its inputs hand on, and the columns that its consumer lists (None: it lists
+    """One operator: its block's fields, the output of its inputs, and the columns that its consumer lists (None: it lists
     none)."""
 
     operator: Operator
@@ -48,7 +48,7 @@ class Step:
         return elements(found.text, found.count)
 
     def columns(self, name: str) -> tuple[Attribute, ...] | None:
-        """A list of columns; () where the field is not there."""
+        """A list of columns; () if the field is missing."""
         found = self.fields.get(name)
         if found is None:
             return ()
@@ -68,13 +68,13 @@ class Step:
         return CUT_OFF if " more fields" in self.operator.block else UNKNOWN
 
     def result(self, relation: Relation, missing: Flow | None = None) -> Relation:
-        """What is handed on, in the order in which the consumer lists it; what is not known yet is ``missing``."""
+        """The output in the order in which the consumer lists it; columns not known yet are ``missing``."""
         missing = missing or self.unknown
         return relation if self.wanted is None else relation.with_columns(self.wanted, missing)
 
 
 def beside(relations: Sequence[Relation]) -> Relation:
-    """The columns of several relations, one row of each at a time."""
+    """The columns of several relations, side by side."""
     if not relations:
         return NO_ROWS
     flows: dict[int, Flow] = {}
@@ -98,7 +98,7 @@ def beside(relations: Sequence[Relation]) -> Relation:
 
 
 def opaque(relation: Relation, found: Found | None = None) -> Flow:
-    """A column that a program made of all columns there are, or of those that it was given."""
+    """A column that a program made from all columns, or from those that it was given."""
     data, control, doubt = 0, 0, Doubt.OPAQUE
     if found is not None and found.ids:
         return Flow(found.data, found.control, Kind.TRANSFORMATION, found.doubt | Doubt.OPAQUE)
@@ -123,11 +123,11 @@ def completed(
     flows: list[Flow],
     passed: Collection[int] = (),
 ) -> list[Flow]:
-    """The flows of a list's expressions, where arguments were cut off within them.
+    """Complete the flows of a list's expressions if arguments were cut off within them.
 
-    If it happened to one only, the columns that Spark hands to this operator and that nothing else in it names must be
-    among what was cut off. ``passed`` are columns that the operator names beside the list. Of several expressions, nobody
-    knows which of them lost a column.
+    If only one expression was cut, the columns that Spark hands to this operator and that nothing else in it names must be
+    among the arguments cut off. ``passed`` are columns that the operator names outside the list. With several, it is unknown
+    which of them lost a column.
     """
     cut = [position for position, text in enumerate(texts) if lacks(text)]
     for position in cut:
@@ -142,10 +142,10 @@ def completed(
 def _lost(
     given: Relation, count: int, founds: Sequence[Found], position: int, passed: Collection[int]
 ) -> tuple[int, int]:
-    """The data of the columns that were surely cut off, and what is doubtful about it.
+    """The data of the columns that were certainly cut off, and the doubt about it.
 
-    It is all there is if they are as many as were cut off, or if no other column can be among them: none that only a
-    filter below needs, and none that stands elsewhere in the operator.
+    The data is complete if they are as many as were cut off, or if no other column can be among them: none that only a
+    filter below needs, and none that occurs elsewhere in the operator.
     """
     own = founds[position].ids
     others = frozenset(passed).union(*(found.ids for at, found in enumerate(founds) if at != position)) - own

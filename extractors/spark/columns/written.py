@@ -1,4 +1,4 @@
-"""The columns that a plan's commands write, each with what it is made from."""
+"""The columns that a plan's commands write, each with its sources."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from extractors.spark.plan.tree import Node
 from extractors.spark.plan.writes import Write
 
 MAX_SOURCES: Final = 200_000
-"""Source columns of all columns of one write together, data and control."""
+"""Limit for the sources of all columns of one write together; only data counts."""
 _VIEW_COLUMNS: Final = re.compile(r", \[(\([^\[\]]*\))\], ")
 _VIEW_COLUMN: Final = re.compile(r"\(([^,()]+),(?:None|Some\()")
 _RELATION_COLUMNS: Final = re.compile(r"Relation [^\s\[\]()]+\[([^\[\]]*)\]")
@@ -44,7 +44,7 @@ ROW_BOOKKEEPING: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class ColumnFlow:
-    """One written column. A column that is data of it is not among its ``control``."""
+    """One written column. Columns in ``data`` are not in ``control``."""
 
     output: str
     data: tuple[SourceColumn, ...]
@@ -55,14 +55,14 @@ class ColumnFlow:
     opaque: bool = False
     incomplete: bool = False
     parsed: bool = False
-    """It comes by way of a query's text."""
+    """Whether it comes from the text of a query."""
     kept: tuple[SourceColumn, ...] = ()
-    """For a change of rows: columns of this name that pass as they are, the changed table's own among them."""
+    """In a row change: columns of this name copied unchanged, including the changed table's own."""
 
 
 @dataclass(frozen=True, slots=True)
 class WrittenColumns:
-    """The columns that one command writes. ``reasons`` are why one of them, or what it comes from, is not known."""
+    """The columns that one command writes. ``reasons`` say why one of them, or its sources, are unknown."""
 
     flows: tuple[ColumnFlow, ...] = ()
     reasons: tuple[Incomplete, ...] = ()
@@ -76,7 +76,7 @@ NO_COLUMNS: Final = WrittenColumns()
 
 
 def unknown_columns(reason: Incomplete) -> WrittenColumns:
-    """Columns of which nothing is known."""
+    """Columns about which nothing is known."""
     return WrittenColumns((), (reason,))
 
 
@@ -90,11 +90,11 @@ def written_columns(
 ) -> tuple[WrittenColumns, ...]:
     """The columns of each write, in the order of the writes.
 
-    ``has_root``: executions name their root, so that a table that is created from a query is written by one that will come;
-    in Spark 3.4 it is not, and its command has the query below it.
+    ``has_root``: executions name their root, so a table created from a query is written by a later execution; in Spark 3.4
+    it is not, and its command has the query below it.
     """
-    # Spark puts a lateral subquery's own columns in the place of those of the query around it where a condition equates
-    # them, and a database computes what it can. Only the logical plan has what stands in the statement.
+    # If a condition equates them, Spark replaces columns of the outer query with those of a lateral subquery, and a database
+    # computes some columns itself. Only the logical plan shows them as in the statement.
     whole = any(each.name == "LateralJoin" or written_table(each.arguments) for each in text.operators)
     named = [
         write.end is not None
@@ -115,7 +115,7 @@ def written_columns(
 def result_columns(
     text: PlanText, nodes: Iterable[Node], *, changes_rows: bool, driver_rows: bool = False
 ) -> tuple[WrittenColumns, Mapping[int, str]]:
-    """The columns that a plan without a command hands on, under their own names, and these names by expression ids: a
+    """The columns that a plan without a command outputs, under their own names, and these names by expression ids: a
     command above it may write them."""
     if not text.verified or text.root is None:
         return unknown_columns(text.doubt or Incomplete.AMBIGUOUS), {}
@@ -124,7 +124,7 @@ def result_columns(
     if root.name == "AdaptiveSparkPlan" and len(root.inputs) == 1:
         root = root.inputs[0]
     if root.name == "DeserializeToObject" and len(root.inputs) == 1:
-        root = root.inputs[0]  # a writer of rows takes them one by one as they are
+        root = root.inputs[0]  # a row writer takes them one by one, unchanged
     try:
         relation = plans.relation(root)
     except TooMuch:
@@ -135,7 +135,7 @@ def result_columns(
     flows: dict[str, Flow] = {}
     names: dict[int, str] = {}
     for column, flow in zip(relation.columns, given, strict=True):
-        # Of two columns of one name only the first one is known by it.
+        # If two columns have the same name, the name refers to the first.
         if column.name not in flows:
             flows[column.name] = kept_as_it_is(column.name, flow) if changes_rows else flow
             names[column.id] = column.name
@@ -147,7 +147,7 @@ def _has_query(command: Node, text: PlanText) -> bool:
 
 
 class _Commands:
-    """The operators of the commands, in the order in which the tree has them."""
+    """The operators of the commands, in the tree's order."""
 
     def __init__(self, text: PlanText) -> None:
         self._left: dict[str, Iterator[Operator]] = {}
@@ -165,7 +165,7 @@ def _is(operator: Operator, name: str) -> bool:
 
 def _written(operator: Operator | None, write: Write, text: PlanText, plans: Plans) -> WrittenColumns:
     if write.end is None or write.reads or write.command == "DeleteFromTable":
-        return NO_COLUMNS  # nothing flows into a table of which files go
+        return NO_COLUMNS  # nothing flows into a table that only loses files
     if not text.verified:
         return unknown_columns(text.doubt or Incomplete.AMBIGUOUS)
     if operator is None:
@@ -197,10 +197,10 @@ def _written(operator: Operator | None, write: Write, text: PlanText, plans: Pla
 def _shown(
     operator: Operator, write: Write, query: Operator, relation: Relation, sources: Sources
 ) -> WrittenColumns:
-    """The columns that a logical plan's list names before it is cut off. That others are missing is a reason."""
+    """The columns that a logical plan's list names before it is cut off; `Incomplete.FIELDS_CUT` covers the others."""
     unknown = unknown_columns(_of_relation(relation))
     listed = elements(next(split(query.arguments), "")) if query.name == "Project" else elements("")
-    # A column that is listed twice has one id: behind it no place is certain.
+    # A column that is listed twice has one id: positions after it are uncertain.
     if listed.more <= 0 or len(relation.names) != len(listed.texts) or -1 in relation.names:
         return unknown
     names = _names(operator.arguments, write) or list(relation.names.values())
@@ -268,12 +268,12 @@ def _columns_written(flows: dict[str, Flow], relation: Relation, sources: Source
 
 
 def _of_relation(relation: Relation) -> Incomplete:
-    """Why the order of a query's columns is not known."""
+    """The reason why the order of a query's columns is unknown."""
     return next(iter(reasons_of(relation.doubt)), Incomplete.NO_COLUMNS)
 
 
 def _names(arguments: str, write: Write) -> list[str]:
-    """The names under which the columns are written, where the command lists all of them."""
+    """The names under which the columns are written, if the command lists all of them."""
     match write.command.removeprefix("Optimized").removesuffix("Command"):
         case "InsertIntoHiveTable":
             found = _FLAGS.search(arguments)

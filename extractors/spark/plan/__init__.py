@@ -1,5 +1,5 @@
-"""What a Spark plan reads and writes.
+"""Reads and writes of a Spark plan.
 
 `tree` holds the operators, `text` the blocks of the printed plan, `names` the forms in which both print tables and paths;
-`reads` and `writes` find what an operator touches, `shape` what identifies a plan. `reading` puts it together.
+`reads` and `writes` find the ends of an operator, `shape` the identity of a plan. `reading` combines them.
 """

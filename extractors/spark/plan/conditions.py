@@ -1,7 +1,7 @@
-"""What chooses, joins and groups a plan's rows, and in which formats its files are: for people, who read no plan.
+"""Filters, joins and groups of a plan, and the formats of its files, for people to read.
 
-Taken from the tree's own lines, which Spark cuts where lists are long, without expression ids and without the checks for
-null that Spark adds. Literals are as they are printed, without quotation marks.
+Taken from the tree's own lines, in which Spark cuts long lists, without expression ids and without the null checks that
+Spark adds. Literals are as printed, without quotation marks.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from extractors.spark.plan.secrets import without_secrets
 from extractors.spark.plan.tree import Node
 
 MOST: Final = 50
-"""Of each kind, for one run."""
+"""Limit for each kind in one run."""
 MAX_TEXT: Final = 20_000
 _ID: Final = re.compile(r"#\d+L?\b")
 _NOT_NULL: Final = re.compile(r"isnotnull\([\w.#`]+\) AND | AND isnotnull\([\w.#`]+\)")
@@ -35,8 +35,8 @@ _WRITTEN: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """Each kind as texts, in the plan's order from the top. ``groups`` are the keys of an aggregate, commas between them;
-    ``reads`` and ``writes`` are formats of files."""
+    """The texts of each kind, in the plan's order from the top. ``groups`` are the keys of an aggregate, separated by
+    commas; ``reads`` and ``writes`` are file formats."""
 
     filters: tuple[str, ...] = ()
     joins: tuple[str, ...] = ()
@@ -46,13 +46,13 @@ class Conditions:
 
     @classmethod
     def of(cls, nodes: Iterable[Node]) -> Self:
-        """Those of one plan."""
+        """The conditions of one plan."""
         listed = tuple(nodes)
         return cls(*(_first(found(listed)) for found in (_filters, _joins, _groups, _reads, _writes)))
 
     @classmethod
     def together(cls, several: Iterable[Conditions]) -> Self:
-        """Those of all the plans of one run."""
+        """The conditions of all plans of one run."""
         every = tuple(several)
         return cls(
             *(_first(text for each in every for text in getattr(each, kind.name)) for kind in fields(cls))
@@ -68,7 +68,7 @@ def _filters(nodes: Iterable[Node]) -> Iterator[str]:
         if node.name.startswith("Filter"):
             yield _plain(node.text[:MAX_TEXT].partition(" ")[2])
         elif "Scan" in node.name:
-            # What chooses partitions stands in no filter above the scan.
+            # Partition filters are not repeated above the scan.
             for each in _elements(node.metadata.get("PartitionFilters", "")[:MAX_TEXT]):
                 yield _plain(each)
 
@@ -114,7 +114,7 @@ def _writes(nodes: Iterable[Node]) -> Iterator[str]:
 
 
 def _plain(text: str) -> str:
-    """Without ids, secrets and checks for null; "" for nothing but such checks."""
+    """The text without ids, secrets and null checks; "" if it has only such checks."""
     bare = _NOT_NULL.sub("", text.strip())
     if _ONLY_NOT_NULL.fullmatch(bare):
         return ""
@@ -135,7 +135,7 @@ def _closes_last(text: str) -> bool:
 
 
 def _elements(text: str) -> Iterator[str]:
-    """The elements of ``[a#1, f(b#2, c#3)]``, with its brackets or without."""
+    """Split ``[a#1, f(b#2, c#3)]``, with or without its brackets."""
     depth, start = 0, 0
     text = text.removeprefix("[").removesuffix("]")
     for place, char in enumerate(text):

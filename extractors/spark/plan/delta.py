@@ -1,6 +1,6 @@
-"""How Delta's commands print the table that they write.
+"""The printed target of Delta's commands.
 
-Delta 2 to 4: ``DeltaTableV2(session,path,Some(CatalogTable(…)),…)`` for what Spark hands to it, and
+Delta 2 to 4: ``DeltaTableV2(session,path,Some(CatalogTable(…)),…)`` for writes that Spark hands to it, and
 `` `cat`.`db`.`t`, serde, Delta[version=0, path] `` or the path alone for its own UPDATE and MERGE.
 """
 
@@ -18,7 +18,7 @@ _BY_PATH: Final = re.compile(r"(?:^|\.)\w+\.`(/[^`]*|[A-Za-z][A-Za-z0-9+.-]*:/[^
 
 
 def delta_target(arguments: str) -> tuple[End | None, str]:
-    """The table that a Delta command's arguments name, or else its path; and the path of a table, where it is printed."""
+    """The table that a Delta command's arguments name, or else its path; and the path of a table, if printed."""
     if found := _TABLE_V2.search(arguments):
         path = found[1].strip()
         table = described_table(arguments)

@@ -1,4 +1,4 @@
-"""Tables and queries of databases, as plans print what is read and written by JDBC.
+"""Tables and queries of databases, as plans print JDBC reads and writes.
 
 JDBCRelation("app"."people")                                    a table, as `dbtable` names it
 JDBCRelation((select …) SPARK_GEN_SUBQ_7)                       a query; the counter is Spark's own
@@ -27,16 +27,16 @@ CATALOG_SCAN: Final = "Scan JDBC v1 Relation from v2 scan"
 
 
 _LINE: Final = "\x1f"
-"""What keeps a line's end in a query, which would end the line of its operator in a plan's text."""
+"""Placeholder for a line end in a query, which would end the line of its operator in a plan's text."""
 
 
 def on_one_line(name: str) -> str:
-    """An operator's name where a query in it has lines of its own."""
+    """An operator's name on one line, even if a query in it has several."""
     return name.replace("\n", _LINE)
 
 
 def table_name(text: str) -> str:
-    """The name in a `dbtable` that is one: one to three identifiers, without their quotes. "" for anything else."""
+    """The name in a `dbtable` that is a table: one to three identifiers, without their quotes; "" for anything else."""
     if not _NAME.fullmatch(text.strip()):
         return ""
     return ".".join(map(_unquoted, _PARTS.findall(text)))
@@ -46,11 +46,11 @@ def _unquoted(part: str) -> str:
     if part[0] not in '"`[':
         return part
     bare = part[1:-1].replace(part[0] * 2, part[0]) if part[0] != "[" else part[1:-1]
-    return part if "." in bare else bare  # two parts are not one that has a dot
+    return part if "." in bare else bare  # a quoted dot does not separate parts
 
 
 def without_counters(query: str) -> str:
-    """The same query without the numbers that Spark gives its subqueries: they go on from one run to the next."""
+    """Renumber the subqueries of a query from 0: Spark's own counters continue from one run to the next."""
     numbers: dict[str, int] = {}
     text = query.strip().replace(_LINE, "\n")
     return _COUNTER.sub(lambda match: f"{match[1]}_{numbers.setdefault(match[0], len(numbers))}", text)
@@ -63,36 +63,36 @@ def catalog_table(printed: str) -> tuple[str, str]:
 
 
 def written_table(arguments: str) -> str:
-    """The table of a catalogue's write, ``JDBCTable(app.people,StructType(…),…)``; "" for any other."""
+    """The table of a write through a catalogue, ``JDBCTable(app.people,StructType(…),…)``; "" for any other."""
     match = _TABLE.match(arguments)
     return match[1] if match else ""
 
 
 def written_catalog(arguments: str) -> str:
-    """The catalogue of a catalogue's write as far as it is printed: its class, and the table with its options' hash."""
+    """The catalogue of such a write, as far as it is printed: its class, and the table with its options' hash."""
     match = _OPTIONS.search(arguments)
     return f"{CATALOG_CLASS}({written_table(arguments)}, {match[1]})" if match else CATALOG_CLASS
 
 
 def joined_tables(block: str) -> Iterator[str]:
-    """The tables of a join that the database carries out, by their whole names."""
+    """Yield the full names of the tables in a join that the database carries out."""
     pushed = _LITERAL.sub("''", block).partition("PushedJoins: ")[2]
     return (match[1] for match in _JOINED.finditer(pushed.partition("\nReadSchema: ")[0]))
 
 
 def sent_query(block: str) -> str:
-    """The query that Spark sends to the database for a scan; "" where the block does not have it (before Spark 4.2)."""
+    """The query that Spark sends to the database for a scan; "" if the block does not have it (before Spark 4.2)."""
     match = _SENT.search(block)
     return without_counters(match[1]) if match else ""
 
 
 def question(text: str, columns: list[str]) -> str:
-    """The SELECT of columns from what a `dbtable` or `query` holds, as Spark puts it."""
+    """The SELECT of columns from a `dbtable` or `query`, as Spark builds it."""
     quote = "`" if "`" in text else '"'
     listed = ", ".join(f"{quote}{name.replace(quote, quote * 2)}{quote}" for name in columns) or "1"
-    # A `prepareQuery` stands before the query: `with t as (…) (select * from t) x`.
+    # A `prepareQuery` precedes the query: `with t as (…) (select * from t) x`.
     before = _before_last_bracket(text) if text[:5].lower() == "with " else ""
-    return f"{before}SELECT {listed} FROM {text[len(before) :]}"  # noqa: S608 — it is read, and sent to nobody
+    return f"{before}SELECT {listed} FROM {text[len(before) :]}"  # noqa: S608 — it is parsed, never sent
 
 
 def _before_last_bracket(text: str) -> str:

@@ -1,7 +1,7 @@
-"""What each node of a plan carries, by its name: the table ``nodes.tsv`` beside this module.
+"""The role of each plan node, by its name: the table ``nodes.tsv`` next to this module.
 
 The table was collected from the sources and jars of Spark, of the table formats and of connectors and accelerators. A node
-that is in no row makes its operation incomplete: it may read, compute or write what navlin does not see.
+that is in no row makes its operation incomplete: it may read, compute or write something that navlin does not see.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from extractors.spark.plan.tree import Node, plain_name
 
 @dataclass(frozen=True, slots=True)
 class PlanNode:
-    """A row: ``name`` as it is printed, without what follows it; ``versions`` of the project, the first and the last.
+    """A row: ``name`` as it is printed, without the text after it; ``versions`` of the project, the first and the last.
 
     ``shown`` is the log of a real run, kept with the tests, whose plans have the node: "not run" if none has.
     """
@@ -49,7 +49,6 @@ CARRIES: Final = {
 
 
 def read_table(lines: Iterable[str]) -> Iterator[PlanNode]:
-    """The rows of the table."""
     for row in csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE):
         yield PlanNode(**row)
 
@@ -65,14 +64,14 @@ def _named(*carries: str) -> frozenset[str]:
 
 _WITHOUT_DATA: Final = _named("maintains", "defines", "answers", "session") - _named("writes")
 READING: Final = frozenset(name.partition(" ")[0] for name in _named("reads"))
-"""Operators that bring rows in."""
+"""Operators that read rows from outside the plan."""
 WRITING: Final = _named("writes") - _named("maintains", "defines", "answers", "session")
 """Operators and commands that write data."""
 PASSING: Final = _named("wraps", "rows") - _named("computes", "program", "reads", "values")
-"""Operators that hand on their input's columns."""
+"""Operators that pass their input's columns on."""
 _OF_SPARK: Final = {plain_name(node.name) for node in PLAN_NODES if node.project == "Spark"}
 _READ_HERE: Final = ("Spark", "JDBC", "Kafka", "Kudu", "Hive ACID", "Delta")
-"""Projects whose relations say what they read, and navlin reads it there; Hudi's commands say nothing."""
+"""Projects whose relations print their sources, which navlin reads; Hudi's commands print none."""
 _OWN_NAMES: Final = sorted(
     {
         plain_name(node.name)
@@ -83,14 +82,14 @@ _OWN_NAMES: Final = sorted(
     key=len,
     reverse=True,
 )
-"""What formats, connectors and accelerators read and write by, longer names first."""
+"""Nodes with which formats, connectors and accelerators read and write, longer names first."""
 _KNOWN: Final = _named(*CARRIES)
 _FIRST_WORDS: Final = frozenset(name.partition(" ")[0] for name in _KNOWN)
 _DECORATION: Final = re.compile(r"\* ?|Execute ")
 
 
 def is_without_data(name: str) -> bool:
-    """Whether no data flows of a command; what follows its name belongs to one plan only."""
+    """Whether a command has no data flow; the text after its name differs between plans."""
     bare = _DECORATION.sub("", name.strip(), count=1)
     return bare.partition(" ")[0] in _WITHOUT_DATA or any(
         bare.startswith(f"{each} ") or bare == each for each in _WITHOUT_DATA if " " in each
@@ -98,7 +97,7 @@ def is_without_data(name: str) -> bool:
 
 
 def own_name(name: str) -> str:
-    """The row of a node that is not Spark's own; what follows its name belongs to one plan only. "" if it has none."""
+    """The row of a node that is not Spark's own, "" if it has none; the text after its name differs between plans."""
     bare = _DECORATION.sub("", name.strip(), count=1)
     return next(
         (
@@ -117,7 +116,7 @@ def unknown_operators(nodes: Iterable[Node]) -> tuple[str, ...]:
 
 
 def is_known(name: str) -> bool:
-    """Whether a node of this name is in the table; what follows its first word belongs to one plan only."""
+    """Whether a node of this name is in the table; the text after its first word differs between plans."""
     bare = _DECORATION.sub("", name.strip(), count=1)
     first = re.split(r"[ (\[]", bare, maxsplit=1)[0]
     return not first or first in _FIRST_WORDS

@@ -1,7 +1,7 @@
-"""Who made the rows that a plan itself holds, in a LocalTableScan or LocalRelation: SQL's VALUES, or a program.
+"""Origin of the rows that a plan itself holds, in a LocalTableScan or LocalRelation: SQL's VALUES, or a program.
 
-The plan looks alike for both: the optimizer folds names and casts into the rows. The call that started the execution
-tells: a statement of SQL holds rows of its own alone, unless it reads a temporary view that a program made of such rows.
+Both look alike in the plan: the optimizer folds names and casts into the rows. The call that started the execution tells
+them apart: an SQL statement holds only rows of its own, unless it reads a temporary view that a program made of such rows.
 A DataFrame may hold rows that the driver collected before, from a pandas frame for example.
 """
 
@@ -19,13 +19,13 @@ _OF_SQL: Final = re.compile(
 )
 _TEMPORARY: Final = re.compile(r"\b(?:Local|Global)TempView\b")
 _OF_VALUES: Final = re.compile(r"\[col1#\d+L?(?:, col\d+#\d+L?)*(?:, [.]{3} \d+ more fields)?\]")
-"""VALUES names its own columns so."""
+"""The names that VALUES gives its columns."""
 
 
 def may_be_of_driver(start: Mapping[str, Any], *, shared: bool) -> bool:
-    """Whether local rows of an execution may be a program's. ``shared``: SQL may read such rows by a temporary view.
+    """Whether local rows of an execution may be a program's. ``shared``: SQL may read such rows through a temporary view.
 
-    An event without the call that started it says nothing.
+    If the event lacks the call that started it, ``shared`` decides.
     """
     call = start.get("details")
     if not isinstance(call, str) or not call:
@@ -34,14 +34,14 @@ def may_be_of_driver(start: Mapping[str, Any], *, shared: bool) -> bool:
 
 
 def makes_view_of_driver_rows(write: Write, text: PlanText) -> bool:
-    """Whether a command makes a temporary view of a program's rows: those of VALUES have an alias or SQL's own names."""
+    """Whether a command makes a temporary view of a program's rows: those of VALUES have an alias or VALUES' own names."""
     if not write.command.startswith("CreateView") or not _TEMPORARY.search(text.arguments):
         return False
     return _holds_driver_rows(text.operators)
 
 
 def reads_view_of_driver_rows(text: PlanText) -> bool:
-    """Whether a logical plan has a view with such rows."""
+    """Whether a logical plan contains a view of a program's rows."""
     return any(_holds_driver_rows(tuple(_below(each))) for each in text.operators if each.name == "View")
 
 

@@ -1,4 +1,4 @@
-"""How plans print tables, paths and lists of arguments. Argument positions shift between versions: all goes by shape."""
+"""Tables, paths and argument lists as plans print them, found by form: argument positions shift between versions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _CATALOG_TABLE: Final = re.compile(r"\bDatabase: ?(\S{1,400})\s{1,40}Table: ?(\S
 _HIVE_CTAS: Final = re.compile(r"Database: ?([^,\]}]{1,400})\}?, TableName: ?([^,\]]{1,400})")
 _PARTITION_DIRECTORY: Final = re.compile(r"[^/=]+=[^/]*$")
 _PART_FILE: Final = re.compile(r"/part-(?:[mr]-)?\d{5,}(?:[-.][^/]*)?$")
-"""One of the files that a job wrote into a directory. Spark lists them by name where it infers the columns of CSV."""
+"""A file that a job wrote into a directory. Spark lists such files by name if it infers the columns of CSV."""
 _LOCATION: Final = re.compile(r"(\w+)(?:\((\d+) paths\))? ?\[(.*)", re.DOTALL)
 _MARKS: Final = re.compile(r"[`(\[{)\]},]")
 _BETWEEN_PATHS: Final = re.compile(r", ?(?=\.\.\.|/|[A-Za-z][A-Za-z0-9+.-]*:/)")
@@ -26,9 +26,9 @@ _CUT: Final = re.compile(r"\.\.\.(?: \d+ entries)?$")
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table or view as a plan names it. A catalogue other than Spark's own stands before the database: ``cat.db``.
+    """A table or view as a plan names it. A catalogue other than Spark's own precedes the database: ``cat.db``.
 
-    ``database`` is empty where the plan prints the name alone: it is then the session's current one, whichever that is.
+    ``database`` is empty if the plan prints only the name: it is then the session's current one, which is unknown.
     """
 
     database: str
@@ -40,7 +40,7 @@ class Table:
 
 
 def table_of_parts(parts: list[str]) -> Table | None:
-    """The table that a name's parts mean: ``t``, ``db.t``, ``cat.db.t``. None where there is nothing to name."""
+    """The table of a name's parts: ``t``, ``db.t``, ``cat.db.t``. None if a part is missing or empty."""
     if parts[:1] == [SESSION_CATALOG]:
         parts = parts[1:]
     if not parts or not all(parts):
@@ -55,7 +55,7 @@ def quoted_table(text: str) -> Table | None:
 
 
 def dotted_table(text: str) -> Table | None:
-    """The table of a name without quotes, ``cat.db.t``; None for what cannot be one."""
+    """The table of a name without quotes, ``cat.db.t``; None if the text cannot be one."""
     text = text.strip()
     return table_of_parts(text.split(".")) if _DOTTED.fullmatch(text) else None
 
@@ -70,13 +70,13 @@ def described_table(text: str) -> Table | None:
 
 
 def leading_table(text: str) -> Table | None:
-    """The table that a command's arguments begin with."""
+    """The table at the start of a command's arguments."""
     match = QUOTED_NAME.match(text)
     return quoted_table(match[0]) if match else None
 
 
 def argument_table(arguments: str) -> Table | None:
-    """The table among a command's arguments: a name in back quotes that is an argument of its own."""
+    """The table among a command's arguments: a name in back quotes that is a whole argument, or a description."""
     for piece in split_arguments(arguments):
         if QUOTED_NAME.fullmatch(piece):
             return quoted_table(piece)
@@ -84,7 +84,7 @@ def argument_table(arguments: str) -> Table | None:
 
 
 def split_arguments(text: str) -> Iterator[str]:
-    """Arguments at the top level: commas within brackets or back quotes part nothing."""
+    """Split arguments at the top level: commas within brackets or back quotes do not count."""
     depth, start, quoted = 0, 0, False
     for match in _MARKS.finditer(text):
         mark = match[0]
@@ -104,7 +104,7 @@ def split_arguments(text: str) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """The paths of a scan, those that were printed whole. ``complete`` is False where some were cut off."""
+    """The paths of a scan that were printed completely. ``complete`` is False if some were cut off."""
 
     index: str
     paths: tuple[str, ...]
@@ -112,9 +112,9 @@ class Location:
 
 
 def location(printed: str) -> Location | None:
-    """``InMemoryFileIndex(7 paths)[p1, p2, ...]`` and its older and newer forms; None for what is none.
+    """Parse ``InMemoryFileIndex(7 paths)[p1, p2, ...]`` and its older and newer forms; None for anything else.
 
-    ``printed`` may go on behind the closing bracket. A path that was cut in the middle is left out.
+    ``printed`` may go on after the closing bracket. A path that was cut in the middle is left out.
     """
     match = _LOCATION.match(printed.strip())
     if match is None:
@@ -123,7 +123,7 @@ def location(printed: str) -> Location | None:
     body, closed = _to_bracket(rest)
     paths: list[str] = []
     complete = closed
-    # One path may have the separator in its name.
+    # A single path may contain the separator.
     for path in [body] if closed and count == "1" else _BETWEEN_PATHS.split(body):
         if _CUT.search(path):
             complete = False
@@ -151,7 +151,7 @@ def _to_bracket(text: str) -> tuple[str, bool]:
 
 
 def without_partitions(path: str) -> str:
-    """The path above its ``k=v`` directories: where the data set begins."""
+    """The path above its ``k=v`` directories, which is the root of the dataset."""
     path = path.rstrip("/") or path
     while (last := path.rfind("/")) > 0 and _PARTITION_DIRECTORY.fullmatch(path, last + 1):
         path = path[:last]
@@ -159,12 +159,12 @@ def without_partitions(path: str) -> str:
 
 
 def without_part_file(path: str) -> str:
-    """The directory of a part file; any other path as it is."""
+    """The directory of a part file; any other path unchanged."""
     return _PART_FILE.sub("", path) or path
 
 
 def is_kept(arguments: str) -> bool:
-    """Whether a view's arguments name one that the catalogue keeps: a temporary one has no database, or `global_temp`."""
+    """Whether a view's arguments name one in the catalogue: a temporary view has no database, or `global_temp`."""
     match = QUOTED_NAME.match(arguments)
     return match is not None and "`.`" in match[0] and not match[0].startswith("`global_temp`")
 
@@ -175,5 +175,5 @@ def is_path(text: str) -> bool:
 
 
 def is_bookkeeping(path: str) -> bool:
-    """Whether a path belongs to a table format's own log, which nobody reads or writes as data."""
+    """Whether a path belongs to a table format's own log, which is not read or written as data."""
     return "/_delta_log" in path or "/_spark_metadata" in path

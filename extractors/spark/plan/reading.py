@@ -1,4 +1,4 @@
-"""Reading the plan of one execution's start."""
+"""Reads the plan of one execution's start."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from extractors.spark.plan.writes import Write, write_of
 
 @dataclass(frozen=True, slots=True)
 class PlanReading:
-    """What one execution's plan reads and writes, and its shape.
+    """The reads and writes of one execution's plan, and its shape.
 
-    ``named`` is what the logical plan below a command names; it counts if no scan names the same. ``columns`` are those
-    of each write.
+    ``named`` are the inputs that the logical plan below a command names; they count if the scans do not show the inputs.
+    ``columns`` are those of each write.
     """
 
     writes: tuple[Write, ...]
@@ -40,29 +40,29 @@ class PlanReading:
     columns: tuple[WrittenColumns, ...] = ()
     unknown_operators: tuple[str, ...] = ()
     result: WrittenColumns | None = None
-    """For an execution within another one that writes nothing itself: the columns that it computes."""
+    """For an execution within another one, without a command of its own: the columns that it computes."""
     mentions: frozenset[int] = frozenset()
-    """For a command whose rows another execution makes: the expression ids in its arguments."""
+    """For a command whose rows another execution computes: the expression ids in its arguments."""
     assigned: frozenset[str] = frozenset()
     """For a command that changes rows: columns that it assigns."""
     aggregates: bool = False
-    """For a command whose rows another execution makes: whether its query aggregates columns."""
+    """For a command whose rows another execution computes: whether its query aggregates columns."""
     defines: Mapping[int, str] = field(default_factory=dict)
     """The names of the columns of ``result`` by their expression ids."""
     shares_rows: bool = False
-    """Whether it makes a temporary view of rows that a program's driver held."""
+    """Whether it makes a temporary view of rows from a program's driver."""
     has_own_rows: bool = False
-    """Whether it shows that what it reads holds no rows of such a view."""
+    """Whether its logical plan shows that it does not read such a view."""
     conditions: Conditions = field(default_factory=Conditions)
 
 
 NOTHING: Final = Reads(())
 _CHANGES: Final = re.compile(r"\b(?:MERGE|UPDATE) operation\b")
-"""How Delta describes the executions that rewrite a table's files."""
+"""Delta's description of the executions that rewrite a table's files."""
 MAX_QUERIES: Final = 100
-"""Queries of several lines in one plan that are read."""
+"""Limit for queries of several lines in one plan."""
 _SOURCE: Final = " materialize source"
-"""The end of that description where no row of the table is changed yet."""
+"""The end of that description while no row of the table is changed yet."""
 _ID: Final = re.compile(r"#(\d{1,18})")
 _AGGREGATES: Final = re.compile(r"\b(?:count|min|max|sum|avg)\((?:distinct )?(?!1\)|\*\))[^()]+\)")
 _ASSIGNED: Final = re.compile(r"`((?:[^`]|``)+)` = ")
@@ -72,12 +72,12 @@ _DELTA_ACTIONS: Final = re.compile(
 
 
 def read_plan(start: Mapping[str, Any], *, shared_rows: bool = False) -> PlanReading:
-    """What the plan of a ``SparkListenerSQLExecutionStart`` reads and writes.
+    """Read the plan of a ``SparkListenerSQLExecutionStart``.
 
-    ``shared_rows``: statements of SQL may read rows that a program's driver held, by a temporary view.
+    ``shared_rows``: SQL statements may read rows from a program's driver, through a temporary view.
 
-    The tree is believed first. The printed text is looked at only where the tree lacks something: a command without
-    arguments, a scan whose path was cut.
+    The tree is trusted first. The printed text is used only if the tree lacks something: a command without arguments, a scan
+    whose path was cut.
     """
     nodes, printed = _on_lines(tuple(walk(start.get("sparkPlanInfo"))), start.get("physicalPlanDescription"))
     text = read_text(printed) if isinstance(printed, str) and _needs_text(nodes) else PlanText()
@@ -129,7 +129,7 @@ def read_plan(start: Mapping[str, Any], *, shared_rows: bool = False) -> PlanRea
 
 
 def _on_lines(nodes: tuple[Node, ...], printed: object) -> tuple[tuple[Node, ...], object]:
-    """The plan where each operator stands on a line of its own: a query that is sent to a database may have several."""
+    """Put each operator of the plan on one line: a query that is sent to a database may have several."""
     names = {node.name for node in nodes if node.name.startswith("Scan JDBCRelation(") and "\n" in node.name}
     if not 0 < len(names) <= MAX_QUERIES or not isinstance(printed, str):
         return nodes, printed
@@ -146,7 +146,7 @@ def _on_lines(nodes: tuple[Node, ...], printed: object) -> tuple[tuple[Node, ...
 
 
 def _is_bookkeeping(nodes: tuple[Node, ...]) -> bool:
-    """Whether a plan reads a table format's own log: the actions of Delta's."""
+    """Whether a plan reads a table format's own log: Delta's actions."""
     return any(
         "Scan" in node.name
         and not node.name.startswith("Scan DeltaCDFRelation")

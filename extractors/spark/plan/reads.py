@@ -1,4 +1,4 @@
-"""What the operators of a plan read."""
+"""Inputs of a plan's operators."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from navlin.model.redaction import redact, without_credentials
 
 
 class EndKind(StrEnum):
-    """What an end of a flow is named by."""
+    """The way in which an end of a flow is named."""
 
     TABLE = "table"
     VIEW = "view"
@@ -46,11 +46,11 @@ class EndKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """Something that is read or written: a table or view by ``database`` and ``name``, all else by ``name``.
+    """Something read or written: a table or view by ``database`` and ``name``, anything else by ``name``.
 
-    ``url`` is a JDBC table's, where it is known, and ``database`` its catalogue, if it is read or written as one's. A QUERY
-    is a text that is sent to a database: with a catalogue the whole of it, else what stands behind FROM. A STEP is what an
-    execution before this one of the same run has made: its columns are named with their expression ids.
+    ``url`` is a JDBC table's, if known, and ``database`` its catalogue, if it is accessed through one. A QUERY is a text
+    sent to a database: the whole text with a catalogue, else the part after FROM. A STEP is the result of an earlier
+    execution of the same run: its columns are named with their expression ids.
     """
 
     kind: EndKind
@@ -64,7 +64,7 @@ class End:
 
 
 MATERIALIZED: Final = End(EndKind.STEP, "mergeMaterializedSource")
-"""The source of Delta's MERGE where that is no table of Delta's own: an execution before the others keeps its rows."""
+"""The source of Delta's MERGE if it is not a Delta table: an execution before the others keeps its rows."""
 
 
 def table_end(table: Table) -> End:
@@ -72,7 +72,7 @@ def table_end(table: Table) -> End:
 
 
 def named_end(name: str) -> End | None:
-    """A table by its whole name, or a path."""
+    """The end of a table's full name, or of a path; None for anything else."""
     if is_path(name):
         return path_end(name)
     table = dotted_table(name)
@@ -84,7 +84,7 @@ def view_end(table: Table) -> End:
 
 
 def jdbc_end(printed: str, url: str = "") -> End:
-    """What a `dbtable` is: a table, or a query."""
+    """The end of a `dbtable`: a table, or a query."""
     if name := jdbc.table_name(printed):
         return End(EndKind.JDBC, name, url=url)
     return End(EndKind.QUERY, jdbc.without_counters(printed), url=url)
@@ -102,7 +102,7 @@ def path_end(path: str) -> End:
 
 @dataclass(frozen=True, slots=True)
 class Reads:
-    """The ends that are read, each once. ``unknown`` is what reads from an unknown place; ``reasons`` are why some
+    """The distinct ends that are read. ``unknown`` are operators that read from an unknown place; ``reasons`` say why some
     ends are missing."""
 
     ends: tuple[End, ...]
@@ -114,7 +114,7 @@ class Reads:
         return not self.reasons
 
     def and_those(self, more: Reads) -> Reads:
-        """These and more of them, each once."""
+        """These and more reads, without duplicates."""
         pairs = ((self.ends, more.ends), (self.reasons, more.reasons), (self.unknown, more.unknown))
         return Reads(*(tuple(dict.fromkeys((*one, *other))) for one, other in pairs))
 
@@ -138,7 +138,7 @@ _HIVE: Final = re.compile(r"HiveTableRelation \[?(`[^\s,]+`)")
 _METASTORE: Final = re.compile(r"MetastoreRelation (\w+), (\w+)")
 _LOCATION: Final = re.compile(r"\bLocation: (\w+(?:\(\d+ paths\))? ?\[.*)", re.DOTALL)
 _LOG_INDEXES: Final = frozenset({"DeltaLogFileIndex", "MetadataLogFileIndex"})
-"""What a table format's own log is read through."""
+"""Indexes through which a table format's own log is read."""
 _NO_SOURCE: Final = frozenset(
     {
         "ExistingRDD",
@@ -157,14 +157,14 @@ _V2_SCAN: Final = re.compile(
 )
 _V2_OLD: Final = re.compile(r"\w+\[.*?\] (?P<name>\S+)")
 _CHANGELOG: Final = ".changes"
-"""What Iceberg adds to a table's name where its changes are read. A table of that name differs by its scan: only one
-of changes names the table without it, ``cat.db.t [fromSnapshotId=``, later ``IcebergChangelogScan(table=cat.db.t,``."""
+"""Iceberg's suffix for a table's name if its changes are read. A table of that name differs by its scan: only a scan of
+changes names the table without it, ``cat.db.t [fromSnapshotId=``, later ``IcebergChangelogScan(table=cat.db.t,``."""
 _CACHED: Final = ("InMemoryTableScan", "Scan In-memory table")
 _V2_PATHS: Final = re.compile(r"(?P<format>[\w-]+) (?P<paths>[A-Za-z][A-Za-z0-9+.-]*:/.*|/.*)$", re.DOTALL)
 
 
 def physical_reads(nodes: Iterable[Node], text: PlanText) -> Reads:
-    """What the scans of a physical plan read, those below cached frames and in subqueries as well."""
+    """The inputs of a physical plan's scans, including those below cached frames and in subqueries."""
     gathered = _Gathered()
     hidden_below = -1
     for node in nodes:
@@ -185,14 +185,14 @@ def physical_reads(nodes: Iterable[Node], text: PlanText) -> Reads:
 
 
 def cached_reads(nodes: Sequence[Node], text: PlanText) -> Reads:
-    """What cached frames read whose plans are not in the tree: older releases of Spark put none there (SparkPlanInfo), and
-    print them all the same."""
+    """The inputs of cached frames whose plans are not in the tree: older releases of Spark put none there (SparkPlanInfo),
+    but print them."""
     reads, nowhere = Reads(()), _Gathered()
     cached = list(_cached(text)) if text.verified else []
     looked_at: set[int] = set()
     for operator in cached:
         if operator.number in looked_at:
-            continue  # below another one that is cached
+            continue  # below another cached one
         operators = list(_below(operator))
         looked_at.update(each.number for each in operators)
         below = [Node(each.name, f"{each.name} {each.block}", {}, each.indent) for each in operators]
@@ -206,7 +206,7 @@ def cached_reads(nodes: Sequence[Node], text: PlanText) -> Reads:
 
 
 def without_plan(nodes: Sequence[Node]) -> list[Node]:
-    """The cached frames that have nothing below them in the tree."""
+    """The cached frames without a plan below them in the tree."""
     return [
         node
         for node, after in zip_longest(nodes, nodes[1:])
@@ -228,7 +228,7 @@ def _below(operator: Operator) -> Iterator[Operator]:
 
 
 def logical_reads(text: PlanText) -> Reads:
-    """What the logical plan below a command names: tables, and views by their own names, not what is behind them."""
+    """The inputs named by the logical plan below a command: tables, and views by their own names, not their sources."""
     gathered = _Gathered()
     hidden_below, alias = -1, ""
     if not text.verified:
@@ -241,7 +241,7 @@ def logical_reads(text: PlanText) -> Reads:
         match operator.name:
             case "View":
                 view = leading_table(arguments)
-                # A temporary view is a name for a query only: what it stands for is what is read.
+                # A temporary view is only a name for a query: its sources are the inputs.
                 if view is not None and is_kept(arguments):
                     gathered.add(view_end(view))
                     hidden_below = operator.indent
@@ -254,9 +254,7 @@ def logical_reads(text: PlanText) -> Reads:
             case "RelationV2" | "DataSourceV2Relation" | "DataSourceV2ScanRelation":
                 written = jdbc.written_table(arguments)
                 if written and alias.endswith(f".{written}"):
-                    gathered.add(
-                        catalog_end(alias)
-                    )  # the catalogue stands in the name alone that is put above it
+                    gathered.add(catalog_end(alias))  # only the alias above it names the catalogue
                 else:
                     gathered.add_table(_v2_relation(arguments), operator.name)
             case name if name in READING:
@@ -276,7 +274,7 @@ class _Gathered:
         self._ends[end] = None
 
     def add_table(self, table: Table | None, what: str) -> None:
-        # A name alone is of the session's current database, which the log does not have.
+        # A bare name is in the session's current database, which the log does not have.
         if table is None or not table.database:
             self.add_unknown(what)
         else:
@@ -304,10 +302,10 @@ class _Gathered:
 
 def _scan(node: Node, gathered: _Gathered) -> None:
     if node.name.startswith(_CACHED) or node.name.strip() == "Scan":
-        return  # a cached table, of which the plan stands below, or rows that the program itself made
+        return  # a cached table, whose plan is below it, or rows that the program itself made
     match = _SCAN.match(node.name)
     if match is None:
-        # An accelerator's or a connector's: `ParquetScan db.t`, `DeltaScan parquet db.t`, or no name at all.
+        # A scan of an accelerator or connector: `ParquetScan db.t`, `DeltaScan parquet db.t`, or no name at all.
         table = dotted_table(node.name.split(" ")[-1]) if " " in node.name else None
         printed = node.metadata.get("Location", "")
         if table is None and (place := location(printed)) is not None:
@@ -333,7 +331,7 @@ def _scan(node: Node, gathered: _Gathered) -> None:
 
 
 def _catalog_scan(node: Node, text: PlanText, gathered: _Gathered) -> None:
-    """A scan of a JDBC catalogue's table, or of several that the database joins: the tree cuts the list of these."""
+    """Add a scan of a JDBC catalogue's table, or of several that the database joins: the tree cuts their list."""
     blocks = [each.block for each in text.by_name.get(node.name.strip(), ())]
     own = [each for each in blocks if _first_id(each) == _first_id(node.text)]
     block = own[0] if own else node.text
@@ -351,7 +349,7 @@ def _first_id(printed: str) -> str:
 
 
 def _relation(printed: str, gathered: _Gathered) -> bool:
-    """Relations of other systems, by what they print of themselves."""
+    """Add a relation of another system, by its printed form; False if it is not one."""
     if match := _JDBC.match(printed):
         gathered.add(jdbc_end(match[1]))
     elif match := _HUDI.match(printed) or (
@@ -388,7 +386,7 @@ def _v2_scan(node: Node, rest: str, text: PlanText, gathered: _Gathered) -> None
             ("ChangelogScan(table=", ","),
         )
     ):
-        rest = changed  # its rows are the table's own, as they came and went
+        rest = changed  # its rows are the table's own, as added and removed
     if match := _V2_PATHS.match(rest):
         paths = re.split(r",(?=[A-Za-z][A-Za-z0-9+.-]*:/)", match["paths"])
         for path in paths:
@@ -400,7 +398,7 @@ def _v2_scan(node: Node, rest: str, text: PlanText, gathered: _Gathered) -> None
     if found := _LOCATION.search(node.text):
         printed = location(found[1])
         if printed is not None and not printed.complete:
-            # The tree cuts a long path; the operator's block has the first one whole, if there is no doubt whose it is.
+            # The tree cuts a long path; the operator's block, if it is unambiguous, has the first one complete.
             block = _only(text.by_name.get(node.name.strip(), ()))
             printed = (location(block.location) if block else None) or printed
         gathered.add_location(printed, node.name)
@@ -428,7 +426,7 @@ def _logical_relation(arguments: str, gathered: _Gathered) -> None:
     if table is not None and table.database:
         gathered.add(table_end(table))
     else:
-        gathered.add_unknown(f"LogicalRelation {first}")  # read by path, and a logical plan prints none
+        gathered.add_unknown(f"LogicalRelation {first}")  # read by path, which a logical plan does not print
 
 
 def _v2_relation(arguments: str) -> Table | None:

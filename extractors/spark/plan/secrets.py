@@ -1,5 +1,5 @@
-"""Literals that a plan prints beside columns whose names look secret. Nothing in a plan is quoted, so that no reader of SQL
-finds them there: ``(password#3 = s3cret)``."""
+"""Literals that a plan prints next to columns whose names look secret. Nothing in a plan is quoted, so an SQL parser would
+not find them: ``(password#3 = s3cret)``."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _NO_LITERAL: Final = re.compile(
 
 
 def without_secrets(expression: str) -> str:
-    """Returns the expression as it is, or only its columns if a word of it looks secret and it has a literal. The word may
-    be a column's name, a field (``login#3.password``), or a key (``login#3[password]``)."""
+    """Return the expression unchanged, or only its columns if one of its words looks secret and it has a literal. The word
+    may be a column's name, a field (``login#3.password``), or a key (``login#3[password]``)."""
     names = _COLUMN.findall(expression)
     if not names or not any(map(is_secret, _WORD.findall(expression))):
         return expression
@@ -28,5 +28,5 @@ def without_secrets(expression: str) -> str:
 
 
 def of_column(name: str, expression: str) -> str:
-    """Returns what a column is computed as; only the mask if the column's own name looks secret."""
+    """Return the expression that computes a column, or only the mask if the column's own name looks secret."""
     return MASK if is_secret(name) and expression.lower() != name.lower() else expression

@@ -1,7 +1,7 @@
-"""What distinguishes one plan from another: its operators and the columns they work on.
+"""The identity of a plan: its operators and the columns they work on.
 
-Left out is what differs between two runs of one job: expression ids, literals, partition values, temporary names, numbers of
-files, and how an operator is carried out (a broadcast or a sorted join, in how many steps an aggregate, with or without
+Differences between two runs of one job are left out: expression ids, literals, partition values, temporary names, numbers of
+files, and the way an operator is executed (a broadcast or sort-merge join, the steps of an aggregate, with or without
 adaptive execution).
 """
 
@@ -34,7 +34,7 @@ _COMPUTED: Final = frozenset(
 
 
 def shape(nodes: Iterable[Node]) -> Iterator[str]:
-    """One text an operator, from the root down; equal plans of two runs give equal texts."""
+    """Yield one text per operator, from the root down; equal plans of two runs yield equal texts."""
     above = ""
     for node in nodes:
         if node.wraps:
@@ -56,18 +56,18 @@ def _kind(name: str) -> str:
 
 def _columns(kind: str, text: str) -> Iterator[str]:
     if kind.startswith("Execute "):
-        # Behind the path, the options and the table, which stand among the ends: the names that are written.
+        # The written names follow the path, the options and the table, which are among the ends.
         if written := _WRITTEN_COLUMNS.search(text):
             yield written[1]
         return
     if kind == "Scan":
-        # What is pushed down stands in the filters above it again, or is a literal.
+        # Pushed filters are repeated above the scan, or are literals.
         text = text.partition("]")[0]
     elif kind == "Join":
         yield from _JOIN_TYPE.findall(text)[:1]
     elif kind not in _COMPUTED:
         text = text[:2000]
-    # Behind the operator's own name: `HashAggregate(keys=…`, `SortAggregate(key=…` are one.
+    # Without the operator's own name: `HashAggregate(keys=…` and `SortAggregate(key=…` are equal.
     own_name = _OWN_NAME.match(text)
     for column, function in _COLUMN.findall(text, own_name.end() if own_name else 0):
         name = column or f"{function}()"

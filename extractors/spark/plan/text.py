@@ -1,9 +1,9 @@
-"""The printed plan: its operators as a tree, each with its block, of the formatted mode (the default since 3.1); of the
+"""The printed plan: its operators as a tree, each with its block, in the formatted mode (the default since 3.1); in the
 extended mode those of its optimized logical plan.
 
-String literals print unquoted, so a plan's text may hold lines that look like blocks. A block counts only if its number
-and its name are the header tree's, and only if the text can be read in one way: where some number's block occurs twice,
-only the command's own block is believed, which stands before anything that a literal could reach.
+String literals print unquoted, so a plan's text may contain lines that look like blocks. A block counts only if its number
+and its name are in the header tree, and only if the text is unambiguous: if the block of some number occurs twice, only the
+command's own block is trusted, which precedes anything that a literal could reach.
 """
 
 from __future__ import annotations
@@ -44,19 +44,19 @@ COMMAND_BLOCKS: Final = 2
 """``(1) Execute X`` and ``(2) X`` come first, and (1) prints nothing of the statement."""
 _EXTENDED: Final = re.compile(r"^== Optimized Logical Plan ==\n(.*)$", re.MULTILINE)
 _STATISTICS: Final = re.compile(r", Statistics\(sizeInBytes=[^()\n]{1,200}\)$", re.MULTILINE)
-"""Behind each operator in the mode ``cost``."""
+"""The suffix of each operator in the mode ``cost``."""
 _PHYSICAL: Final = "\n\n== Physical Plan ==\n"
 _BRANCH: Final = re.compile(r"(?P<indent>[ :]*[+:]- )(?:\*\(\d+\) )?(?P<name>\w+)(?P<rest>.*)$")
 _RELATION: Final = re.compile(r" (?P<table>[^\s\[\]()`]+)\[")
 INNER: Final = 3
-"""How much deeper an ordinary child is indented; cached plans, commands' plans and subqueries stand deeper than that."""
+"""Extra indent of an ordinary child; cached plans, commands' plans and subqueries are indented further."""
 
 
 @dataclass(frozen=True, slots=True)
 class Operator:
     """One operator of the printed plan: its place in the header tree and its block's text.
 
-    ``title`` is the name as its block has it, which may be shorter than the tree's, or longer.
+    ``title`` is the name in its block, which may be shorter than the tree's, or longer.
     """
 
     number: int
@@ -68,7 +68,7 @@ class Operator:
 
     @property
     def arguments(self) -> str:
-        """What stands behind ``Arguments:``, to the block's end."""
+        """The text after ``Arguments:``, to the block's end."""
         match = _ARGUMENTS.search(self.block)
         return self.block[match.end() :].strip() if match else ""
 
@@ -80,7 +80,7 @@ class Operator:
 
     @property
     def inner(self) -> tuple[Operator, ...]:
-        """The plans that it holds without being computed from them row by row: cached, commanded, subqueries."""
+        """The plans that it contains without taking their rows as input: cached plans, commands' plans, subqueries."""
         return tuple(child for child in self.children if child.indent - self.indent > INNER)
 
     @property
@@ -90,7 +90,7 @@ class Operator:
 
     def fields(self) -> dict[str, Field] | None:
         """The block's fields, by the word before the colon. None if a word occurs twice, because a literal may have
-        printed it, unless the order of the fields shows which is which."""
+        printed it, unless the order of the fields shows which one is real."""
         block = self.block
         if block.startswith("\nArguments: "):
             return {"Arguments": Field(self.arguments, -1)}
@@ -104,7 +104,7 @@ class Operator:
             count = int(match[2]) if match[2] else -1
             computed = match[1] in ("Keys", "Functions", "Results") or self.name.startswith("Project")
             if count >= 0 and not computed and (end := value.find("]\n")) >= 0:
-                value = value[: end + 1]  # what follows is a field that nobody asks for
+                value = value[: end + 1]  # the rest is a field that is not used
             elif count < 0 and match[1] not in ("Arguments", "Condition"):
                 value = value.partition("\n\n")[0]
             found[match[1]] = Field(value, count)
@@ -112,7 +112,7 @@ class Operator:
 
 
 def _unforged(name: str, matches: list[re.Match[str]]) -> list[re.Match[str]]:
-    """The true fields of a block in which a literal looks like some as well: no literal stands before the first of them."""
+    """The real fields of a block in which a literal looks like fields too: no literal comes before the first of them."""
     first = {match[1]: match for match in reversed(matches)}
     last = {match[1]: match for match in matches}
     if name.startswith("Project") and matches[0] is first.get("Output") and matches[-1] is last.get("Input"):
@@ -138,7 +138,7 @@ def _unforged(name: str, matches: list[re.Match[str]]) -> list[re.Match[str]]:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A field of a block. ``count`` is how many elements its list has, -1 where that is not printed."""
+    """A field of a block. ``count`` is the number of elements in its list, -1 if not printed."""
 
     text: str
     count: int
@@ -146,10 +146,10 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class PlanText:
-    """The operators in the header tree's order, root first. ``verified`` is False where the text can be read twice, was
-    cut, or has no operators; ``doubt`` is which.
+    """The operators in the header tree's order, root first. ``verified`` is False if the text is ambiguous, was cut, or has
+    no operators; ``doubt`` says which.
 
-    ``subqueries`` are the roots of subqueries by the number that their expression has, ``#335``.
+    ``subqueries`` are the roots of subqueries by the number of their expression, ``#335``.
     """
 
     operators: tuple[Operator, ...] = ()
@@ -160,7 +160,7 @@ class PlanText:
 
     @property
     def arguments(self) -> str:
-        """The arguments of the operators at the top: a command's, which may stand below the line that executes it."""
+        """The arguments of the topmost operators: a command's may be in the block below the one that executes it."""
         return " ".join(operator.arguments for operator in self.operators[:COMMAND_BLOCKS])
 
     @property
@@ -173,7 +173,7 @@ class PlanText:
 
 
 def read_text(printed: str) -> PlanText:
-    """The operators of a formatted plan; of an extended one those of its optimized logical plan, below ``command``."""
+    """Parse a formatted plan; of an extended one only the optimized logical plan, below ``command``."""
     cut = len(printed) > MAX_CHARS
     printed = printed[:MAX_CHARS]
     if not _FORMATTED.match(printed):
@@ -210,11 +210,11 @@ class _Line:
     name: str
     indent: int
     ran: bool = False
-    """Whether it is of a plan that ran, of which there is the one that it began with."""
+    """Whether it belongs to a plan that ran, whose initial plan is printed as well."""
 
 
 def _tree(lines: list[_Line], blocks: Mapping[int, tuple[str, str]]) -> tuple[Operator, ...]:
-    """The operators in the lines' order; each holds those below it that are not below another."""
+    """The operators in the lines' order; each contains those below it that are not below another."""
     built: list[Operator] = []
     open_below: list[Operator] = []
     for line in reversed(lines):
@@ -238,7 +238,7 @@ def _extended(printed: str) -> PlanText:
     tree = _STATISTICS.sub("", printed[match.end() : stop])
     lines = tree.split("\n")[1:] if stop >= 0 else [""]
     branches = [_BRANCH.match(line) for line in lines]
-    # A line that is no operator is the rest of a literal or of a statement: who knows what else is.
+    # A line that is not an operator is the rest of a literal or of a statement; other lines may be, too.
     doubt = None if all(branches) else Incomplete.AMBIGUOUS
     command = _STATISTICS.sub("", match[1])
     name, _, rest = command.partition(" ")
@@ -270,10 +270,10 @@ def _branch_arguments(match: re.Match[str]) -> str:
 
 
 def _header(printed: str, position: int) -> Iterator[_Line]:
-    """Number, name and indent of a tree's operators; it ends at the first empty line.
+    """Yield number, name and indent of a tree's operators, up to the first empty line.
 
-    Of a cached plan that ran, the plan that it began with: the other may have lost its scans. Such plans are indented as it
-    happens, each behind the line ``AdaptiveSparkPlan (n)`` that it belongs to.
+    For a cached plan that ran, the initial plan counts: the final one may have lost its scans. The indent of such plans is
+    arbitrary; each follows its line ``AdaptiveSparkPlan (n)``.
     """
     stop = printed.find("\n\n", position)
     sections: list[_AdaptivePlan] = []
@@ -305,7 +305,7 @@ def _header(printed: str, position: int) -> Iterator[_Line]:
 
 @dataclass(frozen=True, slots=True)
 class _AdaptivePlan:
-    """A plan that ran, or the one that it began with. ``indent`` is that of the line before, ``first`` its root's own."""
+    """A plan that ran, or its initial plan. ``indent`` is that of the line before, ``first`` its root's own."""
 
     indent: int
     initial: bool = False
@@ -313,7 +313,7 @@ class _AdaptivePlan:
 
 
 def _sections(printed: str) -> tuple[list[tuple[int, list[_Line]]], bool]:
-    """The trees of the subqueries, each with its expression's number; and whether they follow each other as they must."""
+    """The trees of the subqueries, each with its expression's number; and whether they are in one consecutive sequence."""
     begin = printed.find(_SUBQUERIES)
     if begin < 0:
         return [], True
@@ -332,9 +332,9 @@ def _sections(printed: str) -> tuple[list[tuple[int, list[_Line]]], bool]:
 def _blocks(
     printed: str, verified: bool, names: Mapping[int, str]
 ) -> tuple[dict[int, tuple[str, str]], bool]:
-    """Title and text of each block that the trees know; and whether there is no doubt which text is whose."""
+    """Title and text of each block that is in the trees; and whether they are certainly its own."""
     starts: dict[int, tuple[int, int, str]] = {}
-    # If a text was cut off (not ``verified``), the true block may have come later.
+    # If a text was cut off (not ``verified``), the real block may have come later.
     for match in _BLOCK.finditer(printed):
         number = int(match[1])
         name = names.get(number)
@@ -364,7 +364,7 @@ def _blocks(
 
 
 def _stage_blocks(printed: str, names: Mapping[int, str]) -> tuple[list[int], bool]:
-    """Where the blocks of Gluten's stages begin, which have numbers and no line in a tree; and whether each stands once."""
+    """Starts of the blocks of Gluten's stages, which have numbers but no line in a tree; and whether each occurs once."""
     if _OFFLOADED.search(printed, 0, max(0, printed.find("\n\n"))) is None:
         return [], True
     last = max(names, default=0)
@@ -375,5 +375,5 @@ def _stage_blocks(printed: str, names: Mapping[int, str]) -> tuple[list[int], bo
 
 
 def _is_title(title: str, name: str) -> bool:
-    """Whether a block's title is the tree's name: the tree has more of a join, the block of what is used again."""
+    """Whether a block's title is the tree's name: the tree adds details to a join, the block to a reused operator."""
     return title == name or name.startswith(f"{title} ") or title.startswith(f"{name} [Reuses ")

@@ -1,4 +1,4 @@
-"""The operators of a plan, as they stand in the event's ``sparkPlanInfo``."""
+"""The operators of a plan, from the event's ``sparkPlanInfo``."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ class Node:
 
     @property
     def wraps(self) -> bool:
-        """Whether it has no part in what is read, computed or written."""
+        """Whether it takes no part in reading, computing or writing."""
         return _WRAPPERS.match(self.name) is not None
 
 
 def plain_name(name: str) -> str:
-    """An operator's name without what an accelerator puts before or behind it: ``Execute GpuInsertIntoHiveTable``."""
+    """An operator's name without an accelerator's prefixes and suffixes: ``Execute GpuInsertIntoHiveTable``."""
     name = _EXECUTES.sub("Execute ", name)
     name = _ACCELERATOR.sub(lambda match: match["execute"] or "", name)
     name = _HOW_COMET_SCANS.sub(r"\1", name)
@@ -50,7 +50,7 @@ def plain_name(name: str) -> str:
 
 
 def walk(plan: object) -> Iterator[Node]:
-    """The operators from the root down, each before its children; what is no operator is passed over."""
+    """Yield the operators from the root down, each before its children; anything else is skipped."""
     stack: list[tuple[object, int]] = [(plan, 0)]
     count = 0
     while stack and count < MAX_NODES:

@@ -1,4 +1,4 @@
-"""What the commands of a plan write, and what kind of statement they are."""
+"""Targets of a plan's commands, and the kinds of their statements."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from extractors.spark.plan.tree import Node
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """What one command does. ``operation`` is Navigator's operationType.
+    """The effect of one command. ``operation`` is Navigator's operationType.
 
-    ``end`` is what it writes, ``path`` where that table's files are, as printed. ``subject`` is what a command names
-    without writing data (a table that it creates empty, drops, renames). ``reads`` are paths that the command itself loads.
-    ``query_text`` is the statement's SQL where the plan holds it for certain.
+    ``end`` is its target, ``path`` the location of that table's files, as printed. ``subject`` is an object named without
+    writing data (a table that it creates empty, drops, renames). ``reads`` are paths that the command itself loads.
+    ``query_text`` is the statement's SQL if the plan has it for certain.
     """
 
     command: str
@@ -44,29 +44,29 @@ class Write:
     subject: str = ""
     query_text: str = ""
     logical: bool = False
-    """Whether what it reads stands in the logical plan of its text."""
+    """Whether its inputs are in the logical plan of its text."""
     moves_data: bool = False
-    """Whether it writes data: then something is missing where ``end`` is not known."""
+    """Whether it writes data: then something is missing if ``end`` is unknown."""
     carried: bool = False
-    """Whether the rows come from an execution of its own below this one."""
+    """Whether the rows come from a separate execution below this one."""
     keeps_rows: bool = False
-    """For a change of rows: whether surely no row comes or goes, so that a column with its own value is left alone."""
+    """In a row change: whether certainly no row is added or removed, so that a column with its own value is unchanged."""
     catalog: str = ""
-    """The catalogue that ``end`` or ``subject`` is named in, as it is printed, where that is not its own name."""
+    """The catalogue of ``end`` or ``subject``, as printed, if that is not its own name."""
 
     hides_reads: bool = False
-    """Whether it reads what its plan does not show."""
+    """Whether it has inputs that its plan does not show."""
     unread: bool = False
-    """Whether the command is known and nothing here reads its target."""
+    """Whether the command is known, but its target is not read here."""
 
     @property
     def changes_rows(self) -> bool:
-        """Whether it changes rows that are there: what it leaves as it was does not flow."""
+        """Whether it changes existing rows: values that it keeps do not flow."""
         return self.operation in (MERGE, UPDATE, DELETE)
 
     @property
     def creates(self) -> bool:
-        """Whether it creates a table and leaves the writing to an execution of its own."""
+        """Whether it creates a table and leaves the writing to a separate execution."""
         return (
             self.operation == CREATE_AS_SELECT
             and not self.carried
@@ -89,7 +89,7 @@ _OPTION: Final = r"(?i)[\[(, ]{}(?:=| -> )(?!, )"
 _OPTION_ENDS: Final = re.compile(
     r"(?i), [^\s,=]+(?:=| -> )|, \.\.\. \d|[\])](?:, (?:Append|Overwrite|ErrorIfExists|Ignore)\b|$)"
 )
-"""A value may have commas and brackets of its own: it ends before the next name, or before the bracket behind the last."""
+"""A value may contain commas and brackets: it ends before the next name, or before the bracket after the last value."""
 _OPTION_CHARS: Final = 4_000
 _VIEW: Final = re.compile(
     r"(?P<before>.*), (?:true|false), (?P<replace>true|false), (?P<kind>PersistedView|LocalTempView|GlobalTempView)\b",
@@ -132,18 +132,18 @@ _OUTPUT_SPEC: Final = re.compile(r"OutputSpec\(([^,]+),")
 _CREATES_WITH_QUERY: Final = re.compile(r", (?:Append|Overwrite|ErrorIfExists|Ignore), Some\(")
 _V2_CREATES: Final = re.compile(r"(?:Atomic)?(?:Create|Replace)TableAsSelect$")
 _UPDATED_ON_READ: Final = re.compile(r"\], \[__row_operation#\d|\[2 AS __row_operation#\d")
-"""An Expand into the row that goes and the one that comes for it, or rows that change (2 in Spark's RowDeltaUtils)."""
+"""An Expand into the deleted row and its replacement, or updated rows (2 in Spark's RowDeltaUtils)."""
 _UPDATES: Final = re.compile(r"\bkeep\(Update,|\bsplit\(|\bUpdate \[")
 _ROWS_COME_OR_GO: Final = re.compile(r"\bkeep\((?!Update,|Copy,)|\bdiscard\(|\b(?:Delete|Insert) \[")
-"""As Spark's MergeRows prints clauses, and as Delta does."""
+"""Clauses as printed by Spark's MergeRows, and by Delta."""
 _ALIAS: Final = re.compile(r" AS ([^#,\[\]()]{1,400})#\d")
 _WORDS: Final = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z][a-z0-9]*|[A-Z]+|[a-z0-9]+")
 
 
 def write_of(node: Node, text: PlanText) -> Write | None:
-    """What an operator writes or commands; None for one that only computes."""
+    """The write or command of an operator; None for one that only computes."""
     if node.name == "ExecutedCommand":
-        # Spark 2.2: the command stands in the text alone.
+        # Spark 2.2: only the text has the command.
         name, _, rest = text.command.partition(" ")
         node = replace(node, name=f"Execute {name or node.name}", text=f"{name} {rest}")
     match = _EXECUTE.match(node.name)
@@ -177,7 +177,7 @@ def write_of(node: Node, text: PlanText) -> Write | None:
 
 
 def _data_write(bare: str, command: str, node: Node, arguments: str, text: PlanText) -> Write | None:
-    """What a command writes that moves data; None for any other."""
+    """The write of a command that moves data; None for any other."""
     match bare:
         case "InsertIntoHadoopFsRelation":
             return _insert(command, arguments)
@@ -203,7 +203,7 @@ def _data_write(bare: str, command: str, node: Node, arguments: str, text: PlanT
         case "DeleteHoodieTable":
             return Write(command, DELETE, hudi_table(text))
         case "CreateDeltaTable" if "CloneTableCommand" in arguments:
-            # What is cloned prints as an object without a name, if it is no time travel.
+            # The source of a clone prints as a nameless object, unless it is time travel.
             return Write(command, "CLONE", _end(leading_table(arguments)), logical=True)
         case "CreateDeltaTable" if _CREATES_WITH_QUERY.search(arguments):
             end, path = delta_target(arguments)
@@ -248,7 +248,7 @@ def _data_write(bare: str, command: str, node: Node, arguments: str, text: PlanT
         case "CreateV2View" | "CreateV2ViewExec" | "AlterV2View":
             return _v2_view(command, arguments)
         case "Call" if procedure := _PROCEDURE.search(arguments):
-            # Another table's files become this one's; the position among the arguments shows which tables these are.
+            # Another table's files become this one's; only the positions of the arguments show which tables these are.
             return Write(command, procedure[1].upper())
         case _ if command in WRITING:
             end = _iceberg_end(arguments)
@@ -263,7 +263,7 @@ def _iceberg_end(arguments: str) -> End | None:
 
 
 def _v2_view(command: str, arguments: str) -> Write:
-    """``catalog@hash, db.v, SELECT …, [StructField(…)], …``: a view of the second kind has its text and no plan."""
+    """``catalog@hash, db.v, SELECT …, [StructField(…)], …``: a V2 view has its text and no plan."""
     created = _v2_created(command, arguments)
     end = view_end(Table(created.end.database, created.end.name)) if created.end else None
     text = arguments.partition(f"{created.end.readable}, ")[2] if created.end else ""
@@ -272,7 +272,7 @@ def _v2_view(command: str, arguments: str) -> Write:
 
 
 def _row_change(text: PlanText) -> str:
-    """Which statement a row-level operation of Spark carries out: MergeRows is MERGE's, and only an UPDATE computes."""
+    """The statement of a row-level operation in Spark: MergeRows is MERGE's, and only an UPDATE computes."""
     if not text.operators or any(each.name.startswith("MergeRows") for each in text.operators):
         return MERGE
     above = list(_above_joins(text.root))
@@ -283,14 +283,14 @@ def _row_change(text: PlanText) -> str:
 
 
 def _keeps_rows(operation: str, clauses: str) -> bool:
-    """``clauses`` are MergeRows' instructions, or the arguments of Delta's command."""
+    """See `Write.keeps_rows`. ``clauses`` are MergeRows' instructions, or the arguments of Delta's command."""
     if operation == MERGE:
         return _UPDATES.search(clauses) is not None and _ROWS_COME_OR_GO.search(clauses) is None
     return operation == UPDATE
 
 
 def _above_joins(operator: Operator | None) -> Iterator[str]:
-    """The blocks that compute a changed table's rows: those of a subquery stand below a join."""
+    """Yield the blocks that compute a changed table's rows: those of a subquery are below a join."""
     if operator is None:
         return
     if operator.name.startswith(("Project", "Expand")):
@@ -301,9 +301,9 @@ def _above_joins(operator: Operator | None) -> Iterator[str]:
 
 
 def _read_for_change(text: PlanText) -> End | None:
-    """The table of which a merge-on-read operation reads rows to change them: its scan has their file and position.
+    """The table whose rows a merge-on-read operation reads to change them: its scan has their file and position.
 
-    Before Spark 3.4 the scan's name is alone, and its table's stands in the block: ``local.db.t (branch=null) [filters=``.
+    Before Spark 3.4 the scan has no table in its name, only in its block: ``local.db.t (branch=null) [filters=``.
     """
     ends = set()
     for each in text.operators:
@@ -317,7 +317,7 @@ def _read_for_change(text: PlanText) -> End | None:
 
 
 def _aliased_path(text: PlanText) -> End | None:
-    """The path below a command that names its table only by it: ``SubqueryAlias spark_catalog.delta.`/x` ``."""
+    """The path below a command that names its table only by path: ``SubqueryAlias spark_catalog.delta.`/x` ``."""
     paths = {
         path
         for each in text.operators
@@ -332,7 +332,7 @@ SELECT: Final = "SELECT"
 
 
 def in_words(command: str) -> str:
-    """``DropTable`` is DROPTABLE as Navigator has it; other commands are upper-cased words, ``DESCRIBE_TABLE``."""
+    """Convert ``DropTable`` to DROPTABLE, as in Navigator; other commands to upper-cased words, ``DESCRIBE_TABLE``."""
     words = [word.upper() for word in _WORDS.findall(command.replace("DataSource", "").replace("Hoodie", ""))]
     if words[:1] in (["CREATE"], ["DROP"], ["ALTER"], ["TRUNCATE"]) and len(words) > 1:
         return "_".join(["".join(words[:2]), *words[2:]])
@@ -340,7 +340,7 @@ def in_words(command: str) -> str:
 
 
 def _is_ddl(node: Node) -> bool:
-    """Whether it is a command without ``Execute``: V2's ``CreateNamespace``, ``DropTable``, ``ShowTables``."""
+    """Whether it is a V2 command without ``Execute``: ``CreateNamespace``, ``DropTable``, ``ShowTables``."""
     return (
         node.depth == 0
         and re.match(
@@ -353,7 +353,7 @@ def _is_ddl(node: Node) -> bool:
 
 
 def _arguments(node: Node, command: str, text: PlanText) -> str:
-    """The command's arguments: in the tree where it has them, else in the block of the text that is surely its own."""
+    """The command's arguments: from the tree if it has them, else from the only block of the text that can be its own."""
     start = node.text.find(command)
     own = node.text[start + len(command) :].strip() if start >= 0 else ""
     own = own.removeprefix("Command").strip()
@@ -375,7 +375,7 @@ def _end(table: Table | None) -> End | None:
 
 def _insert(command: str, arguments: str) -> Write:
     match = _INSERT_PATH.search(arguments)
-    # Before the first flag stand the path and, where they are fixed, the partition's values: `/x, [ds=1], false, …`.
+    # Before the first flag come the path and, if they are fixed, the partition's values: `/x, [ds=1], false, …`.
     path = arguments[: match.start() if match else len(arguments)].partition(", [")[0]
     rest = arguments[match.end() :] if match else ""
     mode = _MODE.search(arguments)
@@ -411,7 +411,7 @@ def _create_view(command: str, arguments: str, text: PlanText) -> Write:
     match = _VIEW.match(arguments)
     table = leading_table(arguments)
     if not (match["kind"] == "PersistedView" if match else is_kept(arguments)):
-        # A temporary view is a name for a query only. Reading it is reading what is behind it.
+        # A temporary view is only a name for a query. Reading it means reading its sources.
         return Write(command, "CREATE_TEMPORARY_VIEW", subject=table.name if table else "")
     query_text = _statement(match["before"]) if match and text.verified else ""
     return Write(
@@ -429,14 +429,14 @@ def _alter_view(command: str, arguments: str, text: PlanText) -> Write:
 
 
 def _statement(before: str) -> str:
-    """The SQL among a view's arguments: behind its name, columns, comment and properties."""
+    """The SQL among a view's arguments, after its name, columns, comment and properties."""
     match = _STATEMENT.search(before)
     return match[1].strip() if match else ""
 
 
 def _load(command: str, arguments: str) -> Write:
     table = next(split_arguments(arguments))
-    # A path may have commas of its own: it ends before the two flags.
+    # A path may contain commas: it ends before the two flags.
     found = _LOAD_PATH.fullmatch(arguments.lstrip()[len(table) :])
     path = found["path"] if found else ""
     if found and path.startswith("/") and found["local"] == "true":
@@ -467,7 +467,7 @@ def _save(command: str, arguments: str) -> Write:
 
 
 def _insert_relation(command: str, arguments: str) -> Write:
-    """``Relation spark_catalog.db.t[id#1,name#2] parquet, [ds=Some(1)], true``: the table, and whether it is replaced."""
+    """``Relation spark_catalog.db.t[id#1,name#2] parquet, [ds=Some(1)], true``: the table, and whether it is overwritten."""
     found = _RELATION.match(arguments)
     operation = "INSERT_OVERWRITE" if arguments.endswith(", true") else "INSERT_INTO"
     end = _end(dotted_table(found[1])) if found else argument_end(arguments)
@@ -499,7 +499,7 @@ def _v2_names(arguments: str) -> Iterator[End]:
 
 
 def _v2_created(command: str, arguments: str) -> Write:
-    """``[…], catalog@hash, db.t, Relation …``: the name stands behind the catalogue, which prints its class only."""
+    """``[…], catalog@hash, db.t, Relation …``: the name follows the catalogue, which prints only its class."""
     write = Write(command, CREATE_AS_SELECT)
     pieces = split_arguments(arguments)
     for piece in pieces:
@@ -514,7 +514,7 @@ def _v2_created(command: str, arguments: str) -> Write:
 
 
 def _subject(arguments: str) -> str:
-    """What a command without data flow names: the first table or name that its arguments hold."""
+    """The object named by a command without data flow: the first table or name among its arguments."""
     table = leading_table(arguments) or described_table(arguments)
     if table:
         return table.readable
