@@ -143,6 +143,7 @@ def deciding(made: Made) -> set[str]:
             ["a: t.a, u.x", "b: t.a, t.b, u.x"],
         ),
         ("SELECT STRAIGHT_JOIN t.a FROM t JOIN [SHUFFLE] s ON t.b = s.id", ["a: t.a"]),
+        ("SELECT t.a AS `straight_join` FROM t WHERE t.b = 'x [SHUFFLE]'", ["straight_join: t.a"]),
         ("SELECT INPUT__FILE__NAME AS f, a FROM t", ["f: ", "a: t.a"]),
         ("SELECT a FROM (t JOIN s ON t.b = s.id) JOIN u ON u.x = s.d WHERE t.a = 1", ["a: ?"]),
         ("SELECT nowhere FROM t", ["nowhere: ?"]),

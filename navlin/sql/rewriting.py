@@ -19,16 +19,15 @@ _LITERALS: Final = re.compile(
     r"'(?:[^'\\]|\\.)*+(?:'|\Z)|\"(?:[^\"\\]|\\.)*+(?:\"|\Z)|`[^`]*+(?:`|\Z)|--[^\n]*+|/\*.*?(?:\*/|\Z)",
     re.DOTALL,
 )
-_HINTS: Final = re.compile(
+_HINTS: Final = (
     r"(?:(?<=\bJOIN)|(?<![\w`\])]))\[\s*(?:STRAIGHT_JOIN|BROADCAST|SHUFFLE|NOSHUFFLE)\s*\]|\bSTRAIGHT_JOIN\b"
-    r"|\[\s*(?:SHUFFLE|NOSHUFFLE)\s*\](?=\s*(?:SELECT|WITH|VALUES)\b)",
-    re.IGNORECASE,
+    r"|\[\s*(?:SHUFFLE|NOSHUFFLE)\s*\](?=\s*(?:SELECT|WITH|VALUES)\b)"
 )
-"""Impala's join hints, which no other dialect knows. They are removed from literals as well, where they mean nothing; in
-brackets after a name they are the index of an element."""
+"""Impala's join hints, which no other dialect knows; in brackets after a name they are the index of an element."""
 _REWRITES: Final = tuple(
     (re.compile(pattern, re.IGNORECASE), instead)
     for pattern, instead in (
+        (_HINTS, " "),
         (r"\bFOR\s+SYSTEM_VERSION\s+AS\s+OF\b", "FOR VERSION AS OF"),
         (r"\bUPSERT\s+INTO\b", "INSERT INTO"),  # Impala
         (r"\bAS\s+TIMESTAMPLOCALTZ\b", "AS TIMESTAMP"),  # Hive
@@ -64,8 +63,7 @@ def _blank(found: str) -> str:
 
 
 def rewritten(text: str) -> str:
-    """Replace the words that sqlglot does not know; inside a literal only hints are removed."""
-    text = _HINTS.sub(" ", text)
+    """Replace the words that sqlglot does not know, outside of literals."""
     masked = without_literals(text)
     for pattern, instead in _REWRITES:
         if pattern.search(masked):
