@@ -53,7 +53,7 @@ class FileSystem:
         return record
 
     def reads(self, path: str, column: str = "") -> None:
-        """Records that an engine read a path, and optionally a column of it."""
+        """Records that an engine read a path, and optionally one of its columns."""
         uri = f"hdfs://nn:8020{path}"
         record = {"text": "load", "reads": [uri], "writes": ["db.t"], "at_ms": self.now_ms}
         if column:

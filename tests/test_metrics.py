@@ -1,4 +1,4 @@
-"""``/metrics``, through a real ``navlin web`` on a real Solr, and the use that conf/prometheus makes of it."""
+"""``/metrics``, through a real ``navlin web`` on a real Solr, and the metrics named in conf/prometheus."""
 
 from __future__ import annotations
 

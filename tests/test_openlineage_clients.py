@@ -216,7 +216,7 @@ def test_one_job_that_two_tell_of_is_one_graph_without_doubles(
     both = Both(solr, spark, *job)
     for each in order:
         both.run(each)
-    # Of the agent's records only the application remains, which is in no event log.
+    # Only the application remains of the agent's records; event logs do not have it.
     left = both.live(ELEMENTS, "openlineage_events", "type:(OPERATION OPERATION_EXECUTION SUB_OPERATION)")
     assert sorted(each["originalName"] for each in left if each["type"] == "OPERATION") == ["daily_totals"]
     assert len([each for each in left if each["type"] == "OPERATION_EXECUTION"]) == 1

@@ -28,7 +28,7 @@ class Fate(StrEnum):
 
 
 class Facet(NamedTuple):
-    """One facet at one place, an example of it, and the reason if it is ignored."""
+    """One facet at one place, with an example, and the reason if it is ignored."""
 
     file: str
     place: str

@@ -76,7 +76,7 @@ def test_files_of_any_name_are_read_known_again_and_let_go(
         (file,) = directory.iterdir()
         names = [renamed(file, middle) for middle in RAW.values()]
         for number, each in enumerate(names):
-            # No two of them begin alike.
+            # Each begins differently.
             Path(os.fsdecode(each)).write_bytes(b"\n" * (number + 1) + file.read_bytes())
         saved: dict[str, Any] = {}
 
