@@ -226,7 +226,7 @@ def _save(frame: Callable[[], Any], name: str) -> None:
 
 
 def _frames(spark: Any) -> dict[str, Callable[[], Any]]:
-    """Programs that save a frame as a table."""
+    """Programs that save a DataFrame as a table."""
     import pyspark.pandas as ps
     from pyspark.sql import Window, functions
 

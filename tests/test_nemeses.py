@@ -24,7 +24,7 @@ from tests.support.soaked import Soaked
 from tests.support.solr_proxy import SolrProxy
 
 SMALL = 6
-"""The runs before those that write more than one batch."""
+"""Number of runs before those that write more than one batch."""
 ALL = 2 * len(GENERATIONS)
 
 

@@ -182,7 +182,7 @@ def test_an_event_of_a_table_alone_says_where_it_lies(follower: Follower, nothin
             {"b.b.x": {"CONTROL a.a.x"}},
             {"CONTROL a.a", "a.b"},
         ),
-        # The schema has a column without lineage: it may come from any source, even a control source.
+        # A schema column without lineage may come from the control source, which therefore counts as a data input.
         (
             of_fields({"x": [source("a.a", "x")]}, dataset=[source("a.b", "k", FILTER)])
             | {"schema": {"fields": [{"name": "X"}, {"name": "c"}]}},

@@ -59,7 +59,7 @@ def test_two_jobs_of_one_name_are_two_by_what_they_write(follower: Follower) -> 
         ["/c -> operation", "operation -> /d"],
     ]
     assert edges(got).keys() > edges(again).keys()
-    # The later run removes nothing of the earlier ones, and is replaced by the next run of the same operation.
+    # A run replaces the records of its own operation only.
     assert [each.path for each in again.covers] == [again.operation.key.tree_path]
 
 

@@ -106,7 +106,7 @@ def _put(data: bytes, *path: str) -> Callable[[Path], None]:
 
 
 ONE_LOG: dict[str, tuple[str, list[Callable[[Path], None]]]] = {
-    # The first value is the run that all of these names identify.
+    # The run that all of these file names identify.
     "a single log, running, finished and compressed": (
         "application_1_0001_2",
         [
@@ -178,7 +178,7 @@ def test_an_application_that_does_not_name_itself_is_named_by_its_log(tmp_path: 
     assert execution.attributes["operation"] == "nightly"
 
 
-# -- All forms tell the same ------------------------------------------------------------------------------------------
+# -- All forms give the same result -----------------------------------------------------------------------------------
 
 
 def test_sparks_default_form_and_a_plain_log_tell_the_same(spark_logs: Path) -> None:

@@ -132,7 +132,7 @@ def extraction(
     job: Job,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Callable[..., Indexed]:
-    """Runs these extractors, in a cluster of its own."""
+    """Runs these extractors in their own cluster."""
     yarn.save_namespace()
     spool = tmp_path_factory.mktemp("spool")
 
