@@ -1,4 +1,4 @@
-"""Runs benches by name; without one it says which there are.
+"""Runs benches by name; lists them if none is given.
 
 python -m bench [NAME…] [OPTION…]        options go to the benches named
 """
@@ -14,7 +14,7 @@ from rich.console import Console
 
 
 def benches() -> dict[str, str]:
-    """The first line of what each module of this folder says of itself, by name."""
+    """The first line of each bench's docstring, by its name."""
     names = (module.name for module in pkgutil.iter_modules([str(Path(__file__).parent)]))
     return {
         name: (importlib.import_module(f"bench.{name}").__doc__ or "").strip().partition("\n")[0]

@@ -1,4 +1,4 @@
-"""Class files of jars, as far as is needed to name the plan nodes in them: ancestors, methods, and the texts in methods."""
+"""Reads class files in jars, as far as plan nodes need it for their names: ancestors, methods, texts in methods."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from pathlib import Path
 from typing import Any, Final
 
 NAMING: Final = ("nodeName", "$init$", "<init>")
-"""The methods that are read: in which a node gets its name; that of a trait or of a constructor comes after."""
+"""The methods read: ``nodeName``, and the initializers of traits and constructors, which may compute the name."""
 
 ABSTRACT, INTERFACE, BRIDGE = 0x0400, 0x0200, 0x0040
 TEXT, NUMBER, WIDE, CLASS, STRING, DYNAMIC = 1, (3, 4), (5, 6), 7, 8, 18
 SIZES: Final = {3: 4, 4: 4, 5: 8, 6: 8, 9: 4, 10: 4, 11: 4, 12: 4, 15: 3, 16: 2, 17: 4, 18: 4, 19: 2, 20: 2}
-"""Bytes after the tag of a constant, for those that are read no further."""
+"""Size of each kind of constant in bytes, without its tag; texts, classes and strings are decoded instead."""
 
 LONGER: Final[Mapping[int, int]] = (
     dict.fromkeys((16, 18, *range(21, 26), *range(54, 59), 169, 188), 2)
     | dict.fromkeys((17, 19, 20, 132, *range(153, 169), *range(178, 185), 187, 189, 192, 193, 198, 199), 3)
     | {185: 5, 186: 5, 197: 4, 200: 5, 201: 5}
 )
-"""The length of an instruction, by its code, where it is not one byte; switches and ``wide`` are read by hand."""
+"""Instruction lengths by opcode, where longer than one byte; switches and ``wide`` are handled in code."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClassFile:
-    """A class: its ancestors' names, and the texts in its naming methods (constants, and pieces of what is put together)."""
+    """A class: its ancestors' names, and the texts in its naming methods (constants and parts of concatenations)."""
 
     name: str
     ancestors: tuple[str, ...]
@@ -40,7 +40,7 @@ class ClassFile:
 
     @property
     def simple_name(self) -> str:
-        """As ``Class.getSimpleName`` gives it: an object keeps its ``$``; of a class inside of another its own name."""
+        """The name as ``Class.getSimpleName`` gives it: an object keeps its ``$``, a nested class loses the outer name."""
         last = self.name.rpartition("/")[2]
         outer, dollar, inner = last.rstrip("$").rpartition("$")
         return (inner if outer and dollar else last.rstrip("$")) + ("$" if last.endswith("$") else "")
@@ -71,7 +71,8 @@ def read_class(data: bytes) -> ClassFile:
 
 
 def _constants(data: bytes) -> tuple[list[Any], int]:
-    """The pool: texts as such, of classes and strings the place of their text, of what is put together its number."""
+    """Returns the constant pool and the offset after it: texts as strings, classes and strings as the index of their
+    text, concatenations as the number of their bootstrap method."""
     count = struct.unpack_from(">H", data, 8)[0]
     pool: list[Any] = [None] * count
     place, at = 1, 10
@@ -94,7 +95,7 @@ def _constants(data: bytes) -> tuple[list[Any], int]:
 
 
 def _members(data: bytes, at: int) -> tuple[list[tuple[int, int, list[tuple[int, bytes]]]], int]:
-    """Fields or methods: name, flags, attributes."""
+    """Returns fields or methods (name, flags, attributes), and the offset after them."""
     count = struct.unpack_from(">H", data, at)[0]
     at += 2
     found = []
@@ -117,7 +118,7 @@ def _attributes(data: bytes, at: int) -> tuple[list[tuple[int, bytes]], int]:
 
 
 def _recipes(data: bytes, at: int, constants: list[Any]) -> list[str]:
-    """How each bootstrap method puts a text together: the constant parts, ``\\1`` in place of the others."""
+    """Returns the text that each bootstrap method concatenates, with ``\\1`` for each variable part."""
     attributes, _ = _attributes(data, at)
     body = next((body for name, body in attributes if constants[name] == "BootstrapMethods"), None)
     found: list[str] = []
@@ -138,7 +139,7 @@ def _recipes(data: bytes, at: int, constants: list[Any]) -> list[str]:
 
 
 def _texts(code: bytes, constants: list[Any], recipes: list[str]) -> Iterator[str]:
-    """The texts that a method loads, in the order of its instructions."""
+    """Yields the texts that a method loads, in the order of its instructions."""
     if not code:
         return
     size = struct.unpack_from(">I", code, 4)[0]

@@ -82,7 +82,7 @@ _READS: Final = {
     "legacy_incremental": _LEGACY | _INCREMENTAL,
     "legacy_evolves": _EVOLVES,
 }
-"""How a table of Hudi's is read, by its options."""
+"""Options of each kind of read of a Hudi table."""
 
 
 def present(jars: Path) -> list[str]:
@@ -112,7 +112,7 @@ def run_formats(
     case: Callable[..., None],
     statements: Callable[..., None],
 ) -> None:
-    """Runs all statements of some formats."""
+    """Runs all statements of the given formats."""
     if "delta" in formats:
         case("delta_setup", partial(_make_delta, spark))
     if "iceberg" in formats:

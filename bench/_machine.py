@@ -1,4 +1,4 @@
-"""What else the machine was doing: figures without it say little."""
+"""The load of the machine: figures mean little without it."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ import os
 
 
 def load_of_machine() -> str:
-    """The load average of the last minute and the processors it is shared among."""
+    """The load average of the last minute and the number of processors."""
     return f"{os.getloadavg()[0]:.1f} on {os.cpu_count()}"

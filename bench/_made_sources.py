@@ -1,4 +1,4 @@
-"""Sources that are made up, for benches that fill an index: what a metastore, an engine's log and an image of HDFS hold."""
+"""Generated sources for benches that fill an index: a metastore, an engine's log and an HDFS image."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ STATEMENT: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Numbers(Split):
-    """What has these numbers."""
+    """The items with the numbers from ``first`` up to but not including ``before``."""
 
     first: int
     before: int
@@ -47,7 +47,7 @@ class Numbers(Split):
 
 @dataclass(frozen=True, slots=True)
 class Made(Extractor):
-    """A source of ``count`` tables, statements or the like; a subclass yields the records of each."""
+    """A source of ``count`` tables, statements or other items; a subclass yields the records of each."""
 
     source: Source
     estate: Estate
@@ -65,11 +65,11 @@ class Made(Extractor):
 
     @abstractmethod
     def records(self, number: int) -> Iterator[Record]:
-        """The records of one of them."""
+        """Yields the records of one item."""
 
 
 class MadeTables(Made):
-    """A metastore: tables of columns, every third column flowing into the one of the next table."""
+    """A metastore: tables of 15 columns, with every third column flowing into the next table's column at its position."""
 
     COLUMNS: ClassVar = 15
 
@@ -87,7 +87,7 @@ class MadeTables(Made):
 
 
 class MadeOperations(Made):
-    """An engine's log: statements of some lines, each with its execution and a part, between tables of a metastore."""
+    """An engine's log: multi-line statements between tables of a metastore, each with an execution and a sub-operation."""
 
     def records(self, number: int) -> Iterator[Record]:
         names = [f"database_{number % 50}.{kind}_{number}" for kind in ("sums", "orders", "customers")]
@@ -111,7 +111,7 @@ class MadeOperations(Made):
 
 
 class MadeFlows(Made):
-    """Relations and next to nothing else: each table's twenty columns flow into those of the next."""
+    """Almost only relations: each table's twenty columns flow into those of the next table."""
 
     COLUMNS: ClassVar = 20
 
@@ -127,7 +127,7 @@ class MadeFlows(Made):
 
 @dataclass(frozen=True, slots=True)
 class Filling:
-    """What an index is filled with, and how many of its unit that are."""
+    """A source to fill an index with, and how many units it has."""
 
     registration: Registration
     extractor: Extractor
@@ -136,22 +136,22 @@ class Filling:
 
 
 def tables(_folder: Path, count: int) -> Filling:
-    """A metastore of so many documents, about."""
+    """A metastore of about ``count`` documents."""
     return _made(MadeTables, HIVE, count // (MadeTables.COLUMNS * 2 + MadeTables.COLUMNS // 3 + 2))
 
 
 def operations(_folder: Path, count: int) -> Filling:
-    """An engine's log of so many documents, about."""
+    """An engine's log of about ``count`` documents."""
     return _made(MadeOperations, IMPALA, count // 7)
 
 
 def flows(_folder: Path, count: int) -> Filling:
-    """Relations, so many documents, about."""
+    """About ``count`` documents, almost all of them relations."""
     return _made(MadeFlows, IMPALA, count // (MadeFlows.COLUMNS + 1))
 
 
 def image(folder: Path, count: int, *, entries: Literal["all", "directories"] = "all") -> Filling:
-    """An image of HDFS of so many documents, about, read by the extractor itself."""
+    """An HDFS image of about ``count`` documents, read by the real extractor."""
     source = Source(source_id("bench", "HDFS"), HDFS, "HDFS", "bench", ("hdfs://bench",))
     estate = Estate("bench", (source,), spool=str(folder / "spool"))
     written = write_large_image(folder / "fsimage_0000000000000001000", count // 2)
@@ -162,7 +162,7 @@ def image(folder: Path, count: int, *, entries: Literal["all", "directories"] = 
 
 
 def directories(folder: Path, count: int) -> Filling:
-    """The same image, of which only directories are taken."""
+    """The same image, but only its directories are extracted."""
     return image(folder, count, entries="directories")
 
 
@@ -173,16 +173,14 @@ FILLINGS: Final[dict[str, Callable[[Path, int], Filling]]] = {
     "hdfs": image,
     "directories": directories,
 }
-"""By the names that benches take."""
+"""The fillings by the names that benches take."""
 
 
 def a_table(source: Source, number: int) -> Key:
-    """A table's key."""
     return table_key(source, f"database_{number % 50}", f"a_table_with_a_name_{number}")
 
 
 def a_column(table: Key, position: int) -> Key:
-    """A column's key."""
     return column_key(table, f"column_{position}_of_some_length")
 
 

@@ -1,4 +1,4 @@
-"""Column edges of one run of a statement, as navlin's records have them and as the agent's events do."""
+"""Column edges of a statement's run, from navlin's records and from the agent's events."""
 
 from __future__ import annotations
 
@@ -25,10 +25,11 @@ _FLAGS: Final = ("opaque", "inferred", "incomplete")
 
 @dataclass(slots=True)
 class Extracted:
-    """What one of the two extracted of a statement. ``flagged`` are edges with a flag of theirs; ``flags`` are all flags.
+    """The lineage that navlin or the agent extracted from a statement.
 
-    ``how`` is what the agent calls an edge: ``DIRECT IDENTITY``, ``INDIRECT WINDOW``… ``unsure`` are the tables into which
-    more may flow than was extracted; ANYWHERE among them if nobody knows into which. ``tables``: what flows between tables.
+    ``flagged`` are the edges with a flag of their own; ``flags`` are all flags. ``how`` is the agent's classification of an
+    edge: ``DIRECT IDENTITY``, ``INDIRECT WINDOW``… ``unsure`` are the tables into which more may flow than was extracted;
+    ANYWHERE is among them if those tables are unknown. ``tables`` are the flows between tables.
     """
 
     data: set[Edge] = field(default_factory=set)
@@ -44,7 +45,7 @@ class Extracted:
         return {edge.target for edge in self.data | self.control}
 
     def doubts(self, table: str) -> bool:
-        """Whether something that flows into a table may be missing by its own word."""
+        """Whether the extraction itself says that something flowing into the table may be missing."""
         return table in self.unsure or ANYWHERE in self.unsure
 
 
@@ -56,7 +57,7 @@ ANYWHERE: Final = "?"
 
 @dataclass(slots=True)
 class _Record:
-    """What navlin's records have of operations. ``runs``: by operation, the application and the start of each run."""
+    """Operations as navlin records them. ``runs`` has the application and the start of each run, by operation."""
 
     operations: dict[str, Entity] = field(default_factory=dict)
     parts: dict[str, Entity] = field(default_factory=dict)
@@ -65,7 +66,7 @@ class _Record:
 
 
 def navlin_edges(kept: Kept) -> dict[str, Extracted]:
-    """By statement, the edges of its newest session's operations."""
+    """Returns the edges of each statement, from the operations of its newest session."""
     record = _Record()
     for each in _records(kept.logs):
         match each:
@@ -93,7 +94,8 @@ def navlin_edges(kept: Kept) -> dict[str, Extracted]:
 
 
 def statement_of_run(name: str, executions: Iterable[tuple[str, int]], ran: dict[str, dict[str, Any]]) -> str:
-    """The statement of an operation: the one it is named after, or, as a stream has a name of its own, the one that ran."""
+    """The statement that an operation is named after; for a stream, which has its own name, the one that ran at its
+    start."""
     known = list(executions)
     if name in ran and any(application == ran[name]["application"] for application, _ in known):
         return name
@@ -178,7 +180,7 @@ def _column(key: Key, data: Path) -> Column:
 
 def _table(key: Key, data: Path) -> str:
     if key.file_system_path is not None:
-        # What the index knows by a table's location.
+        # The index knows the table by its location.
         return _table_at(_path_name(key.file_system_path, data))
     if key.parent is not None:
         return f"{key.parent.name}.{key.name}".lower()
@@ -193,7 +195,7 @@ def _path_name(path: str, data: Path) -> str:
 
 
 def agent_edges(kept: Kept) -> dict[str, Extracted]:
-    """By statement, the edges of all events of its newest session together."""
+    """Returns the edges of each statement, from all events of its newest session."""
     extracted: dict[str, Extracted] = {}
     if not kept.agent.exists():
         return extracted
@@ -227,14 +229,14 @@ def _add_edge(
 ) -> None:
     edge = Edge(Column(_dataset(source, data), source["field"].lower()), target)
     how = {f"{each['type']} {each['subtype']}" for each in source.get("transformations") or ()}
-    # What the agent tells of all columns alike decided about rows, whatever was done with it on the way.
+    # Dataset lineage applies to all columns alike and only decides about rows, whatever its transformations are.
     direct = not of_rows and any(each.startswith("DIRECT") for each in how)
     (extracted.data if direct else extracted.control).add(edge)
     extracted.how[edge] |= how
 
 
 def _dataset(dataset: dict[str, Any], data: Path) -> str:
-    """By its place: a table of the warehouse, or what else lies below the scratch."""
+    """Names a dataset by its location: a table of the warehouse, or a path below the scratch directory."""
     name = str(dataset["name"])
     if not name.startswith("/"):
         return f"<jdbc/{name.lower().rpartition('.')[2]}>"

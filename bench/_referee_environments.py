@@ -1,4 +1,4 @@
-"""Environments with another Spark than navlin's own, made once and kept."""
+"""Virtual environments with other Spark versions than navlin's own, made once and kept."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from bench._referee_parts import Environment
 
 
 def python_of(environment: Environment, below: Path) -> Path:
-    """The Python of an environment below a directory; the first time it is made (some 400 MB, minutes).
+    """Returns the Python of an environment below a directory, which is made if needed (some 400 MB, minutes).
 
-    Raises CalledProcessError where pip fails.
+    Raises CalledProcessError if pip fails.
     """
     directory = below / environment.name
     python, made_of = directory / "bin" / "python", directory / "packages.txt"
@@ -21,7 +21,7 @@ def python_of(environment: Environment, below: Path) -> Path:
         sys.stderr.write(f"{environment.name}: {', '.join(environment.packages)}\n")
         subprocess.run([sys.executable, "-m", "venv", "--clear", str(directory)], check=True)
         pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]
-        # PySpark is published as source alone.
+        # PySpark is published only as source.
         for packages in (("setuptools==80.9.0", "wheel==0.45.1"), environment.packages):
             if environment.packages:
                 subprocess.run([*pip, "--no-build-isolation", *packages], check=True)

@@ -1,4 +1,4 @@
-"""Statements that are programs and not SQL (``bench/statements/**/*.py``). Their truth stands in their docstrings."""
+"""Statements that are programs instead of SQL (``bench/statements/**/*.py``). Their truth is in their docstrings."""
 
 from __future__ import annotations
 
@@ -17,18 +17,19 @@ _KEPT: Final[dict[str, list[Run]]] = defaultdict(list)
 
 
 def frame(run: Run) -> Run:
-    """Keeps a statement; its name is the function's. It gets the session, the table to write, the directory for files."""
+    """Registers a statement under the function's name. It is called with the session, the table to write and a
+    directory for files."""
     _KEPT[run.__module__].append(run)
     return run
 
 
 def table_format(spark: SparkSession) -> str:
-    """That of the part, for programs that run in several."""
+    """The table format of the running part, for programs that run in several parts."""
     return spark.conf.get("spark.referee.format") or ""
 
 
 def read_programs(directory: Path = STATEMENTS, place: Place = TABLE, part: str = "") -> list[Statement]:
-    """All programs of a directory, with their truth for a part."""
+    """Returns the programs of a directory, with their truth for a part."""
     found = []
     for path in sorted(directory.glob("*.py")):
         parts = path.relative_to(STATEMENTS).with_suffix("").parts

@@ -1,4 +1,5 @@
-"""Where two tellings of one statement differ, which of them is right by the SQL, and the name of each kind of difference."""
+"""Compares navlin's and the agent's lineage of a statement, judges both by the truth, and names each kind of
+difference."""
 
 from __future__ import annotations
 
@@ -36,14 +37,14 @@ EXPLAINED: Final = {
     "agent silent: column": "The agent has lineage of the statement, of this column none.",
     "agent silent: source": "The agent gives the column other sources and not this one.",
 }
-"""What each kind of difference is; those named ``agent…`` are not navlin's."""
+"""Explanation of each kind of difference; those named ``agent…`` are not navlin's."""
 
 _RANKED: Final = frozenset(
     "avg_monthly_sales currency_rank rank_within_parent return_rank revenueratio rk rnk store_cumulative "
     "web_cumulative".split()
 )
-"""Columns of TPC-DS that window functions make: what the agent calls direct beyond the functions' arguments are keys of
-PARTITION BY and ORDER BY."""
+"""Columns of TPC-DS made by window functions. If the agent calls more sources direct than the functions' arguments,
+these are keys of PARTITION BY and ORDER BY."""
 
 _CONSTRUCTS: Final = (
     ("multi-insert", r"(?is)\bFROM\b.*\bINSERT\b.*\bINSERT\b"),
@@ -57,7 +58,7 @@ _CONSTRUCTS: Final = (
 
 @dataclass(slots=True)
 class Judged:
-    """One statement. ``unsaid``: flags that it should have and has not. Counts are of data edges unless named otherwise."""
+    """One statement. ``unsaid``: flags that it lacks and should have. Counts are of data edges unless named otherwise."""
 
     name: str
     navlin: Extracted
@@ -81,7 +82,7 @@ class Judged:
         return self.agent.data - self.navlin.data
 
     def wrong(self, extracted: Extracted) -> set[Edge]:
-        """Data edges that the truth does not have. What is flagged as opaque is said to be a guess by its flag."""
+        """Data edges that are not in the truth; an opaque flag does not excuse them."""
         return (
             {edge for edge in extracted.data - self.truth.may_flow if not edge.is_loop}
             if self.truth
@@ -89,7 +90,7 @@ class Judged:
         )
 
     def uncontrolled(self, extracted: Extracted) -> set[Edge]:
-        """Control edges that the truth does not have."""
+        """Control edges that are not in the truth."""
         if self.truth is None:
             return set()
         return {
@@ -97,7 +98,7 @@ class Judged:
         }
 
     def missing(self, extracted: Extracted) -> set[Edge]:
-        """Data edges that the truth has; what decides a value may count as control."""
+        """Data edges of the truth that were not extracted; a source that decides a value may be extracted as control."""
         if self.truth is None:
             return set()
         missing = (self.truth.data - extracted.data) | (
@@ -107,11 +108,11 @@ class Judged:
 
     @property
     def silent(self) -> set[Edge]:
-        """Data edges that navlin misses without flagging what writes their table."""
+        """Data edges that navlin misses without flagging the operation that writes their table."""
         return {edge for edge in self.missing(self.navlin) if not self.navlin.doubts(edge.target.of)}
 
     def shares(self) -> dict[str, Share]:
-        """What navlin extracted, at each level, beside the truth."""
+        """Compares navlin's lineage with the truth, at each level."""
         truth, extracted = self.truth or Truth(), self.navlin
         true = {edge for edge in truth.data | truth.deciding if not edge.is_loop}
         control = {edge for edge in truth.control if not edge.is_loop}
@@ -134,26 +135,26 @@ class Judged:
 
     @property
     def genuine(self) -> set[Edge]:
-        """The agent's data edges that are right: by the truth, or, where nobody wrote it, all but its known mistakes."""
+        """The agent's correct data edges: by the truth or, without one, all except its known mistakes."""
         if self.truth is not None:
             return self.agent.data & (self.truth.data | self.truth.deciding)
         return self.agent.data - self.differences.get("agent: window key", set())
 
     @property
     def found(self) -> set[Edge]:
-        """Those of the agent's genuine data edges that navlin has; what decides a value it may have as control."""
+        """The agent's genuine data edges that navlin has too; one that decides a value may be control in navlin."""
         deciding = self.truth.deciding if self.truth else set()
         return self.genuine & (self.navlin.data | (self.navlin.control & deciding))
 
     @property
     def knows(self) -> bool:
-        """Whether navlin says to know all of the statement."""
+        """Whether navlin claims to know all of the statement."""
         return "incomplete" not in self.navlin.flags
 
 
 @dataclass(slots=True)
 class Share:
-    """How much of a truth was extracted: what is right, and not; of what is missing the flagged, and the silent."""
+    """The edges or flows extracted, right and wrong, and those missing, with a flag and without."""
 
     right: set[str]
     wrong: set[str]
@@ -164,13 +165,15 @@ class Share:
     def of(
         true: Iterable[object], missing: Iterable[object], silent: Iterable[object], wrong: Iterable[object]
     ) -> Share:
-        """By all that is true, what of it is missing, and what of that without a flag."""
+        """Builds the share from all true items, those of them that are missing, those missing without a flag, and wrong
+        items."""
         lacking, unsaid = set(map(str, missing)), set(map(str, silent))
         return Share(set(map(str, true)) - lacking, set(map(str, wrong)), lacking - unsaid, unsaid)
 
 
 def judge(statement: Statement, text: str, navlin: Extracted, agent: Extracted) -> Judged:
-    """Compares both tellings, each with the truth if there is one. ``text`` is what was run."""
+    """Compares navlin with the agent, and each with the truth if there is one. ``text`` is the SQL or the program's
+    source."""
     judged = Judged(statement.name, navlin, agent, statement.truth)
     for edge in judged.only_navlin:
         judged.differences.setdefault(_of_navlin(judged, edge, text), set()).add(edge)
@@ -217,7 +220,7 @@ def _of_navlin(judged: Judged, edge: Edge, text: str) -> str:
 
 
 def _bare(edge: Edge) -> tuple[tuple[str, ...], ...]:
-    """An edge by the databases, tables and columns at its ends, whatever comes before the database."""
+    """An edge by database, table and column at both ends, without anything before the database."""
     return tuple(
         (*[part for part in re.split(r"[./]", end.of.strip("<>")) if part != "db"][-2:], end.name)
         for end in edge
@@ -237,7 +240,7 @@ def _of_agent(judged: Judged, edge: Edge) -> str:
 
 
 def sums(judged: list[Judged]) -> Counter[str]:
-    """How many edges of each kind of difference."""
+    """Counts the edges of each kind of difference."""
     found: Counter[str] = Counter()
     for each in judged:
         for kind, edges in each.differences.items():
@@ -246,7 +249,7 @@ def sums(judged: list[Judged]) -> Counter[str]:
 
 
 def shown(edges: set[Edge], limit: int = 6) -> str:
-    """Some edges in words, by target."""
+    """Some of the edges as text, by target."""
     by_target: dict[Column, list[str]] = {}
     for edge in sorted(edges):
         by_target.setdefault(edge.target, []).append(str(edge.source))

@@ -1,6 +1,6 @@
-"""The parts of the referee, as data: which statements, in which Spark, with which settings, and where they write.
+"""The parts of the referee, as data: their statements, Spark, settings and targets.
 
-Every part but ``own`` and ``tpcds`` has a Spark of its own, since table formats follow Spark's releases slowly.
+Every part except ``own`` and ``tpcds`` has its own Spark, because table formats follow Spark's releases slowly.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where the statements of a directory write, and what a table's bare name stands for.
+    """The place where the statements of a directory write, and the database of a bare table name.
 
-    ``output`` names the table of a statement as a truth does, ``sql`` as SQL does; ``{name}`` is the statement's name
-    and ``{dir}`` the directory for files. ``using`` is what ``{format}`` stands for, if not the part's own. A
-    ``suffix`` tells its statements from those of another place.
+    ``output`` is the statement's table as a truth names it, ``sql`` as SQL names it; ``{name}`` is the statement's name and
+    ``{dir}`` the directory for files. ``using`` replaces ``{format}``, if not with the part's own format. A ``suffix``
+    distinguishes its statements from those of another place.
     """
 
     output: str = "out.{name}"
@@ -29,7 +29,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """A Python with a Spark. The packages are all that it gets: nothing is resolved."""
+    """A Python with a Spark. Only the listed packages are installed: dependencies are not resolved."""
 
     name: str
     packages: tuple[str, ...]
@@ -37,10 +37,10 @@ class Environment:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """``jars`` is a set of navlin.solr_server.jars; without an ``environment`` it runs in navlin's own.
+    """A part. ``jars`` is a set of navlin.solr_server.jars; without an ``environment`` the part runs in navlin's own.
 
-    Directories are below bench/statements; one that is paired with places is read once for each of them. ``{data}`` in
-    settings is the scratch. ``table_format`` is what ``{format}`` stands for in SQL.
+    Directories are below bench/statements, and each is read once for each of its places. ``{data}`` in settings is the
+    scratch directory. ``table_format`` replaces ``{format}`` in SQL.
     """
 
     name: str
@@ -52,7 +52,7 @@ class Part:
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """The databases with the tables that statements read, each once."""
+        """The databases of the tables that statements read, each once."""
         return tuple(dict.fromkeys(place.source for _, places in self.directories for place in places))
 
 
@@ -64,7 +64,7 @@ _SPARK_4_1: Final = ("pyspark==4.1.4", "py4j==0.10.9.9")
 _DELTA: Final = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-    # Of small tables: 50 tasks for each look at a table's log take longer than all else.
+    # The tables are small: the default of 50 tasks for each read of a table's log would take longer than all else.
     "spark.databricks.delta.snapshotPartitions": "1",
 }
 _BOTH: Final = _DELTA | {
@@ -89,13 +89,13 @@ _ICEBERG: Final = {
     "spark.sql.catalog.lake.warehouse": "{data}/lake",
     "spark.sql.catalog.prod": "org.apache.iceberg.spark.SparkCatalog",
     "spark.sql.catalog.prod.type": "hive",
-    # Within the session the metastore has no tables of locks, and no pool but this one of connections.
+    # The session's own metastore has no lock tables, and DBCP is its only connection pool.
     "spark.hadoop.iceberg.engine.hive.lock-enabled": "false",
     "spark.hadoop.datanucleus.connectionPoolingType": "DBCP",
 }
 
 TABLE: Final = Place()
-"""A table of the session's own catalog."""
+"""A table of the session catalog."""
 _BY_PATH: Final = Place("<files/{name}>", "delta.`{dir}/files/{name}`", suffix="_path", programs=False)
 _WITH_VECTORS: Final = Place(
     suffix="_vectors", using="delta TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')"
@@ -116,7 +116,7 @@ _MERGED: Final = (
     Place("local.out.{name}", "local.out.{name}", suffix="_iceberg", using="iceberg"),
 )
 _CROSSED: Final = (*_MERGED, Place(suffix="_parquet", using="parquet"))
-"""Targets of each format, whatever the sources are."""
+"""Targets of every format, whatever the format of the sources."""
 
 _DELTA_DIRECTORIES: Final = (
     ("table_formats", (TABLE, _BY_PATH)),

@@ -1,27 +1,27 @@
-"""Statements with their lineage written by hand beside them, so that the SQL is the truth and no tool.
+"""Statements with their lineage written by hand, so that the SQL is the truth and not a tool.
 
 A file of ``bench/statements`` holds statements, each after a line ``--- name``. The lines ``-- …`` that follow are its
-truth, the rest is SQL (several, each ended by ``;`` at a line's end). ``{out}`` in it is the table ``out.name``, ``{dir}``
-a directory for files, ``{out_b}`` one more table of the statement's, ``{format}`` the table format. In a truth ``{out}`` and
-``{out_b}`` stand for the same tables, in both ``{name}`` for the statement's name. A line of truth is one of
+truth, the rest is SQL (several, each ended by ``;`` at a line's end). In SQL ``{out}`` is the table ``out.name``, ``{dir}``
+a directory for files, ``{out_b}`` another table of the statement, ``{format}`` the table format. In a truth ``{out}`` and
+``{out_b}`` are the same tables; in both ``{name}`` is the statement's name. A line of truth is one of
 
-    a, b = orders.x, (orders.y)     columns of the output and what flows into them; nothing after ``=`` means from nowhere
+    a, b = orders.x, (orders.y)     columns of the output and their sources; nothing after ``=`` means no source
     id, note == orders              each from the column of that name
-    * ~ orders.id                   what controls them; * is every column of this output that the truth names
+    * ~ orders.id                   control sources; * is every column of this output that the truth names
     -> v_orders                     the lines below are about this output and not about ``out.name``
     <- orders, [items]              tables that flow into this output, beyond those that its columns name
     @ delta-4 iceberg-1.12          only these parts can run it
     @ iceberg-1.9: <- orders        a line for these parts alone
-    ! opaque                        or ``unknown``: what must be flagged; of what is unknown no edge is missed
+    ! opaque                        or ``unknown``: required flags; no edge counts as missed if it is unknown
     # words                         a remark
 
 A source in parentheses decides a value without being part of it (the condition of a CASE): it must be there, as data by
-the model of Navigator and Hive's and Impala's records, as control by the agent's. After ``~`` it is control that may be told
-as data (the condition of a row-level change). One in brackets may be there or not, and so may what flows from a column into
-itself.
-``table.column`` is of the database ``src``, a bare output name of ``out`` (or of what the place says), ``<files/x>.column``
-of a path below ``{dir}``. A name with dots or spaces stands in backticks. A catalog's name may come first; ``spark_catalog``
-is the one that needs none. ``c{1..119} = wide.c{@+1}`` is 119 lines; in SQL ``{1..120| max(c@) AS m@}`` is a list of 120,
+the model of Navigator and of Hive's and Impala's records, as control by the agent's. After ``~`` it is control that may be
+reported as data (the condition of a row-level change). A source in brackets is optional, and so is the flow of a column
+into itself.
+``table.column`` is in the database ``src``, a bare output name in ``out`` (or in those of the place), ``<files/x>.column``
+in a path below ``{dir}``. A name with dots or spaces is in backticks. A catalog's name may come first; ``spark_catalog``
+may be omitted. ``c{1..119} = wide.c{@+1}`` is 119 lines; in SQL ``{1..120| max(c@) AS m@}`` is a list of 120,
 ``{1..120+ c@}`` a sum.
 """
 
@@ -50,7 +50,8 @@ _NAME: Final = re.compile(r"<([^>]*)>|`((?:[^`]|``)*)`|([^\s.,`<>()\[\]]+)")
 
 
 class Column(NamedTuple):
-    """A column of ``database.table`` or of a path ``<below the scratch>``. Names in lower case, as Spark compares them."""
+    """A column of ``database.table`` or of a path ``<below the scratch>``. Names are in lower case, as Spark compares
+    them."""
 
     of: str
     name: str
@@ -60,7 +61,7 @@ class Column(NamedTuple):
 
 
 class Edge(NamedTuple):
-    """What flows, or who decides, into what."""
+    """A source column and the column that it flows into or controls."""
 
     source: Column
     target: Column
@@ -70,7 +71,7 @@ class Edge(NamedTuple):
 
     @property
     def is_loop(self) -> bool:
-        """Whether a column flows into itself, which says nothing."""
+        """Whether a column flows into itself, which means nothing."""
         return self.source == self.target
 
     @property
@@ -79,7 +80,7 @@ class Edge(NamedTuple):
 
 
 class Flow(NamedTuple):
-    """What flows from one table into another."""
+    """A flow from one table into another."""
 
     source: str
     target: str
@@ -90,7 +91,7 @@ class Flow(NamedTuple):
 
 @dataclass(slots=True)
 class Truth:
-    """The edges that a statement has. ``deciding`` are either; ``optional`` may be told or not, as either."""
+    """The edges of a statement. ``deciding`` may be data or control; ``optional`` may be absent as well."""
 
     data: set[Edge] = field(default_factory=set)
     control: set[Edge] = field(default_factory=set)
@@ -108,9 +109,9 @@ class Truth:
 
     @property
     def table_flows(self) -> set[Flow]:
-        """What the columns say of their tables, and what is written of tables alone.
+        """Flows between tables: those of the columns, and those that the truth gives for tables alone.
 
-        A table flows into itself where one of its columns flows into another; what decides about its rows is no flow.
+        A table flows into itself if one of its columns flows into another; control of its own rows is not a flow.
         """
         data = {edge.of_tables for edge in self.data | self.deciding if not edge.is_loop}
         control = {edge.of_tables for edge in self.control if edge.source.of != edge.target.of}
@@ -123,7 +124,7 @@ class Truth:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """``sql`` is run one after another, or else the ``program``; ``truth`` is None where nobody wrote it."""
+    """A statement: the ``sql`` to run in order, or else the ``program``. ``truth`` is None if nobody wrote it."""
 
     name: str
     sql: tuple[str, ...]
@@ -132,7 +133,7 @@ class Statement:
     place: Place = TABLE
 
     def outputs_named(self, text: str, files: str) -> str:
-        """A text of SQL with the names of the statement's tables and of its directory."""
+        """Fills the names of the statement's tables and its directory into SQL."""
         named = _OUT.sub(
             lambda found: self.place.sql.format(name=f"{self.name}{found[1] or ''}", dir=files), text
         )
@@ -140,11 +141,11 @@ class Statement:
 
 
 class BadStatement(Exception):
-    """A file of statements does not read; the text says where."""
+    """A file of statements is invalid; the text says where."""
 
 
 def read_statements(directory: Path = STATEMENTS, place: Place = TABLE, part: str = "") -> list[Statement]:
-    """All statements of a directory, without those of its file ``setup.sql``, with their truth for a part."""
+    """Returns the statements of a directory, except those of ``setup.sql``, with their truth for a part."""
     found = [
         statement
         for path in sorted(directory.glob("*.sql"))
@@ -158,7 +159,7 @@ def read_statements(directory: Path = STATEMENTS, place: Place = TABLE, part: st
 
 
 def setup_statements(directory: Path = STATEMENTS) -> tuple[str, ...]:
-    """What makes the tables that the statements read."""
+    """The statements that create the source tables."""
     path = directory / f"{SETUP}.sql"
     return tuple(_split(path.read_text())) if path.exists() else ()
 
@@ -193,7 +194,7 @@ def _written_out(found: re.Match[str]) -> str:
 
 
 def read_truth(name: str, lines: Iterator[str], place: Place = TABLE, part: str = "") -> Truth:
-    """The truth of the statement ``name``. Raises ValueError for a line that is not of the notation."""
+    """Reads the truth of the statement ``name``. Raises ValueError for a line that is not in the notation."""
     truth = Truth()
 
     def output_named(found: re.Match[str]) -> str:
@@ -273,7 +274,7 @@ def _listed(text: str) -> list[str]:
 
 
 def _parts(text: str) -> list[str]:
-    """The parts of a dotted name; a path keeps its angle brackets."""
+    """Splits a dotted name into its parts; a path keeps its angle brackets."""
     parts, at = [], 0
     while at < len(text):
         found = _NAME.match(text, at)

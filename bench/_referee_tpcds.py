@@ -1,4 +1,4 @@
-"""The queries of TPC-DS, their variants and their tables, out of the jar of Spark's own tests."""
+"""The queries of TPC-DS, their variants and their tables, from the jar of Spark's own tests."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _BYTES: Final = {
 
 
 def queries(jar: Path) -> list[Statement]:
-    """Each query as ``{out}`` made of it: ``q5``, and ``q5a_v2_7`` and ``q10_modified`` for its variants."""
+    """Returns the queries, named ``q5``, and ``q5a_v2_7`` and ``q10_modified`` for their variants."""
     found = []
     with ZipFile(jar) as archive:
         for entry in archive.namelist():
@@ -51,7 +51,7 @@ def queries(jar: Path) -> list[Statement]:
 
 
 def table_definitions(jar: Path) -> list[str]:
-    """CREATE TABLE of each of its tables: names and columns are literals of a class, one after the other."""
+    """Returns CREATE TABLE for each table: names and columns are alternating literals of a class."""
     with ZipFile(jar) as archive:
         literals = list(_literals(archive.read(_TABLES)))
     return [
@@ -62,7 +62,7 @@ def table_definitions(jar: Path) -> list[str]:
 
 
 def _literals(data: bytes) -> Iterator[str]:
-    """The string literals of a class file, in the order of its pool of constants."""
+    """Yields the string literals of a class file, in the order of its constant pool."""
     (count,) = struct.unpack_from(">H", data, 8)
     at, place = 10, 1
     texts: dict[int, str] = {}

@@ -1,8 +1,8 @@
-"""What a checkout costs: the jars and packages that it fetches, `make demo`, and, if asked for, the tiers of tests.
+"""Measures a checkout: sizes of the jars and packages it fetches, `make demo`, and the test tiers on request.
 
     python -m bench checkout [--tests] [--services]
 
-Sizes are of files as they lie in ``.jars`` and ``.venv``; packages come compressed, at some two thirds of that.
+Sizes are of the files in ``.jars`` and ``.venv``; packages are compressed while downloaded, to some two thirds of that.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ JAR_SETS = {
 
 
 def size_bytes(*folders: Path) -> int:
-    """The bytes of all files below."""
+    """Total size of the files below some folders."""
     return sum(file.lstat().st_size for folder in folders for file in folder.rglob("*") if file.is_file())
 
 
 def made(*target: str) -> float:
-    """The seconds that a target of make takes; ends with its output if it fails."""
+    """Runs a make target and returns its seconds; exits with its output if it fails."""
     began_s = time.perf_counter()
     finished = subprocess.run(
         ["make", *target],

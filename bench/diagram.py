@@ -2,10 +2,10 @@
 
     python -m bench diagram [--rounds N] [--pictures DIRECTORY]
 
-Each round opens the page anew, with an empty cache. "server" is from the question to its answer, "layout" Graphviz in its
-worker, "drawing" the SVG; "picture" is from the start of loading the page until all is drawn; "blocked" is the longest
-time in which the page did nothing else. With ``--pictures`` also the
-example of "Generating Lineage Diagrams" in its views, as PNG files.
+Each round opens the page again with an empty cache. "server" is the time from the request to its answer, "layout" Graphviz
+in its worker, "drawing" the SVG; "picture" is the time from the start of loading until all is drawn; "blocked" is the
+longest task that blocked the page. With ``--pictures`` it also saves the example of "Generating Lineage Diagrams" in
+its views, as PNG files.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from tests.support.web import running_web
 PARTS: Final = ("server", "layout", "drawing", "picture")
 COLUMNS: Final = tuple(f"column_{number}" for number in range(10))
 BACK: Final = 30
-"""How many tables back those are of which one is made."""
+"""Each table has its sources among this many tables before it."""
 VIEWS: Final = {
     "1-default": "",
     "2-deleted": "&deleted=true&depth=all",
@@ -44,11 +44,11 @@ VIEWS: Final = {
 
 @dataclass
 class Measured:
-    """Milliseconds by part, and of the last round the page's heap (MB) and what was loaded (kB, packed)."""
+    """Milliseconds by part; the last round's heap of the page (MB) and bytes loaded (kB, compressed)."""
 
     ms: dict[str, list[float]] = field(default_factory=lambda: {part: [] for part in PARTS})
     blocked_ms: list[float] = field(default_factory=list)
-    """The longest time in which the page did nothing else."""
+    """The longest task that blocked the page, by round."""
     nodes: int = 0
     lines: int = 0
     heap_mb: float = 0.0
@@ -56,7 +56,7 @@ class Measured:
 
 
 def fill(solr: Solr, tables: int) -> list[Key]:
-    """Tables of ten columns, each made of one or two before it: all of them come from the first."""
+    """Indexes tables of ten columns, each made from one or two earlier ones; all of them come from the first."""
     world, rng = World(solr, f"diagram-{tables}", database=f"made_{tables}"), random.Random(7)
     made: list[Key] = []
     for number in range(tables):
@@ -74,7 +74,7 @@ def fill(solr: Solr, tables: int) -> list[Key]:
 
 
 def example(solr: Solr) -> dict[str, Key]:
-    """sample_merge, made through two temporary tables: one was captured and dropped, one never captured."""
+    """Indexes sample_merge, made from two temporary tables: one was captured and dropped, one never captured."""
     world, columns = (
         World(solr, "example", database="default"),
         ("code", "description", "total_emp", "salary"),
@@ -105,7 +105,7 @@ def opened(browser: Chromium, address: str) -> None:
 
 
 def measure(browser: Chromium, address: str, measured: Measured) -> None:
-    """One round."""
+    """Measures one round."""
     browser.driver.execute_cdp_cmd("Network.clearBrowserCache", {})
     browser.driver.get("about:blank")
     opened(browser, address)
@@ -131,7 +131,7 @@ def measure(browser: Chromium, address: str, measured: Measured) -> None:
 
 
 def take_pictures(browser: Chromium, tables: dict[str, Key], folder: Path) -> None:
-    """The example in its views, light; the last also dark."""
+    """Saves pictures of the example's views in the light theme, and of the last one in the dark theme."""
     ids = {name: key.identity for name, key in tables.items()}
     for name, view in VIEWS.items():
         opened(browser, f"entity={ids['sample_merge']}{view.format(**ids)}")
@@ -148,7 +148,6 @@ def take_pictures(browser: Chromium, tables: dict[str, Key], folder: Path) -> No
 
 
 def main() -> None:
-    """Measures, and prints a table."""
     arguments = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -1,9 +1,9 @@
-"""A million relations out, in each form: how fast, in how much memory, and what the export of a few changes costs beside it.
+"""A million relations in each export format: speed and memory, and the cost of exporting a few changes alone.
 
     python -m bench exporting [--tables 20000] [--operations 55000] [--changed 550] [--targets atlas,datahub,…]
 
-"read alone" is the same without a form: what the index and the reading take. Each export is a process of its own, so that
-the memory is its own; of the changes, a run has written so many operations anew, with their parts and relations.
+"read alone" is the same without a format: the cost of the index and of reading. Each export runs in its own process, to
+measure its own memory; for the changes, a run has rewritten so many operations, with their parts and relations.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ HOUR_MS: Final = 3_600_000
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """Seconds, megabytes and the most memory (MiB) of an export, and how many lines and operations it wrote."""
+    """An export's seconds, megabytes and peak memory (MiB), and the lines and operations it wrote."""
 
     seconds: float
     megabytes: float
@@ -56,8 +56,8 @@ class Made:
 
 
 def fill(solr: Solr, tables: int, operations: int, changed: int) -> None:
-    """Tables of five columns; operations that read two of them and write one, column by column. Two runs wrote them: the
-    first all, the second the last ``changed`` operations once more."""
+    """Indexes tables of five columns, and operations that read two of them and write one, column by column. Two runs
+    wrote them: the first all, the second the last ``changed`` operations again."""
     rng = random.Random(7)
     every = [table_key(HMS, f"db{number % 200}", f"t{number}") for number in range(tables)]
     written: dict[str, list[dict[str, Any]]] = {ELEMENTS: [], RELATIONS: []}
@@ -104,7 +104,7 @@ def _stamp(source: str, iteration: int) -> dict[str, str]:
 
 
 def export(address: SolrAddress, name: str, since_run: str, folder: Path) -> Made:
-    """Exports everything, or what changed since a run, into a file that is removed again."""
+    """Exports everything, or the changes since a run, into a file and removes it."""
     known = targets()
     selection = Selection(since_run=since_run)
     with Solr(address) as solr:
@@ -125,7 +125,7 @@ def export(address: SolrAddress, name: str, since_run: str, folder: Path) -> Mad
 
 
 def in_a_process(address: SolrAddress, name: str, since_run: str, folder: Path) -> Made:
-    # Forked, it would have this process's memory.
+    # Not forked: a fork would start with this process's memory.
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
         return pool.submit(export, address, name, since_run, folder).result()
 

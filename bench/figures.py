@@ -1,9 +1,9 @@
-"""Which bench prints which figure of README and CHANGELOG, and what each was before.
+"""Lists the bench for each figure of README and CHANGELOG, and each figure's former value.
 
     python -m bench figures
 
-Before: navlin with an index of version 1, on two quiet cores. Every figure that README or CHANGELOG states must stand here,
-and a test checks it; the others are what the benches were written for.
+Former values are navlin's with an index of version 1, on two quiet cores. Every figure that README or CHANGELOG states must
+be listed here, and a test checks it; the benches were written for the others.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from rich.table import Table
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A figure: what it is of, the command that prints it now, what it was before, where known. ``quote`` is how README or
-    CHANGELOG state it, word for word."""
+    """A figure: its subject, the command that prints it, and its former value if known. ``quote`` is its wording in
+    README or CHANGELOG, verbatim."""
 
     what: str
     bench: str

@@ -1,10 +1,10 @@
-"""How fast an fsimage becomes records and documents, beside Hadoop's own OfflineImageViewerPB on the same image.
+"""Speed of turning an fsimage into records and documents, compared with Hadoop's OfflineImageViewerPB on the same image.
 
     python -m bench fsimage [--inodes 1000000] [--rounds 3] [--growth 200000,500000,1000000,3000000] [--documents 200000]
 
-The image is generated: blocks, deep and wide directories, names as Spark and Hive give them, sub-sections, which the viewer
-needs for its two threads. Every reader is a process of its own, timed from its start to its end, in turns. The growth ends
-with the time and memory for 70 million inodes, by the straight line through its sizes. `--documents 0` leaves Solr out.
+The image is generated: blocks, deep and wide directories, names as Spark and Hive give them, and the sub-sections that the
+viewer needs for its two threads. Readers run in turns, each in its own process, timed from start to end. The growth ends
+with the time and memory for 70 million inodes, extrapolated linearly from its sizes. `--documents 0` leaves Solr out.
 """
 
 from __future__ import annotations
@@ -42,22 +42,22 @@ from tests.support.large_images import LargeImage, write_large_image
 REPOSITORY = Path(__file__).parents[1]
 VIEWER = "org.apache.hadoop.hdfs.tools.offlineImageViewer.OfflineImageViewerPB"
 SUB_SECTIONS = 12
-"""What dfs.image.parallel.target.sections is where nobody sets it."""
+"""The default of dfs.image.parallel.target.sections."""
 FAR = 70_000_000
 MIB = 1024 * 1024
 WIDTH = 130
-"""Of a table that goes to a file."""
+"""Width of a table that is written to a file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What one reader took for one image."""
+    """The resources one reader used for one image."""
 
     whole_s: float
     processor_s: float
     rows: int
     peaks_bytes: tuple[int, ...]
-    """Of each of its processes."""
+    """Peak memory of each of its processes."""
     prepare_s: float = 0.0
     read_s: float = 0.0
     scratch_bytes: int = 0
@@ -65,7 +65,7 @@ class Taken:
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """Where things are, and how much memory readers may have."""
+    """The working directory, and the memory limits of the readers."""
 
     folder: Path
     memory_mib: int
@@ -93,7 +93,7 @@ class Bench:
         )
 
     def viewer(self, image: LargeImage, threads: int) -> Taken:
-        """One process of one or more threads, writing tab-separated lines to a file."""
+        """Runs the viewer as one process of one or more threads, writing tab-separated lines to a file."""
         found = importlib.util.find_spec("pyspark")
         assert found is not None and found.submodule_search_locations
         spark_jars = Path(next(iter(found.submodule_search_locations))) / "jars"
@@ -111,7 +111,8 @@ class Bench:
         return Taken(whole_s, used.ru_utime + used.ru_stime, rows, (used.ru_maxrss * 1024,))
 
     def _timed(self, command: list[str], directory: Path, into: Path) -> tuple[float, resource.struct_rusage]:
-        """How long a process took from start to end, and what it and those it waited for used. Its output goes to a file."""
+        """Returns a process's wall time, and its resource usage with that of the children it waited for. Its output
+        goes to a file."""
         errors = self.folder / "errors"
         begun = time.perf_counter()
         with into.open("wb") as output, errors.open("wb") as error:
@@ -133,7 +134,7 @@ class Bench:
 
 
 def side_by_side(bench: Bench, inodes: int, rounds: int) -> Shown:
-    """Everybody reads the same image, in turns."""
+    """Runs every reader on the same image, in turns."""
     image = bench.image(inodes)
     ways: dict[str, Callable[[], Taken]] = {
         "viewer -m 1": partial(bench.viewer, image, 1),
@@ -176,7 +177,7 @@ def side_by_side(bench: Bench, inodes: int, rounds: int) -> Shown:
 
 
 def growth(bench: Bench, sizes: list[int]) -> Shown:
-    """Two processes, from the smallest image to the largest, and what a straight line makes of it for far larger ones."""
+    """Runs two processes on images of growing size, and extrapolates linearly to a far larger one."""
     taken: dict[int, Taken] = {}
     for inodes in sizes:
         image = bench.image(inodes)
@@ -197,7 +198,8 @@ def growth(bench: Bench, sizes: list[int]) -> Shown:
 
 
 def into_solr(bench: Bench, inodes: int) -> Shown:
-    """The pipeline from plan to run record, as the daemon runs it, into an empty index, and once more: nothing changed."""
+    """Runs the pipeline from plan to run record, as the daemon does, into an empty index, and once more with nothing
+    changed."""
     image = bench.image(inodes)
     source = Source(source_id("bench", "HDFS"), HDFS, "HDFS", "bench", ("hdfs://bench",))
     estate = Estate("bench", (source,), spool=str(bench.folder / "spool"))
@@ -242,8 +244,8 @@ def _growth_row(name: str, inodes: int, each: Taken) -> tuple[str, ...]:
 
 
 def _far(taken: dict[int, Taken]) -> Taken:
-    """At `FAR`: least squares through what was measured; of memory, which its bound holds down only where there is enough to
-    hold, the line through the two largest images."""
+    """Extrapolates to `FAR` by least squares; memory by the line through the two largest images, because its bound
+    takes effect only on large images."""
 
     def at_far(values: list[float]) -> float:
         sizes = list(map(float, taken))[-len(values) :]
@@ -264,12 +266,12 @@ def _far(taken: dict[int, Taken]) -> Taken:
 
 
 def _ratio(slower: list[Taken], faster: list[Taken]) -> float:
-    """How many times as fast, from round to round: what else the machine does then weighs on both."""
+    """The median speed-up over the rounds: other load on the machine affects both readers of a round."""
     return statistics.median(a.whole_s / b.whole_s for a, b in zip(slower, faster, strict=True))
 
 
 def _processor_ratio(slower: list[Taken], faster: list[Taken]) -> float:
-    """The same by the processors' time, which what else the machine does disturbs far less."""
+    """The same by CPU time, which other load disturbs far less."""
     return statistics.median(a.processor_s / b.processor_s for a, b in zip(slower, faster, strict=True))
 
 

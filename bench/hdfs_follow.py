@@ -1,11 +1,11 @@
-"""navlin following a real NameNode on which things happen at random, compared with fresh images document by document.
+"""navlin following a real NameNode under random operations, compared with fresh images document by document.
 
     python -m bench hdfs_follow [--operations 10000] [--every 500] [--gaps 2] [--kills 4] [--seed 1] [--among 1000000]
 
-After every so many operations navlin follows, an image is saved, read as a source that was not there before, and all
-documents of both are compared. In between the NameNode forgets edits before they are followed, and navlin's process is
-killed while it follows. At the end: what a round costs in which nothing happened, and one with ten changed files; and both
-once more among very many files.
+After every so many operations navlin follows, an image is saved, read as a new source, and all documents of both are
+compared. In between the NameNode forgets edits that were not followed yet, and navlin's process is killed while it follows.
+At the end it measures a round without any change, and one with ten changed files; and both once more among very many
+files.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ FILES_IN_DIRECTORY = 1_000
 
 @dataclass
 class Figures:
-    """What a run of the bench found."""
+    """The results of the bench."""
 
     compared: int = 0
     documents: int = 0
@@ -85,7 +85,7 @@ class Bench:
         if record.note:
             self.figures.notes.append(record.note)
             self.figures.images_s.append(took_s)
-            return self.follow()  # what happened since the image
+            return self.follow()  # events since the image
         self.figures.rounds_s.append(took_s)
         return record
 
@@ -102,14 +102,14 @@ class Bench:
             self.console.print(f"  {line}", highlight=False)
 
     def gap(self) -> None:
-        """The NameNode forgets what happens now before it is followed."""
+        """Makes the NameNode forget new edits before navlin follows them."""
         for _ in range(2):
             self.happening.do(20)
             self.hadoop.roll_edits()
             self.hadoop.save_namespace()
 
     def kill(self, step: str) -> None:
-        """A process of navlin's begins to follow, and is killed at a step."""
+        """Starts to follow in a process, which is killed at a step."""
         process = Killed(self.estate, self.scratch / f"scratch-{self.happening.done}")
         try:
             self.figures.reached.append(process.follow_until(step)[-1])
@@ -119,7 +119,7 @@ class Bench:
 
 
 def run(bench: Bench, operations: int, every: int, gaps: int, kills: int, rng: random.Random) -> None:
-    """All operations, with the mishaps spread over them."""
+    """Runs all operations, with gaps and kills at random points between them."""
     bench.follow()
     turns = max(1, operations // every)
     mishaps = [*(("gap", ""),) * gaps, *(("kill", STEPS[n % len(STEPS)]) for n in range(kills))]
@@ -137,7 +137,7 @@ def run(bench: Bench, operations: int, every: int, gaps: int, kills: int, rng: r
 
 @dataclass(frozen=True, slots=True)
 class Rounds:
-    """What single rounds cost over an index of so many documents."""
+    """Costs of single rounds over an index of ``documents``."""
 
     documents: int
     quiet_ms: tuple[float, ...]
@@ -146,7 +146,7 @@ class Rounds:
 
 
 def rounds(bench: Bench) -> Rounds:
-    """Rounds in which nothing happened, and others after ten files have changed."""
+    """Measures rounds without any change, and rounds after ten files have changed."""
     documents = bench.estate.solr.count(ELEMENTS) + bench.estate.solr.count(RELATIONS)
     while bench.follow().status is not Status.IDLE:
         pass
@@ -169,7 +169,7 @@ def rounds(bench: Bench) -> Rounds:
 
 
 def fill(bench: Bench, files: int) -> None:
-    """So many more files in the index, as an earlier run wrote them."""
+    """Adds this many files to the index, as an earlier run would have written them."""
     source = bench.estate.extractor().source
     stamp = Stamp(run_id(source.id, 1), FIRST_MS)
     for first in track(range(0, files, FILES_IN_DIRECTORY), "filling the index", transient=True):
@@ -241,7 +241,7 @@ def measure(folder: Path, options: argparse.Namespace, console: Console) -> None
 
 
 def summary(bench: Bench, measured: list[Rounds], took_s: float, every: int) -> Table:
-    """All figures as a table."""
+    """Returns all figures as a table."""
     figures = bench.figures
     images = f"{len(figures.images_s)}, {statistics.median(figures.images_s):.1f} s (median)"
     table = Table(title="following a NameNode", show_header=False)

@@ -1,9 +1,9 @@
-"""How fast the metastore's extractor reads beside a bare Thrift client that only fetches the same tables.
+"""Speed of the metastore's extractor, compared with a bare Thrift client that only fetches the same tables.
 
     python bench/hms_read.py [--tables 2000] [--columns 20] [--jars .jars/hive-metastore]
 
-Starts a metastore of its own in a temporary directory, fills it, and prints a table. Both sides run in one thread, one
-after the other and in turns, so that they share what load there is.
+Starts a metastore in a temporary directory, fills it, and prints a table. Both sides run in one thread and in turns, so
+that other load affects them alike.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def measure(metastore: Metastore, tables: int, columns: int, rounds: int) -> Non
 
 
 def bare(metastore: Metastore, at_once: int) -> int:
-    """Lists names and fetches bodies, and does nothing with them."""
+    """Lists names and fetches table bodies without processing them."""
     fetched = 0
     with connected(metastore.address) as client:
         for database in client.databases():
@@ -102,7 +102,7 @@ def bare(metastore: Metastore, at_once: int) -> int:
 
 
 def whole(hms: HiveMetastore, positions: Positions) -> int:
-    """Plans, and reads every split and the splits that those yield."""
+    """Plans, then reads every split and the splits that these yield."""
     plan: Plan = hms.plan(positions)
     waiting: list[Split] = list(plan.splits)
     entities = 0

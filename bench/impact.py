@@ -1,8 +1,8 @@
-"""What breaks, beside the lineage of the same entities with the same options: impact must be no slower.
+"""Impact compared with lineage of the same entities with the same options: impact must not be slower.
 
     python -m bench impact [--operations N] [--starts N] [--rounds N]
 
-Every operation has some executions. The answers take turns; the ratio is of the medians.
+Every operation has some executions. The answers take turns; the ratio is between the medians.
 """
 
 from __future__ import annotations

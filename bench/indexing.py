@@ -1,11 +1,11 @@
-"""How fast the pipeline fills an empty index, beside plain pysolr that posts the very same documents.
+"""Speed of the pipeline filling an empty index, compared with plain pysolr posting the very same documents.
 
     python -m bench indexing [--of tables operations flows hdfs directories] [--documents 200000] [--rounds 3]
 
-The index is filled by a metastore's tables, an engine's log, relations alone, an image of HDFS, and that image's directories
-alone, one after the other. Both write into one Solr, navlin into its own cores and pysolr (batches of 1,000, two threads)
-into two more of the same schema, in turns; each ends with a hard commit. A first round, which is not counted, warms both of
-their JVMs up. At last the same records are run again: nothing changed.
+The index is filled from a metastore's tables, an engine's log, relations alone, an HDFS image, and that image's directories
+alone, one after the other. Both write into one Solr in turns, navlin into its own cores and pysolr (batches of 1,000, two
+threads) into two more of the same schema; each ends with a hard commit. A first round, which is not counted, warms up
+the JVMs of both. Finally the same records are run again, with nothing changed.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def seconds(work: Callable[[], object]) -> float:
 
 
 def post_plainly(solr: Solr, core: str, documents: list[dict[str, Any]]) -> None:
-    """What one writes in an afternoon: pysolr, batches, threads."""
+    """Posts with the obvious code: pysolr, batches, threads."""
 
     def post(batch: Sequence[dict[str, Any]]) -> None:
         client = pysolr.Solr(f"{solr.address.url}/{core}", auth=solr.session.auth, timeout=120)
@@ -70,7 +70,7 @@ def empty(solr: Solr, *cores: str) -> None:
 
 
 def measure(server: EmbeddedSolr, spark: SparkSession, name: str, filling: Filling, rounds: int) -> Shown:
-    """Both ways in turns, and a run over what is there already."""
+    """Measures both ways in turns, and a run over unchanged records."""
     source = filling.extractor.source
     pipeline = Pipeline(server.address, lambda: spark, lambda: round(time.time() * 1000))
     begun_steps: list[tuple[str, float]] = []

@@ -2,10 +2,10 @@
 
     python -m bench kills [--kills 50] [--seed 1]
 
-A fixed set of inputs (`tests.support.killed_runs`) is run by a process that is killed after a random number of requests to
-Solr and a random moment more, and started again, until all of them are through. Then every document is compared, the index
-is emptied, and it all begins anew until there were enough kills. Half of the kills hit the process and all of its children,
-as systemd does it. The other half hit the driver alone: its Spark then ends when it notices.
+A process runs a fixed set of inputs (`tests.support.killed_runs`). It is killed at a random moment after a random number of
+requests to Solr and started again, until all inputs are through. Then every document is compared, the index is emptied, and
+it all starts again until there were enough kills. Half of the kills hit the process and all of its children, as systemd
+does it. The other half hit the driver alone: its Spark then ends when it notices.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ from tests.support.solr_proxy import Call, SolrProxy
 
 REPOSITORY = Path(__file__).parents[1]
 MOST_REQUESTS = 60
-"""A run makes some 45."""
+"""A run makes about 45."""
 LONGEST_MOMENT_S = 0.3
 
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """The inputs once from their beginning to their end."""
+    """One pass through all inputs, from their beginning to their end."""
 
     reached: tuple[str, ...]
-    """What each process was doing when it was killed."""
+    """The step of each process when it was killed."""
     compared: int
     unlike: tuple[str, ...]
     took_s: float

@@ -1,9 +1,9 @@
-"""How soon a line that Impala appends to its lineage file is searchable and linked, with ``navlin serve`` running.
+"""Time until a line that Impala appends to its lineage file is searchable and linked, with ``navlin serve`` running.
 
     python -m bench latency [--appends 200]
 
-A service of its own with a Solr of its own; the tables that the lines name are in the index already, as a metastore's. A
-line counts as through when a search finds its statement and both its table and its column are linked to it. Lines come
+It starts its own service with its own Solr; the tables that the lines name are already in the index, as if from a metastore.
+A line counts as through when a search finds its statement and both its table and its column are linked to it. Lines follow
 after random pauses of up to a second, each once the one before it is through.
 """
 
@@ -66,13 +66,13 @@ interval_s = 86400
 
 
 def keys(name: str) -> tuple[Key, Key]:
-    """A table and its column."""
+    """The keys of a table and of its column."""
     table = table_key(METASTORE, "bench", name)
     return table, column_key(table, "id")
 
 
 def lay_tables(solr: Solr, appends: int) -> None:
-    """What the metastore would have shown."""
+    """Indexes the tables as a metastore's extraction would."""
     names = ["origin", *(f"t{number}" for number in range(appends + 1))]
     entities = [Entity(key, NOW_MS) for name in names for key in keys(name)]
     judged = [(entity_envelope(entity), Outcome.NEW) for entity in entities]
@@ -83,7 +83,7 @@ def lay_tables(solr: Solr, appends: int) -> None:
 
 @contextmanager
 def served(home: Path, appends: int) -> Iterator[tuple[Solr, list[dict[str, Any]]]]:
-    """A running service, its Solr and what it logs."""
+    """Starts a service, and yields its Solr and its log."""
     lineage = home / "lineage"
     lineage.mkdir()
     (home / "navlin.toml").write_text(CONFIGURATION.format(lineage=lineage))
@@ -134,7 +134,7 @@ def append(lineage: Path, number: int, solr: Solr) -> float:
 
 
 def percentile(values: list[float], share: float) -> float:
-    """The value below which a share of them lies."""
+    """The value below which this share of the values lies."""
     return sorted(values)[min(len(values) - 1, int(share * len(values)))]
 
 

@@ -1,10 +1,10 @@
-"""Lineage answers over some hundred thousand relations: how long they take, in how many requests, and where the time goes.
+"""Lineage answers over some hundred thousand relations: their time, number of requests, and CPU by process.
 
     python bench/lineage_walk.py [--operations N] [--starts N] [--rounds N] [--against CHECKOUT]
 
-With ``--against`` the code of another checkout (``git worktree add``) answers the same questions by turns with this one,
-each over an index of its own. Every question is asked once before any is measured. "bare" are the requests of an answer,
-sent again one after the other with nothing done about what comes back.
+With ``--against`` the code of another checkout (``git worktree add``) answers the same questions in turns with this one,
+each over its own index. Every question is asked once before any is measured. "bare" is an answer's requests, sent again
+one after the other without processing the results.
 """
 
 from __future__ import annotations
@@ -54,7 +54,8 @@ TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
 
 
 def fill(solr: Solr, operations: int) -> None:
-    """Tables in layers, each made by some statements of one to four tables of the layers before; two columns each."""
+    """Indexes tables in layers, each made by statements reading one to four tables of the layers before; two columns
+    each."""
     rng = random.Random(7)
     tables = all_tables(operations)
     documents: dict[str, list[dict[str, Any]]] = {ELEMENTS: [], RELATIONS: []}
@@ -121,7 +122,7 @@ def put(
 
 @contextmanager
 def own_solr(state: Path) -> Iterator[Solr]:
-    """An embedded Solr of this code's own."""
+    """Starts an embedded Solr of the code under test."""
     jars, cache = REPOSITORY / ".jars" / "solr", REPOSITORY / ".jars" / "solr-launcher"
     try:
         from navlin.index.cores import CORES
@@ -129,7 +130,7 @@ def own_solr(state: Path) -> Iterator[Solr]:
 
         server: Any = EmbeddedSolr(state, jars, CONF / "solr", cores=CORES, cache=cache)
     except ImportError:
-        # Where it was in earlier versions.
+        # Its module in earlier versions.
         server = import_module("navlin.index.embedded").EmbeddedSolr(state, jars, CONF / "solr")
     with server, Solr(server.start()) as solr:
         yield solr
@@ -140,7 +141,8 @@ def own_solr(state: Path) -> Iterator[Solr]:
 
 @dataclass
 class Measured:
-    """Seconds of each answer, seconds of its requests sent again, how many they were, nodes; CPU seconds of all answers."""
+    """By answer: seconds, seconds of its requests sent again, their number, and nodes; CPU seconds of all answers
+    together."""
 
     walked: list[float] = field(default_factory=list)
     bare: list[float] = field(default_factory=list)
@@ -151,19 +153,19 @@ class Measured:
 
 
 class Recorder:
-    """Remembers what goes to a Solr."""
+    """Records the requests sent to a Solr."""
 
     def __init__(self, solr: Solr) -> None:
         self.requests: list[tuple[Any, Any]] = []
         self._send = solr.session.request
-        solr.session.request = self.request  # type: ignore[method-assign]  # what is sent is the same
+        solr.session.request = self.request  # type: ignore[method-assign]  # it sends the same requests
 
     def request(self, *args: Any, **kwargs: Any) -> Any:
         self.requests.append((args, kwargs))
         return self._send(*args, **kwargs)
 
     def replay(self) -> float:
-        """Seconds that the remembered requests take by themselves."""
+        """Sends the recorded requests again, and returns the seconds they take."""
         began = time.perf_counter()
         for args, kwargs in self.requests:
             self._send(*args, **kwargs)
@@ -186,7 +188,7 @@ def cpu_of_java() -> float:
 def measure(solr: Solr, recorder: Recorder, starts: list[Key], options: Options) -> Measured:
     measured = Measured()
     for start in starts:
-        # Once to warm Solr's caches.
+        # The first answer warms Solr's caches.
         lineage(solr, start.identity, options)
         recorder.requests.clear()
         solr_s, python_s, began = cpu_of_java(), time.process_time(), time.perf_counter()
@@ -201,11 +203,11 @@ def measure(solr: Solr, recorder: Recorder, starts: list[Key], options: Options)
 
 
 def answer_lines(operations: int, starts: int) -> None:
-    """Reads names of questions, a line each, and writes what it measured of each as JSON."""
+    """Reads a question's name from each line, and writes its measurements as JSON."""
     with tempfile.TemporaryDirectory() as state, own_solr(Path(state)) as solr:
         fill(solr, operations)
         chosen = random.Random(11).sample(all_tables(operations), starts)
-        # A Solr that serves an estate has compiled what it does all day; one that has just started takes half as long again.
+        # A Solr in service has compiled its hot code; one just started takes half as long again.
         for start in chosen:
             for options in ASKED.values():
                 lineage(solr, start.identity, options)
@@ -215,11 +217,11 @@ def answer_lines(operations: int, starts: int) -> None:
             print(json.dumps(vars(measure(solr, recorder, chosen, ASKED[line.strip()]))), flush=True)
 
 
-# -- All codes, by turns -------------------------------------------------------------------------------------------------
+# -- All codes, in turns --------------------------------------------------------------------------------------------------
 
 
 class Code:
-    """The code of one checkout, in a process of its own."""
+    """The code of one checkout, in its own process."""
 
     def __init__(self, name: str, checkout: Path, operations: int, starts: int) -> None:
         self.name = name

@@ -1,9 +1,9 @@
-"""Whether linking a run costs the same however much is indexed: 1,000 new relations over a small index and a large one.
+"""Checks that linking costs the same at any index size: 1,000 new relations over a small index and a large one.
 
     python -m bench linking_growth [--small 100000] [--large 3000000] [--relations 1000] [--rounds 7]
 
-The index holds what a metastore and an HDFS bring: partitions, each with its directory and files, and where it lies. The
-new relations are an engine's: it reads and writes paths inside partitions, tables, and things that are not there yet.
+The index holds what a metastore and an HDFS contribute: partitions, each with its directory, files and location. The new
+relations are an engine's: it reads and writes paths inside partitions, tables, and entities that do not exist yet.
 """
 
 from __future__ import annotations
@@ -57,18 +57,18 @@ WARM_UP_ROUNDS = 5
 FILES_IN_PARTITION = 4
 PARTITIONS_IN_TABLE = 200
 DOCUMENTS_OF_PARTITION = 5 + 2 * FILES_IN_PARTITION
-"""The partition and its directory with the relations to their parents, where it lies, and the files with theirs."""
+"""The partition and its directory, each with the relation to its parent; the location; each file with its relation."""
 
 
 def partition(number: int) -> tuple[Key, str]:
-    """A partition and where it lies."""
+    """The key of a partition, and its location."""
     table = table_key(HMS, f"db{number // 100_000}", f"t{number // PARTITIONS_IN_TABLE}")
     name = f"ds={number % PARTITIONS_IN_TABLE}"
     return partition_key(table, name), f"/warehouse/{table.name}/{name}"
 
 
 def estate(first: int, before: int) -> Iterator[Envelope]:
-    """What the metastore and HDFS say of these partitions."""
+    """Yields the records that the metastore and HDFS have of these partitions."""
     for number in range(first, before):
         key, directory = partition(number)
         if number % PARTITIONS_IN_TABLE == 0 and key.parent is not None:
@@ -83,7 +83,7 @@ def estate(first: int, before: int) -> Iterator[Envelope]:
 
 
 def flows(round_number: int, count: int, partitions: int) -> Iterator[Envelope]:
-    """An engine's new relations: a third each with a path inside a partition, a table, and a path that nobody knows."""
+    """Yields an engine's new relations: a third each with a path inside a partition, a table, and an unknown path."""
     step = max(1, partitions // count)
     for number in range(count):
         key, directory = partition((number * step + round_number) % partitions)
@@ -109,7 +109,7 @@ def put(solr: Solr, envelopes: Iterator[Envelope] | list[Envelope], stamp: Stamp
 
 
 def grow(solr: Solr, first: int, before: int) -> None:
-    """Fills the index up to so many partitions."""
+    """Fills the index up to this many partitions."""
     step = 500
     starts = range(first, before, step)
     stamp = Stamp(run_id(HMS.id, 1), AT_MS)
@@ -129,7 +129,7 @@ def commit(solr: Solr) -> None:
 
 
 def measure(solr: Solr, rounds: range, count: int, partitions: int) -> list[float]:
-    """Seconds that linking took, round by round, after some that only warm caches and the JVM up."""
+    """Returns the seconds that linking took in each round, after rounds that only warm up caches and JVM."""
     took_s = []
     for number in chain(range(rounds.stop, rounds.stop + WARM_UP_ROUNDS), rounds):
         stamp = Stamp(run_id(ENGINE.id, number), AT_MS)

@@ -1,9 +1,9 @@
-"""Whether damaged Spark plans can stop the reader of column lineage: 100,000 of them, and texts of 10 MB made to take long.
+"""Checks that damaged Spark plans cannot stop the column lineage reader: 100,000 of them, and 10 MB texts meant to be slow.
 
     python -m bench plan_mutations [--count 100000] [--size 10000000] [--seed 1]
 
-Every text must give lineage or say that it does not know. Prints the longest time that one took and the memory that all
-needed; ends with 1 if one was too slow, gave an exception, or said nothing.
+Every text must give lineage or be reported as unknown. Prints the longest time for one text and the memory for all; ends
+with 1 if one was too slow, raised an exception, or gave neither.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def main() -> None:
 
 
 def damaged(table: Table, count: int, seed: int) -> bool:
-    """Plans with one to eight damages each."""
+    """Reads plans with one to eight mutations each."""
     by_text = {text: f"Arguments: {arguments}" if arguments else "" for text, arguments in plans()}
     read = flagged = 0
     longest = 0.0
@@ -59,7 +59,7 @@ def damaged(table: Table, count: int, seed: int) -> bool:
             longest = max(longest, time.process_time() - started)
             read += bool(columns.flows)
             flagged += not columns.complete
-            # A view whose command is gone writes nothing.
+            # A view without its command writes nothing.
             well = well and (bool(columns.flows) or not columns.complete or command == VIEW)
     spent = time.process_time() - began
     table.add_row(
@@ -69,7 +69,7 @@ def damaged(table: Table, count: int, seed: int) -> bool:
 
 
 def large(table: Table, size: int) -> bool:
-    """One text of each kind that is made to take long."""
+    """Reads one text of each kind that is built to be slow."""
     well = True
     for name in monsters(1_000):
         text = monsters(size)[name]

@@ -1,9 +1,9 @@
-"""Names of Spark plan nodes and commands in jars that no row of extractors/spark/plan/nodes.tsv has.
+"""Lists Spark plan nodes and commands in jars that have no row in extractors/spark/plan/nodes.tsv.
 
     python -m bench.plan_nodes JAR… [--all]
 
-Of Spark, a table format, a connector or an accelerator. An ancestor that is not in these jars is looked up in those that
-PySpark ships; give the Spark jars of the time as well when it is not there. ``--all`` lists known names too.
+The jars are of Spark, a table format, a connector or an accelerator. An ancestor missing from them is looked up in the jars
+of PySpark; if it is not there either, give the Spark jars of the time as well. ``--all`` lists known names too.
 Prints name, kind and class, tab separated; ends with 1 if a name is in no row.
 """
 
@@ -27,12 +27,12 @@ ROOTS: Final = {
     "command": LOGICAL + "Command",
     "logical": LOGICAL + "LogicalPlan",
 }
-"""What a class inherits from, by the kind that it then is of; the first that fits."""
+"""The base class of each kind; the first that fits decides."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Found:
-    """A class whose instances stand in plans, with the name they are printed by."""
+    """A class of plan nodes, and the name that plans print for it."""
 
     name: str
     kind: str
@@ -55,13 +55,13 @@ def main() -> None:
 
 
 def shipped() -> list[Path]:
-    """The jars of PySpark that have plan nodes in them."""
+    """The jars of PySpark that contain plan nodes."""
     places = (find_spec("pyspark") or sys.exit("PySpark is not installed")).submodule_search_locations or ()
     return [jar for place in places for jar in Path(place, "jars").glob("spark-*.jar")]
 
 
 def plan_nodes(jars: Iterable[Path], further: Iterable[Path] = ()) -> Iterator[Found]:
-    """The plan nodes that stand in ``jars``; ``further`` ones are asked for ancestors alone."""
+    """Yields the plan nodes in ``jars``; only ancestors are looked up in the ``further`` ones."""
     own = {each.name: each for jar in jars for each in classes_of(jar)}
     every = {each.name: each for jar in further for each in classes_of(jar)} | own
     for each in own.values():
@@ -72,7 +72,7 @@ def plan_nodes(jars: Iterable[Path], further: Iterable[Path] = ()) -> Iterator[F
 
 
 def ancestors(of: ClassFile, every: Mapping[str, ClassFile]) -> tuple[str, ...]:
-    """Itself and what it inherits from, the nearest first."""
+    """The class itself and its ancestors, the nearest first."""
     found = dict.fromkeys([of.name])
     for name in (waiting := [of.name]):
         for parent in every[name].ancestors if name in every else ():
@@ -83,17 +83,17 @@ def ancestors(of: ClassFile, every: Mapping[str, ClassFile]) -> tuple[str, ...]:
 
 
 def printed_name(of: ClassFile, ancestry: Iterable[str], every: Mapping[str, ClassFile]) -> str:
-    """The class's name without ``Exec`` at its end, unless it or an ancestor gives another name.
+    """The class's name without a final ``Exec``, unless the class or an ancestor sets another name.
 
-    A name that a trait or a constructor puts together once is found among their texts.
+    A name that a trait or a constructor computes once is found among their texts.
     """
     named = [name for name in ancestry if name in every and "nodeName" in every[name].methods]
     named = [name for name in named if not name.endswith(("/TreeNode", "/QueryPlan"))]
     for method in NAMING:
-        # Scala 2.11 keeps what a trait does in a class of its own.
+        # Scala 2.11 keeps a trait's code in a separate class.
         for each in (every[place] for name in named for place in (name, f"{name}$class") if place in every):
             for text in each.methods.get(method, ()):
-                # "All" comes after the name: UNION ALL and the like.
+                # "All" is part of UNION ALL and the like, after the name.
                 if re.match("[A-Z]", text) and text != "All":
                     return text.partition("(")[0].strip()
     return re.sub("Exec$", "", of.simple_name)

@@ -1,14 +1,14 @@
-"""Column lineage of Spark statements, judged: navlin beside OpenLineage's agent, both beside what the SQL says.
+"""Judges column lineage of Spark statements: navlin and OpenLineage's agent against each other and against the SQL.
 
     python -m bench referee [--part PART]… [--jars DIR] [--only GLOB]… [--setting KEY=VALUE]… [--keep DIR]
         [--compare DIR] [--json FILE] [--short] [--check]
 
-``own`` are some hundreds of statements with their edges written by hand beside them (bench/statements); ``tpcds`` are the
-99 queries of TPC-DS and their variants, each as CREATE TABLE … AS. These two run where no part is named, with the agent
-listening. The other parts are tables of Delta and Iceberg, without it, in the Sparks that those formats run on. All write
-event logs as their Spark does by default. ``--keep`` leaves logs and events in DIR; ``--compare`` judges anew what was kept
-there, without running Spark. ``--check`` ends with 1 if navlin has a wrong data edge, or misses one without saying so. Sets
-of jars (conf/jars) and other Sparks (bench/_referee_parts.py) are fetched into ``--jars``, by default .jars, if need be.
+``own`` are some hundreds of statements with hand-written edges (bench/statements); ``tpcds`` are the 99 queries of TPC-DS
+and their variants, each as CREATE TABLE … AS. These two run if no part is named, with the agent listening. The other parts
+are tables of Delta and Iceberg, without it, in the Spark versions that those formats run on. All write event logs with
+their Spark's defaults. ``--keep`` leaves logs and events in DIR; ``--compare`` judges the logs kept there again, without
+running Spark. ``--check`` ends with 1 if navlin has a wrong data edge, or misses one without saying so. Sets of jars
+(conf/jars) and other Sparks (bench/_referee_parts.py) are fetched into ``--jars``, by default .jars, if needed.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ WIDTH = 150
 
 
 def compare(part: Part, directory: Path, jars: Path, patterns: Sequence[str]) -> list[Judged]:
-    """What was kept of a part, judged statement by statement in the order in which they ran."""
+    """Judges the kept logs and events of a part, statement by statement in execution order."""
     kept = Kept(directory, part.name)
     runs = kept.read_runs()
     navlin, agent = navlin_edges(kept), agent_edges(kept)
@@ -63,7 +63,7 @@ def _wanted(name: str, patterns: Sequence[str]) -> bool:
 
 
 def print_part(console: Console, part: Part, judged: list[Judged], *, short: bool) -> None:
-    """The table of a part, its sums, and what each kind of difference is."""
+    """Prints the table of a part, its sums, and the meaning of each kind of difference."""
     with_truth, with_agent = part is not TPCDS, part in (OWN, TPCDS)
     table = Table(title=f"{part.name}: data edges", title_justify="left")
     table.add_column("statement", no_wrap=True)
@@ -106,7 +106,7 @@ def print_part(console: Console, part: Part, judged: list[Judged], *, short: boo
 
 
 def _levels(part: Part, judged: list[Judged]) -> Table:
-    """What is right, wrong, flagged and silent, of columns and of tables. Statements that failed do not count."""
+    """Counts right, wrong, flagged and silent edges, of columns and of tables. Statements that failed do not count."""
     table = Table("", title=f"{part.name}: true edges, and wrong ones", title_justify="left")
     for column in (
         "true",
@@ -193,7 +193,7 @@ def _share(part: int, whole: int) -> str:
 
 
 def as_json(judged: list[Judged]) -> list[dict[str, Any]]:
-    """All that was compared, edges as text."""
+    """All comparisons, with edges as text."""
     return [
         {
             "statement": each.name,

@@ -1,13 +1,13 @@
-"""Whether two versions of navlin make the same index of the same inputs, document by document and field by field.
+"""Checks that two versions of navlin make the same index from the same inputs, document by document and field by field.
 
     python -m bench same_index --out FILE [--corpora DIR]
     python -m bench same_index --compare FILE OTHER
     python -m bench same_index --keep DIR
 
-The first loads all that `tests.support.known_inputs` has (corpora of others, if they are there; event logs of Delta and
-Iceberg; a frozen estate; a scripted one) into a Solr of its own. It writes every document of nav_elements and nav_relation,
-without navlin's own stamps, to FILE (gzipped JSON lines, in order). The second prints by field what differs, and ends with 1
-if there is anything. The third keeps the frozen and the scripted estate as an index of this version: all documents of the
+The first loads all inputs of `tests.support.known_inputs` (public corpora if present; event logs of Delta and Iceberg;
+a frozen estate; a scripted one) into its own Solr. It writes every document of nav_elements and nav_relation,
+without navlin's own stamps, to FILE (gzipped JSON lines, in order). The second prints the differences by field, and ends
+with 1 if there are any. The third keeps the frozen and the scripted estate as an index of this version: all documents of the
 four cores as Solr has them, and the configuration of its cores (tests/data/index-1 was made so).
 """
 
@@ -80,7 +80,7 @@ def dump(out: Path, corpora: Path | None, console: Console) -> None:
 def keep(directory: Path, console: Console) -> None:
     """Writes the index of the frozen and of the scripted estate to ``directory``."""
     jars = REPOSITORY / ".jars"
-    # No path of a person's may be in what is kept.
+    # No path in the kept index may reveal a person's directory.
     MADE_IN.mkdir()
     with (
         EmbeddedSolr(
@@ -107,7 +107,7 @@ def keep(directory: Path, console: Console) -> None:
 
 
 def _neutral(document: dict[str, Any]) -> dict[str, Any]:
-    """A document without its version, and a position of a file as of a host with no name of its own."""
+    """A document without its version; the host in a file's position becomes ``localhost``."""
     host, _, file = document.get("key", "").partition(":")
     if document.get("kind") == "position" and host == socket.gethostname():
         key = f"localhost:{file}"
@@ -117,7 +117,7 @@ def _neutral(document: dict[str, Any]) -> dict[str, Any]:
 
 def _spark(folder: Path) -> SparkSession:
     spark = start_session(folder / "scratch", driver_memory="2g")
-    # Tasks run outside of this checkout: the tests' extractors must come to them.
+    # Spark's tasks run outside this checkout, and need the tests' extractors.
     archive = folder / "tests.zip"
     with zipfile.ZipFile(archive, "w") as modules:
         modules.write(
@@ -129,7 +129,7 @@ def _spark(folder: Path) -> SparkSession:
 
 
 def write_dump(solr: Solr, out: Path) -> Counter[str]:
-    """Writes every document without stamps, as ``{"core", "document"}``; returns how many there are of each core."""
+    """Writes every document without stamps, as ``{"core", "document"}``; returns their number by core."""
     counts: Counter[str] = Counter()
     with gzip.GzipFile(out, "wb", mtime=0) as file:
         for core in (ELEMENTS, RELATIONS):
@@ -150,7 +150,8 @@ def read_dump(file: Path) -> Documents:
 
 
 def differences(one: Documents, other: Documents) -> Iterator[tuple[str, str, str, str, str]]:
-    """(core, type, field, identity, what differs) for each field that differs; a whole document is the field ``*``."""
+    """Yields (core, type, field, identity, difference) for each field that differs; a missing document is the field
+    ``*``."""
     for key in sorted(one.keys() | other.keys()):
         core, identity = key
         before, after = one.get(key), other.get(key)
@@ -174,7 +175,7 @@ def _shown(value: Any) -> str:
 
 
 def compare(one: Path, other: Path, console: Console) -> bool:
-    """Prints what differs; returns whether nothing does."""
+    """Prints the differences; returns whether there are none."""
     left, right = read_dump(one), read_dump(other)
     counted: Counter[tuple[str, str, str]] = Counter()
     examples: dict[tuple[str, str, str], list[str]] = {}

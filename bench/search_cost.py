@@ -1,11 +1,11 @@
-"""Measures a search for people beside Navigator's search, which was the only one before it, over the same index.
+"""Compares the cost of a search for people with that of Navigator's search over the same index.
 
     python -m bench search_cost [--entities 1000000] [--rounds 5]
 
-Asked are the questions of the judged set, as the command line asks them and as the console's page does, with its counts.
-They lie among tables, columns, paths and statements whose names and comments are made of the same words. Both searches ask
-each question in turns, and every round finds Solr's caches empty, as after a commit. "CPU" is what Solr and this process
-spend on a question, which other work on the machine changes less than it does the time.
+The questions are those of the judged set, asked as the command line asks them and as the console's page does, with counts.
+Their answers are among tables, columns, paths and statements with names and comments made of the same words. Both searches
+answer each question in turns, and every round starts with Solr's caches empty, as after a commit. "CPU" is the time that
+Solr and this process spend on a question; other load affects it less than the elapsed time.
 """
 
 from __future__ import annotations
@@ -60,9 +60,9 @@ AT_MS: Final = 1_800_000_000_000
 BATCH: Final = 2_000
 COLUMNS: Final = 16
 WARMING: Final = 3
-"""Rounds that are not counted: Solr's JVM compiles what it runs often."""
+"""Rounds that are not counted, while Solr's JVM compiles hot code."""
 OF_A_TABLE: Final = 52
-"""Entities that are made for each table: itself, its columns, partitions, paths, and statements with parts and runs."""
+"""Entities made for each table: itself, its columns, partitions, paths, and statements with parts and runs."""
 WORDS: Final = (
     "customer orders order revenue region regions sales target targets invoice payment account address email city country"
     " category price amount unit currency posting date day month year status ledger cost centre nightly hourly readings"
@@ -82,7 +82,7 @@ Asking = Callable[[str], object]
 
 
 def fill(solr: Solr, entities: int) -> None:
-    """The judged estate, and about so many entities around it."""
+    """Indexes the judged estate and about this many other entities."""
     JudgedEstate(solr, "judged")
     rng = random.Random(7)
     made = (each for number in range(entities // OF_A_TABLE) for each in _around_a_table(rng, number))
@@ -106,7 +106,7 @@ def _comment(rng: random.Random) -> str:
 
 
 def _around_a_table(rng: random.Random, number: int) -> Iterator[Entity]:
-    """A table with what belongs to it."""
+    """Yields a table and its related entities."""
 
     def made(key: Key, **attributes: Any) -> Entity:
         return Entity(key, AT_MS, attributes)
@@ -154,7 +154,7 @@ def _json(document: dict[str, Any]) -> bytes:
 
 @dataclass(slots=True)
 class Cost:
-    """Costs of questions, in the order in which they were asked."""
+    """Costs of questions, in the order asked."""
 
     taken_s: list[float] = field(default_factory=list)
     cpu_s: list[float] = field(default_factory=list)
@@ -163,13 +163,13 @@ class Cost:
 
 @dataclass(slots=True)
 class Meter:
-    """Measures questions. ``requests`` is how many were sent to Solr."""
+    """Measures questions. ``requests`` is the number of requests sent to Solr."""
 
     solr_pid: int
     requests: int = 0
 
     def measure(self, ask: Asking, question: str, cost: Cost) -> None:
-        """Ask once and note what it cost."""
+        """Asks once and records the cost."""
         sent, cpu_s, began_s = self.requests, self._cpu_s(), time.perf_counter()
         ask(question)
         cost.taken_s.append(time.perf_counter() - began_s)
@@ -182,7 +182,7 @@ class Meter:
 
 
 def ways(solr: Solr) -> dict[str, dict[str, Asking]]:
-    """Searches by the way in which a question is asked."""
+    """Both searches, for each way of asking a question."""
     counted = [f"{{!ex={name}}}{name}" for name in COUNTED]
     return {
         how: {
@@ -196,7 +196,7 @@ def ways(solr: Solr) -> dict[str, dict[str, Asking]]:
 def measure(
     solr: Solr, meter: Meter, questions: Sequence[str], rounds: int
 ) -> dict[str, dict[str, list[Cost]]]:
-    """For each way and search the costs of each round."""
+    """Returns the costs of each round, by way of asking and by search."""
     rng = random.Random(11)
     asked = ways(solr)
     costs = {how: {name: list[Cost]() for name in searches} for how, searches in asked.items()}
@@ -216,14 +216,14 @@ def measure(
 
 
 def _empty_caches(solr: Solr) -> None:
-    """Writes a document: the next commit begins with empty caches."""
+    """Writes and commits a document, so that the new searcher's caches are empty."""
     key = table_key(_METASTORE, "bench", "touched")
     solr.add_json(ELEMENTS, [_document(Entity(key, AT_MS))])
     solr.commit(ELEMENTS, soft=False)
 
 
 def questions_of(solr: Solr) -> list[str]:
-    """Those of the judged set that both searches can read."""
+    """Returns the questions of the judged set that both searches can parse."""
     found = []
     for file in ("search.json", "search_unseen.json"):
         for judged in json.loads((FOLDER / file).read_text(encoding="utf-8")):
@@ -288,7 +288,7 @@ def main() -> None:
 
 
 def count_requests(solr: Solr, meter: Meter) -> None:
-    """Lets the meter see every request that this Solr is sent."""
+    """Makes the meter count every request to this Solr."""
 
     def sent(response: Any, *_: Any, **__: Any) -> Any:
         meter.requests += 1

@@ -1,8 +1,8 @@
-"""How much disk the index takes for a million entities and a million relations, of an HDFS and of a metastore.
+"""Index size on disk for a million entities and a million relations, of an HDFS and of a metastore.
 
     python -m bench size [--documents 200000]
 
-Each goes through the pipeline into an empty index of its own, which is then merged to what a core settles at.
+Each source goes through the pipeline into its own empty index, which is then merged to the size at which a core settles.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ SETTLE_S = 120.0
 
 @contextmanager
 def indexed(folder: Path, spark: SparkSession, filling: Filling) -> Iterator[Solr]:
-    """An index of one source."""
+    """Starts a Solr with an index of one source."""
     jars = REPOSITORY / ".jars" / "solr"
     settings, cache = SolrSettings(memory="2g"), jars.parent / "solr-launcher"
     with (
@@ -49,11 +49,11 @@ def indexed(folder: Path, spark: SparkSession, filling: Filling) -> Iterator[Sol
 
 
 def size_of(solr: Solr, core: str) -> tuple[int, int]:
-    """Documents and bytes of a core, merged to one segment."""
+    """Returns documents and bytes of a core, merged to one segment."""
     solr.client(core).optimize(waitSearcher=True)
     deadline_s, before = time.monotonic() + SETTLE_S, -1
     while True:
-        # Files of merged segments go a moment later.
+        # Solr deletes files of merged segments a moment later.
         index = solr.admin("cores", {"action": "STATUS", "core": core})["status"][core]["index"]
         if index["sizeInBytes"] == before or time.monotonic() > deadline_s:
             return int(index["numDocs"]), before

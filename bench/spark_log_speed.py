@@ -1,12 +1,12 @@
-"""How fast Spark's event logs become records, beside a scan of the same bytes for the lines that matter and beside JSON.
+"""Speed of turning Spark's event logs into records, compared with a scan for relevant lines and with parsing all JSON.
 
     python -m bench spark_log_speed [--logs DIRECTORY…] [--tasks 20000] [--rounds 3]
 
-Each directory is one that `spark_events` follows; ``--tasks`` has Spark write one first, of a statement with so many tasks,
-as most logs are: few of its lines matter. Three readings in turns, so that they share what load there is: records, with
-operations and their columns; a scan that decompresses, parts lines and looks at their first bytes, as is the least that
-a reader can do; and every line parsed as JSON. On one core, and on two, each log going to one of them.
-On one core the processor's time is measured, on two the clock's.
+Each directory is one that `spark_events` follows; ``--tasks`` has Spark write one first, with the log of a statement with
+so many tasks, typical because few of its lines matter. Three readings in turns, so that other load affects them alike:
+records, with operations and their columns; a scan that decompresses, splits lines and looks at their first bytes, the least
+that a reader can do; and every line parsed as JSON. On one core, and on two, each log going to one of them.
+On one core CPU time is measured, on two elapsed time.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from navlin.model.source import SPARK, Estate, Source
 
 SOURCE = Source("spark-1", SPARK, "SPARK-1", "bench")
 NOW_MS = 4_000_000_000_000
-"""Long after any log here was written: all of them are over."""
+"""Long after every log here was written, so that all applications count as ended."""
 MAX_LINE_BYTES = 512 << 20
 
 
@@ -65,14 +65,14 @@ Reading = Callable[[SparkEvents, Split], tuple[int, int]]
 
 
 def measured(directory: Path, rounds: int) -> list[str]:
-    """One line of the table. Raises OSError where the directory cannot be listed."""
+    """Returns one line of the table. Raises OSError if the directory cannot be listed."""
     extractor = SparkEvents(SOURCE, Estate("bench", (SOURCE,)), str(directory), max_line_bytes=MAX_LINE_BYTES)
     splits = extractor.plan(Positions({}, NOW_MS)).splits
     size = sum(as_written(extractor, split) for split in splits) / 1e6
     rates: dict[str, list[float]] = {name: [] for name in _COLUMNS[:-1]}
     counts = dict.fromkeys(_COLUMNS, (0, 0))
     with ProcessPoolExecutor(2) as pool:
-        list(pool.map(len, ([], [])))  # the processes are there before anything is measured
+        list(pool.map(len, ([], [])))  # starts the processes before anything is measured
         for _ in range(rounds):
             for name, reading in zip(_COLUMNS, (records, scanned, parsed), strict=False):
                 started = time.process_time()
@@ -109,7 +109,7 @@ def _lines(extractor: SparkEvents, split: Split) -> Iterator[bytes]:
 
 
 def written(scratch: Path, tasks: int) -> Path:
-    """A directory with the event log of a statement that Spark ran in so many tasks."""
+    """Writes the event log of a statement with so many tasks, and returns its directory."""
     logs = scratch / f"{tasks} tasks"
     logs.mkdir()
     statement = f"session.range({tasks * 10}, numPartitions={tasks}).selectExpr('id', 'id % 7 as k')"
@@ -130,7 +130,7 @@ def as_written(extractor: SparkEvents, split: Split) -> int:
 
 
 def records(extractor: SparkEvents, split: Split) -> tuple[int, int]:
-    """Runs and records of a log."""
+    """Counts entities, and all records, of a log."""
     runs = extracted = 0
     todo = [split]
     while todo:
@@ -147,7 +147,7 @@ def records(extractor: SparkEvents, split: Split) -> tuple[int, int]:
 
 
 def scanned(extractor: SparkEvents, split: Split) -> tuple[int, int]:
-    """Lines of a log, and those that matter."""
+    """Counts the lines of a log, and the relevant ones."""
     lines = matter = 0
     for line in _lines(extractor, split):
         lines += 1
@@ -159,7 +159,7 @@ def scanned(extractor: SparkEvents, split: Split) -> tuple[int, int]:
 
 
 def parsed(extractor: SparkEvents, split: Split) -> tuple[int, int]:
-    """Lines of a log, and those that are JSON."""
+    """Counts the lines of a log, and those that are JSON."""
     lines = good = 0
     for line in _lines(extractor, split):
         lines += 1

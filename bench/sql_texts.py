@@ -1,10 +1,10 @@
-"""What of a corpus of SQL texts the fallback parser reads, at table level and at column level, and what fails and why.
+"""Checks the fallback SQL parser against a corpus of texts, at table and at column level, and lists failures with reasons.
 
     python -m bench sql_texts [--corpus ../shared/corpora/sql/cases.jsonl]
 
-Columns are compared in three ways: as navlin has them, with the schema that comes with the text, which seldom knows the
-table that is written (no column is supposed of a table that nobody knows); supposing that such a table calls its columns as
-the query does; and with the columns that the expected lineage itself names, as a metastore would know them.
+Columns are compared in three ways: as navlin has them, with the schema that comes with the text, which seldom has the target
+table (navlin assumes no columns for an unknown table); assuming that such a table names its columns as the query does; and
+with the columns that the expected lineage itself names, as a metastore would know them.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def main() -> None:
 
 
 def judged(reader: SqlReader, case: Case) -> list[tuple[str, str]]:
-    """For each level at which the case is read, why it is not as expected ("" where it is)."""
+    """Returns, for each level compared, the difference from the expected lineage ("" if none)."""
     answer = read(reader, case, case.schema)
     if case.columns is None:
         return [("tables", difference(answer, tables_of(answer), case.tables))]
@@ -67,7 +67,7 @@ def judged(reader: SqlReader, case: Case) -> list[tuple[str, str]]:
 
 
 def difference(answer: Answer, found: object, expected: object) -> str:
-    """ "" where what was found is what was expected."""
+    """ "" if the answer is as expected; otherwise the difference."""
     if found == expected:
         return ""
     if answer.problem:

@@ -1,10 +1,10 @@
-"""How long navlin takes to start, to do little, and to answer: `serve` until it is ready, cold runs, one command.
+"""Time that navlin takes to start, for small runs, and to answer: `serve` until it is ready, cold runs, one command.
 
     python -m bench starting [--rounds 3] [--tables 2000] [--before DIR]
 
-Each figure is of processes as a person starts them, with an embedded Solr of their own. ``--before`` is a checkout of an
-older version: the two are measured in turns on the same inputs, so their ratio holds even if the machine has other work. CPU
-is that of all processes of a command, its Solr and Spark included.
+Each figure is of processes as a person starts them, with their own embedded Solr. ``--before`` is a checkout of an older
+version: the two are measured in turns on the same inputs, so that their ratio holds even under other load. CPU is that of
+all processes of a command, its Solr and Spark included.
 """
 
 from __future__ import annotations
@@ -64,14 +64,14 @@ uris = ["{uri}"]
 
 @dataclass(frozen=True, slots=True)
 class Took:
-    """Seconds on the clock and of the processors."""
+    """Elapsed and CPU seconds."""
 
     whole_s: float
     processor_s: float
 
 
 class Navlin:
-    """One version of navlin on a state directory of its own."""
+    """One version of navlin with its own state directory."""
 
     def __init__(self, checkout: Path, home: Path) -> None:
         self.checkout, self.home = checkout.resolve(), home
@@ -81,7 +81,7 @@ class Navlin:
         self.lines = 0
 
     def empty(self) -> None:
-        """The index is gone; what was compiled stays."""
+        """Removes the index and the spool, but keeps compiled files."""
         shutil.rmtree(self.state / "solr", ignore_errors=True)
         shutil.rmtree(self.state / "spool", ignore_errors=True)
 
@@ -91,14 +91,15 @@ class Navlin:
         self.file.write_text(text.format(state=self.state, jars=jars, lineage=self.lineage, **values))
 
     def append(self, lines: int) -> None:
-        """Impala appends so many records to its log."""
+        """Appends records to Impala's log."""
         with (self.lineage / "impala_lineage_log_1.0-1700000000000").open("a") as log:
             for number in range(self.lines, self.lines + lines):
                 log.write(record(number, f"bench.t{number}", "bench.origin"))
         self.lines += lines
 
     def _start(self, *arguments: str) -> subprocess.Popen[str]:
-        # The checkout goes before what is installed: it is where Python starts, and on the path of Spark's workers.
+        # The checkout precedes the installed package: it is Python's working directory, and on the path of Spark's
+        # workers.
         return subprocess.Popen(
             [sys.executable, "-m", "navlin", "--config", str(self.file), *arguments],
             cwd=self.checkout,
@@ -110,7 +111,7 @@ class Navlin:
         )
 
     def run(self, *arguments: str) -> Took:
-        """A command, from its start to its end."""
+        """Runs a command, and measures it from start to end."""
         before_s, began_s = _processors_s(), time.perf_counter()
         process = self._start(*arguments)
         out, error = process.communicate(timeout=PATIENCE_S)
@@ -120,7 +121,7 @@ class Navlin:
 
     @contextmanager
     def serving(self) -> Iterator[tuple[float, subprocess.Popen[str], Queue[dict[str, object]]]]:
-        """`serve`: the seconds until it was ready, the process, and what it logs from then on."""
+        """Runs `serve`: yields the seconds until it was ready, the process, and its log from then on."""
         began_s = time.perf_counter()
         process = self._start("serve")
         log: Queue[dict[str, object]] = Queue()
@@ -161,7 +162,7 @@ def _processors_s() -> float:
 
 
 def measure(navlin: Navlin, metastore: Metastore | None) -> dict[str, Took]:
-    """One round of one version."""
+    """Measures one round of one version."""
     found: dict[str, Took] = {}
     navlin.empty()
     navlin.configure(IMPALA)

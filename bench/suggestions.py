@@ -1,10 +1,10 @@
-"""Suggestions as one types, over a million entities: how soon the names that begin with some letters are found.
+"""Suggestions while typing, over a million entities: the time to find the names that begin with some letters.
 
     python -m bench suggestions [--tables 60000] [--columns 15] [--asked 300]
 
-Asked are the first one to six letters of names that are there, of tables and columns by how often each occurs, and of parts
+The prefixes are the first one to six letters of existing names, of tables and columns weighted by frequency, and of parts
 of names (``id`` of ``customer_id``), which people type as often. Each is asked of the function, and then over HTTP, of a
-server beside the index, over a connection that stays.
+server next to the index, over a persistent connection.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ WORDS = (
 
 
 def name(rng: random.Random) -> str:
-    """A name of one to three words, at times with a number."""
+    """A name of one to three words, sometimes with a number."""
     words = [rng.choice(WORDS) for _ in range(rng.choice((1, 2, 2, 3)))]
     return "_".join([*words, *([f"{rng.randrange(100):02}"] if rng.random() < 0.2 else [])])
 
 
 def fill(solr: Solr, tables: int, columns: int) -> list[str]:
-    """Puts tables with columns into the index; returns names, each as often as it occurs there (a sample)."""
+    """Indexes tables with columns; returns a sample of names, each as often as it occurs."""
     rng, names = random.Random(7), []
     documents: dict[str, list[dict[str, Any]]] = {ELEMENTS: []}
     for number in range(tables):
@@ -60,7 +60,7 @@ def fill(solr: Solr, tables: int, columns: int) -> list[str]:
 
 
 def prefixes(names: list[str], count: int) -> dict[int, list[str]]:
-    """What people type, by its length."""
+    """Returns prefixes that people type, by length."""
     rng = random.Random(11)
     starts = [rng.choice([chosen := rng.choice(names), rng.choice(chosen.split("_"))]) for _ in range(count)]
     return {length: [each[:length] for each in starts if len(each) >= length] for length in (1, 2, 3, 4, 6)}

@@ -1,10 +1,10 @@
-"""A verdict on every table of a large estate, and what inherits a tag there: how long the answers over all of it take.
+"""Time to judge every table of a large estate as used or unused, and to find everything that inherits a tag there.
 
     python -m bench unused [--tables N] [--tagged N]
 
-Every table lies in a directory of its own with some files; nine of ten are read by an operation. Each tenth of those was
-last read long ago; of the tenth table in ten a purge has left the last read. The tagged columns are the first
-in chains of ten tables. What it holds in memory is that of a process of its own, which asks and counts.
+Every table has its own directory with some files; nine of ten are read by an operation, a tenth of these long ago. One
+table in ten has a last read as a purge leaves it. The tagged columns are the first in chains of ten tables. The memory is
+that of a separate process, which asks and counts.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def put_reader(solr: Solr, documents: dict[str, list[dict[str, Any]]], number: i
 
 
 def judge(address: SolrAddress) -> tuple[float, float, Totals, int]:
-    """Until the first table that was not read and until the last one (seconds), the sums, and the most memory (KiB)."""
+    """Returns the seconds until the first unused table and until the last one, the totals, and the peak memory (KiB)."""
     console, totals = Console(stderr=True), Totals()
     question = Question(DAYS, NOW_MS, (HIVE.lower(), IMPALA.lower(), SPARK.lower()), despite_gaps=True)
 

@@ -1,11 +1,11 @@
-"""Users who ask lineage and search over HTTP beside extraction: how long answers and events take, with them and without.
+"""Users who ask lineage and search over HTTP during extraction: times of answers and events, with users and without.
 
     python -m bench web_load [--users 50] [--events 100] [--seconds 600] [--operations 50000] [--questions 10000]
 
-A service of its own, with a graph in its index. Impala's lineage log gets so many records a second. First nobody asks, then
-each user asks for the lineage of a random table or for a search, reads the answer, pauses (3 s on average), and asks again.
-Some records are waited for: the time from the append until a search finds the statement. At last, without events, the users
-ask without pauses, every tenth time for lineage, until there were so many questions in all: for the memory that is left.
+It starts its own service, with a graph in its index. Impala's lineage log gets so many records a second. First nobody asks,
+then each user asks for the lineage of a random table or for a search, reads the answer, pauses (3 s on average), and asks
+again. Some records are timed, from the append until a search finds the statement. Finally, without events, the users
+ask without pauses, every tenth time for lineage, until there were so many questions in all: for the remaining memory.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ PATIENCE_S: Final = 120.0
 
 @dataclass
 class Asked:
-    """What users saw: the seconds of each answer by question, and the answers that were errors."""
+    """The users' results: seconds of each answer, by question, and the answers that were errors."""
 
     seconds: dict[str, list[float]] = field(default_factory=lambda: {"lineage": [], "search": []})
     errors: Counter[str] = field(default_factory=Counter)
@@ -71,7 +71,7 @@ class Writer:
     seconds: list[float] = field(default_factory=list)
 
     def run(self, until_s: float) -> None:
-        """Appends until then; returns when the records that are waited for are through."""
+        """Appends until then; returns once the timed records are through."""
         waiting: list[tuple[int, float]] = []
         begun_s, first = time.monotonic(), self.number
         next_sample_s = begun_s
@@ -99,7 +99,7 @@ class Writer:
 
 @dataclass
 class User:
-    """One who asks."""
+    """A user asking over HTTP."""
 
     url: str
     name: str
@@ -115,7 +115,7 @@ class User:
                 time.sleep(self.rng.expovariate(1 / PAUSE_S))
 
     def ask_times(self, times: int, asked: Asked, progress: Callable[[], None]) -> None:
-        """Asks so many times, without pauses."""
+        """Asks this many times, without pauses."""
         with self._session() as session:
             for number in range(times):
                 self._ask(session, "search" if number % 10 else "lineage", asked)
@@ -145,14 +145,13 @@ class User:
 
 
 def resident_mib(process: int) -> float:
-    """The memory of a process."""
     pages = int(Path(f"/proc/{process}/statm").read_text().split()[1])
     return pages * 4096 / 2**20
 
 
 def processor_s(service: int) -> dict[str, float]:
-    """The processor seconds of a service's processes up to now: those of Solr, of the web process, of Spark's Java, and of
-    the rest, which is Python."""
+    """CPU seconds of a service's processes so far: of Solr, the web process, Spark's Java, and the rest, which is
+    Python."""
     parents: dict[int, int] = {}
     spent: dict[int, float] = {}
     commands: dict[int, str] = {}
@@ -180,7 +179,7 @@ def kind_of(command: str) -> str:
 
 
 def address_of(log: list[dict[str, Any]]) -> str:
-    """Where the web process answers, once it does."""
+    """Returns the URL of the web process, once it answers."""
     deadline_s = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline_s:
         for line in list(log):
@@ -191,12 +190,12 @@ def address_of(log: list[dict[str, Any]]) -> str:
 
 
 def parent_of(process: int) -> int:
-    """The process that started another one."""
+    """The parent of a process."""
     return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
 
 
 def web_process(configuration: Path) -> int:
-    """The id of the process that answers for a configuration."""
+    """The id of the web process of a configuration."""
     for file in Path("/proc").glob("[0-9]*/cmdline"):
         try:
             command = file.read_bytes().decode().split("\0")
@@ -209,7 +208,7 @@ def web_process(configuration: Path) -> int:
 
 @contextmanager
 def phase(progress: Progress, what: str, seconds: float) -> Iterator[float]:
-    """Shows how long it still takes; gives the time at which it ends."""
+    """Shows the progress of a phase; yields the time at which it ends."""
     until_s = time.monotonic() + seconds
     task, done = progress.add_task(what, total=seconds), threading.Event()
 
@@ -245,7 +244,7 @@ def measure(home: Path, users: int, events: int, seconds: float, operations: int
         alone, writer.seconds = writer.seconds, []
         spent.append(processor_s(service))
         for name in names:
-            # A look at a password's hash takes 0.1 s, once for each user.
+            # Checking a password hash takes 0.1 s, once for each user.
             requests.get(f"{url}/session", auth=(name, PASSWORD), timeout=PATIENCE_S).raise_for_status()
         who = [User(url, name, tables, random.Random(seed)) for seed, name in enumerate(names)]
         memory_mib, begun = [resident_mib(web)], load_of_machine()

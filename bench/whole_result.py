@@ -1,8 +1,8 @@
-"""A result of a million entities as CSV and as JSON lines over HTTP: how fast it comes, and what the server holds in memory.
+"""A result of a million entities as CSV and as JSON lines over HTTP: its speed, and the server's memory.
 
     python -m bench whole_result [--tables 60000] [--columns 16]
 
-A server beside the index; one client reads as fast as it can. The memory is the most that the server had up to then.
+A server next to the index; one client reads as fast as it can. The memory is the server's peak so far.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from tests.support.web import PASSWORD, Web, running_web
 
 
 def most_mib(process: int) -> float:
-    """The most memory that a process had."""
+    """Peak memory of a process."""
     lines = Path(f"/proc/{process}/status").read_text().splitlines()
     return int(next(line for line in lines if line.startswith("VmHWM")).split()[1]) / 1024
 
 
 def read(web: Web, **form: str) -> tuple[float, float, int, int]:
-    """Until the first piece and until the last (seconds), bytes, lines."""
+    """Returns the seconds until the first piece and until the last, the bytes and the lines."""
     began, first_s, size, lines = time.perf_counter(), 0.0, 0, 0
     auth = ("viewer", PASSWORD)
     parameters = {"query": "*", **form}

@@ -28,7 +28,7 @@ MANY = CARRIED_DOCUMENTS + 500
 
 
 class FileSystem:
-    """A file system of a test's own."""
+    """A file system for one test, and an engine that reads it."""
 
     def __init__(self, solr: Solr, spark: Callable[[], SparkSession], folder: Path) -> None:
         self.solr = solr
@@ -45,7 +45,7 @@ class FileSystem:
         return self.now_ms
 
     def list(self, folders: dict[str, int], *covers: dict[str, Any], **more: Any) -> RunRecord:
-        """One run over these directories, with so many files in each."""
+        """Runs once over these directories, with the given number of files in each."""
         self.file.write_text(json.dumps({"folders": folders, "covers": covers, **more}))
         extractor = Folders(self.source, self.estate, str(self.file))
         record = self.pipeline.run(EXTRACTORS["folders"], extractor)
@@ -53,7 +53,7 @@ class FileSystem:
         return record
 
     def reads(self, path: str, column: str = "") -> None:
-        """An engine records that it read a path, and of it a column."""
+        """Records that an engine read a path, and optionally one of its columns."""
         uri = f"hdfs://nn:8020{path}"
         record = {"text": "load", "reads": [uri], "writes": ["db.t"], "at_ms": self.now_ms}
         if column:
@@ -63,12 +63,11 @@ class FileSystem:
         assert self.pipeline.run(EXTRACTORS["happenings"], extractor).status is Status.FINISHED
 
     def of(self, path: str) -> dict[str, Any]:
-        """The document of a directory."""
         (document,) = self.solr.get(ELEMENTS, [path_key(self.source, path).identity])
         return document
 
     def count(self, *, below: str, deleted: bool) -> int:
-        """How many files and directories stand there, the directory among them."""
+        """Counts the files and directories at and below a directory."""
         flagged = str(deleted).lower()
         return self.solr.count(
             ELEMENTS,
@@ -94,7 +93,7 @@ def test_a_deleted_directory_takes_very_many_files_with_it_and_no_neighbour(file
     assert files.count(below="/a", deleted=True) == MANY + 1
     assert files.count(below="/a_old", deleted=False) == 4
     assert files.count(below="/b", deleted=False) == 5
-    # What was not covered was looked up all the same: only the new file was written.
+    # Files outside the covered paths were compared too: only the new one was written.
     assert record.counts.new == 1
     assert record.counts.unchanged == 4
 
@@ -111,7 +110,7 @@ def test_a_directory_that_is_listed_anew_loses_only_what_is_not_there_any_more(f
 
 @pytest.mark.services
 def test_more_places_than_one_question_can_name_are_covered_at_once(files: FileSystem) -> None:
-    """Solr takes 10,000 clauses in a query; events of one run may name more places than that."""
+    """Solr takes 10,000 clauses in a query; the events of one run may name more paths than that."""
     files.list({"/a": MANY, "/b": 3, "/c": 3}, {"path": "/"})
     gone = [{"path": f"/b/part-0000{n}", "reported": True} for n in range(2)]
     never_seen = [{"path": f"/d/{number}", "reported": True} for number in range(10_500)]
@@ -146,7 +145,7 @@ def test_words_left_in_the_source_follow_it_until_a_person_writes_others(files: 
     files.list({"/a": 0}, {"path": "/"}, words=words)
     assert (files.of("/a")["description"], files.of("/a")["tags"]) == ("from the sidecar", ["raw"])
 
-    # A person writes here: from now on it is that person's word.
+    # A person writes a description, which takes precedence from now on.
     mine = files.of("/a")
     mine.update(description="mine", sourceWords=["tags", "up_contact"])
     files.solr.add(ELEMENTS, [mine])
@@ -171,7 +170,7 @@ def test_files_that_nothing_refers_to_are_left_out_where_only_claimed_ones_are_w
 
     assert record.counts.unclaimed == 49
     assert files.of("/a/part-00007")["size"] == 7
-    # It stays known when it is said again, and is flagged when it goes.
+    # It stays known when it is listed again, and is flagged when it disappears.
     assert files.list({"/a": 7}, {"path": "/", "reported": True}, where_claimed=True).counts.deleted == 1
 
 

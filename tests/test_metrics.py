@@ -1,4 +1,4 @@
-"""``/metrics``, through a real ``navlin web`` on a real Solr, and what conf/prometheus makes of it."""
+"""``/metrics``, through a real ``navlin web`` on a real Solr, and the metrics named in conf/prometheus."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def scraped(url: str, user: str = "viewer") -> Samples:
 
 @pytest.fixture(scope="module")
 def sourced(solr_server: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """A `navlin web` with one configured source, that ran and has rejects, unlinked relations and a gap."""
+    """A `navlin web` with one configured source that ran and has rejects, unlinked relations and a gap."""
     home = tmp_path_factory.mktemp("metrics")
     logs = home / "logs"
     logs.mkdir()
@@ -88,7 +88,7 @@ def test_the_figures_are_those_of_the_status(sourced: Web) -> None:
         assert found["navlin_source_held", labels] == 0
         assert found["navlin_source_last_run_seconds", labels] == 2.5
         assert found["navlin_source_last_run_timestamp_seconds", labels] == 1_700_000_000
-        # It never looked at it with success, so nobody knows.
+        # It never had a successful run, so the lag is unknown.
         assert ("navlin_source_lag_seconds", labels) not in found
         assert found["navlin_source_state", frozenset({("source", each["name"]), ("state", "failed")})] == 1
     assert found["navlin_incomplete_operations", frozenset({("reason", "a gap for metrics")})] == 1
@@ -117,10 +117,10 @@ AGE = ("navlin_snapshot_age_seconds", frozenset[tuple[str, str]]())
 
 
 def next_snapshot(url: str) -> Samples:
-    """The first that was begun after now."""
+    """Returns the first snapshot begun after the call."""
     begun_s = time.monotonic()
     while True:
-        # Its age is of a moment after this.
+        # The age is computed later than this.
         asked_s = time.monotonic()
         found = scraped(url)
         if asked_s - found[AGE] > begun_s:
@@ -180,7 +180,7 @@ def expressions(file: str) -> list[str]:
 def test_alerts_and_dashboard_name_only_what_there_is(sourced: Web, file: str) -> None:
     scraped(sourced.url)  # the first answer is counted once it is sent
     there = {name for name, _ in scraped(sourced.url)}
-    # What only a daemon and a look that went well bring.
+    # These gauges exist only with a daemon and after a successful status query.
     daemon = {"pid": 1, "since_ms": 0, "clock_jump_ms": 0}
     status = {**sourced.command("status"), "daemon": daemon}
     there |= {family.name for family in gauges(status)}
@@ -199,7 +199,7 @@ def test_every_gauge_is_in_the_dashboard_or_an_alert(sourced: Web) -> None:
     }
     status = sourced.command("status")
     assert {family.name for family in gauges(status)} - shown == {
-        # They are there to be looked up.
+        # They are for lookup only.
         "navlin_source_state",
         "navlin_source_last_run_timestamp_seconds",
     }

@@ -1,4 +1,4 @@
-"""What a full listing misses: when it is believed to be gone, and when not."""
+"""Entities missing from a full listing: conditions for flagging them deleted."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_the_largest_size_lately_counts_for_a_week_and_reported_drops_are_off_it
     )
 
 
-# -- Through the front door ----------------------------------------------------------------------------------------------
+# -- Through the public interface ----------------------------------------------------------------------------------------
 
 
 def tables(count: int) -> dict[str, list[str]]:

@@ -1,4 +1,4 @@
-"""An entity by the name that a person gives it."""
+"""Resolving the name that a person gives for an entity."""
 
 from __future__ import annotations
 

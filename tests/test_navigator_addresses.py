@@ -1,5 +1,5 @@
-"""Every address of Navigator's that its public clients or its documentation name: served, refused with a sentence, or not
-here with a sentence. What stands in no row of this table is a defect."""
+"""Every Navigator address that its public clients or its documentation name is served, or refused with a sentence. An
+address without a row in this table is a defect."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ V = "/api/v9"
 
 
 class Row(NamedTuple):
-    """A request as a client sends it; ``words`` are in the answer's sentence if it is refused. ``{id}`` is a table's."""
+    """A request as a client sends it; a refusal's sentence contains ``words``. ``{id}`` is a table's."""
 
     method: str
     path: str
@@ -136,7 +136,7 @@ ELSEWHERE = [
 
 @pytest.fixture(scope="module")
 def known(solr_server: EmbeddedSolr) -> dict[str, str]:
-    """What stands for ``{id}``, ``{relation}`` and ``{source}``."""
+    """The values for ``{id}``, ``{relation}`` and ``{source}``."""
     with Solr(solr_server.start()) as solr:
         world = World(solr, "addresses")
         table = world.table("t", "id")
@@ -210,5 +210,5 @@ def test_the_readme_names_every_endpoint_and_what_is_not_here() -> None:
 
 
 def _spelled(cell: str) -> str:
-    """``GET` and `POST /x`` as two addresses."""
+    """Splits a cell like ``GET` and `POST /x`` into two addresses."""
     return re.sub(r"`([A-Z]+)` and `([A-Z]+) (/[^`]+)`", r"`\1 \3` `\2 \3`", cell)

@@ -98,7 +98,7 @@ def test_a_slash_at_the_end_unknown_parameters_and_any_accept_are_fine(web: Web,
     ],
 )
 def test_query_strings_are_read_as_clients_write_them(web: Web, world: World, text: str) -> None:
-    # Sent as it stands: requests would escape it.
+    # The URL is set directly, because requests would escape it.
     prepared = requests.Request("GET", web.url + f"{V}/entities", auth=("viewer", PASSWORD)).prepare()
     prepared.url = f"{web.url}{V}/entities?" + text.format(id=world.source(HIVE).id)
     with requests.Session() as session:
@@ -187,7 +187,7 @@ def test_a_long_list_is_sent_in_pieces_and_is_the_same(web: Web, world: World) -
 
 
 def iterated(web: Web, resource: str, query: str, limit: int) -> Iterator[dict[str, Any]]:
-    """Pages as the SDK's iterator asks for them: until one is shorter than asked."""
+    """Pages requested as the SDK's iterator does: until one is shorter than the limit."""
     mark: str | None = "*"
     while True:
         body = {"query": query, "limit": limit, "cursorMark": mark}
@@ -365,12 +365,12 @@ LOOKED_UP = {
     "the SDK's database": "+(srcId:<s>) +(originalName:<n>) +(type:DATABASE)",
     "a script's": '((parentPath:"/db") AND (originalName:"<n>") AND (type:table))',
 }
-"""who asks → the query; <n> is a name, and there is a longer one with it as a part"""
+"""caller → query; <n> is a name that is also part of a longer one"""
 
 
 @pytest.fixture(scope="module")
 def alike(solr_server: EmbeddedSolr) -> World:
-    """A database, a table and a column, and beside each another one whose name has the first as a part."""
+    """A database, a table and a column, each next to others whose names contain its name."""
     with Solr(solr_server.start()) as solr:
         world = World(solr, "alike")
         for name in ("wages", "old_wages", "wages-2020", "bonus_2020"):
@@ -430,7 +430,7 @@ def test_an_export_of_lineage_lists_children_by_relation(
 
 @pytest.fixture(scope="module")
 def chain(solr_server: EmbeddedSolr) -> dict[str, str]:
-    """Tables and the statements between them, each made of the one before; name → id."""
+    """Tables and the statements between them, each made from the one before; name → id."""
     with Solr(solr_server.start()) as solr:
         world = World(solr, "chain")
         tables = [world.table(f"link{number}") for number in range(5)]

@@ -1,6 +1,6 @@
-"""Clients of Navigator, unchanged, all of them and then all once more: Cloudera's SDK, Hue's catalog, scripts.
+"""Unmodified clients of Navigator, all of them run twice: Cloudera's SDK, Hue's catalog, scripts.
 
-What they send stands in `tests.support.navigator_sdk`, `hue_catalog` and `navigator_scripts`. They are run on a small
+Their requests are in `tests.support.navigator_sdk`, `hue_catalog` and `navigator_scripts`. They are run on a small
 estate, and on that of the demo.
 """
 
@@ -27,7 +27,7 @@ STATEMENT = "select description from sample_08 where salary > 20"
 
 @dataclass(frozen=True)
 class Navigator:
-    """Where clients ask, and what they know to be there: a table with a column and with something upstream, a directory."""
+    """The clients' address, and entities known to exist: a table with a column and something upstream, a directory."""
 
     url: str
     user: str
@@ -57,7 +57,7 @@ def tags(*names: str) -> dict[str, Any]:
 
 
 def read_all(navigator: Navigator, version: int) -> dict[str, int]:
-    """IncrementalExtraction: everything, by small pages and by large ones; returns how much that is."""
+    """IncrementalExtraction: everything, with small pages and with large ones; returns the counts."""
     sdk = navigator.sdk(version)
     found = {kind: sdk.extract(kind, limit=7) for kind in ("entities", "relations")}
     for kind, each in found.items():
@@ -92,7 +92,7 @@ FILTERED = {
 
 
 def read_some(navigator: Navigator) -> None:
-    """FilteredExtraction: its queries, from the beginning and since a marker; and an edit is in the next reading."""
+    """FilteredExtraction: its queries, from the beginning and since a marker; an edit appears in the next extraction."""
     sdk = navigator.sdk()
     marker = sdk.marker()
     for kind, queries in FILTERED.items():
@@ -110,7 +110,7 @@ def read_some(navigator: Navigator) -> None:
 
 
 def write_words(navigator: Navigator, version: int) -> None:
-    """SetHdfsFileTags, SetHive…Tags: on what is there and on what is not yet, a statement among it."""
+    """SetHdfsFileTags, SetHive…Tags: on existing and on future entities, including a statement."""
     sdk = navigator.sdk(version)
     hdfs, hive = sdk.only_source("HDFS"), sdk.metastore()
     of_hive = {"sourceId": hive, "sourceType": "HIVE"}
@@ -137,7 +137,7 @@ def write_words(navigator: Navigator, version: int) -> None:
 
 
 def write_lineage(navigator: Navigator) -> None:
-    """CustomLineageCreator, with models that are registered, of a run of Pig with inputs and outputs; and of a statement."""
+    """CustomLineageCreator with registered models: a Pig run with inputs and outputs, and a statement."""
     sdk = navigator.sdk()
     managed: list[dict[str, Any]] = [
         {"name": "index", "type": "INTEGER"},
@@ -199,7 +199,7 @@ def write_lineage(navigator: Navigator) -> None:
 
 
 def export_lineage(navigator: Navigator) -> None:
-    """LineageExport: whatever a table of the estate comes from is among the upstream."""
+    """LineageExport: a table's sources in the estate are in its upstream."""
     sdk = navigator.sdk()
     down, up = (sdk.lineage_export("type:TABLE", direction, 5) for direction in ("DOWNSTREAM", "UPSTREAM"))
     known = {each["identity"] for each in sdk.extract("entities")}
@@ -210,7 +210,7 @@ def export_lineage(navigator: Navigator) -> None:
 
 
 def update_by_csv(navigator: Navigator) -> None:
-    """UpdateMetadata: a line with everything, and one that has little and must leave the rest."""
+    """UpdateMetadata: a complete line, and one with few fields that must leave the others unchanged."""
     sdk = navigator.sdk()
     mine = sdk.find_entity(sdk.metastore(), f"/{navigator.database}", navigator.table, "TABLE")["identity"]
     whole = {
@@ -242,7 +242,7 @@ def update_by_csv(navigator: Navigator) -> None:
 
 
 def browse_with_hue(navigator: Navigator) -> None:
-    """What a person of Hue's does: searches, opens, tags, describes, follows lineage."""
+    """The requests of a Hue user: searches, opens, tags, describes, follows lineage."""
     database, table = navigator.database, navigator.table
     assert f"{NAMESPACE}.relatedDocuments" in navigator.hue().set_up()["nav.hv_table"]
     mine = navigator.hue().get_table(database, table)
@@ -325,7 +325,7 @@ def run_scripts(navigator: Navigator) -> None:
 
 
 def run_all(navigator: Navigator) -> dict[str, int]:
-    """Every client, once. Returns how much there is in the end."""
+    """Runs every client once. Returns the final counts."""
     for version in (2, 9, 14):
         read_all(navigator, version)
     read_some(navigator)
@@ -362,7 +362,7 @@ def small(private_solr: Solr, tmp_path: Path) -> Iterator[Navigator]:
     )
     world.link(run)
     for each in (world.hive, world.hdfs, world.impala):
-        # As the end of a run leaves it.
+        # The state at the end of a run.
         iteration = {"sourceExtractIteration": {"set": world.runs[each.id]}}
         private_solr.add(ELEMENTS, [{"identity": each.id, **iteration, "_version_": 1}])
     world.commit()

@@ -1,4 +1,4 @@
-"""People's fields and models by Navigator's API, as Hue, Cloudera's SDK and scripts write them."""
+"""Managed metadata and models through Navigator's API, as Hue, Cloudera's SDK and scripts write them."""
 
 from __future__ import annotations
 
@@ -28,19 +28,17 @@ def world(solr: Solr) -> World:
 
 @pytest.fixture
 def orders(world: World) -> str:
-    """The path of shop.orders."""
     return f"{V}/entities/{world.table('shop.orders').identity}"
 
 
 @pytest.fixture
 def ns() -> str:
-    """A namespace of the test's own."""
     return f"ns{uuid4().hex[:8]}"
 
 
 def put(web: Web, path: str, body: Any, user: str = "editor") -> Any:
     answer = web.send("PUT", path, user, json=body)
-    # cloudera-framework takes nothing but 200, Hue and the SDK nothing but this type.
+    # cloudera-framework accepts only 200, Hue and the SDK only this type.
     assert (answer.status_code, answer.headers["Content-Type"]) == (200, "application/json"), answer.text
     return answer.json()
 
@@ -66,7 +64,7 @@ FULL = {
     "properties": {"k": "v", "l": "w"},
     "customProperties": {"ns": {"p": ["x", "y"], "q": 7}},
 }
-"""All that a client writes of an entity."""
+"""All fields that a client can write on an entity."""
 
 # -- PUT ---------------------------------------------------------------------------------------------------------------
 
@@ -96,7 +94,7 @@ RULES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     ),
     "all that was read": ({"identity": "other", "type": "VIEW", "deleted": True, "owner": "root"}, {}),
 }
-"""who → (body, what differs then from what was there)."""
+"""client → (body, fields expected to change)"""
 
 
 @pytest.mark.parametrize("who", RULES)
@@ -229,7 +227,7 @@ def test_several_entities_are_put_at_once_all_or_none(web: Web, world: World) ->
 
 
 def models(ns: str, *properties: dict[str, Any], mapped: bool = True) -> dict[str, Any]:
-    """As the SDK's examples send them."""
+    """Models as in the SDK's examples."""
     return {
         "packages": [
             {"name": ns, "displayName": None, "description": None, "external": True, "defaultPackage": False}
@@ -416,7 +414,7 @@ VALUES: list[tuple[dict[str, Any], Any, Any]] = [
     ({"type": "DATE"}, {"year": 2026}, None),
     ({"type": "TEXT"}, {"millis": 1}, None),
 ]
-"""(property, value, what is there then; None if it is refused)"""
+"""(property, value, the stored value; None if it is refused)"""
 
 
 @pytest.mark.parametrize(("prop", "value", "expected"), VALUES, ids=str)

@@ -1,5 +1,5 @@
-"""``/maintenance/purge``, ``running`` and ``history``: what is asked for, what runs, what there was. That a purge which is
-asked for is done is shown with a daemon, in ``test_daemon``."""
+"""``/maintenance/purge``, ``running`` and ``history``: requests, running and past purges. ``test_daemon`` shows with a
+daemon that a requested purge is done."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_what_runs_and_what_ran_is_listed_with_figures(world: World, tmp_path: P
         assert past["deleteTimeThreshold"] == solr_date(BEFORE_MS)
         assert past["endTime"] >= past["startTime"]
         removed = {rule.name: tally.removed for rule, tally in report.rules}
-        # The report is of the part that went on, the history of the whole.
+        # The report covers only the resumed part, the history the whole purge.
         assert all(past["rules"][name]["removed"] >= count for name, count in removed.items())
         assert sum(counts["removed"] for counts in past["rules"].values()) > 0
         assert past["message"].startswith("Purged ")

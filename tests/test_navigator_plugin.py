@@ -1,4 +1,4 @@
-"""What programs write by Cloudera's SDK: words on what is there or will be, entities and relations of their own."""
+"""Writes by programs through Cloudera's SDK: metadata on present and future entities, custom entities and relations."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ V = "/api/v9"
 
 @pytest.fixture
 def world(solr: Solr) -> World:
-    """shop.orders with a column, a directory, and an operation of Impala; more is known to their sources alone."""
+    """shop.orders with a column, a directory, and an Impala operation are indexed; other entities exist only in their
+    sources."""
     world = World(solr, f"plugin-{uuid4().hex[:6]}")
     world.put(
         world.hive, world.entity(world.table("shop.orders")), world.entity(world.column("shop.orders.id"))
@@ -70,7 +71,7 @@ def entity(web: Web, identity: str) -> Any:
 
 
 def words(**more: Any) -> dict[str, Any]:
-    """As the SDK fills them in."""
+    """Metadata fields as the SDK fills them in."""
     return {
         "tags": {"add": ["gold"], "del": [], "set": None},
         "properties": {"add": {"k": "v"}, "del": [], "set": None},
@@ -79,11 +80,11 @@ def words(**more: Any) -> dict[str, Any]:
     }
 
 
-# -- Whom a client can name --------------------------------------------------------------------------------------------
+# -- Entities that a client can name -----------------------------------------------------------------------------------
 
 
 def pig(world: World) -> Source:
-    """As YARN's extractor grants it."""
+    """The source as YARN's extractor grants it."""
     return Source(source_id(world.cluster, "pig"), PIG, "pig", world.cluster, configured=False)
 
 
@@ -168,7 +169,7 @@ NAMED: dict[str, Callable[[World], tuple[Key, dict[str, Any]]]] = {
     ),
     "an identity alone": lambda w: (w.table("shop.orders"), {"identity": w.table("shop.orders").identity}),
 }
-"""what → (its key, as its extractor makes it; the attributes that a client sends)"""
+"""case → (the key, as its extractor makes it; the attributes that a client sends)"""
 
 
 @pytest.mark.parametrize("what", NAMED)
@@ -409,7 +410,7 @@ ODD: tuple[Any, ...] = (
     {"a": None},
     {"a": {"b": []}},
 )
-"""Values that no key expects, or hardly one."""
+"""Values that hardly any key expects."""
 
 
 def test_no_value_of_any_key_is_more_than_an_error_of_its_object(web: Web, world: World, ns: str) -> None:
@@ -439,11 +440,11 @@ def test_no_value_of_any_key_is_more_than_an_error_of_its_object(web: Web, world
         assert answer.json()[key]["count"] + len(answer.json()[key]["errors"]) == len(objects)
 
 
-# -- Entities and relations of one's own -------------------------------------------------------------------------------
+# -- Custom entities and relations -------------------------------------------------------------------------------------
 
 
 def own(ns: str, name: str, kind: str, **more: Any) -> dict[str, Any]:
-    """As the SDK's CustomLineageCreator sends one."""
+    """An entity as the SDK's CustomLineageCreator sends it."""
     return {
         "identity": f"{ns}-{name}",
         "sourceType": "SDK",
@@ -458,7 +459,7 @@ def own(ns: str, name: str, kind: str, **more: Any) -> dict[str, Any]:
 
 
 def flow(ns: str, kind: str, ep1: dict[str, Any], ep2: dict[str, Any]) -> dict[str, Any]:
-    """As the SDK sends a relation: with an identity that is new each time, and nulls."""
+    """A relation as the SDK sends it: with a new identity each time, and nulls."""
     ends = {f"endpoint1{key}": value for key, value in ep1.items()} | {
         f"endpoint2{key}": value for key, value in ep2.items()
     }
@@ -682,7 +683,7 @@ def test_what_is_wrong_with_one_relation_is_its_error_and_the_others_are_written
     assert len(related(world, ns)) == 1
 
 
-# -- What leaves it alone ----------------------------------------------------------------------------------------------
+# -- Purge keeps them --------------------------------------------------------------------------------------------------
 
 
 def test_purge_leaves_alone_what_programs_wrote(private_solr: Solr, ns: str) -> None:

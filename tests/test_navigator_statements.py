@@ -1,4 +1,4 @@
-"""Operations that a program names by their text alone, before any source showed one, as examples of Cloudera's SDK do."""
+"""Operations that a program names by their text alone before any source reports them, as in examples of Cloudera's SDK."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def ns() -> str:
 
 @pytest.fixture
 def world(solr: Solr, ns: str) -> World:
-    """A metastore with a table; a source of Hive's statements, which has shown none."""
+    """A metastore with a table, and a source of Hive statements that has reported none."""
     world = World(solr, f"statements-{ns}")
     world.put(world.hive, world.entity(world.table("shop.orders")))
     return world
@@ -37,14 +37,14 @@ def statements(world: World, cluster: str = "") -> Source:
 
 
 def tagged(world: World, text: str = TEXT, tag: str = "gold") -> dict[str, Any]:
-    """As the SDK's HiveOperation is written, of the metastore's source."""
+    """The SDK's HiveOperation with tags, in the metastore's source."""
     named = {"sourceId": world.hive.id, "sourceType": "HIVE", "type": "OPERATION", "queryText": text}
     changes = words(description="d")
     return {**named, **changes, "tags": {"add": [], "del": [], "set": [tag]}, "internalType": "hv_query"}
 
 
 def script(world: World, ns: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """A program's own entity, and its relation to the statement."""
+    """A custom entity of a program; its relation to the statement."""
     own = {
         "sourceType": "SDK",
         "namespace": ns,
@@ -87,7 +87,7 @@ def at_script(world: World, ns: str) -> list[dict[str, Any]]:
 
 
 def shown(world: World, cluster: str = "", text: str = TEXT) -> Key:
-    """The statement is extracted: its id comes from what it reads as well."""
+    """Extracts the statement; its id also depends on the tables that it reads."""
     source = statements(world, cluster)
     operation = operation_key(source, text, (world.table("shop.orders").identity,))
     world.link(world.put(source, world.entity(operation, {"queryText": text})))

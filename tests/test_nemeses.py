@@ -1,5 +1,5 @@
-"""Whatever chance does to Solr, its disk, processes, clocks, sources and logs: the index is in the end what undisturbed runs
-make."""
+"""After random faults of Solr, its disk, processes, clocks, sources and logs, the index equals that of undisturbed
+runs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.support.soaked import Soaked
 from tests.support.solr_proxy import SolrProxy
 
 SMALL = 6
-"""The runs before those that write more than one batch."""
+"""Number of runs before those that write more than one batch."""
 ALL = 2 * len(GENERATIONS)
 
 
@@ -41,7 +41,7 @@ def compare_with_undisturbed(
     disk: Path | None = None,
     soaked: Soaked | None = None,
 ) -> str:
-    """What was done, in a line. Fails if any document is another one.
+    """Plays runs with random faults and returns a one-line summary. Fails if any document differs.
 
     ``another`` navlin runs the same sources at times, ``with_logs`` logs are followed as well, ``disk`` is Solr's and may be
     filled.
@@ -72,7 +72,7 @@ def compare_with_undisturbed(
 
 
 def unlike_in_one_file(logs: FollowedLogs, spark: Callable[[], SparkSession], folder: Path) -> list[str]:
-    """What the index of logs does not have in common with that of the same records, in one file that is read once."""
+    """Differences between the index of the logs and that of the same records in one file, read once."""
     found = logs.index()
     logs.wipe()
     in_one_file = FollowedLogs(logs.solr, spark, folder, logs.cluster)
@@ -85,7 +85,7 @@ def unlike_in_one_file(logs: FollowedLogs, spark: Callable[[], SparkSession], fo
 
 @pytest.fixture
 def another(tmp_path: Path) -> Iterator[Callable[[], AnotherProcess]]:
-    """A further process that runs what it is told to: the one that there is, or a new one where it was killed."""
+    """Returns another process that runs on command; starts a new one if the last was killed."""
     started: list[AnotherProcess] = []
 
     def process() -> AnotherProcess:
@@ -117,7 +117,7 @@ def test_some_faults_leave_no_trace(
 def test_logs_that_are_rotated_truncated_and_restored_lose_nothing_and_double_nothing(
     solr: Solr, spark: Callable[[], SparkSession], tmp_path: Path
 ) -> None:
-    """Each nemesis of logs once, and a run after it or not."""
+    """Each nemesis of logs happens once, followed by a run or not."""
     chance = random.Random(4)
     logs = FollowedLogs(solr, spark, tmp_path)
     for nemesis in chance.sample(OF_LOGS, len(OF_LOGS)):
@@ -174,7 +174,7 @@ def test_a_disk_that_is_full_again_and_again_leaves_no_trace(
 
 
 def on_a_small_disk(folder: Path, seed: str, *, runs: int, faults_a_run: int) -> str:
-    """The same in a namespace where Solr's state has a small disk of its own."""
+    """Does the same in a namespace where Solr's state has its own small disk."""
     if reason := full_disk.refused():
         pytest.skip(f"no disk of its own can be mounted here: {reason}")
     module = "tests.support.nemeses_on_full_disk"

@@ -1,4 +1,4 @@
-"""What one more extractor costs: one file, in ``extractors/`` or in a package of its own. Nothing else of navlin changes."""
+"""A new extractor needs one file, in ``extractors/`` or in its own package. Nothing else in navlin changes."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ ROOT = Path(__file__).parents[1]
 
 
 Answer = tuple[int, str]
-"""A command's exit code and what it prints."""
+"""A command's exit code and its output."""
 
 
 class Notes:
-    """A folder of notes, and a navlin that has an extractor for them. ``run`` runs a command of that navlin."""
+    """A folder of notes, and a navlin with an extractor for them. ``run`` runs a command of that navlin."""
 
     def __init__(self, solr: Solr, home: Path, run: Callable[[list[str]], Answer]) -> None:
         self.solr, self._run = solr, run
@@ -59,7 +59,7 @@ class Notes:
         return [document["deleted"] for document in answer["response"]["docs"]]
 
     def everything(self) -> str:
-        """All that the index keeps of this source."""
+        """Everything in the index about this source."""
         queries = {
             ELEMENTS: "sourceType:NOTES",
             RELATIONS: "endpoint1SourceType:NOTES",
@@ -76,7 +76,7 @@ class Notes:
 
 @pytest.fixture
 def in_extractors(solr: Solr, tmp_path: Path) -> Notes:
-    """navlin with one more file in ``extractors/``. Each command is a process."""
+    """A navlin with one more file in ``extractors/``. Each command is a process."""
     shutil.copytree(
         ROOT / "extractors", tmp_path / "extractors", ignore=shutil.ignore_patterns("__pycache__")
     )
@@ -105,7 +105,7 @@ def in_a_package(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[Notes]:
-    """navlin beside an installed package that has the extractor. Commands run in this process."""
+    """A navlin with an installed package that has the extractor. Commands run in this process."""
     package = install(tmp_path / "installed")
     monkeypatch.syspath_prepend(package)
     spark().sparkContext.addPyFile(str(package / NOTES.name))
@@ -138,7 +138,7 @@ def test_a_new_file_in_extractors_is_checked_run_and_shown_in_status(in_extracto
 
 
 def run_a_new_extractor(notes: Notes) -> None:
-    # It redacts nothing itself.
+    # The extractor itself redacts nothing.
     (notes.folder / "one.note").write_text("lighthouse, password='hunter2Zx'")
     (notes.folder / "two.txt").write_text("no note, password='hunter2Zx'")
     assert {finding["subject"] for finding in notes.navlin("check")} >= {"source NOTES-1"}
@@ -150,7 +150,7 @@ def run_a_new_extractor(notes: Notes) -> None:
     run = notes.navlin("extract", "NOTES-1")
     assert (run["status"], run["counts"]["new"], run["counts"]["rejects"]) == ("finished", 1, 1)
     assert notes.found("lighthouse") == [False]
-    # A field that no schema names.
+    # A field that is in no schema.
     assert notes.found("vellum", "tp_paper") == [False]
 
     [source] = notes.navlin("status")["sources"]

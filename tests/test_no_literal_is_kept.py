@@ -1,4 +1,4 @@
-"""``[redaction] literals = "all"``: no literal that an extractor read is in any core, and all entities keep their ids."""
+"""``[redaction] literals = "all"``: no core contains a literal that an extractor read, and all entities keep their ids."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ CASES = {
 
 
 def test_every_extractor_that_reads_texts_has_a_case() -> None:
-    # A NameNode tells of paths, and a metastore's views have a test of their own.
+    # A NameNode reports only paths, and the views of a metastore have their own test.
     own = {name for name, each in load_extractors().items() if each.make.__module__.startswith("extractors.")}
     assert own - CASES.keys() == {"hdfs", "hms"}
 
@@ -174,7 +174,7 @@ def test_a_planted_literal_is_in_no_core_and_every_entity_has_the_id_that_it_had
             if masks:
                 assert PLANTED not in everything
                 assert NUMBER not in everything
-            elif name != "spark_lineage_events":  # whose records have no texts
+            elif name != "spark_lineage_events":  # its records have no texts
                 assert PLANTED in everything, "the test plants nothing"
     assert ids[0] == ids[1]
 

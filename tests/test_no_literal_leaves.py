@@ -46,7 +46,7 @@ directory = "{directory}"
 
 
 class Estate:
-    """Logs with planted literals, a configuration that reads them, and all that the commands print."""
+    """Logs with planted literals, a configuration that reads them, and all output of the commands."""
 
     def __init__(self, folder: Path, literals: str) -> None:
         self.folder, self.printed = folder, b""
@@ -75,7 +75,7 @@ class Estate:
         self.printed += done.stdout + done.stderr
 
     def planted(self) -> list[str]:
-        """The files with a planted literal, outside of the logs themselves; "printed" for the output."""
+        """The files with a planted literal, except the logs themselves; "printed" for the output."""
         found = ["printed"] if _has_planted(self.printed) else []
         logs = self.folder / "logs"
         for file in sorted(
@@ -91,7 +91,7 @@ def _has_planted(text: bytes) -> bool:
 
 
 def everything(estate: Estate) -> None:
-    """Read all logs, link, and ask and export all that there is."""
+    """Read all logs, link, and run all queries and exports."""
     for make in OF_FILES:
         estate.run("extract", make.__name__)
     estate.run("link")

@@ -1,7 +1,7 @@
-"""One item of a batch that is not answered for, or is answered badly, fails alone: the others are read.
+"""One item of a batch that gets no answer, or a bad one, fails alone: the others are read.
 
 A row for each loop in which an extractor asks a service, or a file system, for one thing after another. If the service as a
-whole is away, the reading fails, and all of it is read another time.
+whole is down, the reading fails, and all of it is read another time.
 """
 
 from __future__ import annotations
@@ -158,9 +158,9 @@ DENIED = ("org.apache.hadoop.security.AccessControlException", "no")
 
 
 class Child:
-    """In the place of Hadoop's client: directories with what is in them, and what is answered of some paths instead.
+    """Replaces Hadoop's client: directories with their entries, and errors for some paths.
 
-    ``mishaps`` are by what is asked and the path of it; "" for everything.
+    ``mishaps`` are errors by operation and path; "" is for everything.
     """
 
     def __init__(self, tree: Mapping[str, Sequence[str]], **mishaps: tuple[str, str]) -> None:

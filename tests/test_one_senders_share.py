@@ -1,4 +1,4 @@
-"""Nobody's input takes what others need: what is kept of it is bounded for each sender, and the service outlives it."""
+"""No sender can use up the resources of others: its stored input is bounded, and the service survives it."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_many_starts_with_long_texts_leave_spark_alive_and_another_sender_whole(
     )
     kept_bytes = sum(len(each["body"]) for each in positions)
     assert 4 << 20 < kept_bytes < 13 << 20
-    # One is given up for each that is not kept.
+    # Runs are given up only if the sender's share is nearly full.
     assert rejects == 0 or kept_bytes > 11 << 20
     run("quiet", event("COMPLETE", 9, outputs=[table("b.b")]))
     solr.commit(ELEMENTS, soft=True)
@@ -108,7 +108,7 @@ def test_a_split_that_ends_spark_is_set_aside_after_the_second_time_and_the_othe
         ("finished", 2),
         ("idle", 0),
     ]
-    # First nobody knows which of them it was.
+    # The first failure cannot tell the files apart.
     assert f"ended while {folder}/a and 2 more was read" in runs[0]["error"]
     assert f"ended while {folder}/b was read" in runs[1]["error"]
     (reject,) = solr.select(RUNS, {"q": "*:*", "fq": ["kind:reject", f"{{!term f=place}}{folder}/b"]})[

@@ -1,4 +1,4 @@
-"""OpenLineage's own clients send to navlin: its Python client, and its agent in a Spark job that has an event log too."""
+"""OpenLineage's own clients send to navlin: its Python client, and its agent in a Spark job that also has an event log."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ client.close()
 
 @pytest.fixture(scope="module")
 def client(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A Python with OpenLineage's client, in an environment of its own."""
+    """A Python with OpenLineage's client, in its own environment."""
     folder = tmp_path_factory.mktemp("client")
     subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
     python = folder / "bin" / "python"
@@ -80,7 +80,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @contextmanager
 def opened(server: EmbeddedSolr, home: Path) -> Iterator[tuple[Web, str]]:
-    """A `navlin web` that takes events, and a token for it."""
+    """A `navlin web` that accepts events, and a token for it."""
     settings = ('openlineage_directory = "events"', 'openlineage_users = ["viewer"]')
     with running_web(server.start(), home, *settings) as web:
         yield web, AccessFile(home / "state").add_token("viewer", "jobs", None, 0)
@@ -88,13 +88,13 @@ def opened(server: EmbeddedSolr, home: Path) -> Iterator[tuple[Web, str]]:
 
 @pytest.fixture(scope="module")
 def door(solr_server: EmbeddedSolr, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Web, str]]:
-    """One for the Python client."""
+    """The web process for the Python client."""
     with opened(solr_server, tmp_path_factory.mktemp("door")) as door:
         yield door
 
 
 def parts_of(url: str) -> tuple[str, str]:
-    """The server of an address, and the path to which events go there."""
+    """Splits an address into the server and the path for events."""
     server, _, base = url.removeprefix("http://").partition("/")
     return f"http://{server}", f"{base}/api/v1/lineage"
 
@@ -121,7 +121,7 @@ def test_the_python_clients_events_are_read(
 
 @pytest.fixture(scope="module")
 def job(solr_server: EmbeddedSolr, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """Where a Spark job left its event log, and where what its agent sent is kept."""
+    """The directories of a Spark job's event log, and of the events that its agent sent."""
     (jar,) = fetched_for_services("openlineage-spark").glob("*.jar")
     folder, home = tmp_path_factory.mktemp("job"), tmp_path_factory.mktemp("agent")
     with opened(solr_server, home) as (web, token):
@@ -131,7 +131,7 @@ def job(solr_server: EmbeddedSolr, tmp_path_factory: pytest.TempPathFactory) -> 
 
 ONLY_LOG: set[tuple[str, str]] = set()
 ONLY_AGENT = {("default.totals.country", "CONTROL default.orders.country")}
-"""What either knows alone of columns: the agent counts a column that is grouped by as one that decides about itself."""
+"""Column edges that only one of them has: for the agent, a grouping column also decides about itself."""
 
 
 def test_the_agent_and_the_event_log_know_the_same(job: tuple[Path, Path]) -> None:
@@ -148,7 +148,7 @@ def test_the_agent_and_the_event_log_know_the_same(job: tuple[Path, Path]) -> No
         f"operation -> {out}",
     }
     assert flows(log) == tables
-    # Of CREATE TABLE AS the agent tells twice; the second time it knows the path alone.
+    # The agent reports CREATE TABLE AS twice; the second time it has only the path.
     assert flows(agent) == tables | {f"operation -> {folder}/wh/totals"}
     edges = [
         {
@@ -163,7 +163,7 @@ def test_the_agent_and_the_event_log_know_the_same(job: tuple[Path, Path]) -> No
 
 
 class Both:
-    """A source of the agent's events and one of the event logs, in a cluster of the test's own."""
+    """A source of the agent's events and one of the event logs, in a cluster of their own."""
 
     def __init__(self, solr: Solr, spark: Callable[[], SparkSession], folder: Path, events: Path) -> None:
         cluster = f"openlineage-{uuid.uuid4().hex[:8]}"
@@ -191,7 +191,7 @@ class Both:
         return list(self.solr.cursor(core, query, "*", filters=filters))
 
 
-# The index is shared, and an application is the same wherever it is named: this one before a log of it is there.
+# The index is shared, and an application has one identity in all clusters: so this test runs before its log is indexed.
 def test_without_an_event_log_the_agents_word_is_all_there_is(
     solr: Solr, spark: Callable[[], SparkSession], job: tuple[Path, Path]
 ) -> None:
@@ -216,7 +216,7 @@ def test_one_job_that_two_tell_of_is_one_graph_without_doubles(
     both = Both(solr, spark, *job)
     for each in order:
         both.run(each)
-    # Of the agent's the application is left, which no event log has.
+    # Only the application remains of the agent's records; event logs do not have it.
     left = both.live(ELEMENTS, "openlineage_events", "type:(OPERATION OPERATION_EXECUTION SUB_OPERATION)")
     assert sorted(each["originalName"] for each in left if each["type"] == "OPERATION") == ["daily_totals"]
     assert len([each for each in left if each["type"] == "OPERATION_EXECUTION"]) == 1

@@ -1,4 +1,4 @@
-"""The datasets of OpenLineage events: which key each has, its columns, and what becomes of those that nobody else owns."""
+"""The datasets of OpenLineage events: their keys, their columns, and the entities for those without another owner."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def follower(tmp_path: Path) -> Follower:
         (dataset("file", "/a/b"), "/a/b", "DIRECTORY", source_id("c", "file://")),
         (dataset("file:///", "/a/b"), "/a/b", "DIRECTORY", source_id("c", "file://")),
         (dataset("file://localhost", "/a/b"), "/a/b", "DIRECTORY", source_id("c", "file://")),
-        # The same path of two machines is two.
+        # The same path on two machines is two paths.
         (dataset("file://one", "/a/b"), "/a/b", "DATASET", SDK_1.id),
         (dataset("s3a://bucket", "a/b"), "/a/b", "DIRECTORY", source_id("c", "s3://bucket")),
         (dataset("s3://bucket", "/a/b"), "/a/b", "DIRECTORY", source_id("c", "s3://bucket")),
@@ -71,7 +71,7 @@ def follower(tmp_path: Path) -> Follower:
         (dataset("food_delivery", "public.orders"), "public.orders", "DATASET", SDK_1.id),
         (dataset("hive://hms:9083", "no table"), "no table", "DATASET", SDK_1.id),
         (dataset("trino://trino:8080", "hive.sales.orders"), "sales.orders", "TABLE", HIVE_1.id),
-        # Spark names the path and has the table beside it, Hive's hook the other way round.
+        # Spark names the path and adds the table as a symlink, Hive's hook does the reverse.
         (path("/wh/o", **symlinks(("hive://hms:9083", "sales.orders", "TABLE"))), "sales.orders", "TABLE", HIVE_1.id),
         (table("sales.orders", **symlinks(("hdfs://ns1", "/wh/o", "LOCATION"))), "sales.orders", "TABLE", HIVE_1.id),
         (dataset("file", "/wh/o", **symlinks(("file:/wh", "sales.orders", "TABLE"))), "sales.orders", "TABLE", HIVE_1.id),
@@ -143,7 +143,7 @@ def test_an_event_of_a_table_alone_says_where_it_lies(follower: Follower, nothin
 @pytest.mark.parametrize(
     ("facet", "expected", "tables"),
     [
-        # Without a word on how, it is data.
+        # Without a transformation it is data.
         (of_fields({"x": [source("a.a", "x")]}), {"b.b.x": {"a.a.x"}}, {"a.a", "a.b"}),
         (
             of_fields({"x": [source("a.a", "x", IDENTITY), source("a.b", "k", JOIN)]}),
@@ -158,7 +158,7 @@ def test_an_event_of_a_table_alone_says_where_it_lies(follower: Follower, nothin
             {"a.a", "CONTROL a.b"},
         ),
         (of_fields({}, dataset=[source("a.b", "k", FILTER)]), {"b.b": {"CONTROL a.b.k"}}, {"a.a", "a.b"}),
-        # As Trino lists all columns that are read: what one comes from does not decide about the others.
+        # Trino lists all columns read: the source of one column does not control the others.
         (
             of_fields(
                 {name: [source("a.a", name)] for name in "xy"},
@@ -182,20 +182,20 @@ def test_an_event_of_a_table_alone_says_where_it_lies(follower: Follower, nothin
             {"b.b.x": {"CONTROL a.a.x"}},
             {"CONTROL a.a", "a.b"},
         ),
-        # The schema has a column of which nothing is said: it may come from what otherwise only decides.
+        # A schema column without lineage may come from the control source, which therefore counts as a data input.
         (
             of_fields({"x": [source("a.a", "x")]}, dataset=[source("a.b", "k", FILTER)])
             | {"schema": {"fields": [{"name": "X"}, {"name": "c"}]}},
             {"b.b.x": {"a.a.x", "CONTROL a.b.k"}, "b.b.c": {"CONTROL a.b.k"}},
             {"a.a", "a.b"},
         ),
-        # What is written counts the rows of one of them.
+        # The output counts the rows of one of the inputs.
         (
             of_fields({"n": [source("a.a", "x", FILTER), source("a.b", "k", JOIN)]}),
             {"b.b.n": {"CONTROL a.a.x", "CONTROL a.b.k"}},
             {"a.a", "a.b"},
         ),
-        # A column that nothing flows into; a source that is not among the inputs.
+        # A column without sources; a source that is not among the inputs.
         (of_fields({"one": [], "y": [source("c.c", "y")]}), {"b.b.y": {"c.c.y"}, "b.b.one": set()}, {"a.a", "a.b", "c.c"}),
         # The newer facet.
         (
@@ -233,7 +233,7 @@ def test_columns_are_those_of_the_table_that_the_symlink_names(follower: Followe
 @pytest.mark.parametrize(
     ("given", "spelled", "means"),
     [
-        # Spark's agent names objects with or without the slash, and tables of databases as its SQL has them.
+        # Spark's agent names objects with or without the slash, and database tables as the SQL spells them.
         (("s3a://lake", "wh/orders"), ("s3a://lake", "/wh/orders"), "sales.orders"),
         (("s3://lake", "/wh/orders"), ("s3a://lake", "wh/orders/"), "sales.orders"),
         (("mysql://db:3306", "Shop.Orders"), ("mysql://db:3306", "shop.orders"), "Shop.Orders"),
@@ -368,7 +368,7 @@ def test_a_writer_of_whose_columns_nothing_is_said_is_incomplete(follower: Follo
     ]
 
 
-# -- Datasets of the source's own ----------------------------------------------------------------------------------------
+# -- Datasets that only the source itself owns ---------------------------------------------------------------------------
 
 
 ORDERS = ("postgres://db:5432", "public.orders")

@@ -1,4 +1,4 @@
-"""dbt runs a project by OpenLineage's own wrapper, which sends to navlin what each model reads and writes."""
+"""dbt runs a project with OpenLineage's own wrapper, which sends navlin the inputs and outputs of each model."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ PROJECT = {
 
 @pytest.fixture(scope="module")
 def dbt() -> Environment:
-    """dbt with OpenLineage's wrapper, in an environment of its own."""
+    """dbt with OpenLineage's wrapper, in its own environment."""
     try:
         return environment(REPOSITORY / ".jars", *PACKAGES)
     except NotInstalled as why:
@@ -70,7 +70,7 @@ def test_what_each_model_of_dbt_reads_and_writes_is_read(
 
     got = Follower(home / "events").read()
     assert got.rejects == []
-    # A run that failed has written nothing.
+    # A failed run has written nothing.
     assert flows(got) == {
         "operation -> shop.main.orders",
         "shop.main.orders -> operation",

@@ -1,4 +1,4 @@
-"""OpenLineage events by HTTP: kept on disk before they are answered, and read from there."""
+"""OpenLineage events over HTTP: they are stored on disk before the answer, and read from there."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def door(solr_server: EmbeddedSolr, home: Path) -> Iterator[Web]:
-    """A `navlin web` that takes events, and its directory of them empty."""
+    """A `navlin web` that accepts events."""
     settings = ('openlineage_directory = "events"', 'openlineage_users = ["viewer"]')
     users = AccessFile(home / "state")
     with running_web(solr_server.start(), home, *settings) as web:
@@ -210,7 +210,7 @@ def test_who_may_send(door: Web, events: Path, home: Path) -> None:
     assert requests.post(url, data, timeout=PATIENCE_S).status_code == 401
     refused = post(door, START, "reader")
     assert (refused.status_code, "openlineage_users" in refused.json()["message"]) == (403, True)
-    # A page of somebody else's.
+    # A page of another origin.
     assert post(door, START, Origin="https://elsewhere.example").status_code == 403
     assert door.get(ADDRESS, "editor").status_code in (404, 405)
     assert kept(events) == before
@@ -226,7 +226,7 @@ def test_without_a_directory_events_are_refused(web: Web) -> None:
 
 @contextmanager
 def at_most(size_bytes: int) -> Iterator[None]:
-    """No file of this process grows beyond."""
+    """Limits the size of files that this process writes."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size_bytes, hard))
     try:
@@ -293,7 +293,7 @@ def test_each_day_each_process_and_each_sender_has_a_file_and_old_ones_go_once_t
     now_s += 86_400
     spool.append([b"five"], "ann")
     left = sorted(each.name for each in tmp_path.iterdir())
-    # Those that are being written to stay.
+    # Files still being written to stay.
     assert [each[:15] for each in left] == [
         "events-20231114", "events-20231114", "events-20231115", "events-20231215", "events-20231216", "notes.txt",
     ]  # fmt: skip
@@ -359,7 +359,7 @@ def test_the_door_answers_429_before_it_accepts(
         (file,) = (tmp_path / "events").iterdir()
         assert file.name.endswith("-editor.jsonl")
         with file.open("ab") as more:
-            more.truncate(SENDER_BYTES)  # a hole: it takes no room
+            more.truncate(SENDER_BYTES)  # a hole that takes no disk space
         deadline_s = time.monotonic() + PATIENCE_S
         while (answer := post(web, START)).status_code == 201 and time.monotonic() < deadline_s:
             time.sleep(0.5)

@@ -1,4 +1,4 @@
-"""OpenLineage events in files, through `plan` and `read`: runs, applications, forms of files, and what is broken."""
+"""OpenLineage events in files, through `plan` and `read`: runs, applications, file formats, and broken input."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_events_of_a_run_are_merged_in_whatever_order_and_in_however_many_readin
     )
     assert statuses(last) == {RUN: "SUCCEEDED"}
     assert [each.path for each in last.covers] == [last.operation.key.tree_path]
-    # Of a run that has not ended it is told that it runs, and no flow.
+    # A run that has not ended is reported as running, without flows.
     for each in got[: order.index(COMPLETE)]:
         assert (flows(each), statuses(each)) == (set(), {RUN: "RUNNING"})
 
@@ -106,7 +106,7 @@ def test_a_run_that_goes_on_changes_nothing_of_what_an_earlier_one_showed_of_its
     running = follower.read(event("START", 9, **text))
     assert running.operation.key.identity == before.operation.key.identity
     assert running.operation.as_of_ms < before.operation.as_of_ms
-    # An end of the same moment counts more.
+    # An end at the same time takes precedence.
     ended = follower.read(event("FAIL", 9, **text))
     assert running.execution.as_of_ms < ended.execution.as_of_ms
 
@@ -243,7 +243,7 @@ def test_a_late_word_on_a_run_that_was_forgotten_does_not_undo_its_end(follower:
     follower.now_ms += 32 * 86_400_000
     given_up = follower.read(event("START", 2, "third")).of(EntityType.OPERATION_EXECUTION)
     (late,) = [each for each in given_up if each.key.identity == ended.key.identity]
-    # The newest counts.
+    # The newest record wins.
     assert (late.attributes["status"], late.as_of_ms < ended.as_of_ms) == ("UNKNOWN", True)
 
 
@@ -384,7 +384,7 @@ def test_what_a_run_is_part_of_is_its_parent_and_the_application_is_yarns(follow
     assert {r.ep2.identity for r in ran_as} == {yarn_has}
     [run] = [each for each in got.of(EntityType.OPERATION_EXECUTION) if each.key.name == RUN]
     assert (run.attributes["jobId"], run.attributes["principal"]) == ("application_1700000000000_0007", "ana")
-    # What only its children name of a run counts less than what it says itself.
+    # A run's own events take precedence over those of its children.
     ended = follower.read(event("COMPLETE", 9, APPLICATION, job="app"))
     [application] = [
         each for each in ended.of(EntityType.OPERATION_EXECUTION) if each.key.name == APPLICATION
@@ -414,7 +414,7 @@ def test_what_never_ended_is_unknown_once_what_it_is_part_of_has(follower: Follo
     assert flows(got) == set()
 
 
-# -- Files, and what is broken -------------------------------------------------------------------------------------------
+# -- Files, and broken input ---------------------------------------------------------------------------------------------
 
 
 def pretty(value: Any) -> str:
@@ -572,7 +572,7 @@ def test_a_part_that_is_broken_is_rejected_and_the_rest_stands(follower: Followe
     got = follower.read({**event("RUNNING", 3), **broken}, COMPLETE)
     assert [each.reason[:27] for each in got.rejects] == ["a part of the event is brok"]
     assert "operation -> sales.daily" in flows(got)
-    # What is known to be a part takes nothing away.
+    # An incomplete report removes nothing.
     assert got.covers == []
     assert got.operation.attributes["incomplete"] is True
 
@@ -658,7 +658,7 @@ SPOOLED = "events-20231114-1-1-{}.jsonl"
 
 
 def noise(size_bytes: int, seed: int = 0) -> str:
-    """A text that nothing makes shorter."""
+    """A text that does not compress."""
     return "SELECT '" + random.Random(seed).randbytes(size_bytes // 2).hex() + "'"
 
 
@@ -707,7 +707,7 @@ def test_a_sender_of_many_runs_takes_none_of_anothers(
         *(event("START", 1, f"r{n}", inputs=[table("a.a")]) for n in range(40)), name=SPOOLED.format("loud")
     )
     got = follower.read()
-    # Nothing that was accepted is lost without a word.
+    # No accepted run is lost silently.
     assert {each.place for each in got.rejects} == {"events of the user loud"}
     assert len({each.reason.partition(":")[0] for each in got.rejects}) == 33
     assert sum(each.attributes["incomplete"] is True for each in got.operations) == 33

@@ -1,4 +1,4 @@
-"""Every facet of OpenLineage's specification: what becomes of it. And OpenLineage's own examples."""
+"""Every facet of OpenLineage's specification and its use in navlin; and OpenLineage's own examples."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ RUN_FACET, JOB, DATASET, INPUT, OUTPUT = "run", "job", "facets", "inputFacets", 
 
 
 class Fate(StrEnum):
-    """What becomes of a facet. USED: it decides what there is. KEPT: an attribute has it. IGNORED: nothing has it."""
+    """The use of a facet. USED: it affects entities or relations. KEPT: it becomes an attribute. IGNORED: it is
+    dropped."""
 
     USED = "used"
     KEPT = "kept"
@@ -27,7 +28,7 @@ class Fate(StrEnum):
 
 
 class Facet(NamedTuple):
-    """One facet at one place, an example of it, and why it is ignored."""
+    """One facet at one place, with an example, and the reason if it is ignored."""
 
     file: str
     place: str
@@ -161,7 +162,7 @@ def test_every_facet_of_the_specification_is_in_the_table(corpora: Path) -> None
 
 
 def _places(schema: Json) -> Iterator[tuple[str, str]]:
-    """The name of a facet and where it stands, as its schema says by what it extends."""
+    """Yields the name of a facet and the places where its schema puts it, by the facets it extends."""
     extends = {
         "DatasetFacet": DATASET,
         "JobFacet": JOB,
@@ -181,7 +182,7 @@ def _places(schema: Json) -> Iterator[tuple[str, str]]:
 
 
 def examples(corpora: Path) -> Iterator[tuple[str, Json]]:
-    """The events of its tests. What they leave open (placeholders, times, names) is filled in."""
+    """The events of OpenLineage's tests, with placeholders, times and names filled in."""
     for file in sorted((corpora / "openlineage" / "spark").glob("*.json")):
         value = json.loads(file.read_text())
         if isinstance(value, dict) and ("eventType" in value or "outputs" in value or "job" in value):

@@ -1,4 +1,4 @@
-"""Which operation an OpenLineage run is one of, and what a producer leaves out of it."""
+"""The operation that an OpenLineage run belongs to, and inputs and outputs that its producer omits."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ STREAMING = {"jobType": {"processingType": "STREAMING", "integration": "FLINK", 
 
 
 def formerly_of(job: str) -> Key:
-    """The operation that earlier versions had for a job without text, whatever it wrote."""
+    """The key that earlier versions gave a job without text, whatever it wrote."""
     return operation_key(SDK_1, f"prod##{job}", ())
 
 
 def edges(got: Read) -> dict[str, set[str]]:
-    """What flows through each operation, by its identity."""
+    """The flows through each operation, by its identity."""
     return {
         each.key.identity: flows(Read(r for r in got.records if not isinstance(r, Relation) or each.key in (r.ep1, r.ep2)))
         for each in got.operations
@@ -59,7 +59,7 @@ def test_two_jobs_of_one_name_are_two_by_what_they_write(follower: Follower) -> 
         ["/c -> operation", "operation -> /d"],
     ]
     assert edges(got).keys() > edges(again).keys()
-    # The later one takes nothing from the earlier one, and is replaced by the next run of its own.
+    # A run replaces the records of its own operation only.
     assert [each.path for each in again.covers] == [again.operation.key.tree_path]
 
 
@@ -97,7 +97,7 @@ def test_a_complete_plan_withdraws_the_operation_that_was_keyed_by_the_name_alon
     assert formerly.isdisjoint(each.path for each in follower.read().covers)
     again = {each.path for each in follower.read(complete=True).covers}
     assert formerly & again == (set() if text else formerly)
-    # Nothing that another version saved counts.
+    # Positions saved by another version do not count.
     follower.saved.clear()
     anew = {each.path for each in follower.read().covers}
     assert formerly & anew == (set() if text else formerly)
@@ -139,7 +139,7 @@ def test_a_stream_with_one_sink_and_a_batch_with_several_have_no_such_parts(foll
     assert columns(follower.read(stream, batch)) == {}
 
 
-# -- What a producer leaves out ------------------------------------------------------------------------------------------
+# -- Inputs and outputs that a producer omits ----------------------------------------------------------------------------
 
 UNWRITTEN = "the producer does not name what was written"
 UNREAD = "the producer does not name what was read"
@@ -203,7 +203,7 @@ def test_a_statement_says_that_its_producer_leaves_out_what_was_read_or_written(
     assert flows(got) == {f"{each} -> operation" for each in inputs} | {
         f"operation -> {each}" for each in outputs
     }
-    # What is left out is not gone.
+    # An omitted input or output is not a deletion.
     assert bool(got.covers) is (bool(inputs or outputs) and not why)
     marked = [r for r in got.relations if r.ep1 == got.operation.key and r.attributes.get("incomplete")]
     assert len(marked) == (len(outputs) if why else 0)

@@ -34,7 +34,7 @@ Edge = tuple[str, str, str, str]
 
 
 class Lineage:
-    """The lineage of an index, from each input of an operation, by its text, to each output, and from column to column."""
+    """The lineage of an index: from each input of an operation, identified by its text, to each output, and by column."""
 
     def __init__(self, items: Iterable[Item]) -> None:
         self.tables: set[Edge] = set()
@@ -58,7 +58,7 @@ class Lineage:
                 for each in item.columns:
                     for source in each.inputs:
                         for target in each.outputs:
-                            # OpenLineage has no word for data that come into a table, and it is not known into which column.
+                            # OpenLineage cannot express data that flow into a table with the column unknown.
                             if target.name or source.flow is Flow.CONTROL:
                                 self.columns.add((text, _column(source.column), source.flow, _column(target)))
 
@@ -74,7 +74,7 @@ def exported(solr: Solr, query: str) -> list[Item]:
 
 
 def brought_back(events: Iterable[bytes], into: Solr, folder: Path, name: str) -> Lineage:
-    """Reads events as a source of a second index, and returns what is there then."""
+    """Reads events as a source of a second index, and returns its lineage."""
     folder.mkdir()
     (folder / "events.jsonl").write_bytes(b"".join(events))
     second = indexed_estate.World(into, f"second-{name}", configured=False)
@@ -88,12 +88,12 @@ def brought_back(events: Iterable[bytes], into: Solr, folder: Path, name: str) -
 
 
 def _newest(found: Iterable[Entity | Relation]) -> Iterator[Entity | Relation]:
-    """The newest of what is said of each entity, as the pipeline takes it."""
+    """Yields the newest records first, which take precedence in the pipeline."""
     yield from sorted(found, key=lambda each: -each.as_of_ms)
 
 
 def of_a_world(solr: Solr, corpora: Callable[[], Path], name: str) -> list[Item]:
-    """Tables, paths, columns, what only decides, a failed run, a path of S3's, an operation that only reads."""
+    """Tables, paths, columns, control flow, a failed run, an S3 path, an operation that only reads."""
     world = World(solr, f"there-{name}")
     orders, rates, daily = (world.table(each, "x", "day") for each in ("orders", "rates", "daily"))
     parts = {"daily.x": ["orders.x"], "daily.day": ["orders.day"]}
@@ -121,7 +121,7 @@ def of_a_world(solr: Solr, corpora: Callable[[], Path], name: str) -> list[Item]
 
 
 def of_records(solr: Solr, name: str, make: Callable[[Source, Estate], Extractor]) -> list[Item]:
-    """What an extractor reads of other people's records, in an index."""
+    """Indexes an extractor's records from a corpus, and exports them."""
     first = indexed_estate.World(solr, f"there-{name}", configured=False)
     source = first.impala
     found = read_all(make(source, Estate(first.cluster, (source,))))
@@ -145,7 +145,7 @@ WHERE = [of_a_world, *(pytest.param(each, marks=pytest.mark.services) for each i
 
 
 def strangers(items: Iterable[Item]) -> Iterator[bytes]:
-    """The events without what navlin alone understands: what the model itself can say."""
+    """Yields the events without navlin's own facets: only what the standard model expresses."""
     for line in records(items, Options()):
         event = json.loads(line)
         places = [event[each] for each in ("run", "job", "dataset") if each in event]
@@ -176,7 +176,7 @@ def test_there_and_back_the_lineage_is_the_same(
     schemas = Schemas(request.getfixturevalue("corpora") / "openlineage" / "spec")
     for line in records(there, Options(parent=True)):
         assert schemas.problems(json.loads(line)) == []
-    # What the model loses: that an input only decides, where no column says it. It is data then, to be on the safe side.
+    # The standard model cannot say that an input is only control unless a column says it. To be safe it becomes data.
     other = brought_back(strangers(there), private_solr, tmp_path / "plain", f"{name}-plain")
     lost, gained = before.tables - other.tables, other.tables - before.tables
     assert {kind for _, _, kind, _ in lost} <= {Flow.CONTROL}

@@ -1,4 +1,4 @@
-"""What navlin depends on goes away in the middle of a run, or is busy with something else: nothing is lost, nobody waits."""
+"""A service that navlin depends on goes down in the middle of a run, or is busy: nothing is lost, and nothing blocks."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_a_metastore_that_goes_away_in_the_middle_of_a_listing_costs_no_table_an
         assert estate.deleted("TABLE") == {"/SALES/STAGE"}
 
 
-# -- Somebody else is at it --------------------------------------------------------------------------------------------
+# -- Another process is active -----------------------------------------------------------------------------------------
 
 
 def test_a_push_is_through_while_a_pull_is_still_reading(estate: SmallEstate, tmp_path: Path) -> None:
@@ -156,7 +156,7 @@ with Solr(SolrAddress(url, user, password)) as solr, lease(solr, name, length_s=
 
 @contextmanager
 def another_process(estate: SmallEstate) -> Iterator[subprocess.Popen[str]]:
-    """A process that holds the lease of the metastore's source."""
+    """Starts a process that holds the lease of the metastore's source."""
     address = estate.solr.address
     with subprocess.Popen(
         [sys.executable, "-c", HOLDS],
@@ -190,6 +190,6 @@ def test_a_second_process_on_one_source_is_kept_out_until_the_first_has_ended(
             first.stdin.close()
         else:
             first.kill()
-        # Ended, and its parent has not heard of it: the process table still has it.
+        # It has ended, but its parent has not reaped it: the process table still lists it.
         os.waitid(os.P_PID, first.pid, os.WEXITED | os.WNOWAIT)
         assert estate.pull().status is Status.FINISHED

@@ -1,4 +1,4 @@
-"""Answers that are packed by gzip, for clients that take it: whole ones, and those that are streamed, a piece at a time."""
+"""Answers compressed with gzip for clients that accept it: whole ones, and streamed ones, a chunk at a time."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def query(solr: Solr) -> str:
 
 
 def taken(web: Web, path: str, encoding: str, *, accept: str = "*/*", **query: str) -> requests.Response:
-    """An answer as it comes, not unpacked."""
+    """Requests an answer without decompressing it."""
     headers = {"Accept-Encoding": encoding, "Accept": accept}
     return web.send("GET", path, headers=headers, params=query, stream=True)
 
@@ -62,7 +62,7 @@ def test_what_is_streamed_is_packed_and_sent_a_piece_at_a_time(web: Web, query: 
     assert "Content-Length" not in answer.headers
     pieces = list(answer.raw.read_chunked(decode_content=False))
     assert len(pieces) > 1
-    # Each piece that came is of use at once, before the next is there.
+    # Each chunk can be decompressed before the next arrives.
     unpacking = zlib.decompressobj(16 + zlib.MAX_WBITS)
     unpacked = [unpacking.decompress(each) for each in pieces]
     assert all(unpacked[:-1])

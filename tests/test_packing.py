@@ -1,4 +1,5 @@
-"""What executors get: navlin, what it requires and a Python, in one archive; and what the machine of navlin alone reads."""
+"""The archive for executors (navlin, its requirements and a Python), and the splits that only navlin's own machine
+reads."""
 
 from __future__ import annotations
 
@@ -42,7 +43,7 @@ def test_all_that_navlin_requires_is_packed_but_for_what_spark_brings_and_for_de
     found = {normal(each.name) for each in required(["navlin"])}
 
     assert asked - set(OF_SPARK) <= found
-    assert {"certifi", "six", "urllib3"} - found <= {"six"}  # what those require in turn
+    assert {"certifi", "six", "urllib3"} - found <= {"six"}  # their own requirements
     assert found.isdisjoint({*OF_SPARK, "pytest", "mypy", "ruff", "hypothesis"})
 
 
@@ -57,7 +58,7 @@ def test_what_is_not_installed_is_named() -> None:
 
 @pytest.fixture
 def module_of_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A module that another package would bring."""
+    """A module from another package."""
     folder = tmp_path / "others"
     folder.mkdir()
     (folder / "module_of_others.py").write_text("ANSWER = 42\n")
@@ -114,7 +115,7 @@ def test_the_archive_runs_where_nothing_else_is(tmp_path: Path) -> None:
     assert [place for place in places if not Path(place).is_relative_to(tmp_path)] == []
 
 
-# -- What Spark is told --------------------------------------------------------------------------------------------------
+# -- Settings for Spark --------------------------------------------------------------------------------------------------
 
 
 def test_executors_start_the_python_that_was_brought_or_the_one_of_their_node(tmp_path: Path) -> None:
@@ -148,7 +149,7 @@ def test_the_archive_of_jars_has_another_name_for_other_jars(tmp_path: Path) -> 
     assert archive_of_jars(tmp_path) != first
 
 
-# -- What is read where --------------------------------------------------------------------------------------------------
+# -- Splits read on navlin's machine -------------------------------------------------------------------------------------
 
 WHERE = {
     ("hms", ()): False,
@@ -159,13 +160,13 @@ WHERE = {
     ("yarn", (("ca_file", "/etc/ca.pem"),)): True,
     ("hdfs", ()): True,
     ("spark_events", ()): True,
-    # The splits of these say it, each for itself.
+    # Each split of these decides for itself.
     ("impala_events", ()): False,
     ("hive_events", ()): False,
     ("spark_lineage_events", ()): False,
     ("openlineage_events", ()): False,
 }
-"""Each extractor, with the settings that decide: whether all of its splits are read on the machine of navlin."""
+"""Each extractor with the relevant settings: whether all of its splits are read on navlin's machine."""
 
 
 def test_each_extractor_says_whether_executors_may_read_for_it() -> None:

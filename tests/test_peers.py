@@ -1,5 +1,5 @@
-"""Each peer that navlin asks, with one that means harm in its place: the answer ends in time, is bounded, has its shape, and
-comes from whom it was asked of."""
+"""Each peer that navlin asks, replaced by a hostile one: the answer ends in time, is bounded, has its shape, and comes
+from the right peer."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ Made = Callable[[], AbstractContextManager[HostilePeer]]
 
 @dataclass(frozen=True)
 class Peer:
-    """One that is asked. ``ask`` asks it at ``host:port``, with a timeout of ``silence_s``; ``by_tls`` does so by TLS."""
+    """A peer. ``ask`` asks it at ``host:port`` with a timeout of ``silence_s``; ``by_tls`` does so over TLS."""
 
     ask: Callable[[str], Any]
     error: type[Exception]
     whole_s: float
-    """how long an answer may take in all"""
+    """limit for a whole answer"""
     most_mib: int
-    """how much of an answer is read"""
+    """limit for the bytes read of an answer"""
     attacks: dict[str, tuple[Made, str]] = field(default_factory=dict)
-    """by name: who answers, and what is said then"""
+    """by name: the hostile peer, and words of the error"""
     by_tls: Callable[[str], Any] | None = None
     names_it: bool = True
     """The error names host and port."""
@@ -57,7 +57,7 @@ class Peer:
 
 SILENCE_S: Final = 0.5
 BUSY_S: Final = 60.0
-"""What a machine that is busy with other things may take to read, and unpack, as much as is read."""
+"""Time for a busy machine to read and unpack an answer of the maximum size."""
 
 HTTP_SILENT: Final[dict[str, tuple[Made, str]]] = {
     "silence": (hostile.silence, r"no answer within 0.5 s|timed out"),
@@ -102,7 +102,7 @@ def metastore(where: str, **settings: Any) -> Any:
 
 
 _NAMES: Final = b"\x80\x01\x00\x02\x00\x00\x00\x11get_all_databases\x00\x00\x00\x00\x0f\x00\x00\x0b"
-"""The beginning of a metastore's answer: a list of texts, whose length comes next."""
+"""The beginning of a metastore's answer: a list of strings; its length follows."""
 THRIFT_SILENT: Final[dict[str, tuple[Made, str]]] = {
     "silence": (hostile.silence, "no answer within 0.5 s"),
     "drip": (
@@ -127,7 +127,7 @@ def directory(where: str, scheme: str = "ldap") -> Any:
 
 
 def _result(kind: int, code: int) -> bytes:
-    """An answer of LDAP to the first message."""
+    """An LDAP answer to the first message."""
     return bytes((0x30, 12, 2, 1, 1, kind, 7, 10, 1, code, 4, 0, 4, 0))
 
 

@@ -37,7 +37,7 @@ def operation_id(estate: SmallEstate, text: str, *tables: str) -> str:
     return operation_key(estate.impala, text, tuple(estate.key(table).identity for table in tables)).identity
 
 
-# -- what is new, changed, gone ------------------------------------------------------------------------------------
+# -- new, changed and deleted entities -----------------------------------------------------------------------------
 
 
 def test_what_a_source_holds_is_in_the_index_after_a_run(estate: SmallEstate) -> None:
@@ -397,7 +397,7 @@ def test_what_goes_between_the_writing_of_a_relation_and_its_linking_is_noticed(
     purge_began_before_ms: int,
     ended_before_ms: int | None,
 ) -> None:
-    # The package has a function of the module's name.
+    # import_module, because the package has a function of the module's name.
     monkeypatch.setattr(import_module("linker.resolve_endpoints"), "FEW_REMOVALS", few)
     estate.tables({"sales.orders": ["id"], "sales.report": ["id"]})
     estate.pull()
@@ -724,7 +724,7 @@ def test_a_run_that_loses_its_lease_ends_before_its_next_step_and_saves_no_posit
 
 
 def until_its_thread_has_ended(name: str) -> None:
-    """The thread that renews a lease ends as soon as it notices that the lease is lost."""
+    """Waits for the thread that renews a lease; it ends as soon as it notices that the lease is lost."""
     for each in threading.enumerate():
         if each.name == name:
             each.join(60)
@@ -750,14 +750,14 @@ def test_a_lost_lease_cancels_what_spark_is_doing(estate: SmallEstate, tmp_path:
 
 @pytest.mark.services
 def test_a_loser_that_stood_still_until_its_end_saves_nothing(estate: SmallEstate) -> None:
-    """It stands still just before it saves, another process runs the source meanwhile, and its own thread renews nothing."""
+    """It stalls just before saving, another process runs the source meanwhile, and its own thread renews nothing."""
     estate.tables({"sales.orders": ["id"]})
     winner: list[RunRecord] = []
 
     def step(name: str) -> None:
         if name == "save":
             estate.tables({"sales.orders": ["id"], "sales.items": ["id"]})
-            # The same process takes over from itself: as another would do after the length of the lease.
+            # The same process takes the lease from itself, as another would after the lease has expired.
             winner.append(estate.pull())
 
     loser = estate.pull(step=step)

@@ -1,4 +1,4 @@
-"""Which settings may change while positions count: nothing is read again that would be read alike."""
+"""Settings that may change while positions stay valid: nothing is read again if it would be read the same way."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tests.support.served_daemon import record
 ANEW, KEPT = "everything is read again", "positions count"
 SETTINGS = {
     "hms": {
-        # Another address may be another metastore: no event id shows that.
+        # Another address may be another metastore: event ids do not reveal that.
         "uris": ANEW,
         "catalog": ANEW,
         "databases": ANEW,
@@ -40,7 +40,7 @@ SETTINGS = {
         "partitions": ANEW,
         # It is part of the identity of every location.
         "default_fs": ANEW,
-        # It decides whether the metastore knows who asks, and so what it shows.
+        # It decides whether the metastore knows the user, and so what it shows.
         "sasl": ANEW,
         "batch_size": KEPT,
         "partition_batch_size": KEPT,
@@ -57,20 +57,20 @@ SETTINGS = {
         "call_timeout_s": KEPT,
     },
     "hdfs": {
-        # Another address may be another HDFS: no transaction shows that.
+        # Another address may be another HDFS: transaction ids do not reveal that.
         "url": ANEW,
         "namenodes": ANEW,
         "hadoop_configuration_directory": ANEW,
         "http": ANEW,
         "image": ANEW,
-        # Transactions that were not followed are in no position.
+        # Positions do not have transactions that were not followed.
         "events": ANEW,
         "roots": ANEW,
         "include": ANEW,
         "exclude": ANEW,
         "entries": ANEW,
         "sidecars": ANEW,
-        # A superuser sees all; for others all is read each time, and nothing follows from where they stopped.
+        # A superuser sees all; for other users everything is read each time, without positions.
         "user": KEPT,
         "principal": KEPT,
         "keytab": KEPT,
@@ -83,12 +83,12 @@ SETTINGS = {
     "yarn": {
         "urls": ANEW,
         "history_urls": ANEW,
-        # What was missed in shorter windows, or told without its history, is caught up with.
+        # A longer window picks up what a shorter one missed, or reported without its history.
         "overlap_s": ANEW,
         "history_wait_s": ANEW,
         "metastore": ANEW,
         "default_fs": ANEW,
-        # What an application shows depends on who asks.
+        # The details of an application depend on the user.
         "auth": ANEW,
         "user": ANEW,
         "page_size": KEPT,
@@ -100,13 +100,13 @@ SETTINGS = {
         "read_timeout_s": KEPT,
     },
     "impala_events": {
-        # Each file has a position of its own, by what is in it.
+        # Each file has its own position, by its content.
         "directory": KEPT,
         "pattern": KEPT,
-        # Whose tables are meant, where paths are: part of identities.
+        # The metastore of the tables and the file system of the paths are part of identities.
         "metastore": ANEW,
         "default_fs": ANEW,
-        # Lines that were passed over are wanted now.
+        # Lines that were skipped are wanted now.
         "max_line_bytes": ANEW,
     },
     "hive_events": {
@@ -133,7 +133,7 @@ SETTINGS = {
         "max_line_bytes": ANEW,
     },
     "spark_events": {
-        # Each log has a position of its own; one that could not be read has none.
+        # Each log has its own position; one that could not be read has none.
         "directory": KEPT,
         "hadoop_configuration_directory": KEPT,
         "namenodes": KEPT,
@@ -149,7 +149,7 @@ SETTINGS = {
         "max_line_bytes": ANEW,
     },
 }
-"""Every setting of every extractor: what becomes of what was saved when it changes, and why where that is a question."""
+"""Every setting of every extractor: whether positions survive its change, with the reason where needed."""
 
 REQUIRED: dict[str, dict[str, Any]] = {
     "hms": {"uris": ("thrift://a:9083",)},
@@ -168,7 +168,7 @@ def registrations() -> dict[str, Registration]:
 
 
 def other(value: Any) -> Any:
-    """A value of a setting that is not this one."""
+    """A different value of the same type."""
     match value:
         case bool():
             return not value
@@ -210,7 +210,7 @@ def test_a_setting_that_changes_what_is_read_changes_what_positions_are_saved_un
         ("hms 1 ffff", "settings that say what is read have changed: everything is read again"),
         ("hms 0 0000", "the extractor is another one or a newer one than at the last run"),
         ("yarn 1 0000", "the extractor is another one or a newer one than at the last run"),
-        # As fingerprints were before they named the extractor.
+        # Old fingerprints did not name the extractor.
         ("0123456789abcdef", "the extractor is another one or a newer one than at the last run"),
     ],
 )
@@ -223,7 +223,7 @@ def test_why_everything_is_read_again_is_reported(saved_under: str, why: str) ->
 
 @dataclass
 class Configured:
-    """A navlin whose configuration has one source, and is edited."""
+    """A navlin with one configured source, whose configuration is edited."""
 
     solr: Solr
     spark: Callable[[], SparkSession]
@@ -231,7 +231,7 @@ class Configured:
     now_ms: int = 1_800_000_000_000
 
     def configure(self, **settings: Any) -> None:
-        """The source has these settings now, and no others."""
+        """Gives the source exactly these settings."""
         password = self.file.with_name("password")
         password.write_text(str(self.solr.address.password))
         of_source = "".join(f"{name} = {json.dumps(value)}\n" for name, value in settings.items())
@@ -241,7 +241,7 @@ class Configured:
         )
 
     def extract(self) -> RunRecord:
-        """Runs the source once, as `navlin extract` does after it has read the configuration."""
+        """Runs the source once, as `navlin extract` does after reading the configuration."""
         self.now_ms += 60_000
         configuration = read_configuration(self.file, load_extractors(), {})
         (loaded,) = load(configuration, known_sources(self.solr)).sources
@@ -249,7 +249,7 @@ class Configured:
         return pipeline.run(loaded.settings.registration, loaded.extractor)
 
     def status(self) -> str:
-        """What `navlin status` prints."""
+        """The output of `navlin status`."""
         return CliRunner().invoke(main, ["--config", str(self.file), "status"]).stdout
 
 
@@ -316,7 +316,7 @@ def test_another_directory_is_read_and_the_files_of_the_first_are_not_read_again
     assert (third.counts.records, third.counts.new) == (first.counts.records, 0)
     assert "settings that say what is read have changed" in third.note
 
-    # What these settings saved of the second directory went when the others took over.
+    # The positions in the second directory were removed when the other settings took over.
     configured.configure(**settings, directory=[str(folder) for folder in folders])
     fourth = configured.extract()
     assert fourth.counts.records == first.counts.records + second.counts.records

@@ -1,4 +1,4 @@
-"""Everything that navlin prints goes through one door, and nothing that a terminal would obey passes it."""
+"""All output of navlin goes through one module, and no control sequence for a terminal passes it."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_colours_of_our_own_stay_on_a_terminal() -> None:
     assert "\x1b[2J" not in out.getvalue()
 
 
-# -- no other door ------------------------------------------------------------------------------------------------------
+# -- no other output ----------------------------------------------------------------------------------------------------
 
 DOORS = {
     ("navlin/cli/terminal.py", "click.echo"),
@@ -96,14 +96,14 @@ DOORS = {
     ("navlin/cli/terminal.py", "click.prompt"),
     ("navlin/cli/terminal.py", "sys.stdout"),
     ("navlin/cli/terminal.py", "sys.stderr"),
-    # The console of the door itself.
+    # The console of that module itself.
     ("navlin/render/console.py", "class of Console"),
-    # A line of numbers and our own words that is written over again and again.
+    # A line of numbers and fixed words that is overwritten repeatedly.
     ("navlin/cli/requested.py", "sys.stderr"),
     ("navlin/cli/index.py", "sys.stderr"),
     ("navlin/solr_server/jars.py", "sys.stdout"),
     ("navlin/solr_server/jars.py", "sys.stderr"),
-    # Nothing is printed: what is buffered goes out before the process ends, or before a child prints.
+    # Only flushed: before the process ends, or before a child prints.
     ("navlin/cli/serve.py", "sys.stdout"),
     ("navlin/cli/serve.py", "sys.stderr"),
     ("navlin/demo/serving.py", "sys.stdout"),
@@ -111,9 +111,9 @@ DOORS = {
     ("navlin/pipeline/reading_here.py", "sys.stdout"),
     ("navlin/pipeline/reading_here.py", "sys.stderr"),
     ("navlin/sql/child.py", "sys.stdout"),
-    # The errors of PySpark's workers, which Spark's process takes into its own log.
+    # Errors of PySpark's workers, which Spark's process takes into its own log.
     ("navlin/pipeline/worker_daemon.py", "traceback.print_exc"),
-    # Logs, which clean what they print themselves: see below.
+    # Logs, which sanitize their own output: see below.
     ("navlin/service/logs.py", "sys.stderr"),
     ("navlin/service/logs.py", "StreamHandler"),
     ("navlin/service/library_logs.py", "sys.stderr"),
@@ -132,7 +132,7 @@ PRINTING_MODULES = {
 
 
 def doors(source: str) -> Iterator[str]:
-    """What in a module can print."""
+    """Yields the parts of a module that can print."""
     for node in ast.walk(ast.parse(source)):
         match node:
             case ast.Call(func=ast.Name(id="print" | "input" as name)):
@@ -183,7 +183,7 @@ def test_a_new_door_would_be_found(source: str) -> None:
     assert list(doors(source))
 
 
-# -- by the front door --------------------------------------------------------------------------------------------------
+# -- through the command line -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.services

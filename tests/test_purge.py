@@ -1,4 +1,4 @@
-"""Purge: what goes, what never does, and what becomes of it all when it is cut off or crossed by others."""
+"""Purge: what it removes, what it never removes, and its behaviour when interrupted or crossed by other writers."""
 
 from __future__ import annotations
 
@@ -57,10 +57,10 @@ def gone(world: World, *keys: Key) -> list[bool]:
 
 
 def kinds(world: World) -> list[str]:
-    """The relations there are, as ``TYPE from -> to``."""
+    """The relations in the index, as ``TYPE from -> to``."""
     world.commit()
     return sorted(
-        # An implied relation has the names of its entities, and here no database is indexed.
+        # An implied relation has the names of its entities, and no database is indexed here.
         f"{d['type']} {d.get('endpoint1Name', '?')} -> {d['endpoint2Name']}"
         for d in world.documents(RELATIONS)
     )
@@ -78,7 +78,7 @@ def put_deleted(world: World, *keys: Key, delete_ms: int) -> None:
 
 
 class TestExecutions:
-    """INSTANCE_OF goes when the execution was executed before the date, and the execution with it."""
+    """INSTANCE_OF goes if the execution ran before the date, and the execution with it."""
 
     @pytest.mark.parametrize(
         ("dates", "goes"),
@@ -167,7 +167,8 @@ class TestExecutions:
 
 
 class TestOperations:
-    """The data flow of an operation goes if it has no output and all its executions are older; and so does all of it."""
+    """The data flow of an operation goes if it has no output and all its executions are older; then the whole operation
+    goes."""
 
     def reading(self, world: World, *ended_ms: int) -> tuple[Key, Key]:
         operation = world.operation("select")
@@ -276,7 +277,7 @@ class TestOperations:
 
 
 class TestDirectories:
-    """PARENT_CHILD goes only when the directory has been flagged deleted for longer."""
+    """PARENT_CHILD goes only if the directory was flagged deleted before the date."""
 
     @pytest.mark.parametrize(
         ("delete_ms", "goes"),
@@ -357,7 +358,7 @@ class TestDirectories:
 
 
 class TestFiles:
-    """navlin's own rule: a file deleted for longer, with no data flow and no word of a person's, goes."""
+    """navlin's own rule: a file flagged deleted before the date goes if it has no data flow and no managed metadata."""
 
     def one(self, world: World, delete_ms: int = BEFORE_MS - 1) -> Key:
         directory, file = world.path("/d"), world.file("/d/f")
@@ -443,7 +444,7 @@ def _hold(world: World, key: Key, reason: str) -> Relation | None:
 
 
 def fill(world: World) -> None:
-    """Something of everything that goes, and of everything that stays."""
+    """Indexes an example of every kind that goes, and of every kind that stays."""
     table, location = world.table("s.t"), world.path("/s/t")
     world.put(world.hive, world.entity(table), world.location(table, location))
     made = world.operation("create s.t")
@@ -491,7 +492,7 @@ def fill(world: World) -> None:
 
 
 def snapshot(world: World) -> dict[str, Any]:
-    """Every document, `_version_` and stamps aside."""
+    """Every document, without `_version_` and stamps."""
     world.commit()
     return world.index()
 
@@ -558,15 +559,15 @@ def test_what_was_purged_is_remembered_from_before_the_first_removal(world: Worl
     assert purged_before_ms(world.solr) == BEFORE_MS, "what was purged once stays purged"
 
 
-# -- Cut off and continued -----------------------------------------------------------------------------------------------
+# -- Interrupted and resumed ---------------------------------------------------------------------------------------------
 
 
 class Killed(BaseException):
-    """Stands for the process's death: nothing catches it."""
+    """Represents the process's death: nothing catches it."""
 
 
 class Dying(Solr):
-    """The real Solr, to which this process writes so many times and then no more."""
+    """The real Solr; it accepts a limited number of writes and then raises Killed."""
 
     left = 0
 
@@ -765,11 +766,11 @@ def test_one_that_lost_its_lease_records_nothing_more(world: World) -> None:
     assert open_purge(world.solr) is None
 
 
-# -- Beside others who write ---------------------------------------------------------------------------------------------
+# -- Alongside other writers ---------------------------------------------------------------------------------------------
 
 
 class Crossed(Solr):
-    """The real Solr, in which somebody else writes just before our next removal of entities."""
+    """The real Solr, to which another writer writes just before the next removal of entities."""
 
     meanwhile: Callable[[], None] | None = None
 
@@ -868,7 +869,7 @@ def test_peoples_words_on_an_operation_survive_what_purge_writes_on_it(world: Wo
     assert (kept["description"], kept["purgedExecutions"]) == ("the nightly one", 1)
 
 
-# -- What is held, and what a person described ---------------------------------------------------------------------------
+# -- Blocked purges, and entities described by people --------------------------------------------------------------------
 
 
 def old_executions(world: World, count: int, *, ended_ms: int = BEFORE_MS - 1) -> list[Entity]:

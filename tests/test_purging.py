@@ -1,4 +1,4 @@
-"""The daily purge of ``navlin serve``: why it did not end stands in the status until one ends."""
+"""The daily purge of ``navlin serve``: the status shows why it did not finish until one finishes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def daily(address: SolrAddress) -> Purging:
 
 @pytest.fixture
 def held(private_solr: Solr, monkeypatch: pytest.MonkeyPatch) -> World:
-    """An estate whose daily purge was held: it would have looked at all executions."""
+    """An estate whose daily purge is blocked: it would have considered all executions."""
     monkeypatch.setattr(purge_doubt, "LEAST", 10)
     world = World(private_solr, "daily")
     world.now_ms = NOW_MS - DAY_MS
@@ -38,7 +38,7 @@ def held(private_solr: Solr, monkeypatch: pytest.MonkeyPatch) -> World:
 
 
 def status_of(file: Path) -> tuple[int, Any, str]:
-    """The exit code of ``navlin status``, what it has for programs of the purge, and its text in one line."""
+    """The exit code of ``navlin status``, the purge in its JSON, and its text in one line."""
     answered = run(file, "status", "--json")
     status = json_of(answered)
     assert ("purge" in status["failing"]) == (status["purge"] is not None)
@@ -108,7 +108,7 @@ def test_a_purge_without_an_index_to_keep_its_reason_in_raises_nothing() -> None
     daily(nobody).daily(PurgeSettings(), "the clock jumped")
 
 
-# -- Missed, and the last one ----------------------------------------------------------------------------------------------
+# -- Missed purges, and the last one ---------------------------------------------------------------------------------------
 
 HOUR_MS = 3_600_000
 
@@ -127,7 +127,7 @@ def test_a_daily_purge_is_missed_if_it_was_due_since_the_last_one_and_none_was_m
         remember_daily(private_solr, DailyPurge(0))
         forget_daily(private_solr)
         midnight_ms = NOW_MS // DAY_MS * DAY_MS
-        # A new index: the first is due at its time, and none before it was missed, nor in an hour's pause.
+        # In a new index the first purge is due at its time; none was missed before it, nor during a pause of an hour.
         assert not at(address, midnight_ms + 12 * HOUR_MS).missed("03:00")
         assert not at(address, midnight_ms + 13 * HOUR_MS).missed("03:00")
         assert status_of(configuration(private_solr, tmp_path))[1] is None

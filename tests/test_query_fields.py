@@ -1,4 +1,4 @@
-"""The clause that stands for a value of a field that is stored otherwise than people ask for it."""
+"""The clause for a field value that is stored differently from how people query it."""
 
 from __future__ import annotations
 

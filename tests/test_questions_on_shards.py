@@ -1,4 +1,4 @@
-"""The questions give the same answers where the index lies on two shards."""
+"""Queries give the same answers if the index is on two shards."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.query_estate import IMPALA, SPARK, World
 
 
 def drawn(solr: Solr) -> World:
-    """Chains, columns, locations, and a node with more relations than a page holds."""
+    """Indexes chains, columns, locations, and a node with more relations than fit on a page."""
     world = World(solr, "sharded")
     tables = [world.table(f"t{number:02}", "c", partitionColNames=["ds"]) for number in range(30)]
     for number in range(29):

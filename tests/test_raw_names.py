@@ -1,5 +1,5 @@
-"""Names that a file system has and that are no text: not UTF-8, with newlines and controls, as long as may be, or looking
-like something else. Every extractor that follows files reads them, knows them again, and lets go of them."""
+"""File names that are not text: not UTF-8, with newlines and control characters, of the maximum length, or resembling
+something else. Every extractor that follows files reads them, recognizes them, and forgets them."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ FOLLOWERS = [
 
 
 def renamed(file: Path, middle: bytes) -> bytes:
-    """The path of a file with something before the ending of its name, which is cut to what a name may have."""
+    """The path with something inserted before the file's extension, truncated to the maximum length of a name."""
     ending = file.suffix if file.suffix[1:].isalpha() else ""
     beginning = file.name.removesuffix(ending)
     folder, stem, suffix = (os.fsencode(part) for part in (str(file.parent), beginning, ending))
@@ -53,7 +53,7 @@ def renamed(file: Path, middle: bytes) -> bytes:
 
 
 def read(extractor: Extractor, positions: dict[str, Any]) -> ReadSummary:
-    """All that a plan asks for, read as a task of Spark's does; ``positions`` are then as they are saved."""
+    """Reads all splits of a plan as a Spark task does; updates ``positions`` as they are saved."""
     plan = extractor.plan(Positions(dict(positions), contract.FILES_MS))
     summary, splits = ReadSummary(), plan.splits
     while splits:
@@ -76,7 +76,7 @@ def test_files_of_any_name_are_read_known_again_and_let_go(
         (file,) = directory.iterdir()
         names = [renamed(file, middle) for middle in RAW.values()]
         for number, each in enumerate(names):
-            # No two of them begin alike.
+            # Each begins differently.
             Path(os.fsdecode(each)).write_bytes(b"\n" * (number + 1) + file.read_bytes())
         saved: dict[str, Any] = {}
 

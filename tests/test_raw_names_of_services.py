@@ -1,5 +1,5 @@
-"""Names that services and images have and that are no plain text: each is read, stays another than those that look like it,
-and has the one form for people."""
+"""Names from services and images that are not plain text: each is read, is distinct from names that look like it, and
+has one form for display."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ TEXTS = {
     "half a pair": "_\ud83e",
     "another half": "_\udd94",
 }
-"""The bytes that are no UTF-8 are half surrogates here, as Python has them."""
+"""Bytes that are not UTF-8 are surrogates here, as in Python."""
 NO_TEXT = [name for name, text in TEXTS.items() if any("\ud800" <= each <= "\udfff" for each in text)]
 
 
@@ -40,14 +40,14 @@ def source_of(kind: str, name: str) -> tuple[Source, Estate]:
 
 
 def written(records: list[Record]) -> None:
-    """All of them become documents."""
+    """Serializes all entities into documents."""
     for each in records:
         if isinstance(each, Entity):
             entity_envelope(each).document.decode()
 
 
 def sent(value: object) -> Answer:
-    """JSON with the bytes that are no UTF-8 as they are; other half surrogates are escaped."""
+    """Returns JSON in which bytes that are not UTF-8 stay raw; other surrogates are escaped."""
     text = json.dumps(value, ensure_ascii=False)
     halves = {each for each in text if "\ud800" <= each <= "\udfff" and not "\udc80" <= each <= "\udcff"}
     for each in halves:

@@ -1,4 +1,4 @@
-"""How a run comes by what the index holds: the choice, as a table."""
+"""The choice of how a run gets the indexed state, as a table."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ NOTHING, CARRIED, EXPORTED = HeldState.NOTHING, HeldState.CARRIED, HeldState.EXP
 
 
 def listing(records: int, held: int) -> Sizes:
-    """A run that covers the whole source."""
+    """Sizes of a run that covers the whole source."""
     return Sizes(records, held, held, everything=True, follows_events=False)
 
 
 def increment(records: int, held: int | None, covered: int) -> Sizes:
-    """One that covers a part of it."""
+    """Sizes of a run that covers a part of the source."""
     return Sizes(records, held, covered, everything=False, follows_events=False)
 
 
 def events(records: int, held: int, covered: int) -> Sizes:
-    """One that follows events."""
+    """Sizes of a run that follows events."""
     return Sizes(records, held, covered, everything=False, follows_events=True)
 
 

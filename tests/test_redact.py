@@ -1,4 +1,4 @@
-"""What is masked, what is left alone, and that neither takes long."""
+"""Texts that are masked, texts that are left alone, and that neither takes long."""
 
 from __future__ import annotations
 
@@ -274,10 +274,11 @@ PIECES = [
     ],
 )
 def test_the_time_taken_follows_the_length(first: str) -> None:
-    """Four times as much takes four times as long; with a pattern that looks at each place again and again, sixteen."""
+    """Four times the length takes four times as long; a pattern that starts again at each place would take sixteen
+    times."""
     for second in ["", *PIECES]:
         text = "@" + (first + second) * 20_000
-        # A collection of all the garbage of the process may fall into one measure.
+        # A garbage collection of the process may fall into one measurement.
         assert any(_cpu_s(text[:20_000]) < 8 * _cpu_s(text[:5_000]) + 0.1 for _ in range(3)), second
 
 
@@ -313,7 +314,7 @@ def test_a_sample_is_short_and_redacted() -> None:
     assert len(text) == 200
 
 
-# -- The one place that no extractor can forget ------------------------------------------------------------------------
+# -- The one place that no extractor can bypass ------------------------------------------------------------------------
 
 SOURCE = Source(source_id("c", "NEW-1"), "NEW", "NEW-1", "c")
 ESTATE = Estate("c", (SOURCE,))

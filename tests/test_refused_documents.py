@@ -1,4 +1,4 @@
-"""What Solr refuses is never passed over by those who must not lose it."""
+"""Documents that Solr refuses are always reported to callers that must not lose them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``navlin --url``: a command answers the same, whether it asks the index here or a server elsewhere."""
+"""``navlin --url``: a command gives the same answer from a remote server as from the local index."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def here(web: Web) -> Navlin:
 
 @pytest.fixture
 def remote(web: Web, token_file: Path, tmp_path: Path) -> Navlin:
-    """Nothing of the machine's own: no configuration is there."""
+    """A command without any configuration on this machine."""
     given = ["--config", str(tmp_path / "none.toml"), "--url", web.url, "--token-file", str(token_file)]
     return lambda *arguments: CliRunner().invoke(main, [*given, *arguments])
 
@@ -92,7 +92,7 @@ ASKED = [
     ("lineage", "remote_db.remote_a", "--deleted", "--control-flow", "--unlinked", "--all-executions"),
     ("impact", "remote_db.remote_a"),
     ("impact", "remote_db.remote_a.id", "--max-nodes", "5"),
-    # It shows every source of the index, and tests leave thousands.
+    # It shows every source in the index, and the tests leave thousands.
     pytest.param(("evidence", "remote_db.remote_b"), marks=pytest.mark.services),
     ("status",),
     ("unlinked", "--limit", "3"),
@@ -174,7 +174,7 @@ def test_an_export_is_that_of_the_command_on_the_server_itself(
     )
     assert files[0].read_text() == files[1].read_text()
     assert far.exit_code == near.exit_code
-    # The one here counts what it wrote; both say from where the next one goes on, if there was a run.
+    # The local command also prints counts; both print the start for the next export, if there was a run.
     assert far.stdout.splitlines() == [each for each in near.stdout.splitlines() if "--since" in each]
 
 

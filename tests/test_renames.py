@@ -1,7 +1,7 @@
-"""What people wrote, and when a thing was first seen, follow the thing through every row of renames, and not its name.
+"""Managed metadata and first-seen times follow an entity, and not its name, through every sequence of renames.
 
-The truth is a small model: every row of up to three (up to four, with the other services) creations, drops and renames over
-three names. Each is done on a real metastore, in one batch and cut into two at each place.
+The truth is a small model: every sequence of up to three (up to four, with the other services) creations, drops and renames
+over three names. Each is run on a real metastore, in one batch and split in two at each position.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ NAMES = ("a", "b", "c")
 
 @dataclass
 class Names:
-    """Which thing has which name, and whose words wait under a name that nothing has. Things are called by their words;
-    one that was made in the row has none of its own."""
+    """The thing at each name, and the metadata waiting at each free name. Things are identified by their metadata; a
+    thing created in the sequence has none."""
 
     things: dict[str, str] = field(default_factory=lambda: {"a": "A", "b": "B"})
     waiting: dict[str, str] = field(default_factory=dict)
@@ -72,7 +72,7 @@ def after(row: Row) -> Names:
 
 
 def rows(longest: int) -> list[Row]:
-    """Every row that can be done, the shorter ones first."""
+    """Every possible sequence, the shorter ones first."""
     found: list[Row] = [()]
     for length in range(longest):
         found += [(*row, step) for row in found if len(row) == length for step in after(row).steps()]
@@ -134,7 +134,7 @@ def test_a_path_that_begins_alike_is_not_concerned() -> None:
 
 
 class Renamed:
-    """A database of a test's own, in which each row of steps has three names; and its index."""
+    """A database with three names for each sequence of steps; and its index."""
 
     def __init__(
         self, solr: Solr, spark: Callable[[], SparkSession], metastore: Metastore, client: Connection
@@ -172,7 +172,7 @@ class Renamed:
         return table_key(self.source, self.database, f"{prefix}_{name}")
 
     def write(self, prefixes: list[str]) -> None:
-        """A person describes both tables of each row, and their columns; and they were first seen at different times."""
+        """Describes both tables of each sequence, and their columns, and sets different first-seen times."""
         documents = []
         for prefix, (name, words) in itertools.product(prefixes, (("a", "A"), ("b", "B"))):
             key = self.key(prefix, name)
@@ -184,7 +184,7 @@ class Renamed:
         self.solr.commit(ELEMENTS, soft=True)
 
     def owners(self, prefix: str) -> dict[str, tuple[str, ...]]:
-        """Of each table that is there, and its column, whose words it has, in each field."""
+        """For each existing table and its column, the thing whose metadata it has, by field."""
         found = {}
         for name in NAMES:
             key = self.key(prefix, name)
@@ -216,7 +216,7 @@ def renamed(solr: Solr, spark: Callable[[], SparkSession], metastore: Metastore)
 
 
 def do_and_compare(renamed: Renamed, every: list[Row]) -> None:
-    """Does each row in one batch, and cut into two at each place, and looks whose words are where."""
+    """Runs each sequence in one batch and split in two at each position, and checks where the metadata ended up."""
     cut = {f"t{at}x{k}": (row, k) for at, row in enumerate(every) for k in range(len(row))}
     for prefix in cut:
         renamed.do(prefix, ("create", "a"))
@@ -232,7 +232,8 @@ def do_and_compare(renamed: Renamed, every: list[Row]) -> None:
     wrong: list[object] = []
     for prefix, (row, k) in cut.items():
         things = after(row).things
-        # What was made in the row may have been seen between two batches; a name keeps when it was first seen.
+        # First-seen times are not compared here: a thing created in the sequence may be seen between two batches, and a
+        # name keeps its time.
         found = {name: words[:3] + words[4:7] for name, words in renamed.owners(prefix).items()}
         if found != {name: (words,) * 6 for name, words in things.items()}:
             wrong.append((row, k, things, found))

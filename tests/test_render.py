@@ -1,4 +1,4 @@
-"""What a person sees at a terminal of 80 columns."""
+"""Output on a terminal of 80 columns."""
 
 from __future__ import annotations
 
@@ -43,7 +43,8 @@ def world(solr: Solr, request: pytest.FixtureRequest) -> World:
 
 @pytest.fixture
 def total(world: World) -> Key:
-    """orders, steered by customers, make total; a deleted table and a location lie between; report is made of it."""
+    """total is made from orders and filtered by customers; a deleted table and a location are in between; report is
+    made from total."""
     orders, customers = world.table("orders", "amount", owner="ann"), world.table("customers", "region")
     total, report = world.table("total", "amount"), world.table("report", "total")
     dropped = world.table("dropped", deleted=True)

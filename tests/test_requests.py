@@ -1,4 +1,4 @@
-"""Requests to ``navlin serve``: each is taken up once, and its answer is in its document."""
+"""Requests to ``navlin serve``: each is processed once, and its result is in its document."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def no_requests(solr: Solr) -> Iterator[None]:
 
 
 class Jobs:
-    """Jobs that answer with their arguments, refuse, fail or stop, as the argument ``how`` says."""
+    """Jobs that return their arguments, refuse, fail or stop, depending on the argument ``how``."""
 
     def __init__(self, solr: Solr, me: Holder | None = None) -> None:
         self.solr = solr

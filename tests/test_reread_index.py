@@ -1,4 +1,4 @@
-"""An index that an older reader filled, once a newer one has read the same records again."""
+"""An index filled by an older reader, after a newer one has read the same records again."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ def happen(estate: SmallEstate, run: str, reads: list[str], writes: list[str], *
 
 
 def history(estate: SmallEstate) -> None:
-    """Records of which the first reader takes much for what it is not."""
-    # A source that is none, and one that it does not see; the run itself is read otherwise, too.
+    """Writes records that the first reader partly misreads."""
+    # The first reader invents a source and overlooks another; it also reads the run differently.
     mended: dict[str, Any] = {"reads": [IN], "parts": [[f"{IN}.a", f"{OUT}.a"]], "principal": "bob"}
     happen(estate, "one", [INVENTED], [OUT], parts=[[f"{INVENTED}.a", f"{OUT}.a"]], mended=mended)
-    # The same tables, and an edge too many.
+    # The same tables, and an extra edge.
     parts = [[f"{IN}.a", f"{OUT}.a"], [f"{IN}.wrong", f"{OUT}.b"]]
     happen(estate, "two", [IN], [OUT], parts=parts, mended={"parts": parts[:1]})
-    # Two runs of a statement are runs of two.
+    # Two runs of one statement turn out to be of two operations.
     for run in ("three", "four"):
         estate.happen(
             "twice", [IN], [f"{OUT}2"], at_ms=FIRST_MS - 900, id=run, mended={"reads": [f"{IN}-{run}"]}
         )
     happen(estate, "five", [IN], [f"{OUT}5"])
-    # A write that is none.
+    # An invented write.
     happen(estate, "six", [IN], [f"{INVENTED}6"], mended={"writes": []})
 
 
@@ -46,7 +46,7 @@ def read(estate: SmallEstate) -> None:
 
 
 def contents(estate: SmallEstate) -> dict[tuple[str, str], dict[str, Any]]:
-    """The index, but for when and how often a source was read."""
+    """The index, without the times and numbers of readings of sources."""
     return {
         key: {
             name: value
@@ -135,7 +135,7 @@ def test_what_an_older_reader_made_of_records_that_are_gone_is_named(estate: Sma
     history(estate)
     read(estate)
     lines = Path(estate.lines_file).read_text().splitlines()
-    Path(estate.lines_file).write_text(lines[4] + "\n")  # of the fifth statement alone
+    Path(estate.lines_file).write_text(lines[4] + "\n")  # only the fifth statement's
     estate.mend()
     read(estate)
     found = doubted(estate)
@@ -147,7 +147,7 @@ def test_what_an_older_reader_made_of_records_that_are_gone_is_named(estate: Sma
     ]
     assert {each.reasons for each in found} == {(READ_BY_OLDER,)}
     assert json.loads(json.dumps(found[0].to_json()))["reasons"] == [READ_BY_OLDER]
-    # The records come back.
+    # The records return.
     estate.follower_version = 3
     Path(estate.lines_file).write_text("\n".join(lines) + "\n")
     read(estate)
@@ -194,7 +194,7 @@ def test_an_operation_of_which_purge_removed_executions_stays(estate: SmallEstat
 
 
 def doubted(estate: SmallEstate) -> list[IncompleteOperation]:
-    """The operations that an older reader made. Other estates of the session have sources of the same name."""
+    """The operations made by an older reader. Other estates of the session have sources of the same name."""
     found = incomplete(estate.solr, source=estate.impala.name, reason=READ_BY_OLDER, limit=1_000).results
     return [each for each in found if each.operation.source_id == estate.impala.id]
 

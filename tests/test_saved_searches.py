@@ -1,4 +1,4 @@
-"""Saved searches: a query under a name, one's own or for everybody, by command, over HTTP, and by both at once."""
+"""Saved searches: named queries, private or shared with all users, by command, over HTTP, and by both at once."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Every endpoint of navlin's own API, asked by a scanner with what its description allows, and with what it does not.
+"""A scanner calls every endpoint of navlin's own API, with input that the description allows and with other input.
 
-The scanner is Schemathesis, in an environment of its own: `make scan`. It counts as wrong an error of the server's, an
-answer that the description does not have, and nonsense that is taken.
+The scanner is Schemathesis, in its own environment: `make scan`. It reports server errors, answers that are not in the
+description, and accepted nonsense.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ SETTINGS = """\
 [checks.not_a_server_error]
 expected-statuses = ["2xx", "3xx", "4xx", 503]
 """
-"""Where no `navlin serve` runs, what is requested of it is answered with 503."""
+"""Requests that need `navlin serve` are answered with 503 if it is not running."""
 LONGEST_S = 900.0
 NOT_ASKED = {
     "positive_data_acceptance": "queries, dates and names have grammars of their own, of which a schema knows nothing",
     "ignored_auth": "wrong passwords lock out, with 429; `test_api` asks every endpoint with none and with a wrong one",
 }
-"""Checks of the scanner's that are no use here, and why."""
+"""Checks of the scanner that do not apply here, and why."""
 
 pytestmark = pytest.mark.skipif(not SCANNER.exists(), reason="there is no scanner: make scan")
 
@@ -55,7 +55,7 @@ def test_the_scanner_finds_nothing(private_solr: Solr, tmp_path: Path, user: str
             "--auth",
             f"{user}:{PASSWORD}",
             "--header",
-            # A client that speaks no other language gets JSON.
+            # A client that accepts nothing else gets JSON.
             "Accept: application/json",
             "--seed",
             str(SEED),

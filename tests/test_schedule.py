@@ -1,4 +1,4 @@
-"""The daemon's clock: when sources run, and what wakes them."""
+"""The daemon's clock: the times at which sources run, and the events that wake them."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from navlin.service.time_of_day import last_s, next_s
 from navlin.service.watching import Watching
 
 SOON_S = 120.0
-"""How long a thing may take on a loaded machine that normally takes milliseconds."""
+"""Time that an operation of some milliseconds may take on a loaded machine."""
 
 
-# -- Due times: no time passes -------------------------------------------------------------------------------------------
+# -- Due times, without real time ----------------------------------------------------------------------------------------
 
 
 def test_the_interval_counts_from_the_end_of_a_run() -> None:
@@ -85,7 +85,7 @@ def test_a_source_that_ran_for_minutes_does_not_rest_for_minutes() -> None:
 @pytest.mark.parametrize("each_s", [0.1, 0.3, 0.5])
 @pytest.mark.parametrize("fixed_s", [0.2, 0.5, 0.8])
 def test_what_is_written_all_the_time_is_indexed_within_the_interval(fixed_s: float, each_s: float) -> None:
-    """A run takes some time, and more for each second of which it has the records."""
+    """A run takes a fixed time, and more for each second of records that it reads."""
     due_time = DueTime(5, due_s=0)
     began_s, read_to_s = 0.0, 0.0
     for _ in range(200):
@@ -121,7 +121,7 @@ def test_a_shorter_interval_brings_a_run_forward_and_a_longer_one_waits_for_the_
 
 
 class Runs:
-    """Sources that run until they are let go, and the order of what happened."""
+    """Sources that run until they are released, and the order of events."""
 
     def __init__(self) -> None:
         self.events: SimpleQueue[str] = SimpleQueue()
@@ -256,7 +256,7 @@ def test_a_stop_while_due_jobs_are_dealt_out_ends_in_order(monkeypatch: pytest.M
 
 @pytest.fixture
 def in_zone(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
-    """Moves this machine into a zone."""
+    """Moves this machine into a time zone."""
 
     def move(zone: str) -> None:
         monkeypatch.setenv("TZ", zone)
@@ -277,7 +277,8 @@ CHANGES = {
     "Santiago, forth": ("America/Santiago", "00:00", ["2026-09-05T04:00Z", "2026-09-06T04:00Z", "2026-09-07T03:00Z"]),
     "Santiago, back": ("America/Santiago", "23:30", ["2026-04-04T02:30Z", "2026-04-05T02:30Z", "2026-04-06T03:30Z"]),
 }  # fmt: skip
-"""A zone, a time of day, and when it is that time on the day of the change, the day before and the day after."""
+"""A time zone, a time of day, and that time in UTC on the day before the change, the day of the change and the day
+after."""
 
 
 @pytest.mark.parametrize("change", CHANGES)
@@ -291,7 +292,7 @@ def test_a_time_of_day_is_there_once_on_each_day_when_clocks_are_changed(
     for _ in due:
         found.append(next_s(at, found[-1]))
     assert found[1:] == due
-    # Whenever it is looked at, what is due next and what was due last are one after the other.
+    # At any time, the next and the last due time are consecutive.
     for minutes in range(0, 49 * 60, 7):
         now_s = due[0] + minutes * 60
         last, after = last_s(at, now_s), next_s(at, now_s)

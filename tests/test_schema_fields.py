@@ -1,4 +1,4 @@
-"""A core whose fields are not those of navlin's schema is refused: edited, reloaded, or written with another schema."""
+"""A core whose fields differ from navlin's schema is refused: edited, reloaded, or written with another schema."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_what_solr_has_beside_navlins_fields_is_no_concern() -> None:
 
 
 def edited(schema: str) -> str:
-    """The schema with ``asOf`` as a text."""
+    """The schema with ``asOf`` as a string."""
     line = '<field name="asOf" type="long" indexed="false"/>'
     assert line in schema
     return schema.replace(line, line.replace("long", "string"))

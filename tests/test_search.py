@@ -1,4 +1,4 @@
-"""Searching: every idiom that Navigator's clients send, with what it must find and what it must not."""
+"""Searching: every idiom that Navigator's clients send, with the results that it must and must not find."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def world(solr_server: object) -> World:
 
 
 def found(world: World, query: str, *filters: str) -> set[str]:
-    """Names of what is found among this test's own sources."""
+    """Names of the results in this test's own sources."""
     mine = "{!terms f=srcId}" + ",".join(source.id for source in world.sources.values())
     answer = search(world.solr, query, filters=[mine, *filters], core=ELEMENTS, limit=100)
     return {str(document["originalName"]) for document in answer.documents}
@@ -281,7 +281,7 @@ def test_a_page_has_limits(world: World) -> None:
 
 
 def test_a_query_that_takes_too_long_is_refused_and_never_answered_in_part(world: World) -> None:
-    # To read 100 wildcards alone takes Solr far longer than a millisecond; the first search of a core is slow anyhow.
+    # Parsing 100 wildcards alone takes Solr far longer than a millisecond; the first search of a core is slow anyway.
     for start in (0, 100, 200):
         words = (f"originalName:*a?*{number}*{'a?*' * (number % 8)}" for number in range(start, start + 100))
         with pytest.raises(QueryError, match=r"Solr takes longer than 0\.001 s for this query"):

@@ -1,4 +1,4 @@
-"""The configuration keys of Hadoop, Hive and Spark that look like those of secrets: which are, and which are none."""
+"""Configuration keys of Hadoop, Hive and Spark that look like secrets: those that are, and those that are not."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LOOKS: Final = re.compile(
     r"|(?:zk|zookeeper)\.auth\Z",
     re.IGNORECASE,
 )
-"""What a key must have to be looked at: all secrets among the keys that there are have it."""
+"""Only keys that match this are tested: all secrets among the existing keys do."""
 
 SECRETS: Final = set(
     """
@@ -88,12 +88,13 @@ OF_OTHER_JARS: Final = {
     "fs.azure.sas.token.provider.type.acc.dfs.core.windows.net": False,
     "fs.azure.sas.token.renew.period.for.streams": False,
 }
-"""Of hadoop-azure, as its documentation has them."""
+"""Keys of hadoop-azure, from its documentation."""
 
 
 @pytest.fixture(scope="module")
 def keys() -> set[str]:
-    """Every key: the defaults in Hadoop's jars, and the constants of the classes in which Hive and Spark declare theirs."""
+    """Every key: the defaults in Hadoop's jars, and the constants of the classes in which Hive and Spark declare
+    theirs."""
     hadoop = [*pyspark_jars().glob("hadoop-client-api-*.jar"), *fetched("hadoop").glob("*minicluster*.jar")]
     found = {key for jar in hadoop for key in _defaults(jar)}
     for pattern, declaring in (
@@ -114,7 +115,7 @@ def _defaults(jar: Path) -> Iterator[str]:
 
 
 def _constants(jar: Path, declaring: str) -> Iterator[str]:
-    """The constants of classes that are like keys."""
+    """The constants of classes that look like keys."""
     with zipfile.ZipFile(jar) as files:
         for name in files.namelist():
             if name.endswith(".class") and re.search(declaring, name):
@@ -124,7 +125,7 @@ def _constants(jar: Path, declaring: str) -> Iterator[str]:
 
 
 def _texts(compiled: bytes) -> Iterator[str]:
-    """The texts in the constant pool of a class."""
+    """The strings in the constant pool of a class."""
     (count,) = struct.unpack_from(">H", compiled, 8)
     at, entry = 10, 1
     while entry < count:
@@ -135,7 +136,7 @@ def _texts(compiled: bytes) -> Iterator[str]:
             at += 3 + length
         else:
             at += {3: 5, 4: 5, 5: 9, 6: 9, 7: 3, 8: 3, 15: 4, 16: 3, 19: 3, 20: 3}.get(kind, 5)
-        # A number of eight bytes takes two places.
+        # An eight-byte number takes two entries.
         entry += 2 if kind in (5, 6) else 1
 
 

@@ -1,4 +1,4 @@
-"""Whether secrets leak, and whether what is none stays: tables of many forms, made before the code was looked at."""
+"""Secrets do not leak, and other text stays: tables of many forms, written before the code was read."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_the_look_at_many_texts_at_once_misses_none_with_a_secret() -> None:
 
 
 def test_the_first_look_hides_nothing_from_a_class_of_secrets() -> None:
-    """Texts spliced from those of the tables: with the first look and without, the same is blanked."""
+    """Texts are spliced from the tables': the same is masked with and without the first check."""
     tables = [*LEAKS.values(), *STAYS.values()]
     plain = [marked(text)[0] for block in tables for text in texts(block)]
     pieces = [*plain, *OPENINGS, *BETWEEN]
@@ -149,7 +149,7 @@ OPENINGS = (
 )
 
 
-# Every fourth is a smoke: of texts that are slow each has a pattern of its own.
+# Every fourth is a smoke test, because each kind of slow text has its own pattern.
 @pytest.mark.parametrize(
     "opening",
     [
@@ -158,10 +158,10 @@ OPENINGS = (
     ],
 )
 def test_a_hostile_text_takes_bounded_time(opening: str) -> None:
-    """Not a measure: a pattern that looks at each place again and again takes minutes for a megabyte, and a sixteenth of
+    """Not a measurement: a pattern that starts again at each place takes minutes for a megabyte, and a sixteenth of
     that for a quarter of one."""
     begun = time.process_time()
-    # Some classes look at a text that has a quote, and at no other.
+    # Some classes check only texts that contain a quote.
     redact("''" + (opening * (1 << 18))[: 1 << 18])
     assert time.process_time() - begun < 7
 
@@ -199,7 +199,7 @@ STATEMENTS = [f"{STATEMENT} -- run {number}" for number in range(2_000)]
     ids=["comments", "paths", "statements"],
 )
 def test_most_texts_cost_little(plain: list[str], most: float) -> None:
-    """In units of what the index does with a text anyway: JSON of it, and a hash of that."""
+    """The unit is the work of indexing a text anyway: its JSON, and a hash of that."""
     redaction = min(_cpu_s(redact, plain) for _ in range(5))
     anyway = min(_cpu_s(lambda text: blake2b(orjson.dumps(text)).digest(), plain) for _ in range(5))
     sys.stdout.write(f"{redaction / anyway:.2f}\n")
@@ -217,9 +217,9 @@ BLANKED = {
     "fs.s3a.access.key": (1, "the id of a key"),
     "value": (4, "a password of a database, planted in configurations of workflows"),
 }
-"""Words before what is blanked in texts that others wrote: how often, and why."""
+"""Words before masked text in other people's files: their number, and the reason."""
 PROGRAMS = {".py", ".sh", ".java"}
-"""Programs beside the texts are not texts of an estate."""
+"""Programs stored next to the texts are not part of an estate."""
 BEFORE_MASK = re.compile(r"([\w.-]*)\W{0,20}?(?<!\*)\*{8}(?!\*)")
 
 
@@ -239,7 +239,7 @@ def test_of_texts_that_others_wrote_only_those_with_secrets_change(corpora: Path
 
 
 def _texts_in(corpora: Path) -> Iterator[str]:
-    """Every text in a file: the strings of JSON, one document or one on a line, and lines that are no JSON."""
+    """Every text in a file: the strings of JSON, one document or one per line, and lines that are not JSON."""
     for file in sorted(corpora.rglob("*")):
         if file.is_file() and file.suffix not in {".img", *PROGRAMS}:
             data = file.read_bytes()

@@ -1,14 +1,14 @@
 """Sessions of browsers, through a real `navlin web`.
 
-What an attacker tries, and must not get:
+Attacks that must fail:
 
 - to write with a cookie that a browser sends by itself: any address, any method, without the session's token, with that of
   another session, with one in the address, with a form of another page;
-- to read by a page of another site what the cookie opens; to log somebody in as the attacker, from another page;
-- to have somebody use an id that the attacker knows (fixation), or to be two at once with a second cookie;
-- to guess: ids, paths in place of ids, hashes out of a file in place of ids, passwords;
+- to read, from another site's page, data that the cookie opens; to log somebody in as the attacker, from another page;
+- to make somebody use an id that the attacker knows (fixation), or to be two users at once with a second cookie;
+- to guess: ids, paths in place of ids, hashes from a file in place of ids, passwords;
 - to go on after the end: idle, too old, logged out here or everywhere, password or role changed (and changed back), user
-  removed (and made again), the process started anew;
+  removed (and made again), the process restarted;
 - to get an id from a file, a log, an address, by plain HTTP, from a script in a page;
 - to send somebody elsewhere from the log-in; to fill the disk with sessions; to break it with a damaged file.
 """
@@ -51,7 +51,7 @@ def state_of(web: Web) -> Path:
 
 @pytest.fixture
 def somebody(web: Web, request: pytest.FixtureRequest) -> str:
-    """A user of this test alone."""
+    """A user for this test alone."""
     name = "u" + hashlib.sha256(request.node.nodeid.encode()).hexdigest()[:12]
     AccessFile(state_of(web)).add_user(name, Role.LINEAGE_VIEWER, PASSWORD)
     return name
@@ -59,7 +59,7 @@ def somebody(web: Web, request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def browser(web: Web, somebody: str) -> Browser:
-    """One that is logged in."""
+    """A browser that is logged in."""
     browser = Browser(web)
     assert browser.log_in(somebody).status_code == 200
     return browser
@@ -156,8 +156,8 @@ def test_a_password_and_a_token_set_no_cookie(web: Web, somebody: str) -> None:
 
 
 def addresses(web: Web) -> Iterator[tuple[str, str]]:
-    """(method, path) of every address of the application, with methods that nobody has thought of as well. Of Navigator's
-    versions, all of which are answered by the same, there is one."""
+    """(method, path) of every address of the application, including unusual methods; of Navigator's API versions only
+    one, because one handler answers all of them."""
     app = application(service_of(read_configuration(web.file, None, {}), {}))
     for route in app.routes:
         assert isinstance(route, Route)
@@ -374,7 +374,7 @@ def test_neither_files_nor_the_log_nor_answers_have_an_id(web: Web, browser: Bro
     assert browser.csrf not in json.dumps(web.log)
 
 
-# -- The end -------------------------------------------------------------------------------------------------------------
+# -- The end of a session ------------------------------------------------------------------------------------------------
 
 
 def command(web: Web, *arguments: str) -> str:

@@ -1,4 +1,5 @@
-"""A file that fails again and again is set aside and named, the others are read, and nothing of it is held for ever."""
+"""A file that fails repeatedly is set aside and reported, the others are read, and none of its resources are kept for
+ever."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ DAY_MS = 86_400_000
 
 
 class Followed:
-    """A source that follows the directories of a folder, run at the times of a clock of its own."""
+    """A source that follows the directories of a folder, with its own clock."""
 
     def __init__(self, solr: Solr, spark: Callable[[], SparkSession], folder: Path) -> None:
         self.solr, self.logs = solr, folder / "day-1"
@@ -79,7 +80,7 @@ def test_a_file_that_fails_again_and_again_is_set_aside_and_named_and_the_others
         f"it is set aside and tried once an hour: reading it failed {ASIDE_AFTER} times in a row, the last time:"
         " a line is poisoned"
     ]
-    # Before the hour is over nobody reads it.
+    # It is not read before the hour is over.
     followed.write("good", "one more")
     run = followed.run(after_ms=ASIDE_MS // 2)
     assert (run.counts.records, run.counts.failed_splits) == (1, 0)
@@ -142,7 +143,7 @@ def test_what_failed_and_is_not_planned_any_more_is_held_back_no_longer(followed
 
 
 def held_inodes() -> set[int]:
-    """The files that this process has open."""
+    """The inodes of the files that this process has open."""
     found = set()
     for each in os.listdir("/proc/self/fd"):
         try:

@@ -1,4 +1,4 @@
-"""What a fresh machine is promised: the lock, the declared dependencies, and the files inside the wheel."""
+"""Requirements for a fresh machine: the lock, the declared dependencies, and the files inside the wheel."""
 
 import ast
 import os
@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 LOCKS = ("requirements-build.txt", "requirements.txt", "requirements-dev.txt", "requirements-scan.txt")
 PACKAGES = ("navlin", "extractors", "linker")
-# Where the name to import is not the name to install.
+# Imports with a different distribution name.
 DISTRIBUTIONS = {
     "py4j": "pyspark",
     "prometheus_client": "prometheus-client",
@@ -33,7 +33,7 @@ def name_of(requirement: str) -> str:
 
 
 def pins_of(lock: str) -> dict[str, str]:
-    """Version by name; a pin's hashes stand on the lines that it continues on."""
+    """Version by name; a pin's hashes are on its continuation lines."""
     lines = (ROOT / lock).read_text().replace("\\\n", " ").splitlines()
     pinned = [line for line in lines if line and not line.lstrip().startswith("#")]
     assert [line for line in pinned if "--hash=sha256:" not in line] == []
@@ -97,7 +97,7 @@ def imported_by(path: Path) -> set[str]:
 def build(
     into: Path, checkout: Path = ROOT, java_home: Path | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Makes the wheel as ``make wheel`` does."""
+    """Builds the wheel as ``make wheel`` does."""
     command = [
         sys.executable,
         "-m",
@@ -114,7 +114,7 @@ def build(
 
 
 def jre(folder: Path) -> Path:
-    """A home of Java without the compiler: the real one, which refuses to compile."""
+    """A Java home without the compiler: it wraps the real one and refuses to compile."""
     program = folder / "jre" / "bin" / "java"
     program.parent.mkdir(parents=True)
     program.write_text(
@@ -130,7 +130,7 @@ def jre(folder: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory, solr_jars: Path, hadoop_jars: Path) -> Path:
-    """A Python of its own with navlin's wheel in it; it takes all other packages from this one."""
+    """A separate Python with navlin's wheel; it takes all other packages from this one."""
     folder = tmp_path_factory.mktemp("installed")
     made = build(folder / "dist")
     assert made.returncode == 0, made.stderr
@@ -144,7 +144,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory, solr_jars: Path, hadoop_
 
 
 def python(program: Path, code: str, *arguments: str) -> list[str]:
-    """The lines that a program prints, run outside of this checkout."""
+    """Runs code outside this checkout, and returns the lines it prints."""
     command = [str(program), "-c", code, *arguments]
     done = subprocess.run(command, cwd=program.parent, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

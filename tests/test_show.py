@@ -1,4 +1,4 @@
-"""Everything that is known of one entity."""
+"""Everything known about one entity."""
 
 from __future__ import annotations
 

@@ -20,14 +20,14 @@ SPEAKING: Final = (
     "pyspark.sql.SparkSession", "navlin.java_child.JavaChild", "os.fork", "os.forkpty", "os.system", "os.popen", "os.exec",
     "os.spawn", "os.posix_spawn",
 )  # fmt: skip
-"""Modules, and names of some, that open something to another process, or are one."""
+"""Modules, and some of their names, that connect to another process or start one."""
 SILENT: Final = re.compile(
     r"socket\.(AF|SO|SOL|SOCK|IPPROTO)_?\w*|socket\.gethostname|ssl\.(\w+Error|create_default_context)"
     r"|subprocess\.(PIPE|DEVNULL|STDOUT|TimeoutExpired)|requests\.(exceptions\.\w+|RequestException|codes\.\w+)"
     r"|requests\.auth\.(AuthBase|HTTPBasicAuth)|requests\.adapters\.BaseAdapter|asyncio\.get_running_loop"
     r"|thrift\.transport\.TTransport\.\w+(\.[A-Z_]+)?|pyspark\.core\.context\.SparkContext\._(gateway|jvm)"
 )
-"""Names of those that open nothing: constants, errors, wrappers of what is open."""
+"""Names in them that open nothing: constants, errors, wrappers of open connections."""
 
 OWN: Final = "a child of navlin's own code, over pipes"
 ROWS: Final[dict[tuple[str, str], str]] = {
@@ -79,7 +79,7 @@ ROWS: Final[dict[tuple[str, str], str]] = {
         "the demo",
     ),
 }  # fmt: skip
-"""By module and by what it uses: the peer, the listener or the child that this is."""
+"""By module and name used: the peer, the listener or the child."""
 
 LISTENERS: Final[dict[str, tuple[str, str]]] = {
     "the web process": (
@@ -103,7 +103,7 @@ LISTENERS: Final[dict[str, tuple[str, str]]] = {
         "nothing; on a YARN's node, have a process each",
     ),
 }
-"""Who can reach what listens, and what a stranger can make it do."""
+"""For each listener, the users with access, and the actions open to a stranger."""
 OTHERS: Final = frozenset(
     {OWN, "the demo", "Ivy, once, at set-up", "java -version, for five seconds", "the Java compiler, over a file",
      "systemd's datagram socket: nothing is read"}
@@ -111,7 +111,7 @@ OTHERS: Final = frozenset(
 
 
 def used_in(tree: ast.Module) -> Iterator[str]:
-    """The names of `SPEAKING` that a module uses, but for its annotations and `SILENT`, as if each was imported in full."""
+    """The names in `SPEAKING` that a module uses, except in annotations and `SILENT`, with their full import path."""
     known = dict(imported_in(tree))
     passed = {id(each) for node in ast.walk(tree) for each in annotations_of(node)}
     passed |= {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}

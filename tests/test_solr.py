@@ -1,4 +1,4 @@
-"""What Solr does with navlin's documents: the schema's types, writing with versions, and reading everything back."""
+"""Solr with navlin's documents: the schema's types, versioned writes, and reading everything back."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def schema_fields() -> dict[str, tuple[str, bool]]:
 
 
 SETS = ("claimedIds", "sourceWords", "reaching", "reaches", "dependsOn")
-"""Fields whose values have no order, and are there once."""
+"""Fields with unordered, distinct values."""
 
 
 @pytest.mark.parametrize("core", [ELEMENTS, RELATIONS, RUNS])
@@ -300,7 +300,7 @@ def test_a_deletion_by_version_leaves_what_was_written_since(solr: Solr) -> None
 
 
 def update_in_place(solr: Solr, update: dict[str, Any]) -> None:
-    """Updates a document, if Solr can do so without writing the whole of it anew."""
+    """Updates a document only if Solr can do so without rewriting it."""
     params = {"update.partial.requireInPlace": "true"}
     solr.session.post(f"{solr.address.url}/{ELEMENTS}/update", json=[update], params=params)
 
@@ -354,7 +354,7 @@ def test_an_export_that_fails_says_so(solr: Solr) -> None:
 
 @contextmanager
 def answering(body: bytes, declared_bytes: int) -> Iterator[SolrAddress]:
-    """A server that gives one answer to everything, and closes after it."""
+    """A server that gives one answer to every request and then closes the connection."""
 
     class Answer(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
@@ -367,7 +367,7 @@ def answering(body: bytes, declared_bytes: int) -> Iterator[SolrAddress]:
         do_GET = do_POST
 
         def log_message(self, format: str, *args: Any) -> None:
-            """Nobody reads it."""
+            """Logs nothing."""
 
     server = HTTPServer(("127.0.0.1", 0), Answer)
     thread = threading.Thread(target=server.serve_forever)

@@ -1,4 +1,4 @@
-"""``/solr/…``: what the tools of Cloudera's SDK send is answered as its Solr answered, and nothing else is."""
+"""``/solr/…``: requests of the Cloudera SDK's tools are answered as its Solr answered them, and no others."""
 
 from __future__ import annotations
 
@@ -50,14 +50,14 @@ def world(solr_server: EmbeddedSolr) -> World:
 
 @pytest.fixture(scope="module")
 def tools(solr_server: EmbeddedSolr, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Web]:
-    """A server that answers the tools."""
+    """A server with the passthrough enabled."""
     home = tmp_path_factory.mktemp("tools")
     with running_web(solr_server.start(), home, "solr_passthrough = true") as web:
         yield web
 
 
 class Core:
-    """A core as the SDK's ``solr_client.py`` asks it: by a form, with empty texts for what it does not want."""
+    """A core as the SDK's ``solr_client.py`` queries it: with a form, and empty strings for unused parameters."""
 
     def __init__(self, web: Web, name: str) -> None:
         self.web, self.name = web, name
@@ -70,7 +70,7 @@ class Core:
         return answer.json()
 
     def docs(self, q: str = "*:*", batch: int = 2, **more: Any) -> Iterator[dict[str, Any]]:
-        """All, by a cursor, until its mark comes again."""
+        """Yields all documents with a cursor, until its mark repeats."""
         mark = "*"
         while True:
             page = self.query(q=q, sort="identity asc", rows=batch, cursorMark=mark, **more)
@@ -90,7 +90,7 @@ def of_ours(world: World) -> str:
     return f"sourceId:({world.source(HDFS).id} OR {world.source(HIVE).id})"
 
 
-# -- What the tools ask --------------------------------------------------------------------------------------------------
+# -- Queries of the tools ------------------------------------------------------------------------------------------------
 
 
 def test_a_pivot_counts_by_source_type_and_type(elements: Core, of_ours: str) -> None:
@@ -250,7 +250,7 @@ def test_a_get_is_a_post(tools: Web, world: World, of_ours: str) -> None:
     assert counted.json()["facet_counts"]["facet_fields"] == {"who": ["Ann", 1]}
 
 
-# -- Off, and for whom -----------------------------------------------------------------------------------------------------
+# -- Disabled, and access --------------------------------------------------------------------------------------------------
 
 ADDRESSES = [
     ("GET", "/solr/nav_elements/select"),
@@ -270,7 +270,7 @@ def test_it_is_off_unless_an_administrator_enables_it(web: Web, tools: Web, meth
     assert tools.send(method, path, "viewer").status_code == 200
 
 
-# -- What is refused -------------------------------------------------------------------------------------------------------
+# -- Refused requests ------------------------------------------------------------------------------------------------------
 
 REFUSED: list[tuple[dict[str, str], str]] = [
     ({"qt": "/update"}, "the parameter 'qt' is not available"),

@@ -1,5 +1,5 @@
-"""A SolrCloud of two nodes, two shards and two replicas: a node dies in the middle of a write and comes back behind, and
-nothing is lost or doubled."""
+"""A SolrCloud of two nodes, two shards and two replicas: a node dies in the middle of a write and comes back out of
+date, and nothing is lost or doubled."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class TwoNodes:
         return [each for shard in collection["shards"].values() for each in shard["replicas"].values()]
 
     def wait_until_all_are_active(self, cores: Sequence[str] = CORES) -> None:
-        """A replica that came back first gets what it missed."""
+        """Waits for all replicas: one that came back first gets the updates it missed."""
         deadline_s = time.monotonic() + RECOVERS_S
         while any(each["state"] != "active" for core in cores for each in self.replicas(core)):
             assert time.monotonic() < deadline_s, [self.replicas(core) for core in cores]
@@ -56,7 +56,7 @@ class TwoNodes:
 
     @contextmanager
     def collection_that_second_leads(self, name: str) -> Iterator[None]:
-        """A collection of one shard with a replica on each node: all that the first takes, it passes on."""
+        """A collection of one shard with a replica on each node, led by the second: the first forwards all updates."""
         here, there = (urlsplit(each.address.url).netloc + "_solr" for each in (self.first, self.second))
         layout = {"numShards": "1", "replicationFactor": "1", "createNodeSet": there}
         self._collections("CREATE", {"name": name, "collection.configName": CONFIGSET, **layout})
@@ -78,7 +78,7 @@ class TwoNodes:
             time.sleep(0.01)
 
     def identities(self, core: str, replica: Mapping[str, Any]) -> dict[str, int]:
-        """What one replica has by itself: identity and version."""
+        """The documents of one replica alone: identity and version."""
         url = f"{replica['base_url']}/{replica['core']}/select"
         params = {"q": "*:*", "fl": "identity,_version_", "rows": "100000", "distrib": "false"}
         found = self.solr.session.get(url, params=params).json()["response"]["docs"]
@@ -102,7 +102,7 @@ def nodes(tmp_path_factory: pytest.TempPathFactory, solr_jars: Path) -> Iterator
 
 
 KILLED_IN_RUN = {2: ELEMENTS, 7: RELATIONS, 10: ELEMENTS}
-"""In which run the second node dies, before what write."""
+"""The runs in which the second node dies, and the core whose write it precedes."""
 
 
 def test_a_node_that_dies_in_the_middle_of_a_write_and_comes_back_loses_and_doubles_nothing(
@@ -153,10 +153,10 @@ KILLED_AFTER = 1_000
 
 
 def while_second_dies(nodes: TwoNodes, write: Callable[[Sequence[str]], Iterable[str]]) -> list[str]:
-    """Has batch after batch of ids written, until some were refused and others then taken; those that were acknowledged."""
+    """Writes batches of ids until some were refused and later ones accepted; returns the acknowledged ids."""
     acknowledged: list[str] = []
     refused = False
-    # Beside the writing: some batch is under way.
+    # In parallel with the writing, so that a batch is under way.
     dies = threading.Thread(target=nodes.kill_second)
     for batch in BATCHES:
         if len(acknowledged) >= KILLED_AFTER and dies.ident is None:
@@ -165,7 +165,7 @@ def while_second_dies(nodes: TwoNodes, write: Callable[[Sequence[str]], Iterable
             acknowledged += write(batch)
         except (SolrUnavailable, SolrError):
             refused = True
-            # Some tenths of a second each, until the first leads.
+            # Retries every 0.3 s until the first leads.
             time.sleep(0.3)
             continue
         if refused:
@@ -220,7 +220,7 @@ def _entity(identity: str, as_of: int) -> dict[str, Any]:
 
 
 def _repeated(run: Callable[[], RunRecord]) -> RunRecord:
-    """As the daemon does it: until Solr has chosen new leaders, runs may fail."""
+    """Repeats a run as the daemon does: until Solr has chosen new leaders, runs may fail."""
     deadline_s = time.monotonic() + RECOVERS_S
     record = run()
     while record.status not in THROUGH and time.monotonic() < deadline_s:

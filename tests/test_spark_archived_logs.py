@@ -1,4 +1,4 @@
-"""Event logs in a zip archive, as the history server hands them out, and archives that nobody should read."""
+"""Event logs in a zip archive, as the history server exports them, and archives that must not be read."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def zstd(data: bytes) -> bytes:
 
 
 def directory_of(log: Path) -> dict[str, bytes]:
-    """A log's files by the names that they have in an archive of it."""
+    """A log's files by their names in an archive."""
     files = [log] if log.is_file() else [each for each in log.iterdir() if not each.name.startswith(".")]
     return {str(each.relative_to(log.parent)): each.read_bytes() for each in files}
 
@@ -125,12 +125,12 @@ def test_an_archive_that_takes_many_reads_tells_the_same(
     assert 3 < follower.splits < 12, "each read is as long as all before it"
 
 
-# -- What is not read -------------------------------------------------------------------------------------------------
+# -- Archives that are not read ---------------------------------------------------------------------------------------
 
 
 def encrypted() -> bytes:
     data = bytearray(zipped({NAME: LOG}))
-    # The flag stands in the table of contents, where it counts, at the eighth byte of the entry.
+    # The flag is in the central directory, at the eighth byte of the entry.
     data[data.index(b"PK\x01\x02") + 8] |= 1
     return bytes(data)
 
@@ -140,7 +140,7 @@ def of_one_name() -> bytes:
 
 
 def claiming(size: int) -> bytes:
-    """An archive whose table of contents says that its end has another size."""
+    """An archive whose end record claims another size of the central directory."""
     data = bytearray(zipped({NAME: LOG}))
     at = data.rindex(b"PK\x05\x06") + 12
     data[at : at + 4] = size.to_bytes(4, "little")
@@ -200,7 +200,7 @@ def test_a_download_that_stays_cut_off_is_rejected_after_a_minute(tmp_path: Path
 @pytest.mark.parametrize("at", [60, -400])
 def test_a_damaged_file_in_an_archive_is_a_reject_and_the_next_one_is_read(at: int, tmp_path: Path) -> None:
     data = bytearray(zipped({f"{NAME}_1": LOG, f"{NAME}_2": LOG}))
-    first = data.index(b"PK\x03\x04", 4)  # where the second begins
+    first = data.index(b"PK\x03\x04", 4)  # start of the second entry
     place = at if at > 0 else first + at
     data[place : place + 40] = bytes(40)
     put(tmp_path, bytes(data))

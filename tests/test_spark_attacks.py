@@ -1,4 +1,4 @@
-"""Plans that a reading of column lineage may get wrong in silence: an edge that is missing, and nothing that says so."""
+"""Plans that a column lineage reader may silently get wrong: an edge is missing and nothing is flagged."""
 # ruff: noqa: E501 - plans as Spark prints them
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ def of(query: Op, given: str, subqueries: dict[int, Op] | None = None) -> dict[s
 
 
 def saved(query: Op) -> dict[str, str]:
-    """The columns that a data source is given, from the logical plan that its command prints."""
+    """The columns saved to a data source, from the logical plan that its command prints."""
     return flows(commanded(SAVE, JDBC, query))
 
 
 def flagged(flow: str) -> bool:
-    """Whether a flow says that something is missing, or that it is guessed."""
+    """Whether a flow is flagged as incomplete or guessed."""
     return any(flag in flow for flag in ("incomplete", "inferred", "opaque"))
 
 
@@ -55,7 +55,7 @@ def relation(columns: str, table: str = "a") -> Op:
 
 
 def cached(query: Op, columns: str) -> Op:
-    """A cached plan: ExplainUtils does not look for subqueries within it, so that these are printed nowhere."""
+    """A cached plan: ExplainUtils does not search it for subqueries, so these are never printed."""
     memory = op(
         "InMemoryRelation",
         f"Arguments: [{columns}], StorageLevel(disk, memory, deserialized, 1 replicas)",
@@ -108,7 +108,7 @@ def test_objects_that_are_written_to_a_data_source() -> None:
     assert flagged(found["y"])
 
 
-# -- Columns that bear names of other things ------------------------------------------------------------------------
+# -- Columns with names of other things -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -215,11 +215,11 @@ def test_a_filter_of_a_function_is_not_all_that_stands_behind_it() -> None:
     assert saved(query)["r"] == "a.id, a.v | a.k, a.n"
 
 
-# -- Changes of rows ------------------------------------------------------------------------------------------------
+# -- Row-level changes ----------------------------------------------------------------------------------------------
 
 
 def merged_rows(instructions: str, count: int, command: str, metadata: str) -> dict[str, str]:
-    """A MERGE of ``local.d.t`` with the columns c1… from s1…; what is right: c1 from s1 or itself, and so on."""
+    """A MERGE into ``local.d.t`` of the columns c1… from s1…; each is right from its own source column or from itself."""
     target = ", ".join(f"c{number}#{100 + number}" for number in range(1, count + 1)) + f", {metadata}"
     source = ", ".join(f"s{number}#{200 + number}" for number in range(1, count + 1))
     out = (
@@ -241,13 +241,13 @@ def merged_rows(instructions: str, count: int, command: str, metadata: str) -> d
 
 
 def printed_list(before: str, parts: list[str], behind: str) -> str:
-    """As Spark prints it with 25 for spark.sql.debug.maxToStringFields."""
+    """A list as Spark prints it with spark.sql.debug.maxToStringFields at 25."""
     shown = parts if len(parts) <= 25 else [*parts[:25], f"... {len(parts) - 25} more fields"]
     return f"{before}{', '.join(shown)}{behind}"
 
 
 def wrong(found: dict[str, str]) -> dict[str, str]:
-    """Columns with a source that is not theirs, or without their own and no flag."""
+    """Columns with a foreign source, or without their own and without a flag."""
     bad = {}
     for name, flow in found.items():
         data = {each.strip() for each in flow.partition("|")[0].split(",") if each.strip()}
@@ -272,7 +272,7 @@ def test_a_merge_by_copy_of_a_wide_table(count: int) -> None:
 
 @pytest.mark.parametrize("count", [5, 7, 8, 12, 19, 20, 21, 30])
 def test_a_merge_on_read_of_a_wide_table(count: int) -> None:
-    """``split(condition, 1, null, …, _file, _pos, …, 3, s1, …)``; what is inserted are other values."""
+    """``split(condition, 1, null, …, _file, _pos, …, 3, s1, …)``; the inserted values differ."""
     own = ["_file#190", "_pos#191L", "_spec_id#192", "_partition#193"]
     values = [f"s{number}#{200 + number}" for number in range(1, count + 1)]
     split = printed_list("split(", ["true", "1", *["null"] * count, *own, "3", *values, *["null"] * 4], ")")

@@ -1,4 +1,4 @@
-"""Plans that do not say everything, or that a literal tries to say: known, inferred, or flagged, and never guessed."""
+"""Plans that are truncated or contain misleading literals: columns are known, inferred or flagged, and never guessed."""
 # ruff: noqa: E501 - plans as Spark prints them
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def names(columns: list[str]) -> str:
 
 
 def cut(columns: list[str], shown: int = 25) -> str:
-    """As Spark prints a list of more than 25."""
+    """A list as Spark prints more than 25 entries."""
     return ", ".join([*columns[:shown], f"... {len(columns) - shown} more fields"])
 
 
@@ -45,11 +45,11 @@ WIDE = scan("d.w", ", ".join(W))
 GIVEN = ", ".join(W)
 
 
-# -- Cut lists ------------------------------------------------------------------------------------------------------
+# -- Truncated lists ------------------------------------------------------------------------------------------------
 
 
 def hashed(given: list[str], outputs: str, *, count: int, more: str = "") -> Op:
-    """``given`` read from a table, and a Project with these outputs over it."""
+    """Returns a Project with these outputs over ``given``, read from a table."""
     columns = ", ".join(given)
     below = scan("d.w", columns)
     if more:
@@ -76,7 +76,7 @@ def test_columns_that_only_a_cut_expression_can_need_are_its_lost_arguments() ->
 
 
 def test_a_column_of_a_filter_is_not_taken_for_a_lost_argument() -> None:
-    # The hash has c39 or the filter's flag among what was cut: only the 14 others are certain.
+    # The truncated part of the hash has either c39 or the filter's flag: only the 14 others are certain.
     given = [*W[:39], "flag#400"]
     query = hashed(given, f"hash({', '.join(W[:25])}, ... 16 more fields) AS h#500", count=1, more="flag#400")
     [column] = written(inserting(query, "h", "h#500")).flows
@@ -156,7 +156,7 @@ def test_ids_of_a_cached_plan_that_do_not_follow_each_other_are_not_counted_on()
 
 
 def test_of_a_path_that_was_read_twice_the_place_behind_the_cut_is_believed_only_with_its_name() -> None:
-    # The second reading dropped c30, so that the ids behind it are one ahead of their places.
+    # The second scan dropped c30, so that the ids after it are one ahead of their positions.
     listed = [each for each in wide(41, 601) if not each.startswith("c30#")]
     cached = scan("d.w", ", ".join(each for each in wide(41) if not each.startswith("c30#")))
     relation = op(
@@ -327,7 +327,7 @@ def test_a_literal_makes_no_edge(literal: str) -> None:
     assert found.get("x", set()) <= {"k"}
     assert found.get("id", set()) <= {"id"}
     assert not any(each.control for each in columns.flows)
-    # What it could not read for certain, it says.
+    # Anything that was not read for certain is flagged.
     assert not columns.complete or found == {"id": {"id"}, "x": {"k"}}
 
 
@@ -361,7 +361,7 @@ def test_names_that_look_like_a_plan() -> None:
     }
 
 
-# -- What is not there ----------------------------------------------------------------------------------------------
+# -- Missing parts --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -471,7 +471,7 @@ def test_an_extended_plans_optimized_part_is_read() -> None:
     block = "Arguments: file:/w/out, false, Parquet, Map(), Append, `d`.`out`, serde, [id, s]"
     [column, added] = written_of(EXTENDED, block=block).flows
     assert (column.output, [each.name for each in column.data]) == ("id", ["id"])
-    # Of a relation that names no table, the text tells no path: the tree may.
+    # The text has no path for a relation that names no table; the tree may have it.
     assert (added.output, added.incomplete) == ("s", True)
 
 
@@ -484,7 +484,7 @@ def test_a_chain_of_thousands_of_operators() -> None:
 
 
 def _deep(query: Op) -> str:
-    """Printed without recursion."""
+    """Prints the plan without recursion."""
     chain: list[Op] = []
     while True:
         chain.append(query)

@@ -1,4 +1,4 @@
-"""Damaged plans never stop the reader: they give lineage or a flag, in bounded time, and no column that nobody reads."""
+"""Damaged plans never stop the reader: they give lineage or a flag, in bounded time, and no column that is not read."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.spark_plans import written_of
 PLANS = plans()
 SIZE = 400_000
 SECONDS = 4.0
-"""What a text of that size may take under load; each takes a fraction of a second where nothing else runs."""
+"""Time limit for a text of that size under load; each takes a fraction of a second on an idle machine."""
 
 
 @pytest.mark.parametrize("plan", range(len(PLANS)))

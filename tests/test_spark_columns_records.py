@@ -1,4 +1,4 @@
-"""Columns as records: sub-operations of an operation, what flows into them, and what flows out."""
+"""Columns as records: sub-operations of an operation, their inputs and outputs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ A, B = scan("d.a", A_COLUMNS), scan("d.b", "id#11L, k#12")
 
 
 def event(number: int, root: Op, *, of: int | None = None) -> dict[str, object]:
-    """The start of an execution of a plan that stands in its text; its scans stand in the tree too."""
+    """The start of an execution whose plan is in its text; its scans are in the tree too."""
     arguments = root.block.partition("Arguments: ")[2]
     scans = [
         node(each.name, f"FileScan parquet [{each.block.partition('[')[2].partition('[')[2]}")
@@ -35,7 +35,7 @@ def _scans(root: Op) -> list[Op]:
 
 
 def named(key: Key) -> str:
-    """``db.table.column``, ``path#column``, or what a part is called."""
+    """``db.table.column``, ``path.column``, or ``<name>`` of a sub-operation."""
     if key.type is EntityType.FIELD and key.parent is not None:
         parent = key.parent
         above = parent.file_system_path or f"{parent.parent.name if parent.parent else ''}.{parent.name}"
@@ -44,7 +44,7 @@ def named(key: Key) -> str:
 
 
 def edges(extracted: Extracted) -> set[str]:
-    """Relations of parts: ``d.a.id -> <id>``, dashed where it only controls, with flags behind."""
+    """Relations of sub-operations: ``d.a.id -> <id>``, ``-->`` if it only controls, followed by ``inferred`` if so."""
     found = set()
     for each in extracted.relations.values():
         if EntityType.SUB_OPERATION in (each.ep1.type, each.ep2.type):
@@ -162,7 +162,7 @@ def test_columns_of_a_path_and_of_a_table_created_by_two_executions(tmp_path: Pa
         end(1),
         end(0),
     )
-    # What the execution did is believed, under the name that the command knows.
+    # The sources come from the inner execution, the name of the table from the command.
     assert edges(extracted) == {"/in/x.k -> <kk>", "<kk> -> c.d.t.kk"}
 
 
@@ -253,7 +253,7 @@ def test_a_run_whose_plan_was_cut_leaves_the_columns_that_an_earlier_one_showed(
     [operation] = extracted.operations
     assert len(extracted.executions) == 2
     assert edges(extracted) >= {"d.a.id -> <id>", "<id> -> d.out.id", "d.a.v -> <v>", "<v> -> d.out.v"}
-    # What the newest run does not say is stated all the same.
+    # Edges that the newest run does not report are kept, and the operation is flagged.
     assert operation.attributes["incomplete"] is True
 
 

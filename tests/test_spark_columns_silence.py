@@ -1,4 +1,4 @@
-"""A column that reads something ends with a source or with a flag: only proven literals have neither."""
+"""A column that reads something has a source or a flag: only proven literals have neither."""
 # ruff: noqa: E501 - plans as Spark prints them
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def test_a_cached_table_has_its_columns_whatever_the_cache_is_called(name: str) 
 
 
 def counted_rows(first: str, second: str, marker: str = "vcol") -> Op:
-    """What Spark makes of EXCEPT ALL: a union with a counter, summed, and rows repeated."""
+    """Spark's plan for EXCEPT ALL: a union with a counter, summed, and rows repeated."""
     left = project(f"{first} AS {marker}#30L, id#1L, k#2", A, A_COLUMNS)
     right = project(f"{second} AS {marker}#31L, id#11L, k#12", B, "id#11L, k#12, v#13, n#14")
     union = op("Union", "", left, right)

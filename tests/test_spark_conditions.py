@@ -1,4 +1,4 @@
-"""What chooses, joins and groups the rows of a Spark job, and the formats of its files, from the plan to the page."""
+"""Filters, joins and groupings of a Spark job, and its file formats, from the plan to the page."""
 
 from __future__ import annotations
 

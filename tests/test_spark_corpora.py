@@ -1,4 +1,5 @@
-"""Event logs that others wrote, of Spark 1.4 to 4.1, EMR and Databricks: all go through, and some are known by hand."""
+"""Event logs from other people, of Spark 1.4 to 4.1, EMR and Databricks: all are read, and some have hand-written
+truths."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ def logs(corpora: Path) -> Path:
 
 
 def one(logs: Path, name: str, tmp_path: Path) -> Extracted:
-    """What a single one of the logs tells."""
+    """Extracts a single log."""
     source = logs / name
     if source.is_dir():
         shutil.copytree(source, tmp_path / name)
@@ -37,7 +38,7 @@ def _text(path: Path) -> bytes:
 
 
 def _application(path: Path) -> str:
-    # The first line that says it: a part of a rolled log bears it in its name only.
+    # The first such line: in a part of a rolled log only its name has the id.
     found = re.search(rb'"SparkListenerApplicationStart","App Name":"[^"]*","App ID":"([^"]*)"', _text(path))
     return found[1].decode() if found else path.name.split("_", 2)[-1].removesuffix(".zstd")
 
@@ -53,7 +54,7 @@ def _roots(path: Path) -> Iterator[tuple[str, int]]:
 
 def test_every_execution_that_starts_in_a_log_is_extracted_once(logs: Path) -> None:
     files = [path for path in logs.rglob("*") if path.is_file() and path.stat().st_size]
-    # By application: one of the logs is another one, cut off.
+    # Counted by application, because one of the logs is a truncated copy of another.
     expected = {root for path in files if path.suffix != ".jsonl" for root in _roots(path)}
     extracted = read_once(logs)
     assert len(expected) == 60
@@ -71,7 +72,8 @@ def test_what_is_broken_is_rejected_and_nothing_else(logs: Path) -> None:
     by_file: dict[str, int] = {}
     for each in extracted.rejects:
         by_file[Path(each.place).name] = by_file.get(Path(each.place).name, 0) + each.count
-    # One line was broken by hand, and one file is no event log at all. The truncated log ends behind a line.
+    # One line was broken by hand, and one file is not an event log at all. The truncated log ends after a complete
+    # line.
     assert by_file == {
         "malformed_json_eventlog.zstd": 1,
         "plan_nodes_distinct.jsonl": len((logs / "plan_nodes_distinct.jsonl").read_bytes().splitlines()),
@@ -96,14 +98,14 @@ def test_an_emr_log_in_extended_mode(logs: Path, tmp_path: Path) -> None:
 
 def test_a_databricks_log_with_an_execution_before_its_root(logs: Path, tmp_path: Path) -> None:
     # create or replace table people_large as select * from people_large_2, in Delta: one AtomicReplaceTableAsSelect (5)
-    # with five inner executions, of which two read the table and the others Delta's own state.
+    # with five inner executions: two read the table, the others Delta's own state.
     extracted = one(logs, "db_subExecution_id.zstd", tmp_path)
     assert extracted.flows == {("default.people_large_2", "CREATETABLE_AS_SELECT", "default.people_large")}
     assert len(extracted.executions) == 7
 
 
 def test_a_log_of_spark_35_on_s3(logs: Path, tmp_path: Path) -> None:
-    # A rolling log of three executions: two of them look at the input, the third writes all of it to the output.
+    # A rolling log of three executions: two of them read the input, the third writes all of it to the output.
     extracted = one(logs, "eventlog_v2_spark-cc4d115f011443d787f03a71a476a745", tmp_path)
     bucket = "s3://sparksense-ai-spark-20250624175205897100000006/taxi-trip"
     assert extracted.flows == {
@@ -113,8 +115,8 @@ def test_a_log_of_spark_35_on_s3(logs: Path, tmp_path: Path) -> None:
 
 
 def test_three_times_json_to_json_in_spark_31(logs: Path, tmp_path: Path) -> None:
-    # QualificationInfoUtils writes made-up rows to one folder, reads it as a temporary view and writes a second folder;
-    # three times over, each time into two new folders below /tmp.
+    # QualificationInfoUtils writes generated rows to one folder, reads it as a temporary view and writes a second
+    # folder; three times, each time into two new folders below /tmp.
     extracted = one(logs, "udf_func_eventlog", tmp_path)
     pairs = (("896c9821", "63bd2014"), ("58ae0864", "d867fb61"), ("df15ab4c", "0974bb13"))
     found = {(ins[:21], kind, outs[:21]) for ins, kind, outs in extracted.flows}
@@ -144,7 +146,8 @@ def test_a_jdbc_read_names_its_table_without_an_address(logs: Path, tmp_path: Pa
 
 
 def test_paths_that_the_tree_cuts_in_half_are_whole(logs: Path, tmp_path: Path) -> None:
-    # V2 scans have no metadata, and the tree cuts `…/src/test/re...`; the operators' blocks have them whole.
+    # V2 scans have no metadata, and the tree truncates `…/src/test/re...`; the operators' blocks have the complete
+    # paths.
     extracted = one(logs, "eventlog_dsv2.zstd", tmp_path)
     home = "file:///home/user1/workspace/spark-rapids-another"
     assert extracted.flows == {

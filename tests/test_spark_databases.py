@@ -1,4 +1,4 @@
-"""What Spark reads from and writes to databases by JDBC, from logs that it wrote on a real one (H2), and from single plans.
+"""Spark reading from and writing to databases by JDBC: logs of runs on a real one (H2), and single plans.
 
 The statements of the logs ran on catalogues `pg` and `crm`, both with a schema `app`, and by `format("jdbc")` on that of `pg`.
 """
@@ -95,10 +95,10 @@ TRUTH = {
     "t_view": ("SELECT", "pg.app.people", "", {}),
     "t_cache": ("CREATETABLE_AS_SELECT", "pg.app.people", "out.t_cache", {"id": "pg.app.people.id |", "n": "pg.app.people.name |"}),
 }
-"""By statement: its kind, what it reads and writes, and what each column is made of: ``data | control``."""
+"""By statement: its kind, inputs, output, and the sources of each column: ``data | control``."""
 # fmt: on
 UNNAMED = {"w_insert_jdbc", "w_ctas_jdbc", "t_view"}
-"""Of these Spark 3.5 prints no name of what is read, in no execution."""
+"""In these Spark 3.5 prints no name of the input, in any execution."""
 
 
 @pytest.fixture(scope="module", params=["jdbc-spark-4.3", "jdbc-spark-3.5"])
@@ -234,7 +234,7 @@ def test_what_is_written_by_a_text_is_no_table(tmp_path: Path) -> None:
     assert operation.attributes["incompleteReasons"] == [WRITTEN_UNKNOWN]
 
 
-# -- Which database ------------------------------------------------------------------------------------------------------
+# -- Identifying the database --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -275,7 +275,7 @@ TWO = {
 def test_of_several_catalogues_the_hash_of_its_options_tells_which_is_written(
     tmp_path: Path, options: str
 ) -> None:
-    """The hashes are what Spark 4.3 (Scala 2.13) and 3.5 (2.12) printed for `pg.app.people`."""
+    """The hashes are those that Spark 4.3 (Scala 2.13) and 3.5 (2.12) printed for `pg.app.people`."""
     extracted = extracted_of(tmp_path, catalogs(**TWO), start(0, appending(options)), end(0))
     [operation] = extracted.operations
     assert operation.attributes["outputs"] == ["pg.app.people"]

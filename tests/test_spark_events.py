@@ -1,4 +1,4 @@
-"""What the executions in Spark's event logs become: operations, executions, flow of data, and what fails."""
+"""Records from the executions in Spark's event logs: operations, executions, data flow, and failures."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_a_real_jobs_log_shows_what_each_statement_read_and_wrote(spark_logs: Pa
         (f"sales.{t}", f"{warehouse}/{t}") for t in ("orders", "regions", "by_region", "daily")
     }
     assert not extracted.rejects
-    # 16 statements, each one execution, however many Spark ran for it, and two that look for the columns of CSV.
+    # 16 statements, one execution each regardless of how many Spark ran for it, and two that infer the columns of CSV.
     assert len(extracted.executions) == 18
     failed = [each for each in extracted.executions if each.attributes["status"] == "FAILED"]
     assert [each.attributes["outputs"] for each in failed] == [["sales.broken"]]
@@ -241,7 +241,7 @@ def test_two_attempts_in_one_file_keep_their_executions_apart(tmp_path: Path) ->
     assert states == {"application_1_0001_1-exec.0": "UNKNOWN", "application_1_0001_2-exec.0": "SUCCEEDED"}
 
 
-# -- Times that cannot be ---------------------------------------------------------------------------------------------
+# -- Impossible times -------------------------------------------------------------------------------------------------
 
 NO_TIMES = (
     -1,
@@ -463,7 +463,7 @@ def test_a_running_stream_is_extracted_before_it_ends_and_again_when_it_has(tmp_
     with path.open("ab") as log:
         log.write(lines(progress(1)))
     follower.extracted.entities.clear()
-    assert not follower.poll().executions  # nothing new is known of it
+    assert not follower.poll().executions  # nothing new is known about it
     with path.open("ab") as log:
         log.write(lines(terminated("boom")))
     [execution] = follower.poll().executions
@@ -478,7 +478,7 @@ def test_a_query_started_again_from_its_checkpoint_is_the_same_operation(tmp_pat
     assert {each.attributes["status"] for each in extracted.executions} == {"SUCCEEDED", "UNKNOWN"}
 
 
-# -- Whose keys -----------------------------------------------------------------------------------------------------
+# -- Owners of keys -------------------------------------------------------------------------------------------------
 
 
 def _claims(told_relations: Any) -> set[str]:
@@ -531,7 +531,7 @@ def test_the_setting_names_the_metastore_where_the_log_does_not(tmp_path: Path) 
     }
 
 
-# -- What is kept ---------------------------------------------------------------------------------------------------
+# -- Executions that are kept ---------------------------------------------------------------------------------------
 
 
 def test_who_read_a_table_can_be_asked_unless_reads_are_switched_off(tmp_path: Path) -> None:
@@ -669,7 +669,7 @@ def test_a_plan_nested_beyond_what_can_be_parsed_is_a_reject(tmp_path: Path) -> 
     with path.open("ab") as log:
         log.write(line.replace(": ", ":").encode() + b"\n" + lines(end(0), start(1, COPY), end(1)))
     extracted = read_once(tmp_path)
-    assert len(extracted.rejects) == 2  # the start, and the end that has none
+    assert len(extracted.rejects) == 2  # the start, and the end without one
     assert len(extracted.executions) == 1
 
 
@@ -723,7 +723,7 @@ def test_events_with_values_of_any_kind_raise_nothing(tmp_path: Path) -> None:
 
 
 def _change(value: Any, chance: random.Random) -> None:
-    """Replaces something at any depth of a JSON value; the event's name stays."""
+    """Replaces a value at any depth of a JSON value; the event's name stays."""
     while True:
         keys = (
             [key for key in value if key != "Event"] if isinstance(value, dict) else list(range(len(value)))
@@ -760,7 +760,7 @@ def test_a_directory_of_another_file_system_is_refused_in_words(tmp_path: Path) 
 
 
 def spark_environment(**properties: str) -> dict[str, Any]:
-    """Spark properties; two underscores stand for a dot."""
+    """Spark properties; two underscores become a dot."""
     spark = {key.replace("__", "."): value for key, value in properties.items()}
     return {"Event": "SparkListenerEnvironmentUpdate", "Spark Properties": spark, "Hadoop Properties": {}}
 

@@ -1,4 +1,4 @@
-"""Event logs on a real HDFS: every form, while a real Spark job writes them, and closed to who may not read them."""
+"""Event logs on a real HDFS: every form, while a real Spark job writes them, and without permission to read them."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ pytestmark = pytest.mark.services
 
 @pytest.fixture
 def directory(hdfs: Hadoop, hdfs_writer: Writer, request: pytest.FixtureRequest) -> str:
-    """A directory of the test's own, as a path."""
+    """The path of a directory for one test."""
     path = f"/logs/{re.sub(r'[^a-z0-9_]', '-', request.node.name)}"
     hdfs_writer.mkdirs(path)
     return path
@@ -56,7 +56,7 @@ def directory(hdfs: Hadoop, hdfs_writer: Writer, request: pytest.FixtureRequest)
 
 @pytest.fixture
 def follower(hdfs: Hadoop, hadoop_jars: Path, directory: str) -> Callable[..., Follower]:
-    """Followers of that directory; the spool keeps the compiled child from session to session."""
+    """Followers of that directory; the spool keeps the compiled child between sessions."""
     estate = Estate(ESTATE.cluster, ESTATE.sources, spool=str(hadoop_jars.parent / "hadoop-launcher"))
 
     def of(**settings: object) -> Follower:
@@ -66,7 +66,7 @@ def follower(hdfs: Hadoop, hadoop_jars: Path, directory: str) -> Callable[..., F
 
 
 def put(writer: Writer, local: Path, path: str) -> None:
-    """Copies a file or all that is in a directory."""
+    """Copies a file or the contents of a directory."""
     if local.is_dir():
         writer.mkdirs(path)
         for each in local.iterdir():
@@ -76,7 +76,7 @@ def put(writer: Writer, local: Path, path: str) -> None:
 
 
 def executions(follower: Follower, now_ms: int = NOW_MS) -> list[str]:
-    """What has been extracted so far, by number, with the state of those that did not succeed."""
+    """The executions extracted so far, by number."""
     return sorted(each.key.name.rpartition(".")[2] for each in follower.poll(now_ms).executions)
 
 
@@ -133,7 +133,7 @@ def test_a_log_in_progress_is_followed_beyond_the_length_that_the_namenode_knows
 
 
 def within(limit_s: float, condition: Callable[[], bool]) -> bool:
-    """Whether something comes true in time."""
+    """Whether a condition becomes true in time."""
     deadline_s = time.monotonic() + limit_s
     while not (true := condition()) and time.monotonic() < deadline_s:
         time.sleep(0.1)
@@ -206,7 +206,7 @@ def test_a_real_application_is_followed_while_it_runs(
 
     real_spark.start(f"{hdfs.url}{directory}", settings)
     real_spark.write(f"{data}/one")
-    # Spark writes its log behind the statement's back.
+    # Spark writes its log asynchronously, after the statement.
     assert within(120, lambda: written() == {f"{data}/one"})
     real_spark.write(f"{data}/two")
     assert within(120, lambda: written() == {f"{data}/one", f"{data}/two"})
@@ -218,7 +218,7 @@ def test_a_real_application_is_followed_while_it_runs(
     assert not followed.extracted.rejects
 
 
-# -- Who may ----------------------------------------------------------------------------------------------------------
+# -- Permissions ------------------------------------------------------------------------------------------------------
 
 
 def test_a_rolling_log_that_is_closed_to_us_says_which_group_is_missing(
@@ -258,7 +258,7 @@ def test_a_directory_that_cannot_be_listed_is_said_in_words(hdfs: Hadoop, direct
         Follower(f"{hdfs.url}{directory}/no").plan()
 
 
-# -- What it costs, what travels --------------------------------------------------------------------------------------
+# -- Cost, and data transferred ---------------------------------------------------------------------------------------
 
 
 def test_in_a_quiet_directory_finished_logs_are_not_looked_into(
@@ -273,7 +273,7 @@ def test_in_a_quiet_directory_finished_logs_are_not_looked_into(
     followed.poll()
     assert len(followed.saved) == 5
     for each in rolling:
-        hdfs_writer.chmod(each, "700")  # who looks into it now is refused
+        hdfs_writer.chmod(each, "700")  # a read is refused from now on
     plan = followed.extractor.plan(Positions(followed.saved, NOW_MS))
     assert (plan.splits, plan.note) == ((), "")
     assert "5 event logs cannot be read" in followed.extractor.plan(Positions({}, NOW_MS)).note

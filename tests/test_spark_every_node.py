@@ -1,4 +1,4 @@
-"""Every node and command of the table is extracted, flagged, or known to carry no data; one that is in no row is flagged."""
+"""Every node and command of the table is extracted, flagged, or known to carry no data; one without a row is flagged."""
 
 from __future__ import annotations
 
@@ -108,7 +108,8 @@ def test_a_command_that_is_in_no_row_is_incomplete(tmp_path: Path) -> None:
 
 
 def beneath_a_write(name: str) -> dict[str, str]:
-    """The columns of a write over an operator that passes ``id#1L`` and adds ``x#20``, in words that no rule expects."""
+    """The columns of a write over an operator that passes ``id#1L`` and adds ``x#20``, with arguments that no rule
+    matches."""
     block = f"{counted('Input', 2, A_COLUMNS)}\nArguments: mystery, [x#20]"
     return flows(inserting(op(name, block, A), "id, x", "id#1L, x#20"))
 
@@ -136,7 +137,7 @@ def test_an_operator_that_only_passes_rows_keeps_their_columns(each: PlanNode) -
 
 @pytest.mark.parametrize("each", rows("reads", kinds=("physical",)))
 def test_a_scan_that_does_not_say_what_it_reads_is_incomplete(each: PlanNode, tmp_path: Path) -> None:
-    # A scan of the first kind bears its relation in its name; without one it is of rows that a program made.
+    # A scan of the first kind has its relation in its name; without one its rows were made by a program.
     name = f"{each.name} com.vendor.Relation@1f" if plain_name(each.name) == "Scan" else each.name
     plan = node(name, f"{each.name} com.vendor.Relation@1f")
     write = node(
@@ -158,7 +159,7 @@ def test_a_scan_that_does_not_say_what_it_reads_is_incomplete(each: PlanNode, tm
             "navlin does not read the targets of UpdatePaimonTableCommand",
         ),
         ("Execute GpuLowShuffleMergeCommand", "navlin does not read the targets of LowShuffleMergeCommand"),
-        # It has no row, or a reader that finds nothing in these words.
+        # These have no row, or a reader that finds nothing in these words.
         ("Execute ShipToTheMoonCommand", "navlin did not find in the plan what is written"),
         ("AppendData", "navlin did not find in the plan what is written"),
         ("Execute UpdateCommand", "navlin did not find in the plan what is written"),
@@ -226,7 +227,7 @@ def test_a_node_that_is_in_no_row_makes_the_operation_incomplete(name: str, tmp_
     assert Incomplete.UNKNOWN_OPERATOR in reasons(extracted)
 
 
-# -- Nodes that others have seen --------------------------------------------------------------------------------------
+# -- Nodes in other people's logs -------------------------------------------------------------------------------------
 
 
 def test_every_write_among_the_corpora_nodes_has_an_output_or_says_that_it_is_missing(tmp_path: Path) -> None:

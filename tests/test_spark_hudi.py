@@ -1,4 +1,4 @@
-"""What Hudi's SQL writes, from a log that Spark 3.5 wrote with Hudi 1.0."""
+"""Writes by Hudi's SQL, from a log that Spark 3.5 wrote with Hudi 1.0."""
 # ruff: noqa: E501 - statements with all that flows through them
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ TRUTH = {
     "h_dft": ("CREATETABLE_AS_SELECT", "src.cust", "out.dft", {"id": "src.cust.id |", "name": "src.cust.name |", "city": "src.cust.city |", "mail": "src.cust.mail |"}),
     "h_truncate": ("TRUNCATETABLE", "", "out.hp", {}),
 }
-"""By statement: its kind, what it reads and writes, and what each column is made of: ``data | control``."""
+"""By statement: its kind, inputs, output, and the sources of each column: ``data | control``."""
 # fmt: on
 
 

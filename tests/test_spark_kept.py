@@ -1,4 +1,5 @@
-"""One log has a share of memory for what is open in it. What does not fit is a reject, and its operation says so."""
+"""Each log has a share of memory for its open executions. An execution beyond it is a reject, and its operation is
+flagged."""
 
 from __future__ import annotations
 
@@ -76,7 +77,7 @@ def test_the_state_of_a_log_is_bounded_in_bytes_and_what_was_open_longest_goes_f
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(spark_events, "MAX_STATE_BYTES", 20_000)
-    # The second half starts in another reading than the first.
+    # The second half starts in a later poll than the first.
     events = opened(40, jobGroupId="g" * 300)
     log = write_log(tmp_path, log_start(), begun(), *events, name="application_1_0001.inprogress")
     follower = Follower(tmp_path)

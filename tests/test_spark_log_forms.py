@@ -1,4 +1,4 @@
-"""Event logs in every form and codec, while they grow, roll, are compacted, finished, cut off and damaged."""
+"""Event logs in every form and codec, while they grow, roll, are compacted, finished, truncated and damaged."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def zstd(data: bytes) -> bytes:
 
 
 def frames(compress: Callable[[bytes], bytes]) -> Callable[[bytes], bytes]:
-    """Many frames, as Spark flushes them: they end within lines."""
+    """Compresses into many frames, as Spark flushes them: they end within lines."""
 
     def in_frames(data: bytes) -> bytes:
         return b"".join(compress(data[at : at + 7_001]) for at in range(0, len(data), 7_001))
@@ -75,7 +75,7 @@ MADE_HERE: dict[str, Callable[[bytes], bytes]] = {
 # -- Logs that have lost their beginning ------------------------------------------------------------------------------
 
 BODY = lines(start(0, COPY), end(0), application_end())
-"""What is left of a log of which the beginning is gone: an application without a name, an id or a user."""
+"""The rest of a log without its beginning: an application without a name, an id or a user."""
 
 
 def test_two_logs_without_a_beginning_are_two_executions(tmp_path: Path) -> None:
@@ -106,7 +106,7 @@ def _put(data: bytes, *path: str) -> Callable[[Path], None]:
 
 
 ONE_LOG: dict[str, tuple[str, list[Callable[[Path], None]]]] = {
-    # The run that all of these names mean.
+    # The run that all of these file names identify.
     "a single log, running, finished and compressed": (
         "application_1_0001_2",
         [
@@ -159,7 +159,7 @@ def test_where_a_name_says_nothing_the_path_distinguishes_logs(tmp_path: Path) -
     _put(BODY, "driver")(tmp_path)
     names = {each.key.name for each in read_once(tmp_path).executions}
     assert names == {"blue/eventlog-exec.0", "green/eventlog-exec.0", "driver-exec.0"}
-    # Where the directory itself lies does not matter.
+    # The location of the directory does not matter.
     tmp_path.rename(moved := tmp_path.with_name("moved"))
     assert {each.key.name for each in read_once(moved).executions} == names
 
@@ -178,7 +178,7 @@ def test_an_application_that_does_not_name_itself_is_named_by_its_log(tmp_path: 
     assert execution.attributes["operation"] == "nightly"
 
 
-# -- All forms tell the same ------------------------------------------------------------------------------------------
+# -- All forms give the same result -----------------------------------------------------------------------------------
 
 
 def test_sparks_default_form_and_a_plain_log_tell_the_same(spark_logs: Path) -> None:
@@ -204,7 +204,7 @@ def test_the_codec_is_extracted_by_the_bytes_and_not_by_the_name(
 
 
 def rolled(folder: Path, data: bytes, parts: int, compress: Callable[[bytes], bytes] = bytes) -> list[Path]:
-    """A finished rolling log of whole lines in ``parts`` files."""
+    """Writes a finished rolling log of whole lines in ``parts`` files."""
     folder = folder / "eventlog_v2_app-1"
     folder.mkdir(parents=True)
     (folder / "appstatus_app-1").touch()
@@ -293,7 +293,7 @@ def test_a_directory_that_cannot_be_listed_is_said_in_words(tmp_path: Path) -> N
 def followed(
     folder: Path, data: bytes, chance: random.Random, step_bytes: tuple[int, ...], **settings: Any
 ) -> Follower:
-    """Polls a log ``.inprogress`` after each of the steps in which it grows, and when it is finished."""
+    """Polls a growing ``.inprogress`` log after each step, and once it is finished."""
     folder.mkdir()
     path = folder / "app-1.inprogress"
     follower = Follower(folder, **settings)
@@ -361,7 +361,7 @@ def test_a_poll_reads_only_what_is_new_and_the_starts_of_what_has_ended(tmp_path
     follower = Follower(tmp_path)
     follower.poll()
     size = path.stat().st_size
-    # Behind what tells the log from another, and not at the start of what is open: it is not looked at again.
+    # After the bytes that identify the log, and not at the start of an open execution: this part is not read again.
     with path.open("r+b") as log:
         log.seek(size - 10_000)
         log.write(b"\n" * 10_000)
@@ -507,14 +507,14 @@ def test_a_line_beyond_the_limit_may_grow_over_many_polls(tmp_path: Path) -> Non
     assert [each.key.name[-1] for each in follower.extracted.executions] == ["1"]
 
 
-# -- Cut off and damaged ----------------------------------------------------------------------------------------------
+# -- Truncated and damaged --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("compress", [zstd, gz])
 def test_a_compressed_log_cut_short_is_rejected_once_it_is_finished(
     compress: Callable[[bytes], bytes], tmp_path: Path
 ) -> None:
-    """While it is written, a frame without an end is how it should be: nobody has lost anything."""
+    """While it is written, an incomplete frame is normal: nothing is lost."""
     packed = compress(BEGINNING + BODY)
     running = tmp_path / "application_1_0001.zstd.inprogress"
     running.write_bytes(packed[: len(packed) // 2])

@@ -1,5 +1,5 @@
-"""Each node that reads, writes or computes is shown on a plan of a real run and adds no doubt there, or the table says
-that none was run; and then its operation is flagged."""
+"""Each node that reads, writes or computes is shown on a plan of a real run and is read without a flag there; or the
+table says that none was run, and then its operation is flagged."""
 
 # ruff: noqa: E501 - plan nodes with all that they show
 
@@ -61,7 +61,7 @@ def test_it_says_why_no_log_shows_a_node_of_the_projects_that_run_here() -> None
 
 
 def is_sure(each: PlanNode, reading: PlanReading) -> bool:
-    """Whether nothing of a plan is in doubt, and the node yielded what it is there for."""
+    """Whether nothing in a plan is uncertain, and the node yielded its result."""
     written = [*reading.columns, *([reading.result] if reading.result else [])]
     if reading.unknown_operators or not reading.reads.complete or not all(one.complete for one in written):
         return False
@@ -146,7 +146,7 @@ ENDS = {
     ("Spark", "WriteDelta", "command"): ("iceberg_merge_on_read", "local.out.iceberg_merge_on_read", "local.out.iceberg_merge_on_read"),
     ("Spark", "WriteDelta", "physical"): ("iceberg_merge_on_read", "local.out.iceberg_merge_on_read", "local.out.iceberg_merge_on_read"),
 }
-"""By node that reads or writes: a statement that shows it, how its plan prints what is read or written, and navlin's name."""
+"""By node that reads or writes: a statement that shows it, the plan's text for the table, and navlin's name for it."""
 # fmt: on
 
 

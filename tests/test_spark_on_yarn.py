@@ -1,4 +1,4 @@
-"""The pipeline on a real YARN: executors that have nothing of ours, and a SolrCloud that they write to."""
+"""The pipeline on a real YARN: executors without any of navlin's packages, and a SolrCloud that they write to."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ USER = getpass.getuser()
 
 @dataclass
 class OnYarn:
-    """A driver whose Spark is on YARN, and the estate that it runs."""
+    """A driver with its Spark on YARN, and the estate that it runs."""
 
     hadoop: Hadoop
     driver: Driver
@@ -56,7 +56,7 @@ class OnYarn:
         return self.properties["application"]
 
     def state(self) -> str:
-        """What YARN has of the application."""
+        """The state of the application in YARN."""
         answer = requests.get(f"{self.hadoop.yarn}/ws/v1/cluster/apps/{self.application}", timeout=60)
         return str(answer.json()["app"]["state"])
 
@@ -77,11 +77,11 @@ class OnYarn:
         ]
 
     def staging(self) -> list[str]:
-        """What this application has on HDFS."""
+        """The files of this application on HDFS."""
         return self._on_hdfs(f".sparkStaging/{self.application}")
 
     def brought(self) -> list[str]:
-        """What is kept on HDFS for applications to come."""
+        """The files kept on HDFS for later applications."""
         return self._on_hdfs(".navlin")
 
     def _on_hdfs(self, folder: str) -> list[str]:
@@ -94,7 +94,7 @@ class OnYarn:
 
 
 def jvm_of(worker: int) -> int:
-    """The executor whose Python worker a process is."""
+    """Returns the executor that started a Python worker."""
     pid = worker
     while "YarnCoarseGrainedExecutorBackend" not in command_lines().get(pid, ""):
         pid = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
@@ -145,7 +145,7 @@ name = "IMPALA-1"
 extractor = "impala_events"
 directory = "{folder}"
 """
-"""One whose splits executors read, and one of local files."""
+"""A source whose splits executors read, and one of local files."""
 
 
 def test_the_command_extracts_the_same_on_yarn_as_on_this_machine(
@@ -181,7 +181,7 @@ def test_the_command_extracts_the_same_on_yarn_as_on_this_machine(
 
 
 def extract(file: Path, source: str) -> dict[str, Any]:
-    """``navlin extract`` in a process of its own, where nothing of this checkout is; returns what it reports."""
+    """Runs ``navlin extract`` in its own process, without this checkout; returns its report."""
     done = subprocess.run(
         [str(Path(sys.executable).with_name("navlin")), "--config", str(file), "extract", source, "--json"],
         cwd=file.parent,
@@ -197,8 +197,8 @@ def extract(file: Path, source: str) -> dict[str, Any]:
 
 
 def take_out(solr: Solr, cluster: str) -> dict[tuple[str, str], dict[str, Any]]:
-    """Removes what a cluster has in the index; returns it by core and id, without navlin's own stamps and without when it
-    was read."""
+    """Removes a cluster's documents from the index; returns them by core and id, without navlin's own stamps and
+    reading times."""
     of_cluster = [f'clusterName:"{cluster}"']
     sources = [
         each["identity"] for each in solr.cursor(ELEMENTS, "type:SOURCE", "identity", filters=of_cluster)
@@ -224,7 +224,7 @@ def test_executors_run_a_python_and_modules_that_were_brought_to_them(on_yarn: O
     assert len(tasks) == 8
     for container, python, *places in tasks:
         assert on_yarn.application in container
-        # YARN keeps what it has unpacked for all containers of the user.
+        # YARN shares unpacked archives among all containers of the user.
         assert f"{container.partition('/appcache/')[0]}/filecache/" in os.path.realpath(
             f"{container}/environment"
         )
@@ -239,7 +239,7 @@ def test_the_index_is_the_same_as_by_spark_on_one_machine(
     found = index_of(on_yarn.estate)
     wipe(on_yarn.estate)
 
-    # In the same folder: rejects name their file.
+    # The folder is the same, because rejects name their file.
     here = SmallEstate(cloud, spark, on_yarn.estate.tables_file.parent, cluster=on_yarn.estate.cluster)
     played = Played(here)
     played.begin()
@@ -285,7 +285,7 @@ def test_executors_that_are_killed_while_they_write_lose_and_double_nothing(on_y
     def kill_at_the_first_write(call: Call) -> bool:
         if not killed and not call.answered and call.core == ELEMENTS and len(call.documents) > 1:
             killed.extend(on_yarn.executors())
-            estate.tables(tables, broken=list(tables))  # what has been read must not be read once more
+            estate.tables(tables, broken=list(tables))  # reading these again would fail
             for pid in killed:
                 os.kill(pid, signal.SIGKILL)
         return True
@@ -324,12 +324,12 @@ def test_all_ends_with_the_driver_also_if_it_is_killed(on_yarn: OnYarn) -> None:
     assert "pyspark.zip" in staging
     assert [
         name for name in staging if name.startswith("navlin-")
-    ] == []  # what runs had there went with them
+    ] == []  # because each run removed its own files
     assert len(on_yarn.brought()) == 2  # the environment and the jars, for the next one
 
 
 def eventually(holds: Callable[[], bool], what: str) -> None:
-    """Waits until it holds."""
+    """Waits until a condition holds."""
     deadline_s = time.monotonic() + PATIENCE_S
     while not holds():
         assert time.monotonic() < deadline_s, f"in vain: {what}"

@@ -1,4 +1,4 @@
-"""What operators and commands read and write, in the forms in which the versions of Spark print them."""
+"""Inputs and outputs of operators and commands, in the forms that the versions of Spark print."""
 # ruff: noqa: E501, S608 - plans as Spark prints them; none of it is run as SQL
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ def test_a_path_that_the_tree_cuts_is_taken_from_the_operators_own_block() -> No
     )
     text = f"{FORMATTED}BatchScan (1)\n\n\n(1) BatchScan\nOutput [1]: [a#1]\nLocation: InMemoryFileIndex[{_LONG}/more]\n\n"
     assert ends(read((tree, text))) == [f"path {_LONG}/more"]
-    # Of two scans of one name nobody can tell which block is whose.
+    # With two scans of one name, their blocks cannot be told apart.
     twice = f"{FORMATTED}Union (3)\n:- BatchScan (1)\n+- BatchScan (2)\n\n\n(1) BatchScan\nLocation: InMemoryFileIndex[{_LONG}/1]\n\n"
     assert ends(read((tree, twice))) == []
 
@@ -284,7 +284,7 @@ _FS = "Execute InsertIntoHadoopFsRelationCommand"
         (command("LoadDataCommand", "`spark_catalog`.`d`.`t`, hdfs://nn/x, false, true"), ["LOAD table d.t"]),
         (command("SaveIntoDataSourceCommand", "org.apache.spark.sql.execution.datasources.jdbc.JdbcRelationProvider@45b55ede, "
                  "[url=*********(redacted), dbtable=T9], Overwrite"), ["INSERT_OVERWRITE jdbc T9"]),
-        # A value ends before the next name, whatever it holds.
+        # A value ends before the next name, whatever it contains.
         (command("SaveIntoDataSourceCommand", "x.jdbc.J@1, [url=***, dbtable=[dbo].[Orders], driver=x], Overwrite"),
          ["INSERT_OVERWRITE jdbc dbo.Orders"]),
         (command("SaveIntoDataSourceCommand", 'x.jdbc.J@1, [dbTable="S"."My, T", url=u], Append'),
@@ -542,5 +542,5 @@ def test_no_text_takes_longer_than_in_proportion_to_its_length(name: str, printe
     begun_s = time.process_time()
     read((node(name + printed, f"{name} {printed}", location=f"InMemoryFileIndex(3 paths)[{printed}"), text))
     read((node(name), text))
-    # In proportion it is a fraction of a second; looked at again from each place, it would be minutes.
+    # In linear time it takes a fraction of a second; a rescan from each place would take minutes.
     assert time.process_time() - begun_s < 5

@@ -1,4 +1,4 @@
-"""The table of plan nodes: whole, well formed, and nothing of the Spark that is installed is missing from it."""
+"""The table of plan nodes is complete, well formed, and includes all nodes of the installed Spark."""
 
 from __future__ import annotations
 

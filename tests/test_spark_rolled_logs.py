@@ -1,4 +1,4 @@
-"""Parts of a rolling log that are not there: what is known to be lost is noted once, and the rest is read."""
+"""Missing parts of a rolling log: known losses are reported once, and the rest is read."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def whole(*numbers: int) -> bytes:
 
 
 class Rolling:
-    """A rolling log, part by part, as Spark and its history server leave it."""
+    """A rolling log, part by part, as Spark and its history server write it."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory / "eventlog_v2_application_1_0001"
@@ -53,7 +53,7 @@ class Rolling:
         (self.directory / f"events_{last}_application_1_0001.compact{ending}").write_bytes(data)
 
     def poll(self) -> tuple[list[int], list[str]]:
-        """The executions that are known, and the rejects of this poll alone."""
+        """Returns all executions known, and the rejects of this poll alone."""
         before = len(self.follower.extracted.rejects)
         extracted = self.follower.poll()
         return numbers_in(extracted), [each.reason for each in extracted.rejects[before:]]
@@ -68,7 +68,7 @@ def rolling(tmp_path: Path) -> Rolling:
     return Rolling(tmp_path)
 
 
-# -- Seen for the first time -------------------------------------------------------------------------------------------
+# -- First poll --------------------------------------------------------------------------------------------------------
 
 
 FOUND = {
@@ -216,7 +216,7 @@ def test_compaction_of_what_was_read_takes_nothing_and_keeps_what_is_open(rollin
 def test_compaction_takes_executions_that_were_not_read_and_their_number_is_noted(rolling: Rolling) -> None:
     rolling.part(1, BEGINNING + whole(0) + lines(start(1, COPY)))
     assert rolling.poll() == ([0], [])
-    # Meanwhile 1 ended, 2 to 4 came and went, 5 is open still.
+    # Meanwhile 1 ended, 2 to 4 started and ended, 5 is still open.
     rolling.compact(3, BEGINNING + lines(start(5, COPY)))
     rolling.remove(1)
     rolling.part(4, lines(end(5)) + whole(6))

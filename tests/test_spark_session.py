@@ -1,4 +1,4 @@
-"""A process may have one Spark after another: what PySpark keeps of one that has ended must not reach the next."""
+"""A process may have several Spark sessions in succession: PySpark's state from one must not reach the next."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ print(len({use(end) for end in (in_order, killed, stopped_twice)}))
 
 @pytest.mark.services
 def test_a_process_may_have_one_session_after_another_however_each_ends(tmp_path: Path) -> None:
-    # In a process of its own: the tests of this one share a session.
+    # A separate process, because the tests in this one share a session.
     finished = subprocess.run(
         [sys.executable, "-c", PROGRAM, str(tmp_path)],
         cwd=ROOT,
@@ -82,7 +82,7 @@ def test_a_process_may_have_one_session_after_another_however_each_ends(tmp_path
 
 @contextmanager
 def a_jvm(archive: Path | None = None, **properties: str) -> Iterator[Any]:
-    """Spark's JVM, without a session."""
+    """Starts Spark's JVM, without a session."""
     gateway = start_jvm({"spark.driver.memory": "256m", **properties}, archive=archive, record=False)
     try:
         yield gateway
@@ -165,7 +165,8 @@ def test_what_spark_spills_is_for_nobody_else(spark: Callable[[], SparkSession])
     masks = spark().range(4).repartition(4).rdd.map(lambda _: Path("/proc/self/status").read_text()).collect()
 
     assert {re.search(r"Umask:\s*(\d+)", each)[1] for each in masks} == {"0077"}  # type: ignore[index]
-    # Not what this process wrote there itself, by its own mask, nor what a test shipped: that keeps the mode it had.
+    # Except files that this process wrote itself, with its own umask, and files that a test shipped, which keep their
+    # mode.
     spilled = [
         path
         for path in scratch.rglob("*")
@@ -177,7 +178,7 @@ def test_what_spark_spills_is_for_nobody_else(spark: Callable[[], SparkSession])
 
 
 def listening_ports(pid: int) -> set[int]:
-    """The TCP ports at which a process listens."""
+    """The TCP ports on which a process listens."""
     descriptors = (link.readlink() for link in Path(f"/proc/{pid}/fd").iterdir())
     sockets = {found.name for found in descriptors if found.name.startswith("socket:")}
     lines = (
@@ -194,7 +195,7 @@ def listening_ports(pid: int) -> set[int]:
 
 
 def visit(application: str, ports: list[int]) -> dict[str, str]:
-    """What a process of Spark's own classes that has no secret is answered: by "PORT rpc" and "PORT blocks"."""
+    """The answers to a process of Spark's own classes without the secret, by "PORT rpc" and "PORT blocks"."""
     program = JavaProgram(VISITOR, sorted(pyspark_jars().glob("*.jar")), ROOT / ".jars" / "spark-visitor")
     opened = [f"--add-opens={each}=ALL-UNNAMED" for each in OPENED]
     command = program.command(

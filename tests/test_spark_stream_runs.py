@@ -1,4 +1,4 @@
-"""How streaming queries begin and end, in the words of every Spark."""
+"""Starts and ends of streaming queries, as every Spark version logs them."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def test_spark_20_shows_a_failure_with_nothing_moved(tmp_path: Path) -> None:
 
 
 def many(count: int, *, ended: bool) -> list[dict[str, Any]]:
-    """The starts of so many queries, one a second, and their ends."""
+    """The starts of this many queries, one a second, and their ends."""
     names = [{"id": f"query {number}", "runId": f"run {number}"} for number in range(count)]
     at = [f"2026-01-01T00:{number // 60:02d}:{number % 60:02d}.000Z" for number in range(count)]
     begun = [started(timestamp=time, **name) for time, name in zip(at, names, strict=True)]

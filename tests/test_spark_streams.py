@@ -1,4 +1,4 @@
-"""Real streaming queries: which columns go from which source to which sink; what is not certain is flagged."""
+"""Real streaming queries: column flows from sources to sinks; uncertain ones are flagged."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ EXTRACTED: dict[str, tuple[set[str], dict[str, str]]] = {
     ),
 }
 KEPT = ("counted", "console", "noop")
-"""Sinks from which nothing leaves the program: there is nothing to be known."""
+"""Sinks whose data stay in the program, so that they have no lineage."""
 
 
 @pytest.mark.parametrize("name", EXTRACTED)
@@ -191,7 +191,7 @@ def test_a_stream_read_in_any_steps_shows_what_it_shows_at_its_end(
     stream_logs: Path, streams: Extracted, tmp_path: Path, step: int
 ) -> None:
     [log] = [each for each in stream_logs.iterdir() if not each.name.startswith(".")]
-    # Those lines that count, so that one poll stands between any two of them.
+    # Only relevant lines, so that there can be a poll between any two of them.
     kept = [line for line in log.read_bytes().splitlines(keepends=True) if _counts(line)]
     growing = tmp_path / f"{log.name}.inprogress"
     follower = Follower(tmp_path)
@@ -240,7 +240,7 @@ def test_streams_go_through_into_the_index_with_the_columns_of_topics_and_paths(
     ends = {
         identity for each in flows for side in ("endpoint1Ids", "endpoint2Ids") for identity in each[side]
     }
-    # No source is configured that would serve them: all of them are granted.
+    # No source is configured for their systems, so all of them are granted.
     assert set(look_up(solr, ELEMENTS, sorted(ends))) == ends
     names = Names(source, extractor.estate, Application())
     topic = names.key(End(EndKind.TOPIC, "orders"))

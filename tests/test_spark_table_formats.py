@@ -1,7 +1,7 @@
-"""What Delta and Iceberg write, read from logs that they made on their own Sparks, against truths that were written first.
+"""Writes by Delta and Iceberg, from logs made with their own Sparks, against truths that were written first.
 
-The logs are of ``python -m bench referee --part …``, made small: only SQL executions and streams, without metrics and
-tasks, the scratch directory called ``/SCRATCH``. The truths stand beside the statements in ``bench/statements``.
+The logs are of ``python -m bench referee --part …``, reduced: only SQL executions and streams, without metrics and
+tasks, the scratch directory called ``/SCRATCH``. The truths are next to the statements in ``bench/statements``.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ FEWEST = {
     "iceberg-1.9": 250,
     "iceberg-1.12": 250,
 }
-"""Statements that a part has at least."""
+"""Minimum number of statements of each part."""
 CHANGES = ("merge", "update", "delete")
 WRITES = ("insert", "ctas", "rtas", "save", "write", "chain")
 CHANGES_ALONE = ("iceberg-1.4", "iceberg-1.5")
-"""Parts of a Spark in which Iceberg has nodes of its own for changes of rows; all else is as in Spark 3.5."""
+"""Parts whose Spark has Iceberg's own nodes for row-level changes; the rest is as in Spark 3.5."""
 CLAUSES_NOT_TOLD = (*CHANGES_ALONE, "iceberg-1.9")
-"""Parts whose plans do not print which clause of a MERGE an instruction is of."""
+"""Parts whose plans do not print the MERGE clause of an instruction."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """A part's logs, judged."""
+    """The judged logs of a part."""
 
     name: str
     judged: tuple[Judged, ...]
@@ -47,7 +47,7 @@ class Part:
 
 
 def unpacked(name: str, directory: Path) -> Kept:
-    """The logs of a part as a session leaves them behind."""
+    """Unpacks the logs of a part as a session leaves them."""
     kept = Kept(directory, name)
     kept.make()
     kept.runs.write_bytes((LOGS / name / "runs.json").read_bytes())
@@ -85,7 +85,7 @@ def test_no_edge_is_missing_without_a_flag(part: Part) -> None:
 
 
 def test_the_conditions_of_a_merge_that_deletes_control_every_column(part: Part) -> None:
-    """Delta's MERGE that only deletes is flagged: its plan does not hold the columns."""
+    """Delta's delete-only MERGE is flagged instead: its plan does not contain the columns."""
     held = (
         ("merge_all_clauses",)
         if part.name.startswith("delta")
@@ -101,7 +101,7 @@ def test_the_conditions_of_a_merge_that_deletes_control_every_column(part: Part)
 
 
 def test_what_an_update_leaves_alone_is_not_controlled_by_its_condition(part: Part) -> None:
-    """Nor is what a MERGE leaves alone that only updates."""
+    """The same holds for columns that an update-only MERGE leaves alone."""
     beyond = {
         each.name: sorted(map(str, each.uncontrolled(each.navlin)))
         for each in part.judged
@@ -113,7 +113,7 @@ def test_what_an_update_leaves_alone_is_not_controlled_by_its_condition(part: Pa
 
 
 def test_most_edges_are_there(part: Part) -> None:
-    # Of 60 columns Spark cuts more than half out of the plan.
+    # For 60 columns Spark truncates more than half of the plan's lists.
     told = [each for each in part.judged if not each.name.startswith("merge_wide_star")]
     true = sum(len(each.truth.data) for each in told if each.truth)
     missing = sum(len(each.missing(each.navlin)) for each in told)

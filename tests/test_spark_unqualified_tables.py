@@ -1,4 +1,5 @@
-"""Tables that a plan names without a database: of the session's current one, which only other lines of the log tell."""
+"""Tables that a plan names without a database: they are in the session's current one, which only other log lines
+reveal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The less is known of the tables in a text, the less is read in it: nothing comes in the place of what is forgotten."""
+"""The fewer tables of a text are known, the fewer edges are read: no other edge replaces a lost one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.test_sql_scopes import TABLES as SCOPES
 from tests.test_sql_view_texts import TABLES as VIEW_TEXTS
 
 Edge = tuple[int, str, str]
-"""The place of a column, and the table and column that it is made of, or decided by."""
+"""The position of a column, and the table and column of its data or control source."""
 
 EVERYTHING = list(dict.fromkeys(column for name in SCHEMA if name[0] == "s" for column in SCHEMA[name]))
 
@@ -39,7 +39,7 @@ def made(
 
 
 def edges(made: Made) -> tuple[set[Edge], set[Edge]]:
-    """Those of data, and all."""
+    """The data edges, and all edges."""
     data, control = set(), set()
     for at, column in enumerate(made.columns):
         data |= {(at, str(each.table), each.column) for each in column.data if each.known}

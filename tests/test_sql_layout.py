@@ -1,4 +1,4 @@
-"""Statements laid out for people: where lines end, and that nothing but white space ever changes."""
+"""Layout of statements for display: the line breaks, and that only whitespace ever changes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from navlin.render import sql
 from navlin.render.sql import MOST_CHARS, WIDTH_CHARS, laid_out
 
 LONG = "-- " + "x" * WIDTH_CHARS
-"""A line that nobody laid out."""
+"""A line that is too long."""
 
 LAID_OUT = {
     "clauses and conditions": (

@@ -1,4 +1,4 @@
-"""What a name means in each place of a query where one may stand, and what it means beside a table that nobody knows."""
+"""Name resolution in each part of a query, and together with tables that are unknown."""
 
 from __future__ import annotations
 

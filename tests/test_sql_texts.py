@@ -1,4 +1,4 @@
-"""SQL texts as a source of lineage: what is read in them, and that none takes more than it may."""
+"""SQL texts as a source of lineage: the tables and columns read from them, and the limits on time and memory."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def made(reader: SqlReader, text: str, *, schema: Mapping[str, Sequence[str]] = 
 
 
 def columns(made: Made) -> list[str]:
-    """``name: data, data ~ control`` for each column, ``?`` behind it where not all is known."""
+    """``name: data, data ~ control`` for each column, followed by ``?`` if incomplete."""
     reported = []
     for column in made.columns:
         data, control = (
@@ -53,7 +53,7 @@ def columns(made: Made) -> list[str]:
 
 
 def tables(made: Made) -> set[str]:
-    """``db.table``, with a ``~`` before it where it only decides."""
+    """``db.table``, prefixed with ``~`` if it only controls."""
     return {("~" if table.control else "") + str(table.name) for table in made.tables}
 
 
@@ -106,7 +106,7 @@ def deciding(made: Made) -> set[str]:
         ),
         ("SELECT date_trunc(b, c) AS e, trunc(a, b) AS f FROM t", ["e: t.b, t.c", "f: t.a, t.b"]),
         ("SELECT percentile(DISTINCT a, 0.5, c) AS p FROM t", ["p: t.a, t.c"]),
-        # What the last join merged stands first.
+        # The columns merged by the last join come first.
         (
             "SELECT * FROM u JOIN s USING (id) JOIN t USING (a)",
             ["a: u.a", "id: u.id", "x: u.x", "d: s.d", "b: t.b", "c: t.c", "m: t.m", "xs: t.xs"],
@@ -167,7 +167,7 @@ def test_columns_are_made_of(reader: SqlReader, text: str, expected: list[str]) 
         ("SELECT a FROM t DISTRIBUTE BY b SORT BY c", {"t.b", "t.c"}),
         ("SELECT a FROM t LIMIT 1", set()),
         ("SELECT b, percentile(a, 0.5) AS p FROM t GROUP BY ALL", {"t.b"}),
-        # What a step decides is of the columns before it.
+        # A step's control sources apply to the columns before it.
         ("FROM t |> ORDER BY a |> LIMIT 3 |> ORDER BY b |> SELECT c", {"t.a", "t.b"}),
         ("FROM t |> ORDER BY a |> LIMIT 3 |> SELECT b AS a", {"t.a"}),
         ("FROM t |> ORDER BY a |> SELECT t.b", {"t.a"}),
@@ -217,13 +217,13 @@ def test_rows_are_decided_by(reader: SqlReader, text: str, expected: set[str]) -
         ("(TABLE s UNION TABLE u)", {"db.s", "db.u"}),
         ("CREATE TABLE n (table STRING, b INT)", set()),
         ("SELECT a FROM xml.`/in`", {"/in"}),
-        # What is nested in a row needs no condition: this is a table in a database.
+        # Data nested in a row need no condition; this is a table in a database.
         (
             "SELECT i.x FROM sales.sales JOIN sales.items i ON sales.id = i.id",
             {"~sales.sales", "sales.items"},
         ),
         ("SELECT i.x FROM stage.sales JOIN sales.items i USING (id)", {"~stage.sales", "sales.items"}),
-        # Impala's own form: the parser puts ON TRUE where there is no condition.
+        # Impala's own form: without a condition the parser adds ON TRUE.
         ("SELECT n.id, a.item FROM no n LEFT JOIN n.arr a", {"db.no"}),
         ("SELECT id FROM spark_catalog.nested.arr", {"nested.arr"}),
     ],
@@ -235,9 +235,9 @@ def test_tables_are_read(reader: SqlReader, text: str, expected: set[str]) -> No
 def test_no_column_of_a_table_that_nobody_knows_is_guessed(reader: SqlReader) -> None:
     starred = made(reader, "SELECT * FROM unknown")
     assert (starred.whole, starred.complete, columns(starred)) == (False, False, [])
-    # Either of the two might have it.
+    # Either table might have it.
     assert columns(made(reader, "SELECT k FROM unknown JOIN further")) == ["k: ?"]
-    # The only one that can have it: what the text says, though no schema knows.
+    # The only table that can have it: from the text alone, not from a schema.
     (column,) = made(reader, "SELECT k, a FROM unknown JOIN t").columns[:1]
     assert [(source.table.table, source.known) for source in column.data] == [("unknown", False)]
 
@@ -314,7 +314,7 @@ def test_no_column_of_a_table_that_nobody_knows_is_guessed(reader: SqlReader) ->
         ("INSERT INTO s ()", "db.s", []),
         ("UPSERT INTO s (d, id) SELECT a, b FROM t", "db.s", ["d: t.a", "id: t.b"]),
         ("WITH k AS (SELECT a, c FROM t) UPSERT INTO TABLE s SELECT * FROM k", "db.s", ["id: t.a", "d: t.c"]),
-        # Impala has a list of columns before the partition, whose columns come behind them; Hive has it behind.
+        # Impala has the column list before the partition, whose columns come last; Hive has it after the partition.
         (
             "INSERT INTO db.u (a, id) PARTITION (x) SELECT a, b, c FROM t",
             "db.u",
@@ -413,7 +413,7 @@ def test_an_alter_of_many_spaces_is_read_in_time(reader: SqlReader) -> None:
 def test_each_function_of_sparks_own_that_makes_rows_is_known(
     reader: SqlReader, spark: Callable[[], SparkSession]
 ) -> None:
-    """Of one that nobody knows, what it makes of constants is incomplete."""
+    """An unknown one would be flagged incomplete, even with constant arguments."""
     found: Any = spark()._jvm.org.apache.spark.sql.catalyst.analysis.TableFunctionRegistry  # type: ignore[union-attr]
     names = found.builtin().listFunction()
     functions = [names.apply(at).funcName() for at in range(names.size())]
@@ -446,7 +446,7 @@ def test_several_statements_are_read_one_after_the_other(reader: SqlReader) -> N
         ("SET catalog = ice", "db.t db.s db.u"),
         ("SET CATALOG `ice`", "ice.default.t ice.db.s db.u"),
         ("SET CATALOG /* lake */ ice", "ice.default.t ice.db.s db.u"),
-        # A catalog that is chosen already is not left, nor its database.
+        # Setting the current catalog again keeps it and its database.
         ("SET CATALOG spark_catalog", "db.t db.s db.u"),
         ("USE ice.one; SET CATALOG ice", "ice.one.t ice.db.s db.u"),
         ("USE ice.one; USE spark_catalog", "default.t db.s db.u"),
@@ -525,7 +525,7 @@ def test_a_temporary_view_is_in_no_database_and_stands_for_what_it_is_made_of(
         ("CREATE TABLE IF NOT EXISTS n (c INT, d INT)", ["c: t.a", "d: t.b"]),
         ("DROP TABLE IF EXISTS n; CREATE TABLE IF NOT EXISTS n (c INT, d INT)", ["c: t.a", "d: t.b"]),
         ("CREATE TABLE n (a INT, b INT); DROP TABLE n; CREATE TABLE n (c INT, d INT)", ["c: t.a", "d: t.b"]),
-        # It is there, with columns of its own.
+        # The table exists, with its own columns.
         ("CREATE TABLE IF NOT EXISTS s (d INT, id INT); CREATE TABLE n LIKE s", ["id: t.a", "d: t.b"]),
     ],
 )
@@ -660,7 +660,7 @@ def test_the_parser_is_loaded_in_the_child_alone() -> None:
     assert subprocess.run([sys.executable, "-c", loads], check=False).returncode == 0
 
 
-# -- Texts of others -----------------------------------------------------------------------------------------------------
+# -- Other people's texts ------------------------------------------------------------------------------------------------
 
 
 def test_most_texts_of_the_corpus_are_read_as_expected_and_none_is_misread(

@@ -1,4 +1,4 @@
-"""Texts as views have them, with the lineage that is true of each: the names in them try to mean something else."""
+"""View texts with their true lineage: the names in them are chosen to be ambiguous."""
 
 from __future__ import annotations
 

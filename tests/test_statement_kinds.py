@@ -1,4 +1,4 @@
-"""What Hive's and Impala's records of every kind of statement become, see `tests.support.statement_kinds`."""
+"""Results of Hive's and Impala's records of every kind of statement, see `tests.support.statement_kinds`."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ WRITTEN: dict[str, Callable[[str], str]] = {
     "over several lines": lambda text: "\n\t " + text.replace(" ", "\n  "),
     "with its end": lambda text: text + " ;",
 }
-"""What does not change the kind of a statement."""
+"""Changes of the text that keep the statement's kind."""
 
 
 class Reading(NamedTuple):
-    """What a record became."""
+    """The result of reading a record."""
 
     kind: str
     incomplete: bool
     reasons: set[str]
     tables: set[str]
     written: set[str]
-    """Columns."""
+    """The columns written."""
     covered: bool
 
 
@@ -68,7 +68,7 @@ EDGES: dict[str, Any] = {
 
 
 def read(directory: Path, engine: str, texts: list[str], graph: dict[str, Any]) -> dict[str, Reading]:
-    """What records of these texts become, by text."""
+    """Reads records of these texts; returns the results by text."""
     (extractor,) = (each for named, each, _ in engines(directory) if named == engine)
     records = [{"queryText": text, "timestamp": WHEN_S, "hash": "0" * 32, **graph} for text in texts]
     (directory / "records").write_text("".join(json.dumps(record) + "\n" for record in records))
@@ -111,7 +111,7 @@ UNNAMED = {
     "nothing": set[str](),
     "shown": set[str](),
 }
-"""Why a record without edges is incomplete, by what its statement does."""
+"""Reasons for a record without edges to be incomplete, by the outcome of its statement."""
 ALSO_READS = "its record does not name the tables that it reads"
 
 
@@ -128,7 +128,7 @@ def test_a_record_without_edges_says_what_is_not_known_of_its_statement(tmp_path
 
 
 def _moves(row: Row) -> bool:
-    """Whether data come into a table or out of one."""
+    """Whether the statement moves data into a table or out of one."""
     reads = "FROM" in row.text.upper() and row.outcome == "result"
     return reads or row.outcome in ("table", "files", "both")
 
@@ -158,7 +158,7 @@ def test_what_a_record_of_each_kind_names_is_read_and_written_or_only_a_label(
         text for text, row in table.items() if row.outcome in ("table", "nothing")
     }
     assert set().union(*(reading.written for reading in got.values())) == {"s.u.b"}
-    # That a record is incomplete is known of it: it corrects what was read of it before.
+    # An incomplete record replaces the earlier reading as well.
     assert all(reading.covered for reading in got.values())
 
 

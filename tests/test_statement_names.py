@@ -1,4 +1,4 @@
-"""How things are called for people: statements by what they write, fields and counts in words."""
+"""Display names: statements by their outputs, fields and counts in words."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def test_statements_are_passed_through_as_well_where_only_data_is_wanted() -> No
     assert len(drawn("o", nodes, edges, *STATEMENTS)) == 2, "where one starts at it, it is shown"
 
 
-# -- As the index has them -----------------------------------------------------------------------------------------------
+# -- From the index ------------------------------------------------------------------------------------------------------
 
 
 def test_statements_that_read_and_that_create_are_told_apart_and_an_execution_is_named_by_its_statement(
@@ -153,7 +153,7 @@ def test_statements_that_read_and_that_create_are_told_apart_and_an_execution_is
     nothing = world.operation("n", engine=SPARK, originalName=job)
     run = world.execution(writes, "stn-run-1")
     alone = world.entity(execution_key(operation_key(world.source(SPARK), "gone", ()), "stn-run-2"))
-    # Its statement is not in the index.
+    # The statement of this execution is removed from the index.
     world.relations = {each: one for each, one in world.relations.items() if alone.identity not in str(one)}
     world.index()
     kinds = dict.fromkeys((each.identity for each in (writes, reads, creates, nothing)), "OPERATION")

@@ -1,4 +1,4 @@
-"""The query language: every kind of clause → what is printed of it, or the sentence that refuses it."""
+"""The query language: every kind of clause → its printed form, or the message that refuses it."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ PARSERS_OF_SOLR = {
         " vectorSimilarity xmlparser xport"
     ).split()
 }
-"""Every query parser that Solr brings → whether a query may name it."""
+"""Every query parser of Solr → whether a query may name it."""
 
 REFUSED = {
     "type:{!join from=sourceId to=sourceId fromIndex=nav_runs v='status:failed TO x'}": (
@@ -182,5 +182,5 @@ def test_a_query_names_five_of_the_parsers_of_solr(parser: str, available: bool,
     with pytest.raises(QueryError) as error:
         parse(query)
     refused = f"{{!{parser}}} is not available here"
-    # The other two take no field.
+    # The other two available parsers take no field.
     assert available or str(error.value).startswith(refused)

@@ -1,5 +1,5 @@
-"""Whatever is typed: it is refused with a sentence, or printed as a query of navlin's own, which says the same and which
-Solr takes."""
+"""Any input is either refused with a message, or printed as a query of navlin's own that means the same and that Solr
+accepts."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PIECES = (
     .replace(" ", "\n")
     .split("\n")
 )
-"""What queries are made of."""
+"""Fragments of queries."""
 
 
 def pieces() -> st.SearchStrategy[str]:
@@ -45,7 +45,7 @@ TEXTS = st.one_of(
 
 _QUOTED_OR_ESCAPED = re.compile(r"\\.|\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'", re.DOTALL)
 _OUR_OWN = re.compile(r"\{!(?:(?:terms|term|prefix|frange)(?: [a-z]+=)+|(?:tag|ex|key)=(?: (?:ex|key)=)*)\}")
-"""A parser's clause of ours without the quoted values of its parameters."""
+"""A parser clause in navlin's own form, without the quoted values of its parameters."""
 _PLAIN = re.compile(r"[\w .:*?~^=+\-()\[\]{}]*", re.ASCII)
 
 
@@ -54,7 +54,7 @@ def _letter_or_nothing(found: re.Match[str]) -> str:
 
 
 def understood(text: str) -> syntax.Parsed | None:
-    """What the text is understood as; None if it is refused, in a sentence with a place in the text."""
+    """Parses a text; None if it is refused, with a message and a position in the text."""
     try:
         return parse(text)
     except QueryError as error:
@@ -89,7 +89,7 @@ def test_what_is_printed_is_read_back_as_the_same(text: str) -> None:
 @settings(max_examples=500)
 @given(TEXTS)
 @example("{!frange}name")
-@example("type:\u1f80")  # One letter, which is two in capitals.
+@example("type:\u1f80")  # One letter that becomes two in capitals.
 def test_nothing_of_the_text_is_syntax_for_solr(text: str) -> None:
     holds_no_syntax_of_the_text(text)
 
@@ -118,7 +118,7 @@ _OF_A_FIELD = re.compile(
     r"there is no field|is no value of a field|too many words|not single valued|multi.?valued|indexed=false"
     r"|[Cc]an(?:'t|not) (?:run|use|search|query|perform)|not supported|[Uu]nsupported|Missing|not indexed",
 )
-"""What Solr may still find wrong with a query that it could read: the fields and their kinds."""
+"""Errors that Solr may still report for a query it could parse: about fields and their types."""
 
 
 def test_solr_reads_what_is_printed(solr: Solr) -> None:
@@ -265,7 +265,7 @@ def test_a_query_is_bounded(query: str, sentence: str | None) -> None:
         with pytest.raises(QueryError) as error:
             parse(query)
         assert str(error.value).startswith(sentence)
-    # A reader that looks back or ahead for every character would take hours.
+    # A parser with unbounded lookahead or backtracking for every character would take hours.
     assert time.process_time() - began < 30
 
 

@@ -1,4 +1,4 @@
-"""The unit: systemd finds nothing wrong with it, and it gives away little."""
+"""The unit: systemd accepts it, and rates its exposure low."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST_EXPOSED = 2.0
 
 @pytest.fixture
 def unit(tmp_path: Path) -> Path:
-    """The unit with a program that is there: what is verified is the unit, not this machine."""
+    """The unit with a program that exists: the test verifies the unit, not this machine."""
     if shutil.which("systemd-analyze") is None:
         pytest.skip("systemd is not installed")
     copy = tmp_path / UNIT.name
@@ -46,7 +46,7 @@ def test_the_unit_exposes_little(unit: Path) -> None:
 
 
 def test_a_wrong_configuration_ends_the_restarts(tmp_path: Path) -> None:
-    """systemd counts the exit code of the main process alone: one of ExecStartPre would be restarted for ever."""
+    """systemd counts only the exit code of the main process: with one of ExecStartPre it would restart for ever."""
     settings = dict(re.findall(r"^(\w+)=(.*)$", UNIT.read_text(), re.MULTILINE))
     assert settings["ExecStartPre"].startswith("-")
 
@@ -73,7 +73,7 @@ def test_every_setting_of_the_unit_has_its_reason() -> None:
 
 
 def test_java_may_compile_at_run_time() -> None:
-    # A JVM dies at once where memory may not be both written and executed.
+    # A JVM dies at once if memory may not be both written and executed.
     settings = [line for line in UNIT.read_text().splitlines() if line.startswith("MemoryDenyWriteExecute")]
 
     assert settings == []

@@ -1,7 +1,7 @@
 """Lineage across temporary tables, end to end: the example of Navigator's documentation, "Generating Lineage Diagrams".
 
 Impala fills ``temp_sample_07`` and ``temp_sample_08`` and merges both into ``sample_merge``. The metastore is listed while
-the first one is there and the second is gone already; then the first is dropped, and the metastore is listed again.
+the first one exists and the second is already gone; then the first is dropped, and the metastore is listed again.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ WHEN_S = 1_700_000_000
 
 @dataclass
 class Sample:
-    """The estate of the example, under a database of its own."""
+    """The estate of the example, in its own database."""
 
     solr: Solr
     metastore: Metastore
@@ -59,7 +59,7 @@ class Sample:
             client.call(DROP_TABLE, self.database, name, False)
 
     def run(self, text: str, source: str, target: str, at_s: int) -> None:
-        """Impala writes down one statement that copies every column."""
+        """Writes Impala's record of a statement that copies every column."""
         qualified = {name: f"{self.database}.{name}" for name in (source, target)}
         vertices, edges = [], []
         for number, column in enumerate(COLUMNS):
@@ -158,12 +158,12 @@ def test_the_lineage_of_sample_merge_in_its_three_views(
     sample.drop("temp_sample_07")
     sample.extract("hms")
 
-    # By default only what is there: sample_07, through a table that is there no more.
+    # By default only existing entities: sample_07, through a table that no longer exists.
     assert sample.upstream() == {("sample_07", "sample_merge")}
     (edge,) = sample.answer().edges
     assert [sample.bare(hop.name) for hop in edge.via if hop.deleted] == ["temp_sample_07"]
 
-    # With deleted entities the temporary table that was captured appears.
+    # With deleted entities, the temporary table that was captured appears.
     assert sample.upstream(deleted=True) == {
         ("sample_07", "temp_sample_07"),
         ("temp_sample_07", "sample_merge"),
@@ -171,7 +171,7 @@ def test_the_lineage_of_sample_merge_in_its_three_views(
     flagged = {sample.bare(node.name) for node in sample.answer(deleted=True).nodes if node.deleted}
     assert flagged == {"temp_sample_07"}
 
-    # With operations both insertions appear, the second without its input: nobody ever saw temp_sample_08.
+    # With operations both insertions appear, the second without its input: temp_sample_08 was never captured.
     assert sample.upstream(operations=True, deleted=True) == {
         ("sample_07", CREATE_07),
         (CREATE_07, "temp_sample_07"),
@@ -180,10 +180,10 @@ def test_the_lineage_of_sample_merge_in_its_three_views(
         (INSERT_08, "sample_merge"),
     }
 
-    # What was only ever named can be walked through when asked for.
+    # A table that was only referenced is included on request.
     assert ("sample_08", "temp_sample_08") in sample.upstream(deleted=True, unlinked=True)
 
-    # And the text of a query finds the table that is nowhere listed.
+    # The text of a query finds the table that was never listed.
     found = search(sample.solr, f"queryText:*temp_sample_08* AND sourceId:{sample.impala.source.id}")
     assert {document["originalName"] for document in found.documents} == {CREATE_08, INSERT_08}
     listed = search(

@@ -59,8 +59,8 @@ def test_without(number): pass
 
 
 def make(target: str, *variables: str) -> list[list[str]]:
-    """The arguments that a target of `make` gives to pytest, for each time that it runs it."""
-    # Without the variables that `make test ARGS=...` hands on.
+    """The arguments that a target of `make` gives to pytest, for each call."""
+    # Without the variables that `make test ARGS=...` passes on.
     environment = {
         name: value for name, value in os.environ.items() if name != "ARGS" and not name.startswith("MAKE")
     }
@@ -74,7 +74,7 @@ def make(target: str, *variables: str) -> list[list[str]]:
 
 
 def run(arguments: list[str], folder: Path, *files: str) -> subprocess.CompletedProcess[str]:
-    """Runs tests as if they stood in this repository."""
+    """Runs tests as if they were in this repository."""
     for number, tests in enumerate(files):
         (folder / f"test_{number}.py").write_text(tests)
     command = [sys.executable, "-m", "pytest", "-c", str(ROOT / "pyproject.toml"), "-p", "tests.conftest"]
@@ -92,7 +92,7 @@ def passed(ran: subprocess.CompletedProcess[str]) -> list[str]:
 def test_a_target_of_make_runs_its_own_tier_and_no_other(
     target: str, tests: list[list[str]], tmp_path: Path
 ) -> None:
-    # Without processes side by side, which need seconds to start.
+    # Without worker processes, which need seconds to start.
     ran = [run([*each, "-n0", "-rp"], tmp_path, ONE_OF_EACH_TIER) for each in make(target)]
 
     assert [passed(each) for each in ran] == tests, [each.stdout for each in ran]

@@ -1,4 +1,4 @@
-"""No time that cannot be one reaches the index, whichever extractor read it; what has such a time stands without it."""
+"""Impossible times never reach the index, whichever extractor read them; their records are kept without them."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ TIMES: dict[str, Any] = {
     "true": True,
     "false": False,
 }
-"""What is no time in milliseconds."""
+"""Values that are not times in milliseconds."""
 
 SOURCE = Source("a" * 32, "HDFS", "S", "c", ("hdfs://nn:8020",))
 ESTATE = Estate("c", (SOURCE,))
@@ -110,7 +110,7 @@ def through_the_task(
 
 
 def stands_without_it(extractor: Extractor) -> None:
-    """The execution is there, no field of it is an impossible time, and a reject says so."""
+    """Asserts that the execution exists, no field has an impossible time, and a reject reports it."""
     (split,) = extractor.plan(Positions(now_ms=NOW_MS)).splits
     documents, rejects, failures = through_the_task(extractor, split)
     assert not failures
@@ -209,7 +209,7 @@ def test_an_application_of_yarn_with_what_is_no_time_stands_without_it(
     (split,) = extractor.plan(Positions(now_ms=yarn_rounds.NOW_MS)).splits
     documents, rejects, failures = through_the_task(extractor, split)
     assert not failures
-    # What is negative, and what is no number, is YARN's way not to know: an application that never started has -1.
+    # YARN uses negative values and non-numbers for unknown times: an application that never started has -1.
     unknown = {"negative", "very negative", "beyond all numbers", "text", "true", "false"}
     assert bool(rejects) == (name not in unknown)
     executions = [each for each in documents if each["type"] == "OPERATION_EXECUTION"]

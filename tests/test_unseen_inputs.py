@@ -1,4 +1,4 @@
-"""Sixty inputs whose truths were written from what ran, by somebody who had not read the code: ``data/unseen/README.md``."""
+"""Sixty inputs with truths from real runs, written without knowledge of the code: ``data/unseen/README.md``."""
 
 from __future__ import annotations
 

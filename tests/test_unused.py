@@ -1,4 +1,4 @@
-"""Which tables may go. Every estate below stands with the right answer beside it: a wrong one deletes somebody's data."""
+"""Finding unused tables. Every estate below has the right answer next to it: a wrong one deletes somebody's data."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ BEFORE_MS = NOW_MS - 100 * DAY_MS
 SINCE_MS = NOW_MS - 10 * DAY_MS
 
 HIVE_QUERIES = "HIVE_QUERIES"
-"""Follows what HiveServer2 writes down; the metastore's source is another one of the same type."""
+"""Follows HiveServer2's logs; the metastore's source is another one of the same type."""
 ENGINES = (HIVE_QUERIES, IMPALA, SPARK)
 
 
 class Estate(World):
-    """A world in which everything is watched: three engines since long ago, a metastore, an HDFS whose files are read. Each
-    test takes away, or adds, one thing. ``old`` is the table that is asked about."""
+    """A world in which everything is watched: three engines since long ago, a metastore, an HDFS whose files are read.
+    Each test takes away, or adds, one thing. ``old`` is the table in question."""
 
     def __init__(self, solr: Solr) -> None:
         super().__init__(solr, "unused")
@@ -81,7 +81,7 @@ class Estate(World):
     def read(
         self, what: Key, at_ms: int, *, engine: str = IMPALA, text: str = "", control: bool = False
     ) -> Key:
-        """An operation that reads something, and an execution of it; records bear the execution's time."""
+        """Adds an operation that reads an entity, and an execution; their records have the execution's time."""
         before = {*self.elements, *self.relations}
         text = text or f"select from {what.name} {at_ms}"
         operation = self.operation(
@@ -146,7 +146,7 @@ def estate(private_solr: Solr) -> Estate:
 
 
 def nothing(_: Estate) -> None:
-    """Nothing reads it, and everything is watched."""
+    """It is not read, and everything is watched."""
 
 
 def read_long_ago(estate: Estate) -> None:
@@ -339,7 +339,7 @@ def an_engines_source_fails(estate: Estate) -> None:
 
 
 def another_source_of_impala(estate: Estate, *runs: tuple[Status, int]) -> Source:
-    """One that has recorded nothing."""
+    """A second source that has recorded nothing."""
     second = Source(source_id("estate", "second"), IMPALA, "second", "estate", claimable=False)
     estate.sources["IMPALA_2"] = second
     estate._put(source_envelope(second, AS_OF_MS))
@@ -375,7 +375,7 @@ def navlin_stands_still(estate: Estate) -> None:
 def purged_by_a_navlin_that_left_no_reads(estate: Estate, before_ms: int) -> None:
     body = orjson.dumps({"before_ms": before_ms}).decode()
     estate.solr.add(RUNS, [{"identity": "purge:before", "kind": "purge", "body": body}])
-    # The next one leaves them: what was lost before stays lost.
+    # A later purge keeps last reads, but those lost before stay lost.
     remember_purged_before(estate.solr, NOW_MS - DAY_MS)
 
 
@@ -573,7 +573,7 @@ TRUTH: list[tuple[Callable[[Estate], None], Verdict, str]] = [
     (another_table_lies_around, UNKNOWN, "db.other"),
     (another_table_lies_beside, UNUSED, ""),
 ]
-"""What happened, whether the table was read in the last ninety days, and what must be said of that."""
+"""The change, the verdict for the last ninety days, and words that its reasons must contain."""
 
 
 @pytest.mark.parametrize(
@@ -631,7 +631,7 @@ def test_the_command_prints_what_may_go_and_how_much_that_frees(estate: Estate, 
     estate.runs = {kind: [(Status.FINISHED, 1_000)] for kind in estate.runs}
     estate.answer()
     file = configuration(estate.solr, tmp_path)
-    # By the clock of the command navlin has read nothing for long: so nothing is known.
+    # The command's clock is far later than navlin's last run, so nothing is known.
     answer = json.loads(run(file, "unused", "--days", str(DAYS), "--json").stdout)
     assert {each["verdict"] for each in answer["tables"]} == {"not known"}
     assert answer["totals"]["not known"]["tables"] == answer["totals"]["used"]["tables"] == 1

@@ -1,4 +1,4 @@
-"""Purge leaves the last read on what was read: so it changes no verdict on what may go."""
+"""Purge records the last read on the entity read, so that it changes no verdict of unused tables."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def of_another(kind: str, name: str) -> Source:
     )
 
 
-# -- What happened, each to a table of its own, and the verdict before and after a purge -----------------------------------
+# -- Cases, each with its own table, and the verdict before and after a purge ----------------------------------------------
 
 
 def nothing(_: Estate, __: Key) -> None:
@@ -206,7 +206,7 @@ EXPECTED = {happened.__name__: verdict for happened, verdict in HAPPENED.items()
 
 
 def tell(estate: Estate) -> None:
-    """Each happens to a table of its own, which bears its name."""
+    """Applies each case to its own table, named after the case."""
     estate.path("/")
     estate.path("/data")
     for happened in HAPPENED:
@@ -234,7 +234,7 @@ def executions(estate: Estate) -> int:
 def test_a_purge_changes_no_verdict_nor_does_the_next(estate: Estate) -> None:
     tell(estate)
     assert verdicts(estate) == EXPECTED
-    # What the first one took the relations of, the second one takes itself.
+    # The second purge removes the executions whose relations the first one removed.
     for before_ms in (NOW_MS - 95 * DAY_MS, PURGED_BEFORE_MS, PURGED_BEFORE_MS + 1):
         assert purged(estate.solr, before_ms, batch=7).status == "finished"
         assert verdicts(estate) == EXPECTED
@@ -298,7 +298,7 @@ def test_a_purge_and_an_extraction_beside_it_lose_nothing_of_each_other(estate: 
     written: list[bool] = []
 
     def passes(call: Call) -> bool:
-        # Just before the purge writes on the table, somebody else does.
+        # Somebody else writes the table just before the purge does.
         if not written and not call.answered and any("lastRead" in each for each in call.documents):
             written.append(True)
             (document,) = estate.solr.get(ELEMENTS, [estate.old.identity])
@@ -322,7 +322,7 @@ def test_what_purge_removed_still_counts_for_gaps(estate: Estate) -> None:
     known, judged = estate.judged()
     assert judged["old"].verdict == UNKNOWN
     assert "known incompletely" in "; ".join(known.reasons)
-    # That one ran before the time that is asked about.
+    # The operation ran before the period in question.
     assert (
         estate.judged(Question(DAYS, SINCE_MS + (DAYS + 1) * DAY_MS, despite_gaps=False))[0].reasons
         != known.reasons
@@ -374,7 +374,7 @@ def test_an_engine_that_fell_silent_before_a_purge_is_silent_after_it(estate: Es
 
 
 def test_a_read_that_can_be_left_nowhere_is_not_forgotten(estate: Estate) -> None:
-    # Its file system has not been read yet: not even the root is there.
+    # Its file system has not been extracted yet: even the root is missing.
     for identity, document in list(estate.elements.items()):
         if document["type"] in ("FILE", "DIRECTORY"):
             del estate.elements[identity]

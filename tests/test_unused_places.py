@@ -1,4 +1,5 @@
-"""Which partitions and directories may go: what the last whole image and the engines say of each, and the right answer."""
+"""Finding unused partitions and directories: the evidence of the last whole image and of the engines, with the right
+answer."""
 
 from __future__ import annotations
 
@@ -31,7 +32,7 @@ WEEKS = range((LONG_AGO_MS - 7 * DAY_MS) // WEEK_MS, IMAGE_MS // WEEK_MS + 1)
 
 
 class Imaged(Estate):
-    """An estate whose HDFS was read as a whole image two days ago. ``ds`` is the partition that is asked about."""
+    """An estate whose HDFS was read as a whole image two days ago. ``ds`` is the partition in question."""
 
     def __init__(self, solr: Solr) -> None:
         super().__init__(solr)
@@ -73,7 +74,7 @@ def estate(private_solr: Solr) -> Imaged:
 
 
 def nothing(_: Imaged) -> None:
-    """No file of it was accessed or written, and its table was not read since the image."""
+    """None of its files were accessed or written, and its table was not read since the image."""
 
 
 def a_file_was_accessed(estate: Imaged) -> None:
@@ -115,7 +116,7 @@ def no_image_was_read(estate: Imaged) -> None:
 
 
 def a_part_of_the_image_could_not_be_read(estate: Imaged) -> None:
-    # The position of the plan is still that of the one before.
+    # The position of the plan is still that of the previous image.
     estate.image = 6
 
 
@@ -224,7 +225,7 @@ def test_a_table_whose_files_are_not_in_the_index_is_used_if_the_image_shows_an_
 
 
 class Directories(NamedTuple):
-    """What is listed, each with its verdict."""
+    """The directories listed, each with its verdict."""
 
     listed: dict[str, Verdict]
     reasons: str
@@ -300,7 +301,7 @@ def test_the_command_judges_what_it_is_asked_for(estate: Imaged, tmp_path: Path)
     estate.relate(RelationType.PARENT_CHILD, estate.old, estate.ds, writer=HIVE)
     estate.ask(Of.PARTITIONS)
     file = configuration(estate.solr, tmp_path)
-    # By the clock of the command the image is none of the last days.
+    # By the command's clock the image is not from the last days.
     answer = json.loads(run(file, "unused", "--days", "90", "--of", "partitions", "--json").stdout)
     assert [each["name"] for each in answer["partitions"]] == ["db.old.ds=1"]
     assert answer["totals"]["not known"] == {"partitions": 1, "sizeBytes": 1_000}

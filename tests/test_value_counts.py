@@ -1,4 +1,4 @@
-"""``navlin count`` and ``/count``: how many of what a query finds have which values, against a count of our own."""
+"""``navlin count`` and ``/count``: numbers of results by field values, against an independent count."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def values(document: Document, field: str) -> list[Any]:
 
 
 def by_hand(made: list[Document], fields: list[str]) -> Counter[tuple[Any, ...]]:
-    """How many documents have each combination of values, and of the first values of each."""
+    """Counts documents by each combination of values, and by each prefix of the combinations."""
     counts: Counter[tuple[Any, ...]] = Counter()
     for document in made:
         combined: list[tuple[Any, ...]] = [()]

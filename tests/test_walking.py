@@ -1,4 +1,4 @@
-"""Walks of the graph on a busy machine: what they leave to others, and what that costs those who ask."""
+"""Graph walks on a busy machine: the resources they leave to others, and the cost for the caller."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ import pytest
 from navlin.api.walking import PRESSURE, REST, Walking
 
 REST_S = 1.5 / REST
-"""A walk of so many seconds makes a pause that is long enough to be seen."""
+"""A walk of so many seconds causes a pause long enough to be measured."""
 HOUR_S = 3_600.0
 SOON_S = 120.0
-"""A pause of an hour would be longer, and one of nothing is shorter, however busy the machine is."""
+"""Time limit: on any machine a pause of an hour takes longer, and no pause takes less."""
 
 
 def pressed(file: Path, waited_s: float) -> None:
-    """The kernel's file as Linux writes it, with so many seconds in which something waited for a processor."""
+    """Writes the kernel's file as Linux does, with the seconds in which something waited for a processor."""
     of_all = "full avg10=0.00 avg60=0.00 avg300=0.00 total=0"
     file.write_text(f"some avg10=61.00 avg60=9.10 avg300=2.00 total={round(waited_s * 1e6)}\n{of_all}\n")
 
 
 class Walks:
-    """Two walks, one after the other. By its own clock the first takes ``took_s``, and something waits for ``waited_s``."""
+    """Two consecutive walks. By its own clock the first takes ``took_s``, and something waits for ``waited_s``."""
 
     def __init__(self, file: Path, took_s: float, waited_s: float, fails: bool = False) -> None:
         self.events: list[str] = []
@@ -33,7 +33,7 @@ class Walks:
         self._walking = Walking(most=1, pressure=file, clock=lambda: self._now_s)
 
     def pause_s(self) -> float:
-        """Returns the seconds from the end of the first walk to the begin of the second. It fails after `SOON_S`."""
+        """Returns the seconds from the end of the first walk to the start of the second. It fails after `SOON_S`."""
         return anyio.run(self._both)
 
     async def _both(self) -> float:

@@ -1,4 +1,4 @@
-"""What the ResourceManager tells of applications becomes operations and executions."""
+"""Operations and executions from the ResourceManager's applications."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_one_entry_that_is_damaged_keeps_no_other_from_being_read(resource_manag
     resource_manager.routes["/ws/v1/cluster/apps"] = lambda *_: (200, {}, answer)
     reported = Following(resource_manager).run()
     assert {each[-4:] for each in reported.executions} == {"0003", "0004", "0005"}
-    # Each of them once among those that have not ended, and once among those that have.
+    # Each of them is counted once among running applications, and once among ended ones.
     assert reported.plan.note == f"{resource_manager.url}: 4 entries have no id"
 
 
@@ -157,7 +157,7 @@ def test_names_with_anything_in_them_stay_what_they_are(resource_manager: Resour
     assert all(each.key.tree_path.count("/") == 2 for each in reported.operations.values())
 
 
-# -- What a name tells --------------------------------------------------------------------------------------------------
+# -- Information in a name ----------------------------------------------------------------------------------------------
 
 
 def test_a_hive_session_is_no_query(resource_manager: ResourceManager) -> None:

@@ -1,4 +1,4 @@
-"""Every user has a share of the applications that navlin remembers: what does not fit is a reject, or known incompletely."""
+"""Every user has a share of the applications that navlin remembers: one beyond it is a reject, or known incompletely."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_jobs_that_do_not_fit_are_read_without_their_history(
     extracted = following.run()
     assert len(following.positions["open"]) == 1
     assert (len(extracted.executions), extracted.rejects) == (2, [])
-    # The history comes all the same.
+    # The history arrives nevertheless.
     for number in (1, 2, 3):
         history.add(job(number))
     assert len(following.run().executions) == 3
@@ -79,7 +79,7 @@ def test_of_configurations_that_do_not_come_a_user_has_a_share_and_the_other_job
     resource_manager.apps = [app(number, **WORD_COUNT) for number in range(1, 21)]
     for number in range(1, 21):
         history.add(job(number))
-        # Answers nothing, and hangs up.
+        # Closes the connection without an answer.
         history.routes[f"/ws/v1/history/mapreduce/jobs/job_1799000000000_{number:04d}/conf"] = broken
     following = Following(resource_manager, history=history)
     extracted = following.run()

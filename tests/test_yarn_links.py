@@ -1,4 +1,4 @@
-"""Spark's executions and YARN's applications find each other, whoever is configured or heard first."""
+"""Spark's executions and YARN's applications are linked, in whatever order they are configured or extracted."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 COPY = insert("hdfs://ns1/out", scan("db.a"))
 
 
-# -- What one application is called -----------------------------------------------------------------------------------
+# -- Names of one application -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -200,7 +200,7 @@ def test_a_mapreduce_job_appears_with_its_directories_and_the_query_that_it_ran_
     )
     cluster = f"links-{uuid.uuid4().hex[:8]}"
     source = Source(source_id(cluster, YARN), YARN, YARN, cluster)
-    # A metastore's source tells of no queries: the query's execution is granted all the same, and so are directories.
+    # A metastore's source reports no queries: the query's execution is granted nevertheless, and so are directories.
     hms = Source(source_id(cluster, HIVE), HIVE, HIVE, cluster)
     estate = Estate(cluster, (source, hms))
     pipeline = Pipeline(solr.address, spark, lambda: NOW_MS)
@@ -215,13 +215,13 @@ def test_a_mapreduce_job_appears_with_its_directories_and_the_query_that_it_ran_
     [link] = solr.cursor(RELATIONS, f"+writer:{source.id} +type:LOGICAL_PHYSICAL", "*")
     assert (link["endpoint1Ids"], link["endpoint2Ids"]) == ([hive], [ran_as])
     assert not link.get("unlinked")
-    # From what it was run for one does not see it; from it one does.
+    # Lineage of the Hive execution does not show the application; lineage of the application shows the execution.
     assert hive in {node.id for node in lineage(solr, ran_as).nodes}
     assert ran_as not in {node.id for node in lineage(solr, hive).nodes}
     assert pipeline.run(EXTRACTORS["yarn"], extractor).status is Status.IDLE
 
 
-# -- Asked --------------------------------------------------------------------------------------------------------------
+# -- Queries ------------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""What the JobHistoryServer tells of MapReduce jobs: what they read and wrote, and what they were run for."""
+"""MapReduce jobs in the JobHistoryServer: their inputs and outputs, and the queries or scripts that ran them."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def test_a_job_without_directories_is_navigators_own_operation(
 def test_an_application_and_its_job_are_one_execution_whoever_is_heard_first(
     resource_manager: ResourceManager, history: JobHistory
 ) -> None:
-    """The ResourceManager has forgotten the second one already."""
+    """The ResourceManager has already forgotten the second one."""
     resource_manager.apps = [app(1, **MAPREDUCE)]
     history.add(job(1), **WORDS)
     history.add(job(2), **WORDS)
@@ -132,7 +132,7 @@ def test_an_application_and_its_job_are_one_execution_whoever_is_heard_first(
     assert alone.attributes["status"] == "SUCCEEDED"
     assert alone.attributes["ended"] == NOW_MS - 10 * MINUTE_MS + 902
     assert following.is_quiet()
-    # What the JobHistoryServer tells alone, later on, is older than what both told.
+    # A later report by the JobHistoryServer alone is older than one by both.
     resource_manager.apps = []
     retold = following.run(complete=True).executions[both.key.name]
     assert retold.as_of_ms < both.as_of_ms
@@ -145,12 +145,12 @@ def test_a_job_is_reported_when_its_history_is_there(
     resource_manager.apps = [running(1, **MAPREDUCE)]
     following = Following(resource_manager, history=history)
     assert not following.run().records
-    # It has ended, and its history is on its way.
+    # It has ended, and its history is still to come.
     resource_manager.apps = [app(1, **MAPREDUCE, finishedTime=NOW_MS)]
     resource_manager.now_ms = NOW_MS + 5 * MINUTE_MS
     assert not following.run().records
     assert following.is_quiet()
-    # The window has gone on meanwhile, and it is not in there any more.
+    # The window has moved on, and no longer contains it.
     resource_manager.apps.append(app(2, finishedTime=NOW_MS + 20 * MINUTE_MS))
     history.add(job(3, finishTime=NOW_MS + 20 * MINUTE_MS), **WORDS)
     assert set(following.run().executions) == {
@@ -244,7 +244,7 @@ def test_while_the_history_is_away_the_others_are_reported_and_its_jobs_wait(
     resource_manager: ResourceManager,
 ) -> None:
     resource_manager.apps = [app(1, **MAPREDUCE, finishedTime=NOW_MS - 120 * MINUTE_MS), app(2)]
-    history = JobHistory()  # it does not listen yet
+    history = JobHistory()  # not listening yet
     following = Following(resource_manager, history=history, read_timeout_s=2.0)
     plan = following.plan()
     *fine, failing = plan.splits

@@ -1,4 +1,5 @@
-"""A real YARN: applications of all fates, and a Spark job on it whose event log, table and output are on a real HDFS."""
+"""A real YARN: applications with every final status, and a Spark job on it with its event log, table and output on a
+real HDFS."""
 
 from __future__ import annotations
 
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Job:
-    """A Spark job that has run: where, and the database that it made."""
+    """A Spark job that has run: its folder, and the database that it made."""
 
     folder: str
     database: str
@@ -55,7 +56,7 @@ def job(yarn: Hadoop, hdfs_writer: Writer, metastore: Metastore) -> Job:
 
 
 class Indexed:
-    """A cluster of a test's own, of the session's services, run through the pipeline source by source."""
+    """A cluster for one test, of the session's services, run through the pipeline source by source."""
 
     def __init__(
         self,
@@ -100,7 +101,7 @@ class Indexed:
 
     @property
     def application(self) -> dict[str, Any]:
-        """What YARN tells of the job."""
+        """The job's application, from YARN."""
         [found] = self.entities(
             f'sourceId:{self.yarn.id} AND type:OPERATION_EXECUTION AND operation:"{APPLICATION}"'
         )
@@ -108,7 +109,7 @@ class Indexed:
 
     @property
     def executions(self) -> set[str]:
-        """What Spark tells of it."""
+        """The job's executions, from Spark."""
         found = self.entities(f"sourceId:{self.spark.id} AND type:OPERATION_EXECUTION")
         return {each["identity"] for each in found}
 
@@ -131,7 +132,7 @@ def extraction(
     job: Job,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Callable[..., Indexed]:
-    """Runs these extractors, in a cluster of its own."""
+    """Runs these extractors in their own cluster."""
     yarn.save_namespace()
     spool = tmp_path_factory.mktemp("spool")
 
@@ -230,7 +231,7 @@ def test_applications_that_fail_are_killed_or_still_run_say_so(
         kill(yarn, killed)
         await_state(yarn, killed, "KILLED")
         source = Source(source_id(cluster, YARN), YARN, YARN, cluster, (yarn.yarn,))
-        # So few in one answer that the windows are halved.
+        # An answer has so few entries that the windows are halved.
         extractor = Yarn(source, Estate(cluster, (source,)), (yarn.yarn,), page_size=2)
         pipeline = Pipeline(solr.address, spark, lambda: time.time_ns() // 1_000_000)
 

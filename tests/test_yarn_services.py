@@ -1,4 +1,4 @@
-"""Several ResourceManagers of which one answers, services that do not, and what is said then."""
+"""Several ResourceManagers with only one active, services that do not answer, and the resulting messages."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from tests.support.yarn_rounds import ESTATE, SOURCE, Following, app, running
 
 
 def standby(form: str, *, of: ResourceManager) -> RestServer:
-    """A ResourceManager that points to the active one: since Hadoop 2.7 by HTTP 307, before by a header, which in the first
-    releases left the parameters out."""
+    """A ResourceManager that redirects to the active one: since Hadoop 2.7 by HTTP 307, before by a header, which in
+    the first releases omitted the parameters."""
     service = RestServer()
 
     def answer(path: str, query: Any) -> Any:
@@ -41,9 +41,9 @@ def test_a_standby_points_to_the_active_one(resource_manager: ResourceManager, f
         following = Following(other, resource_manager)
         assert len(following.run().executions) == 2
         assert all("states" in query for _, query in resource_manager.asked)
-        # The others of the round are asked of the active one at once.
+        # The other requests of the round go directly to the active one.
         assert len(other.asked) == 1
-        # A failover between two rounds costs nothing.
+        # A failover between two rounds causes no extra records.
         switched = Following(resource_manager, other)
         switched.positions = following.positions
         assert switched.is_quiet()

@@ -1,4 +1,4 @@
-"""Configurations of jobs, and applications, that YARN does not answer for: each fails alone, and is asked for again."""
+"""Job configurations and applications for which YARN gives no answer: each fails alone, and is requested again."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WORDS: dict[str, str] = {
 
 
 class Slow:
-    """Answers the configurations of some jobs only when it is told to."""
+    """Delays the configurations of some jobs until it is released."""
 
     def __init__(self, history: JobHistory, *numbers: int) -> None:
         self._history = history
@@ -63,7 +63,7 @@ def test_a_job_whose_configuration_is_slow_keeps_no_other_from_being_read_and_is
         assert "HTTP 500: java.io.FileNotFoundException: job_conf.xml" in first.rejects[1].reason
         assert first.rejects[0].reason.endswith("; it will be asked for again")
         assert sorted(slow.asked()) == [1, 2, 3, 4, 5]
-        # What comes later is not held up by it, and it is not asked for at every run.
+        # Later jobs are not delayed by it, and it is not requested in every run.
         resource_manager.apps.append(app(6, **MAPREDUCE))
         history.add(job(6), **WORDS)
         assert {name[-4:] for name in following.run().executions} == {"0006"}
@@ -115,7 +115,7 @@ def test_after_several_slow_ones_in_a_row_the_rest_is_put_off_and_nothing_is_los
         assert slow.asked() == [1, 2, 3, 4]
         assert [each.count for each in first.rejects] == [1, 1, 1, 26]
         second = following.run()
-        # Each is read by itself, and so many at most in a run.
+        # Each is read separately, with a limit per run.
         assert [len(split.seen) for split in second.plan.splits if isinstance(split, SeenSplit)] == [1] * 20
         slow.numbers.clear()
         resource_manager.now_ms += 21 * MINUTE_MS
@@ -151,7 +151,7 @@ def test_one_application_that_is_not_answered_keeps_no_other_from_being_read(
     resource_manager.routes[f"{by_id}1"] = lambda *_: (500, {}, b"NullPointerException")
     resource_manager.routes[f"{by_id}2"] = lambda *_: (503, {}, b"busy")
     second = following.run()
-    # The third is forgotten by the ResourceManager, and so ended; the others stay what they were.
+    # The ResourceManager has forgotten the third one, so it has ended; the others stay unchanged.
     assert {name[-4:] for name in second.executions} == {"0003", "0009"}
     assert "application_1799000000000_0001 stays as it was" in second.plan.note
     assert "application_1799000000000_0002 stays as it was" in second.plan.note

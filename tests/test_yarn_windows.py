@@ -1,4 +1,4 @@
-"""Which applications are asked for, round by round: what runs, what ended since, and what is told only once."""
+"""Applications requested in each round: running ones, those that ended since, and those reported only once."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def test_a_round_in_which_nothing_happened_asks_twice_and_yields_nothing(
     resource_manager.apps = [app(1), running(2)]
     following = Following(resource_manager)
     assert len(following.run().executions) == 2
-    # What grows while it runs is no news.
+    # Values that grow while it runs do not count as changes.
     resource_manager.apps[1] |= {"progress": 70.0, "memorySeconds": 99_999, "elapsedTime": 5}
     resource_manager.now_ms += 10 * MINUTE_MS
     resource_manager.asked.clear()
@@ -40,7 +40,7 @@ def test_what_ended_long_before_the_window_is_found_if_it_was_seen_running(
     resource_manager.apps = [running(1), app(2, finishedTime=NOW_MS)]
     following = Following(resource_manager)
     following.run()
-    # By the clock of the one that was active then, an hour behind.
+    # The clock of the formerly active one was an hour slow.
     resource_manager.apps[0] = app(1, finishedTime=NOW_MS - 60 * MINUTE_MS)
     [execution] = following.run().executions.values()
     assert execution.attributes["status"] == "SUCCEEDED"
@@ -83,14 +83,14 @@ def test_a_clock_that_ran_ahead_hides_nothing(resource_manager: ResourceManager)
     resource_manager.apps, resource_manager.now_ms = [app(1, finishedTime=NOW_MS + day_ms)], NOW_MS + day_ms
     following = Following(resource_manager)
     following.run()
-    # Another one is active now, and its clock is right.
+    # Another one is active now, with a correct clock.
     resource_manager.now_ms = NOW_MS + 10 * MINUTE_MS
     resource_manager.apps.append(app(2, finishedTime=NOW_MS + 3 * MINUTE_MS))
     assert list(following.run().executions) == ["application_1799000000000_0002"]
 
 
 def test_an_application_whose_times_are_hidden_is_reported_once(resource_manager: ResourceManager) -> None:
-    """What a ResourceManager shows to those who may not look at an application."""
+    """A ResourceManager shows such times to users without permission to view an application."""
     resource_manager.apps = [app(1, startedTime=0, finishedTime=0)]
     following = Following(resource_manager)
     [execution] = following.run().executions.values()

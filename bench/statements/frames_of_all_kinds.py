@@ -1,4 +1,4 @@
-"""Statements of DataFrames, further ones: what programs do beside select, join and group."""
+"""More statements of DataFrames: operations of programs other than select, join and group."""
 
 from __future__ import annotations
 

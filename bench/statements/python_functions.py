@@ -1,4 +1,4 @@
-"""Statements with functions in Python: what they get is known, what they make of it is not."""
+"""Statements with Python functions: their arguments are known, the use they make of them is not."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def too_many_python_udfs(spark: SparkSession, out: str, files: str) -> None:
 
 
 def pandas_function(run: Callable[..., Any], returns: str) -> Any:
-    """A pandas UDF whose kind its annotations tell, which PySpark's overloads do not know."""
+    """A pandas UDF of the kind given by its annotations, which PySpark's overloads do not know."""
     from pyspark.sql.pandas import functions
 
     make: Any = functions.pandas_udf

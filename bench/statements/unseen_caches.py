@@ -1,4 +1,4 @@
-"""Statements of DataFrames: caches, and what comes after a checkpoint or an RDD."""
+"""Statements of DataFrames: caches, and operations after a checkpoint or an RDD."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def unseen_cache_over_a_cache(spark: SparkSession, out: str, files: str) -> None
     low.unpersist()
 
 
-# -- Checkpoints and RDDs: what comes after has sources all the same ---------------------------------------------------
+# -- Checkpoints and RDDs: the operations after them still have sources -------------------------------------------------
 
 
 @frame

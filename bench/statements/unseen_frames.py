@@ -1,4 +1,4 @@
-"""Statements of DataFrames: names that are looked up, SQL in programs, joins and sets, writers."""
+"""Statements of DataFrames: name resolution, SQL in programs, joins and sets, writers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-# -- Where names are looked up -----------------------------------------------------------------------------------------
+# -- Name resolution ----------------------------------------------------------------------------------------------------
 
 
 @frame

@@ -1,4 +1,4 @@
-"""Statements with functions in Python beside what Spark computes itself."""
+"""Statements that mix Python functions with Spark's own expressions."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def _start(stream: DataFrame, state: str, **options: Any) -> Any:
-    """The writer of a stream that ends when it has read what is there."""
+    """The writer of a stream that ends once it has read all available data."""
     writer = stream.writeStream.option("checkpointLocation", state).trigger(availableNow=True)
     for key, value in options.items():
         writer = writer.option(key, value)

@@ -1,4 +1,4 @@
-"""Delta's own ways: by path, its options, and its class DeltaTable."""
+"""Delta's features in frames: paths, options, and the class DeltaTable."""
 # ruff: noqa: S608
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def _delta(spark: SparkSession, name: str) -> Any:
-    # Of the package delta-spark, which navlin's own environment does not have.
+    # Uses the package delta-spark, which navlin's own environment does not have.
     from importlib import import_module
 
     return import_module("delta.tables").DeltaTable.forName(spark, name)

@@ -1,4 +1,4 @@
-"""Iceberg's own ways of frames: its options, branches, paths, transforms of partitions, streams."""
+"""Iceberg's features in frames: options, branches, paths, partition transforms, streams."""
 # ruff: noqa: S608
 
 from __future__ import annotations

@@ -180,7 +180,7 @@ def merge_into(spark: SparkSession, out: str, files: str) -> None:
     merge.whenMatched().updateAll().whenNotMatched().insertAll().merge()
 
 
-# -- What is read ---------------------------------------------------------------------------------------------------------
+# -- Reads -----------------------------------------------------------------------------------------------------------------
 
 
 @frame
