@@ -1,10 +1,10 @@
 """The container of an fsimage: magic, sections (each a stream of its own if a codec is set), summary, checksum file.
 
-Written from fsimage.proto and from what Hadoop's FSImageFormatProtobuf.Saver does, for tests and benches alone:
+Written from fsimage.proto and the behaviour of Hadoop's FSImageFormatProtobuf.Saver, only for tests and benches:
 
-- With a codec every section is one stream, and an empty one that belongs to no section stands before the summary. - A
-sub-section lies inside its section and stands before it in the table of sections. Up to Hadoop 3.4 an image has either a
-codec or sub-sections; 3.5 writes both, and then each sub-section is a stream of its own.
+- With a codec every section is one stream, and an empty one that belongs to no section precedes the summary.
+- A sub-section lies inside its section and precedes it in the table of sections. Up to Hadoop 3.4 an image has either
+  a codec or sub-sections; 3.5 writes both, and then each sub-section is a stream of its own.
 """
 
 from __future__ import annotations
