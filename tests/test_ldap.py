@@ -1,14 +1,15 @@
 """Users of a directory, against a real LDAP server.
 
-What an attacker tries, and must not get:
+An attacker must not succeed with these attempts:
 
-- in with an empty password, one that C reads as empty, or an empty name: servers take that for a bind without any;
-- out of a name into a filter or another entry's name; in as somebody else by another spelling of a name;
-- in as a user of navlin's own (an administrator) by making somebody of that name in the directory;
-- a password, or that of the bind account: by a server without TLS, with a certificate of somebody else's, by a word
-  put before TLS, by a referral to another server; from the log, or from an answer;
-- every thread of the process, by a directory that does not answer; accounts locked by one attempt sent to several servers;
-- to stay: after leaving a group, the directory, or after the answer is too old.
+- to log in with an empty password, one that C reads as empty, or an empty name: servers take that for an anonymous bind;
+- to break out of a name into a filter or another DN; to log in as somebody else by another spelling of a name;
+- to log in as a local user of navlin (an administrator) by creating somebody of that name in the directory;
+- to get a password, or that of the bind account: through a server without TLS, with another certificate, by data injected
+  before TLS, by a referral to another server; from the log, or from an answer;
+- to block every thread of the process with a directory that does not answer; to lock accounts by one attempt that is sent
+  to several servers;
+- to stay logged in after leaving a group or the directory, or after the answer is too old.
 """
 
 from __future__ import annotations
