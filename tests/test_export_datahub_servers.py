@@ -36,7 +36,7 @@ from tests.support.exported import (
 from tests.support.query_estate import World
 
 
-# -- Of a real index ------------------------------------------------------------------------------------------------------
+# -- A real index ---------------------------------------------------------------------------------------------------------
 @pytest.fixture
 def world(solr: Solr, request: pytest.FixtureRequest) -> World:
     """An estate with everything that becomes a proposal."""

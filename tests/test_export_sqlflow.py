@@ -295,7 +295,7 @@ def test_values_that_xml_has_no_form_for() -> None:
     assert [each.attrib["name"] for each in table] == ["x�"]
 
 
-# -- Of a real index ------------------------------------------------------------------------------------------------------
+# -- A real index ---------------------------------------------------------------------------------------------------------
 def test_the_document_of_an_index(solr: Solr) -> None:
     world = World(solr, "sqlflow-index")
     raw, orders = world.table("raw", "x", "k"), world.table("orders", "amount")

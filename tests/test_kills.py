@@ -30,7 +30,7 @@ BATCH = 500
 """More documents than any request of navlin has except a batch of records."""
 
 
-# -- Points between two requests: on which side of the last one that arrives ------------------------------------------
+# -- Points just before or after the last request that arrives --------------------------------------------------------
 
 
 def _runs(call: Call, kind: str, *, answered: bool, status: str = "") -> bool:

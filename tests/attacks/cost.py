@@ -276,9 +276,7 @@ def deep_pages(room: Room) -> None:
 
 
 def guesses_by_several_doors(room: Room) -> None:
-    """A stranger guesses the password of one user by Basic, the login and Navigator's API, with forged addresses and
-    spellings.
-    """
+    """A stranger guesses the password of one user by Basic, the login and Navigator's API, with forged addresses and spellings."""
     with house(room, people=("ann",)) as own:
         token = "Bearer " + own.token("ann")
         spellings = ["ann", "ann ", " ann", "Ann", "ANN", "ann\u200b", "\uff41nn", "ann\t"]
@@ -316,9 +314,7 @@ def guesses_by_several_doors(room: Room) -> None:
 
 
 def half_a_hello(room: Room) -> None:
-    """400 connections to a TLS port send half of a ClientHello, or all of it and nothing more; plain HTTP and TLS 1.1
-    come to that port.
-    """
+    """400 connections to a TLS port send half of a ClientHello, or all of it and nothing more; plain HTTP and TLS 1.1 come to that port."""
     directory = certificate()
     web = f'certificate_file = "{directory}/c.pem"\nkey_file = "{directory}/k.pem"'
     hello = ssl.MemoryBIO()

@@ -89,9 +89,7 @@ def directories_that_stall(room: Room) -> None:
 
 
 def names_for_a_directory(room: Room) -> None:
-    """Names with filters, zero bytes and DNs, empty passwords, referrals, an entry without a name, two entries, the entry
-    of somebody else.
-    """
+    """Names with filters, zero bytes and DNs, empty passwords, referrals, an entry without a name, two entries, the entry of somebody else."""
     reached: list[bytes] = []
     turn = [0]
 
@@ -176,9 +174,7 @@ def names_for_a_directory(room: Room) -> None:
 
 
 def passwords_in_the_clear(room: Room) -> None:
-    """Without `passwords_in_clear`: a directory refuses StartTLS, agrees and continues in clear text, or shows a
-    certificate of its own.
-    """
+    """Without `passwords_in_clear`: a directory refuses StartTLS, agrees and continues in clear text, or shows a certificate of its own."""
     tls = certificate("other.example")
     trusted = certificate()
     word = "W0rdThatMustNotBeSeen"

@@ -74,7 +74,7 @@ def packed_event_logs(room: Room) -> None:
 
 
 def archives(room: Room) -> None:
-    """Zip archives of event logs with names that climb, a size that lies, overlapping entries, 65,000 entries, a password."""
+    """Zip archives of event logs with names that traverse paths, a false size, overlapping entries, 65,000 entries, a password."""
     with house(room) as own:
         good = spark_log("zipped", "file:/data/zipped")
 
@@ -286,9 +286,7 @@ def its_own_parent(room: Room) -> None:
 
 
 def applications_of_yarn(room: Room) -> None:
-    """A ResourceManager reports applications with ids that traverse paths, names with half surrogate pairs, and fields of
-    any type.
-    """
+    """A ResourceManager reports applications with ids that traverse paths, names with half surrogate pairs, and fields of any type."""
     now_ms = int(time.time() * 1000)
     base = {
         "id": "application_1700000000000_0001",
@@ -352,9 +350,7 @@ def applications_of_yarn(room: Room) -> None:
 
 
 def terminal_and_pages(room: Room) -> None:
-    """Names with terminal escapes, bidirectional controls or HTML, in all output and every page; addresses that traverse
-    paths.
-    """
+    """Names with terminal escapes, bidirectional controls or HTML, in all output and every page; addresses that traverse paths."""
     with house(room, people=("agent",)) as own:
         html = '"><script>alert(1)</script><img src=x onerror=alert(2)>\u202e\u2066\u061c\u200f'
         for text in (ESC, html):

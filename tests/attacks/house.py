@@ -243,7 +243,7 @@ class House:
             raise RuntimeError(f"no token in {out!r}")
         return found[0]
 
-    # The door
+    # HTTP
 
     def ask(
         self,

@@ -212,9 +212,7 @@ def a_silent_crowd(room: Room) -> None:
 
 
 def what_can_be_read(room: Room) -> None:
-    """nobody reads command lines, environments, and all new files; a port of [solr] is taken by a listener that imitates
-    Solr.
-    """
+    """nobody reads command lines, environments, and all new files; a port of [solr] is taken by a listener that imitates Solr."""
     if not _root(room):
         return
     began = time.time()
@@ -306,9 +304,7 @@ def what_can_be_read(room: Room) -> None:
 
 
 def forged_names_by_nginx(room: Room) -> None:
-    """Behind nginx that passes user names in a header: clients forge it in eight spellings, and strangers bypass the
-    proxy.
-    """
+    """Behind nginx that passes user names in a header: clients forge it in eight spellings, and strangers bypass the proxy."""
     nginx = shutil.which("nginx") or shutil.which(
         "nginx", path="/usr/sbin:" + str(Path(__file__).parents[2] / ".nginx/usr/sbin")
     )

@@ -62,7 +62,7 @@ def answers_that_are_none(room: Room) -> None:
 
 
 def heads_and_bombs(room: Room) -> None:
-    """Endless header lines, chunk extensions, trailers; gzip and deflate of 20 GB; drips; a length that lies; in turn."""
+    """Endless header lines, chunk extensions, trailers; gzip and deflate of 20 GB; drips; a false length; in turn."""
     turn = [0]
     head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
     chunked = head + b"Transfer-Encoding: chunked\r\n\r\n"

@@ -305,9 +305,7 @@ def secrets_of_what_is_refused(room: Room) -> None:
 
 
 def truncated_and_grown(room: Room) -> None:
-    """A log is truncated and immediately longer than before; removed and recreated with its inode; rewritten with its own
-    length and time.
-    """
+    """A log is truncated and immediately longer than before; removed and recreated with its inode; rewritten with its own length and time."""
     with house(room) as own:
         tag = uuid.uuid4().hex[:8]
         log = own.impala / "impala_lineage_log_1.0-1"
@@ -395,9 +393,7 @@ def truncated_and_grown(room: Room) -> None:
 
 
 def swapped_and_torn(room: Room) -> None:
-    """Two logs swap names; one has two names; lines torn within a character; the last line without an end is rotated to
-    gz, then zst.
-    """
+    """Two logs swap names; one has two names; lines torn within a character; the last line without an end is rotated to gz, then zst."""
     with house(room) as own:
         tag = uuid.uuid4().hex[:8]
 

@@ -262,9 +262,7 @@ def saved_without_end(room: Room) -> None:
 
 
 def one_run_that_grows(room: Room) -> None:
-    """One run never ends and reports 60 new inputs and facets in each of 6,000 events; another sender's run is open
-    meanwhile.
-    """
+    """One run never ends and reports 60 new inputs and facets in each of 6,000 events; another sender's run is open meanwhile."""
     with house(room, people=("agent", "airflow")) as own:
         tag = uuid.uuid4().hex[:8]
         theirs, mine = str(uuid.uuid4()), str(uuid.uuid4())

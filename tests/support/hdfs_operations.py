@@ -64,7 +64,7 @@ class Operations:
             if path in self.things:
                 self.writer.close(path)
 
-    # -- Where ---------------------------------------------------------------------------------------------------------
+    # -- Paths ---------------------------------------------------------------------------------------------------------
 
     def _any(self, *, directory: bool) -> str:
         """A random path; "" if there is none."""
@@ -94,7 +94,7 @@ class Operations:
     def _holds_open(self, path: str) -> bool:
         return any(contains(path, opened) for opened in self._opened)
 
-    # -- What ----------------------------------------------------------------------------------------------------------
+    # -- Operations ----------------------------------------------------------------------------------------------------
 
     def _create(self) -> bool:
         path = self._new()
