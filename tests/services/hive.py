@@ -58,7 +58,7 @@ def run_hive(
 ) -> Path:
     """Runs statements one after the other, verbatim; returns the log with their lineage.
 
-    ``layout`` is log4j's. Raises RuntimeError with the end of Hive's output if one fails.
+    ``layout`` is log4j's. Raises RuntimeError with the end of Hive's output if a statement fails.
     """
     conf, scratch = directory / "conf", directory / "scratch"
     conf.mkdir(parents=True, exist_ok=True)
