@@ -28,7 +28,7 @@ class AtlasTypes:
             patched["superTypes"] = [*patched.get("superTypes", ()), *(patch.get("superTypes") or ())]
 
     def ancestry(self, type_name: str) -> Iterator[str]:
-        """Yield a type and all its supertypes."""
+        """Yields a type and all its supertypes."""
         yield type_name
         for above in self.entities.get(type_name, {}).get("superTypes") or ():
             yield from self.ancestry(above)

@@ -142,7 +142,7 @@ def started_chromium(downloads: Path) -> Iterator[Chromium]:
     options.binary_location = str(HOME / BROWSER)
     for argument in (
         "--headless=new",
-        # Chromium's sandbox and /dev/shm do not work in a container; the pages are this test's own.
+        # A container provides neither of them; the pages are this test's own.
         "--no-sandbox",
         "--disable-dev-shm-usage",
         "--disable-gpu",

@@ -30,7 +30,7 @@ from tests.support.pipeline_estate import unstamped
 class FollowedLogs:
     """A directory with the lineage log of an Impala that appends records, and the source that follows it.
 
-    The nemeses promise, all of them, that nothing they do to the files loses a record.
+    Nothing that a nemesis does to the files may lose a record.
     """
 
     def __init__(
@@ -88,8 +88,7 @@ class FollowedLogs:
         for core, writer in ((ELEMENTS, "sourceId"), (RELATIONS, "writer")):
             self.solr.commit(core, soft=True)
             for each in self.solr.cursor(core, f"{writer}:{self.source.id}", "*"):
-                # asOf is the run of a statement that was read, and depends on the batch: equal documents are not
-                # rewritten.
+                # Which run of a statement asOf is from depends on the batch, because equal documents are not rewritten.
                 found[core, each["identity"]] = {
                     name: value
                     for name, value in unstamped(each).items()
