@@ -1,4 +1,4 @@
-"""What all tests share: one real Solr for the whole session, and the corpora."""
+"""Fixtures shared by all tests: one real Solr for the whole session, services, and the corpora."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from tests.support.pipeline_estate import SmallEstate
     from tests.support.web import Web
 
-# How long an example takes says nothing on a machine that others use as well. The examples are the same in each run, so
-# that a change fails by its own fault; tests marked soak take others.
+# The duration of an example means nothing on a machine that others use as well. The examples are the same in each run, so
+# that a change fails by its own fault; tests marked soak use others.
 settings.register_profile(
     "navlin", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
@@ -49,7 +49,7 @@ settings.load_profile("navlin")
 REPOSITORY = Path(__file__).parents[1]
 SOAKED = pytest.StashKey[Soaked]()
 SOLR = SolrSettings(java_options=QUICK)
-"""In the minutes of a session the thorough compiler takes more than it gives: a quarter of the processors' time."""
+"""In a session of minutes the optimizing compiler costs more than it gains: a quarter of the CPU time."""
 
 
 # -- Tiers -------------------------------------------------------------------------------------------------------------
@@ -92,7 +92,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for item, tier in tiers.items():
             item.add_marker(pytest.mark.xdist_group(group_of(item.path.name, fixtures(item), tier)))
         items.sort(key=lambda item: turn_of(fixtures(item)))
-    # One round of all tests after the other, so that a soak can go on where it was stopped.
+    # Complete one round of all tests before the next, so that a soak can resume where it was stopped.
     items.sort(key=_seed)
 
 
@@ -119,12 +119,12 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 @pytest.fixture(scope="session")
 def soaked(pytestconfig: pytest.Config) -> Soaked:
-    """What the soak has done so far."""
+    """Totals of the soak so far."""
     return pytestconfig.stash.setdefault(SOAKED, Soaked())
 
 
 def fetched(jar_set: str) -> Path:
-    """The directory of a set of jars; skips the test if it is not there."""
+    """The directory of a jar set; skips the test if it is missing."""
     jars = REPOSITORY / ".jars" / jar_set
     if not jars.is_dir():
         pytest.skip(f"the jars of {jar_set} are missing: `make jars` fetches them")
@@ -133,13 +133,12 @@ def fetched(jar_set: str) -> Path:
 
 @pytest.fixture(scope="session")
 def solr_jars() -> Path:
-    """Solr's jars."""
     return fetched("solr")
 
 
 @pytest.fixture(scope="session")
 def solr_server(tmp_path_factory: pytest.TempPathFactory, solr_jars: Path) -> Iterator[EmbeddedSolr]:
-    """The session's embedded Solr. Whoever stops it starts it again: its address stays."""
+    """The session's embedded Solr. A test that stops it must start it again: its address stays the same."""
     state = tmp_path_factory.mktemp("state")
     # The compiled launcher is kept from session to session.
     launcher = solr_jars.parent / "solr-launcher"
@@ -149,7 +148,7 @@ def solr_server(tmp_path_factory: pytest.TempPathFactory, solr_jars: Path) -> It
 
 @pytest.fixture
 def solr(solr_server: EmbeddedSolr) -> Iterator[Solr]:
-    """The session's Solr, connected. Tests share it: each uses sources and names of its own."""
+    """The session's Solr, connected. Tests share it: each uses its own sources and names."""
     with Solr(solr_server.start()) as connected:
         yield connected
 
@@ -165,8 +164,9 @@ def web(solr_server: EmbeddedSolr, tmp_path_factory: pytest.TempPathFactory) -> 
 
 @pytest.fixture(scope="session")
 def chromium(web: Web, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
-    """A real browser, logged in as a viewer; skips the test if there is none. Whoever changes its size, its cookies or what
-    it prefers puts that back."""
+    """A real browser, logged in as a viewer; skips the test if there is none. A test that changes its size, cookies or
+    preferences must restore them.
+    """
     from tests.support.chromium import started_chromium
 
     with started_chromium(tmp_path_factory.mktemp("downloads")) as started:
@@ -177,7 +177,7 @@ def chromium(web: Web, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chr
 
 @pytest.fixture(scope="session")
 def private_server(tmp_path_factory: pytest.TempPathFactory, solr_jars: Path) -> Iterator[EmbeddedSolr]:
-    """A second Solr, for tests that look at everything there is."""
+    """A second Solr, for tests that look at the whole index."""
     state, launcher = tmp_path_factory.mktemp("private"), solr_jars.parent / "solr-launcher"
     with EmbeddedSolr(state, solr_jars, CONF / "solr", settings=SOLR, cores=CORES, cache=launcher) as server:
         yield server
@@ -185,7 +185,7 @@ def private_server(tmp_path_factory: pytest.TempPathFactory, solr_jars: Path) ->
 
 @pytest.fixture
 def private_solr(private_server: EmbeddedSolr) -> Iterator[Solr]:
-    """The second Solr, connected and empty. One test has it to itself."""
+    """The second Solr, connected and empty, for one test alone."""
     with Solr(private_server.start()) as connected:
         for core in CORES:
             connected.client(core).delete(q="*:*")
@@ -197,7 +197,7 @@ def private_solr(private_server: EmbeddedSolr) -> Iterator[Solr]:
 def console(
     private_server: EmbeddedSolr, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[ConsoleEstate]:
-    """An estate in the second Solr in which each page has something to show, and a `navlin web` before it."""
+    """An estate in the second Solr that fills every page, and a `navlin web` for it."""
     from tests.support.console_estate import console_estate
 
     with Solr(private_server.start()) as connected:
@@ -220,7 +220,7 @@ def window_of_console(console: ConsoleEstate, tmp_path_factory: pytest.TempPathF
 
 @pytest.fixture
 def window(window_of_console: Chromium) -> Iterator[Chromium]:
-    """The same, as it was when it was opened."""
+    """The same browser, reset to its initial state."""
     from tests.support.visits import DESK
 
     window_of_console.logged()
@@ -242,7 +242,7 @@ def cloud(tmp_path_factory: pytest.TempPathFactory, solr_jars: Path) -> Iterator
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], SparkSession]]:
-    """The session's Spark, started by whoever calls it first."""
+    """The session's Spark, started by the first call."""
     from navlin.pipeline.session import start_session
     from navlin.pipeline.spark_jvm import archive_in
 
@@ -252,7 +252,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], Spa
         if not started:
             archive = archive_in(REPOSITORY / ".jars" / "class-archives")
             started.append(start_session(tmp_path_factory.mktemp("scratch"), archive=archive))
-            # Tasks run outside of this checkout: the extractors of the tests must come to them.
+            # Tasks run outside this checkout: they need the tests' extractors.
             archive = tmp_path_factory.mktemp("modules") / "tests.zip"
             with zipfile.ZipFile(archive, "w") as modules:
                 name = "tests/support/scripted_extractors.py"
@@ -282,13 +282,13 @@ def estate(solr: Solr, spark: Callable[[], SparkSession], tmp_path: Path) -> Sma
 
 @pytest.fixture(scope="session")
 def metastore_jars() -> Path:
-    """What a Hive metastore needs beside PySpark's jars."""
+    """Jars that a Hive metastore needs in addition to PySpark's."""
     return fetched("hive-metastore")
 
 
 @pytest.fixture(scope="session")
 def metastore(tmp_path_factory: pytest.TempPathFactory, metastore_jars: Path) -> Iterator[Metastore]:
-    """The session's Hive metastore, with a notification log. Tests share it: each uses databases of its own."""
+    """The session's Hive metastore, with a notification log. Tests share it: each uses its own databases."""
     from tests.services.metastore import Metastore
 
     with Metastore(tmp_path_factory.mktemp("metastore"), metastore_jars) as running:
@@ -299,7 +299,7 @@ def metastore(tmp_path_factory: pytest.TempPathFactory, metastore_jars: Path) ->
 def later_metastore(
     tmp_path_factory: pytest.TempPathFactory, metastore_jars: Path, request: pytest.FixtureRequest
 ) -> Iterator[Metastore]:
-    """A Hive metastore of the release that the test's parameter names, with a notification log."""
+    """A Hive metastore of the release in the test's parameter, with a notification log."""
     from tests.services.metastore import RELEASES, LaterMetastore
 
     release = RELEASES[request.param]
@@ -312,7 +312,7 @@ def later_metastore(
 
 
 def fetched_for_services(jar_set: str) -> Path:
-    """As `fetched`, for a set that the tests of the services alone need."""
+    """Like `fetched`, for a jar set that only the service tests need."""
     jars = REPOSITORY / ".jars" / jar_set
     if not jars.is_dir():
         pytest.skip(f"the jars of {jar_set} are missing: `make test-services` fetches them")
@@ -321,25 +321,24 @@ def fetched_for_services(jar_set: str) -> Path:
 
 @pytest.fixture(scope="session")
 def solr_8_jars() -> Path:
-    """Solr 8, with its Kerberos plugin."""
+    """Jars of Solr 8, with its Kerberos plugin."""
     return fetched_for_services("solr-8")
 
 
 @pytest.fixture(scope="session")
 def mapreduce_jars() -> Path:
-    """A JobHistoryServer, with all of Hadoop that it needs."""
+    """Jars of a JobHistoryServer, with everything it needs of Hadoop."""
     return fetched_for_services("mapreduce")
 
 
 @pytest.fixture(scope="session")
 def kdc_jars() -> Path:
-    """What a KDC needs beside PySpark's jars."""
+    """Jars that a KDC needs in addition to PySpark's."""
     return fetched("kdc")
 
 
 @pytest.fixture(scope="session")
 def kdc(tmp_path_factory: pytest.TempPathFactory, kdc_jars: Path) -> Iterator[Kdc]:
-    """The session's KDC."""
     from tests.services.kerberos import Kdc
 
     with Kdc(tmp_path_factory.mktemp("kdc"), kdc_jars) as running:
@@ -348,7 +347,7 @@ def kdc(tmp_path_factory: pytest.TempPathFactory, kdc_jars: Path) -> Iterator[Kd
 
 @pytest.fixture(scope="session")
 def ldap(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LdapServer]:
-    """The session's directory of users. Whoever closes it opens it again."""
+    """The session's LDAP directory. A test that closes it must open it again."""
     from tests.services.ldap import LdapServer
 
     with LdapServer(tmp_path_factory.mktemp("ldap"), fetched("ldap")) as running:
@@ -359,7 +358,7 @@ def ldap(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LdapServer]:
 def kerberized(
     tmp_path_factory: pytest.TempPathFactory, metastore_jars: Path, kdc: Kdc
 ) -> Iterator[Metastore]:
-    """The session's metastore that wants tickets of the KDC, and enciphers all that it says."""
+    """The session's metastore that requires tickets of the KDC, and encrypts its traffic."""
     from tests.services.kerberos import kerberized_metastore
 
     directory = tmp_path_factory.mktemp("kerberized")
@@ -369,24 +368,24 @@ def kerberized(
 
 @pytest.fixture(scope="session")
 def hive_jars() -> Path:
-    """What Hive needs beside PySpark's jars to run statements."""
+    """Jars that Hive needs in addition to PySpark's to run statements."""
     return fetched("hive")
 
 
 @pytest.fixture(scope="session")
 def hadoop_jars() -> Path:
-    """What HDFS and YARN need beside PySpark's jars."""
+    """Jars that HDFS and YARN need in addition to PySpark's."""
     return fetched("hadoop")
 
 
 @pytest.fixture(scope="session")
 def hdfs(tmp_path_factory: pytest.TempPathFactory, hadoop_jars: Path) -> Iterator[Hadoop]:
-    """The session's HDFS. Tests share it: each uses directories of its own. alice and carol are analysts, bob is not."""
+    """The session's HDFS. Tests share it: each uses its own directories. alice and carol are analysts, bob is not."""
     from navlin.demo.hadoop import Hadoop
 
     settings = {
         "hadoop.user.group.static.mapping.overrides": "alice=analysts;carol=analysts;bob=staff;dr.who=",
-        # Few at a time, so that few are enough for more than one page.
+        # Small limits, so that a few files fill more than one page.
         "dfs.ls.limit": "100",
         "dfs.namenode.inotify.max.events.per.rpc": "100",
     }
@@ -406,14 +405,14 @@ def hdfs_writer(hdfs: Hadoop, hadoop_jars: Path) -> Iterator[Writer]:
 
 @pytest.fixture(scope="session")
 def yarn(hdfs: Hadoop) -> Hadoop:
-    """The session's HDFS, and YARN beside it."""
+    """The session's HDFS, together with YARN."""
     hdfs.start_yarn()
     return hdfs
 
 
 @pytest.fixture
 def resource_manager() -> Iterator[ResourceManager]:
-    """Answers as a ResourceManager does, with what the test says it holds."""
+    """Answers as a ResourceManager, with contents set by the test."""
     from tests.services.rest import ResourceManager
 
     with ResourceManager() as service:
@@ -422,7 +421,7 @@ def resource_manager() -> Iterator[ResourceManager]:
 
 @pytest.fixture
 def history() -> Iterator[JobHistory]:
-    """Answers as a JobHistoryServer does, with what the test says it holds."""
+    """Answers as a JobHistoryServer, with contents set by the test."""
     from tests.services.rest import JobHistory
 
     with JobHistory() as service:
@@ -431,7 +430,7 @@ def history() -> Iterator[JobHistory]:
 
 @pytest.fixture(scope="session")
 def corpora() -> Path:
-    """Real files of other projects, kept beside the checkout."""
+    """Real files of other projects, kept next to the checkout."""
     folder = REPOSITORY.parent / "shared" / "corpora"
     if not folder.is_dir():
         pytest.skip("the corpora are not beside this checkout")
@@ -440,7 +439,7 @@ def corpora() -> Path:
 
 @pytest.fixture(scope="session")
 def export_readers() -> Environment:
-    """Programs of others that read navlin's exports, in an environment of their own; skips the test if it cannot be made."""
+    """Third-party readers of navlin's exports, in an environment of their own; skips the test if it cannot be made."""
     try:
         return environment(REPOSITORY / ".jars", *EXPORT_READERS)
     except NotInstalled as why:
@@ -449,8 +448,9 @@ def export_readers() -> Environment:
 
 @pytest.fixture(scope="session")
 def atlas(tmp_path_factory: pytest.TempPathFactory, corpora: Path) -> Iterator[Atlas]:
-    """The session's Atlas with the types of today; skips the test if it does not run here. Tests share it: each uses a
-    cluster of its own."""
+    """The session's Atlas with today's types; skips the test if it does not run here. Tests share it: each uses its own
+    cluster.
+    """
     from tests.services.atlas import NoAtlas, running_atlas, unpack
     from tests.support import namespaces
 
@@ -468,7 +468,7 @@ def atlas(tmp_path_factory: pytest.TempPathFactory, corpora: Path) -> Iterator[A
 
 @pytest.fixture(scope="session")
 def spark_logs(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
-    """Event logs of a real Spark job, see `tests.services.spark_jobs`: one run of it for all processes of the tests."""
+    """Event logs of a real Spark job, see `tests.services.spark_jobs`: one run of it for all test processes."""
     if worker_id == "master":
         folder = tmp_path_factory.mktemp("spark")
         write_logs(folder)
@@ -478,7 +478,7 @@ def spark_logs(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path
         fcntl.flock(lock, fcntl.LOCK_EX)
         whole = folder.with_suffix(".whole")
         if not whole.exists():
-            # The logs name the folder: it cannot be renamed once they are there.
+            # The logs contain the folder's name: it cannot be renamed afterwards.
             shutil.rmtree(folder, ignore_errors=True)
             folder.mkdir()
             write_logs(folder)

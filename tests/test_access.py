@@ -1,4 +1,4 @@
-"""Users and tokens: who is let in, what the file of them holds, and how guessing is slowed."""
+"""Users and tokens: authentication, the contents of their file, and throttling of guesses."""
 
 from __future__ import annotations
 
@@ -204,7 +204,7 @@ def test_names_made_up_are_slow_from_one_address(gate: Gate, file: AccessFile, n
     assert isinstance(user_of(gate, basic("bob", PASSWORD), network.format(0)), User)
     found = [user_of(gate, basic(f"n{each}", "guess"), network.format(each)) for each in range(60)]
     assert sum(isinstance(each, Refused) and not each.wait_s for each in found) == FREE_OF_ADDRESS + 1
-    file.set_role("bob", Role.METADATA_ADMINISTRATOR)  # remembered passwords are forgotten
+    file.set_role("bob", Role.METADATA_ADMINISTRATOR)  # Forgets remembered passwords
     assert isinstance(user_of(gate, basic("bob", PASSWORD), network.format(0)), User)
     newcomer = user_of(gate, basic("ann", PASSWORD), network.format(0))
     assert isinstance(newcomer, Refused)

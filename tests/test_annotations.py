@@ -1,4 +1,4 @@
-"""People's fields out of the index and into it: the rule of conflicts, both forms of file, and lines that are none."""
+"""Export and import of the fields that people edit: conflicts, both file formats, and invalid lines."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ WORDS: dict[str, Any] = {
     "cpt_gov.since": ["2026-01-31T12:00:00Z"],
     "cpb_gov.ok": [True, False],
 }
-"""Every kind of field that people write."""
+"""Every kind of field that people edit."""
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def navlin(private_solr: Solr, tmp_path: Path) -> Navlin:
 
 @pytest.fixture
 def world(private_solr: Solr) -> World:
-    """shop.orders, of which people wrote, and shop.raw, of which nobody did."""
+    """shop.orders, which people have edited, and shop.raw, which nobody has."""
     world = World(private_solr, f"words-{uuid4().hex[:6]}")
     world.put(
         world.hive,
@@ -61,7 +61,7 @@ def world(private_solr: Solr) -> World:
 
 
 def write(world: World, table: str, **fields: Any) -> None:
-    """As a person would."""
+    """Edits a table as a person would."""
     document = stored(world, table)
     world.solr.add(ELEMENTS, [{**document, **fields}])
     world.solr.commit(ELEMENTS, soft=True)
@@ -73,7 +73,7 @@ def stored(world: World, table: str) -> dict[str, Any]:
 
 
 def people(world: World, table: str) -> dict[str, Any]:
-    """What people wrote of a table, as it is indexed."""
+    """The edited fields of a table, as indexed."""
     document = stored(world, table)
     return {name: document[name] for name in document if name in WORDS or name.startswith(("up_", "cp"))}
 
@@ -84,7 +84,7 @@ def erase(world: World, table: str) -> None:
     world.solr.commit(ELEMENTS, soft=True)
 
 
-# -- There and back ----------------------------------------------------------------------------
+# -- Export and import -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["words.jsonl", "words.csv"])
@@ -249,7 +249,7 @@ def test_a_date_of_long_ago_is_written_with_four_digits(navlin: Navlin, world: W
 def test_an_entity_that_solr_refuses_is_reported_and_the_rest_is_written(
     navlin: Navlin, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # No value that passes the checks is refused by Solr, as far as is known.
+    # No value that passes the checks is known to be refused by Solr.
     monkeypatch.setattr("navlin.edit.annotation_files.checked", lambda _, value: value)
     file = tmp_path / "words.jsonl"
     fields = {"shop.raw": [2**64 - 1], "shop.orders": [7]}

@@ -59,7 +59,7 @@ def path_of(endpoint: Any) -> str:
 
 
 def test_an_answer_does_not_wait_until_the_client_acknowledges_its_head(web: Web) -> None:
-    """Over a connection that stays: the kernel acknowledges its first packets at once, and later ones after 40 ms."""
+    """Over a persistent connection: the kernel acknowledges its first packets immediately, and later ones after 40 ms."""
     with requests.Session() as session:
 
         def took_s() -> float:
@@ -73,7 +73,7 @@ def test_an_answer_does_not_wait_until_the_client_acknowledges_its_head(web: Web
         assert any(took_s() < 0.03 for _ in range(1_000))
 
 
-# -- Who is let in -------------------------------------------------------------------------------------------------------
+# -- Authentication ------------------------------------------------------------------------------------------------------
 
 
 def test_three_addresses_are_open_to_everybody(web: Web) -> None:
@@ -117,7 +117,7 @@ def test_guessing_is_slowed_and_noted(web: Web) -> None:
     assert all(PASSWORD not in json.dumps(line) for line in web.log)
 
 
-# -- What is answered ------------------------------------------------------------------------------------------------------
+# -- Answers ---------------------------------------------------------------------------------------------------------------
 
 
 def test_answers_are_those_of_the_command_line(web: Web, world: World) -> None:
@@ -298,7 +298,7 @@ def test_one_user_has_so_many_questions_answered_at_once() -> None:
 
 
 class AtOnce:
-    """Counts who is inside at the same time, at most."""
+    """Records the highest number of simultaneous callers."""
 
     def __init__(self) -> None:
         self.most = 0
@@ -320,7 +320,7 @@ class AtOnce:
 
 
 def asked_by(number: int) -> Request:
-    """A question of one of many users."""
+    """A request of one of many users."""
     user = User(f"u{number}", Role.LINEAGE_VIEWER, "")
     state = {"user": user, "caller": Caller(user, "password")}
     return Request({"type": "http", "query_string": b"", "path_params": {}, "headers": [], "state": state})
@@ -532,14 +532,14 @@ def test_an_endpoint_takes_what_its_command_takes(endpoint: Any) -> None:
 
 
 NO_PROCESS = 1 << 22
-"""More than the kernel counts to."""
+"""More than the kernel's largest process id."""
 
 
 @pytest.mark.services
 def test_each_process_has_an_address_of_its_own_and_the_first_named_is_that_of_serve(web: Web) -> None:
     state = web.file.parent / "state"
     assert web_addresses(state) == [web.url]
-    # This process is in the place of the one that serve starts: it lives, and has left its address.
+    # This process takes the place of the one that serve starts: it is alive, and has left its address.
     file = save_web_address(state, "http://127.0.0.1:7187", alone=False)
     try:
         with started_web(web.file) as other:

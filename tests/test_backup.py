@@ -53,7 +53,7 @@ Index = dict[tuple[str, str], dict[str, Any]]
 
 
 def nothing(_done: int, _total: int) -> None:
-    """No bar."""
+    """No progress bar."""
 
 
 def server_on(state: Path, jars: Path) -> EmbeddedSolr:
@@ -96,7 +96,7 @@ def fill(solr: Solr, first: int, count: int) -> None:
         assert not solr.add(core, documents).refused
 
 
-# -- The whole way -----------------------------------------------------------------------------------------------------
+# -- Backup and restore ------------------------------------------------------------------------------------------------
 
 
 def test_every_document_is_there_again_elsewhere(
@@ -221,7 +221,7 @@ def test_an_extraction_after_a_restore_ends_in_the_same_index(
 
 
 def without_reading_time(index: Index) -> Index:
-    """A listing's ``asOf`` is when it was read."""
+    """A listing's ``asOf`` is the time of its reading."""
     return {
         key: {name: value for name, value in document.items() if name != "asOf"}
         for key, document in index.items()
@@ -369,7 +369,7 @@ def test_a_backup_that_was_killed_leaves_the_old_file_and_the_next_removes_its_s
 
 @pytest.fixture
 def kept(tmp_path: Path) -> Path:
-    """A small backup that no Solr made."""
+    """A small backup, not made from a Solr."""
     (tmp_path / "a").write_bytes(os.urandom(70_000))
     (tmp_path / "b").write_bytes(b"text")
     header = Header("0.1", VERSION, configset(), NOW_MS, {}, 70_004)
@@ -409,7 +409,7 @@ def test_a_file_with_one_wrong_byte_is_refused(kept: Path, place: int) -> None:
 
 
 def repacked(kept: Path, change: Callable[[bytes], bytes]) -> Path:
-    """The tar in it changed, and packed so that zstandard finds no fault."""
+    """Changes the tar in it, and packs it in a form that zstandard accepts."""
     unpacked = zstandard.ZstdDecompressor().stream_reader(kept.read_bytes()).read()
     kept.write_bytes(zstandard.ZstdCompressor().compress(change(unpacked)))
     return kept
@@ -445,14 +445,14 @@ def test_what_is_no_backup_and_what_a_later_navlin_wrote_is_refused(kept: Path, 
     assert not (tmp_path / "state" / "solr").exists()
 
 
-# -- Restoring over what is there ------------------------------------------------------------------------------------------
+# -- Restoring over an existing index --------------------------------------------------------------------------------------
 
 
 @pytest.fixture
 def two(
     tmp_path: Path, private_server: EmbeddedSolr, private_solr: Solr, solr_jars: Path
 ) -> Iterator[tuple[Path, Path]]:
-    """A backup of ten documents each, and a state directory that has an index of its own."""
+    """A backup of ten documents in each core, and a state directory with an index of its own."""
     fill(private_solr, 0, 10)
     file = tmp_path / "kept.tar.zst"
     back_up(private_solr, private_server.home, file, NOW_MS, nothing)
@@ -490,7 +490,7 @@ def test_an_index_is_replaced_only_when_asked_and_never_under_a_running_navlin_o
     assert run(toml, "restore", str(file) + "-none").exit_code == Exit.FAILED
     assert {path.name for path in state.iterdir()} == left, "nothing is left behind"
 
-    # Killed between the two renames: the next start has the index that was there.
+    # Killed between the two renames: the next start has the former index.
     with monkeypatch.context() as patch:
         patch.setattr(shutil, "rmtree", lambda *_, **__: None)
         rename = Path.rename
@@ -615,7 +615,7 @@ def test_a_single_solr_of_ones_own_is_backed_up_and_restored_by_its_replication(
         assert everything(solr, leases=False) == before
         open_index(solr, None)
 
-        # What was acknowledged after the backup comes back from no log of updates.
+        # Documents acknowledged after the backup do not come back from any update log.
         assert server.pid is not None
         os.kill(server.pid, signal.SIGKILL)
         os.waitpid(server.pid, 0)
@@ -643,7 +643,7 @@ def test_a_backup_of_another_version_than_the_cores_is_refused(tmp_path: Path, s
 
 
 def of_an_external(solr: Solr, folder: Path) -> Path:
-    """A configuration that has the Solr as the operator's own."""
+    """A configuration that treats the Solr as the operator's own."""
     assert solr.address.password is not None
     (folder / "password").write_text(solr.address.password)
     file = folder / "navlin.toml"

@@ -1,7 +1,7 @@
-"""One chain of columns through engines: Spark → Impala → Hive → Spark over one metastore, and the same picture of it
-whichever source is read first.
+"""One chain of columns through engines: Spark → Impala → Hive → Spark over one metastore, with the same diagram whichever
+source is read first.
 
-Spark, Hive and the metastore run; what Impala would have written is laid beside them.
+Spark, Hive and the metastore run; Impala's records are made by the test.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ CONTROL = {
 
 @dataclass(frozen=True)
 class Recorded:
-    """What the engines left behind."""
+    """Files and addresses that the engines leave."""
 
     metastore: str
     spark_events: Path
@@ -179,7 +179,7 @@ def extractors_of(cluster: str, recorded: Recorded) -> Mapping[str, Extractor]:
 
 
 def arrows(answer: Lineage, kind: str) -> set[str]:
-    """``a.b -> c.d`` for a flow of data, ``~>`` for one that only steers, between nodes of a type."""
+    """``a.b -> c.d`` for data flow, ``~>`` for control flow, between nodes of a type."""
     names = {node.id: node.name.removeprefix("chain.") for node in answer.nodes if node.type == kind}
     signs = {"DATA_FLOW": "->", "CONTROL_FLOW": "~>"}
     return {

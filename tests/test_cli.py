@@ -1,4 +1,4 @@
-"""The doors for people: what each command answers, in both forms, and with which exit code."""
+"""The command line: the answer of each command, in both forms, and its exit code."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ WORLD = "cli-world"
 
 
 def configuration(solr: Solr, tmp_path: Path, sources: str = "", cluster: str = CLUSTER) -> Path:
-    """A configuration with the session's Solr as the operator's own."""
+    """A configuration that treats the session's Solr as the operator's own."""
     assert solr.address.password is not None
     (tmp_path / "password").write_text(solr.address.password + "\n")
     file = tmp_path / "navlin.toml"
@@ -55,7 +55,7 @@ def run(file: Path, *arguments: str, typed: str = "") -> Result:
 
 @pytest.fixture
 def navlin(solr: Solr, tmp_path: Path) -> Navlin:
-    """``navlin``, on a configuration without sources."""
+    """Runs ``navlin`` on a configuration without sources."""
     file = configuration(solr, tmp_path)
     return lambda *arguments, **options: run(file, *arguments, **options)
 
@@ -155,7 +155,7 @@ def test_a_solr_that_does_not_answer_is_reported_in_a_sentence(tmp_path: Path) -
     assert "navlin: Solr at 127.0.0.1:9" in result.stderr
 
 
-# -- Asking ----------------------------------------------------------------------------
+# -- Queries ---------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -212,7 +212,7 @@ def test_the_index_answers_though_a_source_is_badly_configured(
 HEAVY = {
     "pyspark", "py4j", "pandas", "pyarrow", "numpy", "sqlglot", "apscheduler", "watchdog", "structlog", "linker"
 }  # fmt: skip
-"""What takes a good part of a second to load and is of no use to an answer."""
+"""Modules that take a good part of a second to load and are useless for a query."""
 
 
 @pytest.mark.parametrize(
@@ -334,7 +334,7 @@ POSITIONS: list[tuple[str, Any, str]] = [
     ),
     ("token", "a7", "token a7"),
 ]
-"""What extractors and the pipeline save, and what a person reads of it."""
+"""Positions saved by extractors and the pipeline, and their text for people."""
 
 
 @pytest.mark.parametrize(("key", "value", "words"), POSITIONS, ids=[words for _, _, words in POSITIONS])
@@ -563,7 +563,7 @@ def test_check_finds_a_solr_with_a_wrong_password(solr: Solr, tmp_path: Path) ->
 
 @pytest.fixture
 def left(solr: Solr, tmp_path: Path) -> tuple[World, Path]:
-    """A metastore that the index knows and the configuration does not."""
+    """A metastore in the index that the configuration no longer has."""
     world = World(solr, f"cli-forget-{tmp_path.name}")
     world.put(
         world.hive,

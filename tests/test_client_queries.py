@@ -1,4 +1,4 @@
-"""Every query that the clients of Navigator write, word for word, with what it finds; and what navlin adds to it."""
+"""Every query that the clients of Navigator send, verbatim, with its results; and navlin's additions."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ ENTITIES: dict[str, set[str]] = {
     '+(srcId:<hive>) +(parentPath:"/db") +(originalName:t) +(type:TABLE)': {"t"},
     "+(srcId:<hive>) +(originalName:db) +(type:DATABASE)": {"db"},
     "sourceType:HDFS AND type:FILE AND -deleted:true": {"part", "p"},
-    # Without a blank before AND, it is a value that Solr takes for true, and a clause that is optional.
+    # Without a space before AND, it is a value that Solr takes as true, and an optional clause.
     "sourceType:HIVE AND type:TABLE AND deleted:trueAND {!frange l=0 incl=false}deleteTime": {"sample_07"},
     "created:[* TO *] AND -deleted:true": {"t"},
     "type:PARTITION AND sourceType:HIVE AND -deleted:true": {"ds=1"},
@@ -251,7 +251,7 @@ def test_a_name_is_a_name_whatever_stands_in_it(world: World, name: str) -> None
     assert show(world.solr, identity).entity.id == lineage(world.solr, identity).start == identity
     for question in (show, lineage):
         with pytest.raises(LookupError):
-            question(world.solr, name)  # these take ids alone
+            question(world.solr, name)  # these accept ids only
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""A clock that is wrong: what it may not do, and how what it did is healed."""
+"""A wrong clock: limits of its effects, and their repair."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ THIRTY_DAYS_MS = 30 * DAY_MS
 
 
 def exact(off_ms: int) -> SourceTime:
-    """The source's clock, as far from this machine's."""
+    """The source's clock, ``off_ms`` from this machine's."""
     return SourceTime(NOW_MS + off_ms, "the source")
 
 
@@ -181,7 +181,7 @@ def test_a_time_service_is_believed() -> None:
 def test_this_machine_has_both_clocks_and_the_kernel_can_be_asked() -> None:
     clock = WallClock()
     before_s, shown_s, after_s = time.time(), clock.at_s(clock.steady_s()), time.time()
-    # The two readings of `at_s` are not of one moment, and a busy machine may do other things between them.
+    # The two readings in `at_s` are not simultaneous, and a busy machine may do other things between them.
     assert before_s - 60 < shown_s < after_s + 60
     kernel_is_synchronized()
 
@@ -206,7 +206,7 @@ def test_a_source_without_a_clock_is_not_pulled_after_a_jump_and_one_with_a_cloc
 
 
 PATIENCE_S = 300.0
-"""For what takes seconds on a quiet machine."""
+"""Limit for steps that take seconds on a quiet machine."""
 
 
 class ClockOfTheScheduler(datetime):
@@ -236,7 +236,7 @@ def test_whichever_way_the_clock_is_set_a_source_runs_at_its_interval(
         assert clock.new_jump_s() == pytest.approx(step_s, abs=60)
         schedule.clock_jumped()
         after_s = runs.get(timeout=PATIENCE_S)
-        # By the clock that was set it would be an hour, or at once.
+        # With the changed clock it would be an hour, or immediate.
         assert after_s - before_s < PATIENCE_S
         assert 1.2 < runs.get(timeout=PATIENCE_S) - after_s < PATIENCE_S
     finally:

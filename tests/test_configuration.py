@@ -1,4 +1,4 @@
-"""The configuration: what it accepts, and that every mistake is told at once, with its line."""
+"""The configuration: accepted values, and all mistakes reported at once, with their lines."""
 
 from __future__ import annotations
 
@@ -261,7 +261,7 @@ MASTERS = {
     "local\\n": False,
     "garbage": False,
 }
-"""Every form of master that Spark knows or knew but "yarn", and what is none: whether navlin takes it."""
+"""Every form of master that Spark has or had except "yarn", and invalid ones: whether navlin accepts it."""
 
 
 @pytest.mark.parametrize(("master", "taken"), MASTERS.items(), ids=lambda each: repr(each))
@@ -290,7 +290,7 @@ SPARK_ON: Mapping[str, tuple[str, bool, bool]] = {
     "keytab": ('"/etc/navlin.keytab"', False, True),
     "conf": ('{"spark.sql.shuffle.partitions" = "8"}', True, True),
 }
-"""Every setting of [spark]: a value, whether it counts on this machine, whether on YARN."""
+"""Every setting of [spark]: a value, and whether it has an effect locally, and on YARN."""
 
 
 def test_every_setting_of_spark_counts_where_it_can_or_nothing_starts(tmp_path: Path) -> None:

@@ -1,5 +1,4 @@
-"""The pages for people, by HTTP as a browser without a script sees them: searching, what is known of an entity, editing,
-logging in, what goes wrong."""
+"""The console's pages by HTTP, as in a browser without JavaScript: search, details, editing, login, errors."""
 
 from __future__ import annotations
 
@@ -30,12 +29,14 @@ from tests.support.web import PASSWORD, Web, running_web
 
 MARKUP = "<img src=x onerror=alert(1)>\"'&{{7919*7907}}</script>"
 PRODUCT = str(7919 * 7907)
-"""What a template would make of it, and no time or count is."""
+"""The result of the expression in a template, never a time or a count."""
 HTML = {"Accept": "text/html,application/xhtml+xml"}
 
 
 class Document(HTMLParser):
-    """The elements of a page, their attributes, the text of each that has an id, and the cells of each such table by row."""
+    """The elements of a page, their attributes, the text of each element with an id, and the cells of each such table by
+    row.
+    """
 
     VOID = frozenset({"meta", "link", "input", "img", "br", "option"})
 
@@ -118,7 +119,7 @@ def document(answer: requests.Response) -> Document:
     policy = answer.headers["Content-Security-Policy"]
     assert policy == POLICY or answer.request.path_url.startswith("/navlin/evidence"), policy
     found = Document(answer.text)
-    # The policy lets nothing run that stands in a page: nothing may need it.
+    # The policy blocks inline scripts and styles: no page may need them.
     assert not [each for tag, each in found.elements if tag == "script" and "src" not in each]
     assert not [
         each for _, each in found.elements if any(name.startswith("on") or name == "style" for name in each)
@@ -144,7 +145,7 @@ def test_a_search_shows_what_it_finds_with_counts_by_which_it_is_narrowed(
     narrowed = page(viewer, "/search", owner="etl", **all_of_it)
     assert narrowed.by_id["counted"].strip() == "1–1 of 1"
     assert f"/navlin/details?entity={old.identity}" not in narrowed.links()
-    # The other owners are still there to choose from, with their counts.
+    # The other owners can still be chosen, with their counts.
     assert {each["value"]: "checked" in each for each in narrowed.of("input", name="owner")} == {
         "etl": True,
         "root": False,
@@ -556,7 +557,7 @@ def test_names_and_words_with_markup_stay_text_on_every_page(
 
 def test_an_address_without_a_page_and_an_index_without_an_answer_are_pages_too(viewer: Browser) -> None:
     assert "there is nothing at this address" in page(viewer, "/nowhere", 404).by_id["problem"]
-    # Programs get what they got before.
+    # API clients get the same answers as before.
     assert viewer.send("GET", "/nowhere").json() == {"message": "there is nothing at this address"}
 
 

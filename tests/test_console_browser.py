@@ -1,6 +1,7 @@
-"""Every page in a real browser: no barrier, nothing that the policy refuses, nothing wider than a telephone, whatever stands
-in names; by keyboard alone, and without a script. What a page shows is `test_console` and `test_console_pages`, what the
-diagram does is `test_console_lineage_browser`."""
+"""Every page in a real browser: accessible, without policy violations, no wider than a telephone, whatever is in names;
+by keyboard only, and without JavaScript. The contents of pages are in `test_console` and `test_console_pages`, the
+diagram's behaviour is in `test_console_lineage_browser`.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +31,7 @@ def test_no_state_of_a_page_has_a_barrier(
     found = []
     for query in addresses(console).get(path, [""]):
         shown(window, f"{path}?{query}")
-        # What opens is looked at open.
+        # Collapsible parts are examined open.
         window.run("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
         found += wrong(window, f"{path}?{query}")
     assert found == []
@@ -55,7 +56,7 @@ def test_evidence_has_the_readers_scheme_whole_words_and_times_for_people(
     assert (sum(map(int, re.findall(r"\d+", ground))) < 200) is (scheme == "dark"), ground
     text = window.find("main").text
     assert not re.search(r"\d\dT\d\d:\d\d", text), text
-    # A heading or a cell of one short word is as high as one line.
+    # A heading or a cell of one short word is one line high.
     broken = window.run(
         "return [...document.querySelectorAll('th, td')].filter((each) => /^\\w{1,12}$/.test(each.textContent.trim())"
         " && each.getClientRects().length && new Set([...(() => { const all = document.createRange();"
@@ -100,13 +101,13 @@ def test_every_stop_of_a_page_is_reached_by_the_tab_key_in_its_order_and_shows_i
         if stop and stop in reached:
             if stop == reached[0]:
                 break
-            # A field for a date has a stop for each of its parts.
+            # A date field has a stop for each of its parts.
             continue
         if stop:
             reached.append(stop)
             without += [] if ring else [what]
     assert without == []
-    # Where a page begins at its search box, what is before that comes last.
+    # If the page puts the focus in its search box, the stops before that come last.
     first = stops.index(reached[0]) if reached else 0
     assert reached == [*stops[first:], *stops[:first]]
 
@@ -144,13 +145,13 @@ def test_every_page_shows_the_same_without_a_script(console: ConsoleEstate, wind
     def read(path: str, query: str) -> str:
         shown(window, f"{path}?{query}")
         text: str = window.find("main").text
-        # Times are in the reader's zone by a script, and in UTC without one; some are told as ages.
+        # JavaScript shows times in the reader's zone, pages without it in UTC; some times are shown as ages.
         text = re.sub(
             r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC|\w{3} \d+, \d{4}, \d+:\d\d:\d\d\s[AP]M", "TIME", text
         )
         return re.sub(r"\d+(\.\d)? (s|min) ago", "AGO", text)
 
-    # The diagram is a script; a document of evidence has none, and says when it was made.
+    # The diagram is a script; a document of evidence has none, and contains its time.
     but = ("/lineage", "/evidence", "/request")
     pages = {each: queries[0] for each, queries in addresses(console).items() if each not in but}
     with_script = {each: read(each, query) for each, query in pages.items()}

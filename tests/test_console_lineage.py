@@ -1,4 +1,4 @@
-"""The page of the diagram, as the server makes it; and the same as a list, for whoever runs no script."""
+"""The diagram page as served, and the list view for browsers without JavaScript."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_what_is_wrong_with_a_list_is_said(web: Web, merged: Key) -> None:
 
 
 def test_the_worker_may_compile_graphviz(web: Web) -> None:
-    # A worker is held to the policy that comes with its own script.
+    # A worker is subject to the policy served with its own script.
     found = re.search(r'src="([^"]*)/lineage/main\.js"', page(web))
     assert found is not None
     for name in ("lineage/worker.js", "../third_party/wasm-graphviz/index.js"):

@@ -1,4 +1,4 @@
-"""The diagram in a real browser: what stands in it, what switches and keys do, and that no name does anything."""
+"""The diagram in a real browser: its contents, switches and keys, and names without effect."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def browser(chromium: Chromium) -> Chromium:
 
 @pytest.fixture(autouse=True)
 def nothing_goes_wrong(browser: Chromium) -> Iterator[None]:
-    """No error, no alert, and nothing that the policy refused, on any page of any test."""
+    """No error, no alert, and no policy violation, on any page of any test."""
     browser.logged()
     yield
     browser.prefer(prefers_color_scheme="light")
@@ -46,7 +46,9 @@ def world(solr: Solr) -> World:
 
 @pytest.fixture
 def merge(world: World) -> Key:
-    """The example of "Generating Lineage Diagrams": temp_sample_07 was captured and dropped, temp_sample_08 never."""
+    """The example of "Generating Lineage Diagrams": temp_sample_07 was extracted and dropped, temp_sample_08 never
+    extracted.
+    """
     world.database = f"d{uuid4().hex[:8]}"
     samples = [world.table(f"sample_{number}", *COLUMNS) for number in ("07", "08")]
     temps = [world.table("temp_sample_07", *COLUMNS, deleted=True), world.named("temp_sample_08")]
@@ -66,7 +68,7 @@ def merge(world: World) -> Key:
 
 
 def drawn(browser: Chromium, key: Key | str, **view: object) -> None:
-    """Opens the diagram of an entity, and waits for the picture."""
+    """Opens the diagram of an entity, and waits until it is drawn."""
     given = {"entity": key if isinstance(key, str) else key.identity, **view}
     browser.open("/lineage?" + "&".join(f"{name}={value}" for name, value in given.items()))
     ready(browser)
@@ -77,7 +79,7 @@ def ready(browser: Chromium, state: str = "ready") -> None:
 
 
 def acted(browser: Chromium, act: object) -> None:
-    """Does something that asks anew, and waits for the new picture."""
+    """Does something that sends a new request, and waits for the new diagram."""
     browser.run("document.getElementById('diagram').dataset.state = 'before'")
     act()  # type: ignore[operator]  # a function
     ready(browser)
@@ -92,7 +94,7 @@ def names(browser: Chromium) -> set[str]:
 
 
 def flows(browser: Chromium) -> set[str]:
-    """``a -> b`` or ``a ~> b``, between boxes or rows, by what is written on them."""
+    """``a -> b`` or ``a ~> b``, between boxes or rows, by their labels."""
     return set(
         browser.run(
             """
@@ -208,7 +210,7 @@ def test_pointing_at_a_column_lights_its_whole_path_through_all_objects(
         acted(browser, browser.find(f"#node-{box(browser, name)} .toggle").click)
     column = browser.find(f"#node-{merge.identity} .row")
     browser.hover(column)
-    # temp_sample_07 is closed: the path leads through it all the same.
+    # temp_sample_07 is collapsed: the path leads through it all the same.
     assert lit(browser) == ({"sample_07", "temp_sample_07", "sample_merge"}, ["code", "code"], 2)
     dimmed = browser.find(f"#node-{merge.identity} .row:not(.lit)")
     browser.until(lambda: float(dimmed.value_of_css_property("opacity")) < 0.6, "the rest is not dimmed")
@@ -232,7 +234,7 @@ def test_a_diagram_may_start_at_a_column(browser: Chromium, merge: Key) -> None:
     assert browser.count(".row.start") == 1
 
 
-# -- What stands where ---------------------------------------------------------------------------------------------------
+# -- Placement -----------------------------------------------------------------------------------------------------------
 
 
 def test_what_steers_is_dashed_and_data_is_not(browser: Chromium, world: World) -> None:
@@ -353,7 +355,7 @@ def test_databases_are_boxes_around_their_tables(browser: Chromium, world: World
         assert frame["x"] < inner["x"] and inner["x"] + inner["width"] < frame["x"] + frame["width"]
 
 
-# -- Going on ------------------------------------------------------------------------------------------------------------
+# -- Expanding -----------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -428,7 +430,7 @@ def test_loading_is_seen_and_failing_is_and_the_page_answers_meanwhile(
     ready(browser, "failed")
     assert "nothing is called nothing.like.this" in browser.find("#problem").text
     assert browser.find("#problem").get_attribute("role") == "alert"
-    # A question that is never answered: the page says that it asks, and can be asked something else.
+    # A request that is never answered: the page says that it is loading, and accepts another request.
     browser.run(
         """window.kept = window.fetch;
         window.fetch = (address, how) => new Promise((resolve, reject) =>
@@ -444,7 +446,7 @@ def test_loading_is_seen_and_failing_is_and_the_page_answers_meanwhile(
     browser.find(".switches .box button").click()
     ready(browser)
     assert names(browser) == {"c", "d", "e"}
-    # Without a server: said, and tried again by a button.
+    # Without a server: the page says so, with a button to retry.
     browser.run("window.fetch = () => Promise.reject(new TypeError('network'))")
     browser.find("[name=deleted]").click()
     ready(browser, "failed")
@@ -479,7 +481,7 @@ def test_any_graph_is_drawn_whole(browser: Chromium, merge: Key) -> None:
     assert browser.driver.execute_async_script(script, main.rpartition("/")[0], 7, 100) == []
 
 
-# -- Beside the picture --------------------------------------------------------------------------------------------------
+# -- The details panel ---------------------------------------------------------------------------------------------------
 
 
 def test_selecting_shows_details_and_the_text_of_what_an_edge_passes_through(
@@ -523,7 +525,7 @@ def test_the_same_is_a_list(browser: Chromium, merge: Key) -> None:
 
 
 def focused(browser: Chromium) -> str:
-    """What is written on what has the focus, or its id."""
+    """The label of the focused element, or its id."""
     script = """const at = document.activeElement;
       const words = at.matches('.head') ? at.nextElementSibling.querySelector('.name') : at.nextElementSibling;
       return at.matches('.head, .row') ? words.textContent : at.id"""
@@ -584,7 +586,7 @@ def test_a_hop_by_keyboard(browser: Chromium, chain: dict[str, Key]) -> None:
     assert focused(browser) == "b"
 
 
-# -- How it looks --------------------------------------------------------------------------------------------------------
+# -- Appearance ----------------------------------------------------------------------------------------------------------
 
 
 def test_long_names_are_cut_in_the_middle_and_whole_on_pointing(browser: Chromium, world: World) -> None:
@@ -621,7 +623,7 @@ def test_nothing_moves_for_whoever_wants_it_so(browser: Chromium, merge: Key) ->
     assert browser.run(script) == "0s"
 
 
-# -- Files, and names that hold markup ---------------------------------------------------------------------------------
+# -- Files, and names with markup --------------------------------------------------------------------------------------
 
 
 @pytest.fixture

@@ -1,4 +1,6 @@
-"""Where columns, and what is both input and output, stand in the diagram once columns are open; and hops from any node."""
+"""Positions in the diagram of columns, and of nodes that are both input and output, once columns are open; and hops from
+any node.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ from tests.test_console_lineage_browser import acted, choose, drawn, flows, name
 
 pytestmark = pytest.mark.services
 
-# Of each line between an operation and what stands beside it: the box and row that its arrow touches.
+# For each line between an operation and a node next to it: the box and row that its arrow touches.
 TOUCHED = """
 return [...document.querySelectorAll('.edge.beside')].map((edge) => {
   const tip = edge.querySelector('.tip').getBoundingClientRect();
@@ -44,7 +46,7 @@ def test_columns_stand_in_the_order_of_their_table(chromium: Chromium, world: Wo
     world.operation("target from source", [source], [target], parts=parts)
     world.index()
     drawn(chromium, target, open=target.identity)
-    # Of the last one the order is not known.
+    # The order of the last one is unknown.
     assert chromium.texts(f"#node-{target.identity} .row-name") == names
 
 
@@ -78,7 +80,7 @@ def test_a_column_shows_beside_the_picture_what_computes_it(chromium: Chromium, 
     assert chromium.texts("#selected .made-by h3") == [f"insert → {world.database}.target", "Expression"]
 
 
-# -- A hop against the way -----------------------------------------------------------------------------------------------
+# -- A hop in the opposite direction -------------------------------------------------------------------------------------
 
 
 def test_from_any_node_a_hop_leads_both_ways_and_the_address_has_it(chromium: Chromium, world: World) -> None:
@@ -94,7 +96,7 @@ def test_from_any_node_a_hop_leads_both_ways_and_the_address_has_it(chromium: Ch
     assert names(chromium) == {"source", "start", "other"}
     assert flows(chromium) == {"source -> start", "source -> other"}
     sent = chromium.driver.current_url
-    # There is more beyond what came by that hop, and an arrow that leads there.
+    # There is more beyond the node added by that hop, and an arrow that leads there.
     acted(chromium, chromium.find(f"#node-{other.identity} .hop.downstream").click)
     assert names(chromium) == {"source", "start", "other", "far"}
     chromium.run("arguments[0].focus()", chromium.find(f"#node-{far.identity} .head"))

@@ -1,5 +1,6 @@
-"""The pages that ask over the whole estate, or have something done to it: what is unused, purges, held runs, sources; and
-what the page of an entity has of its past. By HTTP, as a browser without a script sees them."""
+"""Pages for the whole estate: unused entities, purges, held runs, sources; and the history of an entity. By HTTP, as in a
+browser without JavaScript.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +45,7 @@ def logged_in(console: ConsoleEstate, name: str) -> Browser:
 
 
 def sent(browser: Browser, found: Document, action: str, **fields: str) -> Document:
-    """A form of a page, sent with other values in some of its fields; and the page that comes next."""
+    """Submits a form of a page with some fields changed; returns the next page."""
     form = {**form_of(found, f"/navlin{action}"), **fields}
     answer = browser.send("POST", action, data=form, headers={"Accept": "text/html"})
     assert answer.status_code == 303, answer.text
@@ -52,7 +53,7 @@ def sent(browser: Browser, found: Document, action: str, **fields: str) -> Docum
 
 
 def cells(found: Document, table: str) -> list[list[str]]:
-    """The rows of a table, its heading first."""
+    """The rows of a table, the heading first."""
     return [[" ".join(cell.split()) for cell in row] for row in found.tables[table]]
 
 
@@ -287,7 +288,7 @@ def test_a_form_brings_back_to_the_letter_what_the_page_shows_with_signs(
     form = form_of(found, "/navlin/edit")
     assert [form[each] for each in ("was_name", "was_description", "was_tags", "name", "tags")] == [EVIL] * 5
     assert found.by_id["description"] == EVIL.replace("\u202e", "\ufffd")
-    # What stands in the larger boxes, which are no inputs.
+    # The contents of the text areas, which are not inputs.
     boxes = {"description": EVIL, "properties": f"a={EVIL}"}
     saved = sent(chief, found, "/edit", tags=f"{EVIL}, more", **boxes)
     assert form_of(saved, "/navlin/edit")["was_description"] == EVIL

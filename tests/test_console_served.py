@@ -1,4 +1,4 @@
-"""A real `navlin serve` behind the console, in a real browser: what a button asks for is done, and the page says so."""
+"""A real `navlin serve` behind the console, in a real browser: a button's request is carried out, and the page says so."""
 
 from __future__ import annotations
 
@@ -44,18 +44,18 @@ WRITTEN = ("lighthouse", "harbour", "beacon")
 
 @dataclass
 class Serving:
-    """A navlin that serves, the folder that it extracts, and a browser in which an administrator is logged in."""
+    """A navlin that serves, the folder that it extracts, and a browser with an administrator logged in."""
 
     served: Served
     folder: Path
     browser: Chromium
 
     def state(self) -> str:
-        """How it stands with what was asked for, as soon as the page, which asks again by itself, has an end to show."""
+        """The final state of the request, once the page, which refreshes itself, shows one."""
         browser = self.browser
 
         def ended() -> str:
-            # While the page is loaded again there is nothing.
+            # While the page reloads there is no text.
             return next((text for text in browser.texts("#state") if text in ("done", "failed")), "")
 
         return browser.until(ended, "it is never done")

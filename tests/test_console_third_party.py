@@ -1,4 +1,4 @@
-"""What the console has of others is what its manifest says."""
+"""The console's third-party files match their manifest."""
 
 from __future__ import annotations
 

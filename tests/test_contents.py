@@ -1,4 +1,4 @@
-"""What lies below a directory stays with it until the next image, whatever else is read of it meanwhile."""
+"""Sums of a directory's contents stay with it until the next image, whatever else is read about it meanwhile."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ CONTENT = Content(2, 30, 90, 1_000, 2_000)
 
 
 class Directory:
-    """One directory, as a run after the other reads it."""
+    """One directory, as successive runs read it."""
 
     def __init__(self, solr: Solr, name: str) -> None:
         self.solr, self.now_ms = solr, 1_000_000
@@ -84,7 +84,7 @@ def test_the_next_image_writes_it_anew_only_if_something_below_changed(directory
     assert directory.read(**IMAGE) == Outcome.UNCHANGED
     assert directory.read(**{**IMAGE, "contentAccessed": 9_000}) == Outcome.CHANGED
     assert directory.content == Content(2, 30, 90, 1_000, 9_000)
-    # It became empty: no times are left.
+    # It became empty: no times remain.
     directory.read(contentFiles=0, contentSize=0, contentSpace=0)
     assert directory.content == Content()
 

@@ -90,7 +90,7 @@ def _said_parts(indexed: Indexed, payload: dict[str, Any]) -> Iterator[Part]:
 
 
 def _end(indexed: Indexed, vertex: dict[str, Any]) -> str:
-    """The id of a vertex's column: the first component after its table; a label of a result stays what it is."""
+    """The id of a vertex's column: the first component after its table; a label of a result is unchanged."""
     if "metadata" not in vertex:
         return str(vertex["vertexId"])
     table = vertex["metadata"]["tableName"]
@@ -166,7 +166,7 @@ def test_all_corpora_fit_the_type_definitions_of_atlas(indexed: Indexed, corpora
         counts.append(Counter(each["typeName"] for each in entities))
     without, every = counts
     assert min(without["spark_process"], every["spark_process"]) >= 20
-    # Nothing of a metastore is in the index: Impala's tables are there by their names alone.
+    # The index has nothing from a metastore: Impala's tables are only known by name.
     assert without["impala_column_lineage"] == 0
     assert every["impala_column_lineage"] > 100
     assert every["hive_table"] > without["hive_table"]
@@ -193,7 +193,7 @@ Flows = set[tuple[str, str]]
 
 
 def _compare_levels(indexed: Indexed, source: Source) -> int:
-    """Compares both levels of every operation of which columns are known; returns how many there are."""
+    """Compares both levels of every operation with known columns; returns the number of operations."""
     operations = {
         part["identity"]: part["firstClassParentId"]
         for part in indexed.documents(ELEMENTS, source, "type:SUB_OPERATION")
@@ -217,7 +217,7 @@ def _compare_levels(indexed: Indexed, source: Source) -> int:
                 incomplete.add(ep1)
     for operation in set(operations.values()):
         folded, reported = _strongest(columns_in.get(operation, set())), tables_in.get(operation, set())
-        # Rows that are counted, and columns that are not known, are flows of a whole table.
+        # Counted rows, and unknown columns, are flows of a whole table.
         assert {name for _, name in folded} <= {name for _, name in reported}, operation
         assert {name for kind, name in folded if kind == "DATA_FLOW"} <= _of("DATA_FLOW", reported), operation
         if operation not in incomplete:
@@ -227,7 +227,7 @@ def _compare_levels(indexed: Indexed, source: Source) -> int:
 
 
 def _contains(flow: dict[str, Any], side: int) -> str:
-    """The table or path of a column, or the table as a whole that is an end beside columns."""
+    """The table or path of a column, or the whole table if that is the end."""
     name = str(flow[f"endpoint{side}Name"])
     return name.rpartition(".")[0] if flow[f"endpoint{side}Type"] == "FIELD" else name
 

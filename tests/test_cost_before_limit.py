@@ -1,7 +1,7 @@
-"""Nobody's request takes the web process from others: what it costs is bounded before it is paid.
+"""No request takes the web process from others: its cost is limited before it is incurred.
 
-Each attack runs for some seconds against a real `navlin web`. Meanwhile the three addresses of monitoring are asked beside a
-bare listener, and a user goes on searching.
+Each attack runs for some seconds against a real `navlin web`. Meanwhile the three monitoring addresses are compared with
+a bare listener, and a user keeps searching.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ pytestmark = [pytest.mark.services, pytest.mark.alone]
 LASTS_S = 5.0
 ABOVE_BARE_S = 0.1
 TRIES = 3
-"""A busy machine is not the attack's doing."""
+"""A busy machine is not the attack's fault."""
 MOST_MIB = 300
 MIB = 1 << 20
 Attack = Callable[[Web, int], int]
-"""One request of an attacker's, the number of which is given; its status, 0 if the connection was closed."""
+"""Sends one request of the attacker with this number; returns its status, 0 if the connection was closed."""
 
 
 @pytest.fixture(scope="module")
@@ -153,7 +153,7 @@ def questions_without_end(web: Web, number: int) -> int:
 
 @contextmanager
 def attacking(web: Web, attack: Attack, attackers: int) -> Iterator[Counter[int]]:
-    """So many send requests one after the other; the statuses that they got."""
+    """That many attackers send requests one after the other; yields the statuses that they got."""
     statuses, ended = Counter[int](), threading.Event()
 
     def go_on(number: int) -> None:
@@ -231,7 +231,7 @@ def connected(web: Web, source: str = "127.0.0.1") -> socket.socket:
 
 
 def closed_after_s(connection: socket.socket, drip: bytes = b"") -> float:
-    """How long it takes until the other side closes, while a byte is sent now and then."""
+    """Seconds until the other side closes the connection, while a byte is sent from time to time."""
     begun_s = time.monotonic()
     connection.settimeout(0.5)
     while time.monotonic() < begun_s + PATIENCE_S:

@@ -1,5 +1,6 @@
-"""No page and no output misleads, whatever the estate is like: who reads of a thing sees where it comes from and goes to, by
-names that tell things apart, all of it counted, and can go on from there."""
+"""No page and no output misleads, whatever the estate is like: readers see where a thing comes from and goes to, by
+distinct names, all of it counted, and can continue from there.
+"""
 
 from __future__ import annotations
 
@@ -189,7 +190,7 @@ def test_what_is_cut_is_one_line_with_the_way_to_the_rest(crowded: CrowdedEstate
     assert [bool(row["truncated"]) for row in rows].count(True) == 1
     assert "There is more downstream" in rows[-1]["truncated"]
     layered = page(viewer, "/impact", entity=crowded.world.named("l0_t00").identity)
-    # 20 tables, as many operations less one, and 39 columns in each of five tables: more than a page lists.
+    # 20 tables, one operation fewer, and 39 columns in each of five tables: more than a page lists.
     assert "All as CSV" in page(viewer, "/impact", entity=crowded.keys["hub"].identity).by_id["more"]
     assert layered.by_id["total"].endswith("are affected.")
 

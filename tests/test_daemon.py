@@ -1,4 +1,4 @@
-"""``navlin serve`` as systemd runs it: a process of its own, with real children, told things by signals."""
+"""``navlin serve`` as systemd runs it: a separate process with real children, controlled by signals."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_status_sees_the_daemon_and_what_fails(daemon: Served) -> None:
     def finished() -> subprocess.CompletedProcess[str] | None:
         asked = daemon.ask("status", "--json")
         last = json.loads(asked.stdout)["sources"][0]["last"]
-        # What is found is not yet linked: the run goes on a little.
+        # The data found are not yet linked: the run continues for a moment.
         return asked if last["status"] == "finished" else None
 
     asked = daemon.until(finished, "the end of the run")
@@ -182,7 +182,7 @@ def test_if_nothing_is_purged_daily_any_more_no_purge_waits_for_anybody(daemon: 
         daemon.process.send_signal(signal.SIGHUP)
         daemon.logged("configuration taken up", after=seen)
         daemon.until(lambda: unfinished_purge(solr) is None, "the end of what waited")
-        daemon.logged("web ready", after=seen)  # it is started anew for what has changed
+        daemon.logged("web ready", after=seen)  # It is restarted because of the change
         daemon.file.write_text(text)
 
 
@@ -190,7 +190,7 @@ def test_if_nothing_is_purged_daily_any_more_no_purge_waits_for_anybody(daemon: 
 
 
 def over_http(daemon: Served, method: str, path: str, **how: object) -> requests.Response:
-    """Asks as the first user, of the web process that was started last."""
+    """Sends a request as the first user to the latest web process."""
     ready = daemon.logged("web ready", after=max(0, len(daemon.log) - 2_000))
     for line in daemon.log:
         if line.get("event") == "web ready":
@@ -298,7 +298,7 @@ def test_a_web_process_that_died_is_started_again_and_extraction_goes_on(daemon:
     )
     seen = len(daemon.log)
     os.kill(web, signal.SIGKILL)
-    # Whoever asks now waits for the next one: the port stays open.
+    # Requests now wait for the next process: the port stays open.
     assert over_http(daemon, "GET", f"{API}/status").status_code == 200
     daemon.append("daemon.beside_web")
     daemon.logged("web ended by itself, starting it again", after=seen)

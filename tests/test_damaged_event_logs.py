@@ -1,6 +1,6 @@
-"""What happens to Spark's event logs that are none: what costs too much, what is no file, what is somebody else's.
+"""Invalid Spark event logs: too expensive ones, non-files, files of other programs.
 
-Every case goes through a whole run of the pipeline on a directory with a good log beside the bad one.
+Every case goes through a whole run of the pipeline on a directory with a good log next to the bad one.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What happens to log files that are followed: moved away, compressed, cut, exchanged for something that is no file.
+"""Followed log files that are moved away, compressed, cut, or replaced by something other than a file.
 
 Every case goes through whole runs of the pipeline, on directories with Impala's lineage log in them.
 """
@@ -55,7 +55,7 @@ class Impala:
         return self.now_ms
 
     def writes(self, *names: str, to: Path | None = None) -> None:
-        """Appends a record for each name of a table that is written, at the time of the source's clock."""
+        """Appends a record for each table name, at the time of the source's clock."""
         file = to or self.log
         with file.open("ab") as log:
             for name in names:
@@ -70,7 +70,7 @@ class Impala:
         return ended
 
     def read(self) -> set[str]:
-        """The tables that statements in the index write."""
+        """The tables written by the statements in the index."""
         rows = self._rows(ELEMENTS, "type:OPERATION", "queryText")
         return {row["queryText"].rpartition(" ")[2] for row in rows}
 
@@ -107,7 +107,7 @@ def impala(solr: Solr, spark: Callable[[], SparkSession], tmp_path: Path) -> Imp
 
 
 def restart(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another process plans from here on: it has no descriptors."""
+    """Simulates a restart: the new process has no descriptors."""
     monkeypatch.setattr(planned_files.plan_files, "__kwdefaults__", {"held": HeldFiles()})
 
 
@@ -202,7 +202,7 @@ def test_a_log_that_was_compressed_while_navlin_was_down_is_read_on(
     restart(monkeypatch)
     run = impala.run()
     assert impala.read() == {"s.b", *(f"s.a{number}" for number in range(100))}
-    # Read on from where it was, not anew.
+    # Read on from its old offset, not from the start.
     assert run.counts.records < 100
     assert impala.rejects() == []
     assert impala.run().status is Status.IDLE
@@ -275,7 +275,7 @@ def test_the_number_of_descriptors_is_bounded_and_every_source_has_its_share(
     for _ in range(2):
         for source in range(sources):
             held.hold(source, paths)
-    # Not all descriptors of this process: what earlier tests left may be collected, and closed, meanwhile.
+    # Not all descriptors of this process: those of earlier tests may be collected, and closed, meanwhile.
     assert len(descriptors_below(tmp_path)) == sources * each
     for source in range(sources):
         newest = {found.key for found in held.missing(source, set())}
@@ -342,7 +342,7 @@ def test_a_hole_that_truncation_left_before_a_line_is_passed_over_and_counted(
 ) -> None:
     impala.writes("a")
     impala.run()
-    # logrotate's copytruncate, and a writer that does not append but writes on where it was.
+    # logrotate's copytruncate, and a writer that continues at its old offset instead of appending.
     os.truncate(impala.log, 0)
     with impala.log.open("r+b") as log:
         log.seek(size)
@@ -387,7 +387,7 @@ def test_a_copy_that_is_not_read_is_named_as_what_may_be_lost(impala: Impala, *,
     assert f"was emptied and compressed to what is not read, perhaps {archive}" in reason
 
 
-# -- no regular file ----------------------------------------------------------------------------------------------------
+# -- not a regular file -------------------------------------------------------------------------------------------------
 
 
 def a_fifo(path: Path, impala: Impala) -> None:
@@ -476,7 +476,7 @@ def test_the_configured_directory_may_be_a_link(impala: Impala) -> None:
     assert impala.read() == {"s.a"}
 
 
-# -- what is no record of ours ------------------------------------------------------------------------------------------
+# -- lines that are not records of ours ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

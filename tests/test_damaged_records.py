@@ -1,6 +1,6 @@
 """Damaged records of every extractor: each is still valid, or a reject with its place; none crashes, none hangs.
 
-In `make soak`, 50,000 a round: twenty rounds make a million. Another round has other damage.
+In `make soak`, 50,000 per round: twenty rounds make a million. Each round has different damage.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ REGISTERED = [
     name for name, each in load_extractors().items() if each.make.__module__.startswith("extractors.")
 ]
 A_FEW, A_ROUND = 2_000, 50_000
-"""Over all extractors."""
+"""Number of records, over all extractors."""
 CORPORA = [folder for folder in [REPOSITORY.parent / "shared" / "corpora"] if folder.is_dir()]
-"""Real records of others, kept beside the checkout: damaged as well if they are there."""
+"""Real records of others, kept next to the checkout: also damaged if present."""
 
 
 def test_every_extractor_has_records_to_damage() -> None:

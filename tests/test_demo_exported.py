@@ -1,4 +1,6 @@
-"""What `make demo` shows, exported in every form: others' schemas, classes and a real Atlas take it, and Atlas walks it."""
+"""The estate of `make demo`, exported in every form: others' schemas, classes and a real Atlas accept it, and Atlas
+traverses it.
+"""
 
 from __future__ import annotations
 
@@ -24,14 +26,13 @@ FORMS = {
     "sqlflow-json": "json",
 }
 UPSTREAM = {"shop.top_markets", "shop.revenue", "shop.order_facts", "shop.customers", "shop.orders"}
-"""Of ``shop.board_report``, as the statements of the demo say."""
+"""Upstream tables of ``shop.board_report``, according to the demo's statements."""
 
 
 @pytest.fixture(scope="module")
 def demo(
     tmp_path_factory: pytest.TempPathFactory, solr_jars: Path, metastore_jars: Path, hadoop_jars: Path
 ) -> Iterator[Demo]:
-    """One demo that serves."""
     started = Demo(tmp_path_factory.mktemp("demo"), *COMMAND)
     try:
         started.until_printed(SERVES)
@@ -41,7 +42,7 @@ def demo(
 
 
 def export(demo: Demo, form: str, out: str, *options: str) -> dict[str, Any]:
-    """What ``navlin export`` says that it did."""
+    """The JSON report of ``navlin export``."""
     navlin = offered(demo)[1].removesuffix("status")
     done = pasted(demo, f"{navlin}export {form} --out {out} --json {' '.join(options)}")
     assert done.returncode == 0, done.stderr
@@ -130,7 +131,7 @@ def board_report(atlas: Atlas) -> str:
 
 
 def upstream(atlas: Atlas) -> set[str]:
-    """The qualified names of the tables that Atlas's own lineage reaches from there."""
+    """The qualified names of the tables that Atlas's own lineage reaches from ``shop.board_report``."""
     answer = atlas.get(f"v2/lineage/{board_report(atlas)}", direction="INPUT", depth=9)
     found = (each for each in answer["guidEntityMap"].values() if each["typeName"] == "hive_table")
     return {each["attributes"]["qualifiedName"] for each in found} - {_named(answer)}
@@ -142,7 +143,7 @@ def _named(answer: dict[str, Any]) -> str:
 
 
 def updated(atlas: Atlas) -> dict[str, int]:
-    """When Atlas last changed each table."""
+    """The time of Atlas's last change to each table."""
     found = atlas.get("v2/search/basic", typeName="hive_table", limit=100)["entities"]
     return {
         each["guid"]: atlas.get(f"v2/entity/guid/{each['guid']}")["entity"]["updateTime"] for each in found

@@ -1,4 +1,4 @@
-"""README, ``--help``, the example configuration and the code say the same."""
+"""README, ``--help``, the example configuration and the code agree."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ EXTRACTORS = {
 
 
 def shown() -> dict[str, Any]:
-    """The example with every ``#key = value`` in force."""
+    """The example with every ``#key = value`` in effect."""
     lines = [re.sub(r'^#(?=["\w.]+ = )', "", line) for line in EXAMPLE.read_text().splitlines()]
     return tomllib.loads("\n".join(lines))
 
@@ -46,7 +46,7 @@ SHOWN_SOURCES = {source["extractor"]: source for source in SHOWN["source"]}
 
 
 def as_toml(item: Field[Any]) -> Any:
-    """A field's default as TOML spells it; MISSING where there is none to show."""
+    """A field's default in TOML's form; MISSING if there is none to show."""
     default = item.default if item.default is not MISSING else MISSING
     if default is None or (default is MISSING and item.default_factory is not MISSING):
         return MISSING

@@ -1,4 +1,4 @@
-"""Relations that programs draw, while others write: nothing of either is lost."""
+"""Relations that programs draw while others write: nothing of either is lost."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_an_end_that_arrives_before_the_relation_is_written_is_found(
     arrived: list[bool] = []
 
     def passes(call: Call) -> bool:
-        # The end is written, and whoever waits for it is linked, just before there is one who waits.
+        # The end is written, and the waiting relations are linked, just before this one begins to wait.
         if call.core == RELATIONS and call.documents and not arrived:
             arrived.append(True)
             world.link(world.put(world.hdfs, world.entity(world.path("/later"))))

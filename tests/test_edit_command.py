@@ -37,7 +37,7 @@ def database() -> str:
 
 @pytest.fixture
 def world(solr: Solr, database: str) -> World:
-    """Tables orders, raw and tmp of a database of the test's own."""
+    """Tables orders, raw and tmp in a database of the test's own."""
     world = World(solr, database)
     world.put(
         world.hive, *(world.entity(world.table(f"{database}.{name}")) for name in ("orders", "raw", "tmp"))

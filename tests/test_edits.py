@@ -1,4 +1,4 @@
-"""What people change of entities: written over what was read, noted with who, when and what was there before."""
+"""Edits that people make to entities: written over the extracted values, recorded with author, time and previous value."""
 
 from __future__ import annotations
 
@@ -35,14 +35,13 @@ ANN = Author("ann", 1_790_000_000_000)
 
 @pytest.fixture
 def world(solr: Solr) -> World:
-    """shop.orders and shop.raw."""
     world = World(solr, f"edits-{uuid4().hex[:6]}")
     world.put(world.hive, *(world.entity(world.table(f"shop.{name}")) for name in ("orders", "raw")))
     return world
 
 
 def edited(solr: Solr, key: Key, words: Words, author: Author = ANN) -> list[Edit]:
-    """What an edit of one entity changed, as it says itself; checks that the history has the same."""
+    """The changes that an edit of one entity reports; checks that the history agrees."""
     done = [edit for each in edit_words(solr, {key.identity: words}, author) for edit in each.edits]
     for edit in done:
         newest, _ = edits_of(solr, key.identity, 1)
@@ -56,7 +55,7 @@ def fields(world: World, key: Key) -> dict[str, Any]:
     return found
 
 
-# -- What an edit does -------------------------------------------------------------------------------------------------
+# -- Effects of an edit ------------------------------------------------------------------------------------------------
 
 CHANGES: dict[str, tuple[dict[str, Any], Words, dict[str, Any]]] = {
     "a name and a description": (
@@ -93,7 +92,7 @@ CHANGES: dict[str, tuple[dict[str, Any], Words, dict[str, Any]]] = {
     "a managed property": ({}, Words(managed={"cpl_ns.n": [7]}), {"cpl_ns.n": [7]}),
     "a managed property erased": ({"cp_ns.k": ["a"]}, Words(managed={"cp_ns.k": None}), {"cp_ns.k": None}),
 }
-"""what → (people's fields before, what is asked for, the fields that change)."""
+"""name → (edited fields before, requested words, fields that change)"""
 
 
 @pytest.mark.parametrize("what", CHANGES)
@@ -169,7 +168,7 @@ def test_what_came_from_a_source_is_its_own_until_a_person_writes_something_else
     source = {"description": "sidecar", "tags": ["raw"], SOURCE_WORDS: ["description", "tags"]}
     world.solr.add(ELEMENTS, [{**fields(world, key), **source}])
 
-    # A client sends back all that it has read.
+    # A client sends back everything that it read.
     assert edited(world.solr, key, Words(texts({"description": "sidecar"}), Tags(only=("raw",)))) == []
     assert fields(world, key)[SOURCE_WORDS] == ["description", "tags"]
 
@@ -256,7 +255,7 @@ def test_a_run_that_ends_while_an_edit_is_written_is_followed(world: World) -> N
     assert fields(world, key)["extractorRunId"] == run_id(world.hive.id, 4)
 
 
-# -- Beside others -----------------------------------------------------------------------------------------------------
+# -- Concurrency -------------------------------------------------------------------------------------------------------
 
 
 def test_of_two_people_who_edit_at_once_none_loses_anything(world: World) -> None:

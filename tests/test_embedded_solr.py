@@ -1,4 +1,4 @@
-"""The embedded Solr as a process: who may start it, who gets in, and what is left when something dies."""
+"""The embedded Solr as a process: who may start it, authentication, and the state after a process dies."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def own_server(tmp_path: Path, solr_jars: Path) -> EmbeddedSolr:
 
 
 def within(limit_s: float, condition: Callable[[], bool]) -> bool:
-    """Whether something comes true in time."""
+    """Whether a condition becomes true in time."""
     deadline = time.monotonic() + limit_s
     while not (true := condition()) and time.monotonic() < deadline:
         time.sleep(0.02)
@@ -44,7 +44,7 @@ def within(limit_s: float, condition: Callable[[], bool]) -> bool:
 
 
 def ended(pid: int) -> bool:
-    """Whether a process that is nobody's child any more has ended, reaped or not."""
+    """Whether an orphaned process has ended, reaped or not."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
     except FileNotFoundError:
@@ -52,7 +52,7 @@ def ended(pid: int) -> bool:
 
 
 def kill(server: EmbeddedSolr) -> None:
-    """kill -9, until it is seen to be dead."""
+    """Sends SIGKILL, and waits until it is dead."""
     assert server.pid is not None
     os.kill(server.pid, signal.SIGKILL)
     assert within(120, lambda: not server.alive)
@@ -122,7 +122,8 @@ def test_killing_java_loses_nothing_that_it_acknowledged(own_server: EmbeddedSol
 def test_another_server_that_took_the_port_of_a_killed_one_is_not_taken_for_it(
     solr_server: EmbeddedSolr, tmp_path: Path
 ) -> None:
-    # Copied with its note and password, this home is named by a server that knows the password and runs on another one.
+    # This home, copied with its server.json and password, points to a server that knows the password but serves another
+    # home.
     (tmp_path / "solr").mkdir()
     for name in ("server.json", "password"):
         shutil.copy(solr_server.home / name, tmp_path / "solr" / name)

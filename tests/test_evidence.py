@@ -1,4 +1,4 @@
-"""The document for an auditor: the whole upstream, what of it is not certain, how up to date the index is."""
+"""The document for an auditor: the whole upstream, its uncertain parts, and how up to date the index is."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ def test_an_unknown_id_is_an_error(solr: Solr) -> None:
         evidence(solr, "nobody", NOW_MS)
 
 
-# -- The doors -----------------------------------------------------------------------------------------------------------
+# -- Command, API, page --------------------------------------------------------------------------------------------------
 
 HOSTILE = "select '<script>alert(1)</script>', '\"><img src=x onerror=y>' from raw"
 

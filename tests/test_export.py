@@ -1,5 +1,6 @@
-"""What is exported, whatever the target: datasets, operations whole and runs, in their order, once, of a query or of what
-changed."""
+"""Items of an export, whatever the target: datasets, whole operations and runs, in order, each once, for a query or for
+changes.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +37,7 @@ def world(solr: Solr) -> World:
 
 
 def of(world: World) -> str:
-    """A query for what is this test's own."""
+    """A query for this test's own entities."""
     return f"sourceId:({' '.join(source.id for source in world.sources.values())})"
 
 
@@ -132,7 +133,7 @@ def test_an_operation_comes_after_what_it_names_and_is_followed_by_its_last_run(
         query, "last", started=AS_OF_MS + 9, ended=AS_OF_MS + 99, principal="etl", queryId="7:8"
     )
     for relation in world.relations.values():
-        # Which run was the last, its record's time tells.
+        # The last run is known from its record's time.
         relation["asOf"] += relation["type"] == "INSTANCE_OF" and last.identity in relation["endpoint2Ids"]
     yarn = application_key(world.source(YARN), "application_1_0002")
     world.granted(yarn)
@@ -312,13 +313,13 @@ def test_an_export_goes_on_after_any_batch(world: World, monkeypatch: pytest.Mon
 
 
 def touched(world: World, by: str, *keys: Key) -> None:
-    """As if a run had written these entities, and nothing else."""
+    """Marks these entities as written by a run."""
     for key in keys:
         world.elements[key.identity]["extractorRunId"] = by
 
 
 def followed(world: World) -> Iterator[tuple[str, str]]:
-    """What is exported since the first run, as (name, whether it went)."""
+    """Items exported since the first run, as (name, whether it is gone)."""
     for item in items(world, since_run=run_id(world.source(HIVE).id, 1)):
         if isinstance(item, Dataset):
             yield item.name.full_name, "gone" if item.deleted else "there"
@@ -459,7 +460,7 @@ def test_a_rename_is_followed_to_its_last_name_and_is_no_drop(world: World) -> N
     assert (rename_found.columns, rename_found.time_ms) == (("a",), AS_OF_MS + 1)
     assert isinstance(found[0], Renamed)
     states = {name: each.deleted for name, each in datasets(found).items() if each.name.database}
-    # What had the second name never had it anywhere else.
+    # The dataset with the second name never had that name anywhere else.
     assert states == {"db.second": True, "db.third": False}
 
 

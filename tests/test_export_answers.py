@@ -1,4 +1,4 @@
-"""A server's answer counts only if it is the target's own: a gateway's answer is never taken for delivery."""
+"""A server's answer counts only if it has the target's own form: a gateway's answer is never taken for delivery."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ RIGHT: dict[str, tuple[Answer, int]] = {
     "datahub": ((200, JSON, b'{"value":"success"}'), 29),
     "openlineage": ((201, "", b""), 4),
 }
-"""What such a server answers, and how many records the estate has for it."""
+"""A correct answer of such a server, and the number of records for the estate."""
 CONFIGURATION = (200, JSON, b'{"noCode":"true","versions":{"acryldata/datahub":{"version":"v1.1.0"}}}')
 
 
 @contextmanager
 def gateway(answer: Answer) -> Iterator[tuple[str, list[Answer], list[str]]]:
-    """Gives the same answer to everything; the answer in the list may be replaced. What it was asked, too."""
+    """Gives the same answer to every request; the answer in the list may be replaced. Also yields the requests."""
     answers, asked = [answer], list[str]()
 
     class Requests(BaseHTTPRequestHandler):

@@ -1,4 +1,4 @@
-"""The export to Atlas: names to the letter, entities that its type definitions take, and what becomes of the rest."""
+"""The export to Atlas: exact names, entities that its type definitions accept, and parts of the model that it drops."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def path(name: str, source: KnownSource = HDFS_SOURCE, kind: str = "DIRECTORY") 
 
 
 def ends(*names: str | DatasetName, created_ms: int = MS) -> tuple[End, ...]:
-    """Tables, each created a second after the one before; paths."""
+    """Tables, each created a second after the previous one; paths."""
     return tuple(
         End(table(name), created_ms=created_ms and created_ms + 1000 * at)
         if isinstance(name, str)
@@ -122,7 +122,7 @@ def names_at(entity: dict[str, Any], end: str) -> list[str]:
     return [each["uniqueAttributes"]["qualifiedName"] for each in entity["relationshipAttributes"][end]]
 
 
-# -- Names to the letter -------------------------------------------------------------------------------------------------
+# -- Exact names ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -159,17 +159,17 @@ def test_a_dataset_has_the_name_that_the_hooks_give_it(
         ),
         (operation("UPDATE", ends("s.o"), ends("s.d")), f"QUERY:s.o@prod:{MS}->:UPDATE:s.d@prod:{MS}"),
         (operation("DELETE", (), ends("s.d")), f"QUERY->:DELETE:s.d@prod:{MS}"),
-        # Ends are sorted, as db@table for Hive: "@" stands behind digits.
+        # Ends are sorted as db@table for Hive: "@" sorts after digits.
         (
             operation("INSERT", ends("s.b", "S.A", "s1.a"), ends("s.d")),
             f"QUERY:s1.a@prod:{MS + 2000}:s.a@prod:{MS + 1000}:s.b@prod:{MS}->:INSERT:s.d@prod:{MS}",
         ),
-        # The namespace is in small letters within, slashes are left out.
+        # The namespace in the middle is lowercase, without slashes.
         (
             operation("LOAD", ends(path("/landing/Orders")), ends("s.o")),
             f"LOAD:hdfs:ns1landingorders@prod->:s.o@prod:{MS}",
         ),
-        # Under QUERY paths are no part of the name.
+        # For QUERY, paths are not part of the name.
         (operation("INSERT", ends("s.o", path("/x")), ends(path("/y"))), f"QUERY:s.o@prod:{MS}->"),
         (operation("CREATETABLE_AS_SELECT", ends("s.o"), ends("s.D")), f"s.d@Prod:{MS}"),
         (operation("CREATEVIEW", ends("s.o"), ends("s.v", created_ms=0)), "s.v@Prod"),
@@ -254,7 +254,7 @@ def test_a_spark_process_is_named_by_its_application_and_execution() -> None:
     assert set(named(entities(Run(one, other)), "spark_process")) == {"application_1_0002.8"}
 
 
-# -- What each thing becomes ---------------------------------------------------------------------------------------------
+# -- The result for each item --------------------------------------------------------------------------------------------
 
 
 def test_a_statement_that_makes_a_table_is_its_ddl_as_well() -> None:
@@ -465,7 +465,7 @@ def test_what_is_said_to_become_of_it_becomes_of_it(name: str) -> None:
     assert (mark in text) is not BECOMES[name].startswith("dropped"), text
 
 
-# -- What the documents print --------------------------------------------------------------------------------------------
+# -- Examples in the documents -------------------------------------------------------------------------------------------
 # By the number of the document, and of the example in it.
 
 QUERY = "INSERT INTO sales.daily SELECT Amount FROM sales.orders"

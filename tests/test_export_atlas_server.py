@@ -1,4 +1,4 @@
-"""The export in a real Atlas: what its own lineage knows then, what loading twice changes, and what follows a change."""
+"""The export in a real Atlas: its own lineage, the effect of loading twice, and updates after a change."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ pytestmark = pytest.mark.services
 
 @dataclass
 class Shop:
-    """Tables of a real metastore, what Impala recorded of two statements, and an index of both."""
+    """Tables of a real metastore, Impala's records of two statements, and an index of both."""
 
     solr: Solr
     metastore: Metastore
@@ -92,7 +92,7 @@ class Shop:
             assert run.status in (Status.FINISHED, Status.IDLE), run
 
     def downstream(self, name: str, *, columns: bool = False) -> set[str]:
-        """What navlin itself says that a table or, as ``table.column``, a column reaches, as Atlas names these."""
+        """navlin's own downstream of a table or, as ``table.column``, a column, with Atlas's names."""
         of_table, _, column = name.partition(".")
         key = table_key(self.hive, DATABASE, of_table)
         start = column_key(key, column) if column else key
@@ -118,7 +118,7 @@ def shop(
         Metastore(folder / "metastore", metastore_jars) as metastore,
         Solr(private_server.start()) as solr,
     ):
-        # All that there is gets exported.
+        # Everything in the index is exported.
         for core in CORES:
             solr.client(core).delete(q="*:*")
             solr.commit(core, soft=True)
@@ -184,7 +184,7 @@ def entity(atlas: Atlas, kind: str, name: str) -> dict[str, Any]:
 
 
 def reached(atlas: Atlas, kind: str, name: str) -> set[str]:
-    """The qualified names of what Atlas's own lineage reaches from there downstream."""
+    """The qualified names that Atlas's own lineage reaches downstream from there."""
     named = {"attr:qualifiedName": f"{DATABASE}.{name}@{CLUSTER}"}
     answer = atlas.get(f"v2/lineage/uniqueAttribute/type/{kind}", direction="OUTPUT", depth=9, **named)
     found = {

@@ -1,4 +1,4 @@
-"""``navlin export``: into a file that is gone on with, to standard output, to a server, and by the API."""
+"""``navlin export``: into a file that is resumed, to standard output, to a server, and by the API."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ NUMBERS = itertools.count(1)
 
 @pytest.fixture
 def world(solr: Solr) -> World:
-    """Three tables, one made of the other."""
+    """Three tables, each made from the previous one."""
     world = World(solr, f"export-command-{next(NUMBERS)}")
     tables = [world.table(f"t{number}", "a") for number in range(3)]
     for one, other in itertools.pairwise(tables):
@@ -59,7 +59,7 @@ def question(world: World) -> Question:
 
 
 def nobody(_: Exported) -> None:
-    """Is told of the progress."""
+    """Ignores the progress."""
 
 
 # -- Files -----------------------------------------------------------------------------------------------------------------
@@ -126,11 +126,13 @@ def test_the_command_says_what_is_wrong(
 
 
 class _CutOff(Exception):
-    """Somebody pulls the plug."""
+    """The process is cut off."""
 
 
 def contents(file: Path) -> dict[tuple[str, str], object]:
-    """What a file has, by type and name. After a fresh start it is not known what was written before: it may come again."""
+    """Contents of a file, by type and name. After a restart it is unknown what was written before: records may come
+    again.
+    """
     found = [each for line in file.read_text().splitlines() for each in json.loads(line)["entities"]]
     return {(each["typeName"], each["attributes"]["qualifiedName"]): each["attributes"] for each in found}
 
@@ -170,7 +172,7 @@ def test_a_file_that_was_cut_off_is_gone_on_with(
     assert contents(cut) == contents(whole)
     assert len(read) < len(every)
     assert not positions.file.exists()
-    # Another question does not go on where this one was.
+    # Another question does not resume at this one's position.
     positions.save(ask, Place("operations", "f"), "", 0)
     other = Question(ask.target, Selection(of(world), tables_only=True), ask.options)
     assert not write_file(world.solr, other, cut, positions, nobody).resumed
@@ -213,7 +215,7 @@ def test_of_a_request_that_is_refused_the_rest_arrives(world: World, atlas: Atla
     what = [each.what for each in refused]
     assert what[0] == "hive_table db.t1@estate"
     assert "mandatory attribute value missing" in refused[0].reason
-    # Without the table nothing that names it.
+    # Without the table, nothing that refers to it.
     assert {each.partition(" ")[0] for each in what[1:]} == {"impala_process"}
     assert done.refusals == len(refused)
 
@@ -350,7 +352,7 @@ def test_what_follows_sends_everything_once_and_then_what_changed(
 
     atlas.entities.clear()
     assert followed(full=True).counts["operations"] == 2
-    # Of a run that is not on record any more nobody knows what changed since.
+    # If the run is no longer on record, nobody knows what changed since.
     save_export(world.solr, ExportPosition(name, "long ago##1", question(world).digest))
     assert followed().counts["operations"] == 2
     assert refused == []

@@ -1,7 +1,7 @@
-"""What each target says that becomes of each part of the model: held to what it makes of it.
+"""Each target's statement of the result for each part of the model, compared with its output.
 
-A part has a probe: items with the one value and with the other. Where a model keeps or folds it, what comes out differs
-between the two; where it drops it, it does not.
+A part has a probe: items with one value and with another. If a model keeps or folds the part, its output differs between
+the two; if it drops the part, it does not.
 """
 
 from __future__ import annotations

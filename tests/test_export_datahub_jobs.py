@@ -73,7 +73,7 @@ def test_a_job_with_its_ends_and_its_columns() -> None:
     ]
     info = found[job, "dataJobInfo"]
     assert (info["type"], info["description"]) == ({"string": "SQL"}, made.statement.text)
-    # What decides over the rows would be read as data in a lineage of columns.
+    # In column lineage, control of rows would be read as data.
     assert info["customProperties"]["controlFlow"] == "sales.orders.region"
     assert info["customProperties"]["operationType"] == "INSERT_OVERWRITE"
 
@@ -138,7 +138,7 @@ def test_names_of_columns_are_encoded_and_folded_with_their_tables() -> None:
 STARTED = ("STARTED", AT_MS, None, None)
 ENDED_MS = AT_MS + 15_000
 RUNS = {
-    # status, started, ended → events: status, time, result, how long
+    # status, started, ended → events: status, time, result, duration
     ("SUCCEEDED", AT_MS, ENDED_MS): [STARTED, ("COMPLETE", ENDED_MS, "SUCCESS", 15_000)],
     ("FINISHED", AT_MS, ENDED_MS): [STARTED, ("COMPLETE", ENDED_MS, "SUCCESS", 15_000)],
     ("FAILED", AT_MS, ENDED_MS): [STARTED, ("COMPLETE", ENDED_MS, "FAILURE", 15_000)],
@@ -151,7 +151,7 @@ RUNS = {
     ("NEW", AT_MS, 0): [STARTED],
     ("NEW_SAVING", AT_MS, 0): [STARTED],
     ("UNKNOWN", AT_MS, 0): [STARTED],
-    # Impala's lineage log does not say how a query ended, but when.
+    # Impala's lineage log has the time of a query's end, but not its result.
     ("", AT_MS, ENDED_MS): [STARTED, ("COMPLETE", ENDED_MS, None, 15_000)],
     ("", AT_MS, 0): [STARTED],
     ("SUCCEEDED", 0, ENDED_MS): [("STARTED", ENDED_MS, None, None), ("COMPLETE", ENDED_MS, "SUCCESS", None)],
@@ -219,7 +219,9 @@ def test_exporting_twice_sends_the_same_bytes() -> None:
 
 
 def test_nothing_that_is_named_was_never_sent() -> None:
-    """DataHub makes whatever an aspect refers to, empty: all of it is in the export, but users, tags and platforms."""
+    """DataHub creates everything that an aspect refers to as an empty entity, so all of it must be in the export, except
+    users, tags and platforms.
+    """
     sent = aspects(every_kind())
     entities = {urn for urn, _ in sent}
     named = {

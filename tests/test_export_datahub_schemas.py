@@ -1,4 +1,4 @@
-"""DataHub's aspects of runs beside the schemas that its reference prints, by number."""
+"""DataHub's aspects of runs compared with the schemas that its reference prints, by number."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ASPECTS = (
     " status testResults dataPlatformInstance subTypes container mlTrainingRunProperties dataProcessInstanceRunEvent"
 ).split()
 NOT_OURS = {"testResults", "container", "mlTrainingRunProperties"}
-"""navlin knows no tests and no models, and a run is in no container."""
+"""navlin has no tests and no models, and a run is not in a container."""
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +55,7 @@ def test_an_aspect_is_as_the_reference_has_it(number: int, printed: dict[str, An
 
 
 def _problems(schema: Any, value: Any, types: dict[str, Any], at: str) -> list[str]:
-    """Where a value is not as an Avro schema has it."""
+    """The paths at which a value violates an Avro schema."""
     if isinstance(schema, dict) and "name" in schema:
         types[f"{schema.get('namespace', '')}.{schema['name']}"] = schema
     match schema:

@@ -1,4 +1,4 @@
-"""DataHub's proposals of a real index, as a file and as DataHub's own classes and GMS read them."""
+"""DataHub's proposals for a real index, as a file and as read by DataHub's own classes and GMS."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from tests.support.exported import (
 from tests.support.query_estate import World
 
 
-# -- Of a real index ------------------------------------------------------------------------------------------------------
+# -- A real index ---------------------------------------------------------------------------------------------------------
 @pytest.fixture
 def world(solr: Solr, request: pytest.FixtureRequest) -> World:
     """An estate with everything that becomes a proposal."""
@@ -104,7 +104,7 @@ def test_a_file_is_one_array_also_if_it_was_cut_off(world: World, tmp_path: Path
     done = write_file(world.solr, asked, cut, Positions(tmp_path / "2"), lambda _: None)
 
     assert done.resumed
-    # What was there before the cut may come again, alike.
+    # Records from before the cut may come again unchanged.
     whole, resumed = (
         {json.dumps(each) for each in json.loads(file.read_bytes())} for file in (straight, cut)
     )
@@ -144,7 +144,7 @@ def test_datahub_s_own_classes_and_file_source_take_every_proposal(
 
 @pytest.mark.services
 def test_what_datahub_s_own_classes_refuse(export_readers: Environment, tmp_path: Path) -> None:
-    """That they are asked at all: each of these is wrong in one way."""
+    """Checks that the classes validate at all: each case is wrong in one way."""
     (right,) = (
         each
         for each in proposals([described(dataset("a.t"), details=Details("etl"))])
@@ -171,7 +171,9 @@ def test_what_datahub_s_own_classes_refuse(export_readers: Environment, tmp_path
 # -- GMS ------------------------------------------------------------------------------------------------------------------
 @dataclass
 class Service:
-    """A server that takes proposals as GMS does. ``refuses`` is an entity's type that it refuses, whole requests with it."""
+    """A server that accepts proposals like GMS. ``refuses`` is an entity type that it refuses, along with the whole
+    request.
+    """
 
     url: str = ""
     refuses: str = ""

@@ -1,5 +1,6 @@
-"""All that the tests know, exported for DataHub and SQLFlow and read by others' programs: event logs and lineage logs of
-other projects, Delta and Iceberg, and an estate with deletions, renames and people's words."""
+"""Everything that the tests know, exported for DataHub and SQLFlow and read by programs of others: event logs and lineage
+logs of other projects, Delta and Iceberg, and an estate with deletions, renames and people's edits.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +36,7 @@ def everything(
     corpora: Path,
     spark: Callable[[], SparkSession],
 ) -> Iterator[Solr]:
-    """An index of this module's own, with all of it."""
+    """This module's own index, with all of it."""
     from tests.support.known_inputs import Loader
 
     folder, cache = tmp_path_factory.mktemp("everything"), solr_jars.parent / "solr-launcher"
@@ -103,8 +104,9 @@ def test_the_schema_and_the_sidecar_read_all_of_it(
 
 
 def pairs(found: list[Item]) -> Iterator[tuple[str, str]]:
-    """What the sidecar must read out: from where to where data flow, but for what flows into itself and for statements whose
-    effect it does not know."""
+    """The data flows that the sidecar must find, from source to target, without flows from a thing to itself and without
+    statements that it does not understand.
+    """
     for each in found:
         if isinstance(each, Dataset) and each.details.kind == "EXTERNAL_TABLE" and not each.deleted:
             yield from ((called(path), called(each.name)) for path in each.locations)
@@ -120,12 +122,12 @@ UNKNOWN_TO_SIDECAR = ("SELECT", "DELETE", "ALTERTABLE_RENAME", "ALTERVIEW_RENAME
 
 
 def live(ends: tuple[End, ...]) -> Iterator[End]:
-    """The ends that are not gone, with the tables at a path."""
+    """The ends that are not deleted, with the tables at a path."""
     for end in ends:
         tables = (replace(each, flow=end.flow) for each in end.tables)
         yield from (each for each in (end, *tables) if not each.deleted)
 
 
 def called(name: DatasetName) -> str:
-    """A dataset as SQLFlow's model calls it."""
+    """SQLFlow's name of a dataset."""
     return name.authority + name.name if name.is_path else name.full_name

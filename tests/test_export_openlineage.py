@@ -1,4 +1,4 @@
-"""The graph as OpenLineage: events after its specification, and what becomes of each part of the model."""
+"""The graph as OpenLineage: events that follow its specification, and the result for each part of the model."""
 
 from __future__ import annotations
 
@@ -116,9 +116,9 @@ def test_how_a_run_ended(status: str, kinds: list[str], *, and_job: bool) -> Non
     one = operation("QUERY", ends("a.a"), ends("b.b"), latest=latest)
     events = lines(one, Run(one, latest))
     assert [each["eventType"] for each in events if "run" in each] == kinds
-    # Each says all that is known, for who takes the last word.
+    # Each event has everything known, for readers that take the last one.
     assert {tuple(map(named, each["outputs"])) for each in events} == {("hive://hms:9083 b.b",)}
-    # Its lineage is an earlier run's, so it is told of the job.
+    # Its lineage is an earlier run's, so the event is about the job.
     assert [each["schemaURL"].rpartition("/")[2] for each in events if "run" not in each] == [
         "JobEvent"
     ] * and_job
@@ -196,7 +196,7 @@ def test_what_decides_about_a_table_as_a_whole_is_of_all_rows() -> None:
 
 
 def full() -> tuple[Item, ...]:
-    """An item of every kind, with all that it may have."""
+    """An item of every kind, with everything that it may have."""
     orders = table("sales.orders")
     words = Words("", "all orders", ("pii",), {"team": ("sales",)})
     column = Column(ColumnName("", orders, "id"), ColumnDetails("bigint", "the id", 0), words)
@@ -235,7 +235,7 @@ def test_every_event_is_valid(corpora: Path, *, parent: bool) -> None:
     assert len(events) == 10
     for event in events:
         assert schemas.problems(event) == []
-    # The schemas are not blind.
+    # Checks that the schemas detect errors.
     broken: list[Json] = [json.loads(json.dumps(events[-3])) for _ in range(3)]
     broken[0]["eventTime"] = 7
     broken[1]["job"]["facets"]["jobType"].pop("integration")
@@ -248,7 +248,7 @@ def test_it_is_a_target() -> None:
     assert targets()["openlineage"].send is send
 
 
-# -- What each thing becomes -----------------------------------------------------------------------------------------------
+# -- The result for each item ----------------------------------------------------------------------------------------------
 
 BY_ATLAS_ALSO = {name: items for name, (items, _) in MARKED.items()}
 MARKS = {
@@ -293,7 +293,7 @@ OTHER_ITEMS: dict[str, list[Item]] = {
 @pytest.mark.parametrize("name", MODEL)
 def test_what_is_said_to_become_of_it_becomes_of_it(name: str) -> None:
     items = OTHER_ITEMS.get(name, BY_ATLAS_ALSO[name])
-    # As a reading has them: an operation is followed by its last run.
+    # As a reading yields them: an operation is followed by its last run.
     runs = [Run(each, each.latest) for each in items if isinstance(each, Operation) and each.latest]
     made = b"".join(records([*items, *runs], Options())).decode()
     assert (MARKS[name] in made) is not BECOMES[name].startswith("dropped"), made
@@ -304,7 +304,7 @@ def test_what_is_said_to_become_of_it_becomes_of_it(name: str) -> None:
 
 @contextmanager
 def server(*statuses: int) -> Iterator[tuple[str, list[tuple[str, Json]]]]:
-    """Answers posts with these statuses, the last one again and again; what was posted."""
+    """Answers posts with these statuses, repeating the last one; yields its URL and the posts."""
     answers, posted = list(statuses), list[tuple[str, Json]]()
 
     class Requests(BaseHTTPRequestHandler):

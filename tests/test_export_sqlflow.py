@@ -38,7 +38,7 @@ from tests.support.statement_kinds import HIVE_STATEMENTS, IMPALA_STATEMENTS, ro
 
 # -- Elements, effects, positions -----------------------------------------------------------------------------------------
 def test_elements_that_navlin_never_has() -> None:
-    """The reference's remaining examples: the model can write them, and navlin's graph has no such thing."""
+    """The reference's remaining examples: the model can write them, but navlin's graph has no such elements."""
     nowhere = "[-1,-1,0],[-1,-1,0]"
     written = xml_of(
         [
@@ -295,7 +295,7 @@ def test_values_that_xml_has_no_form_for() -> None:
     assert [each.attrib["name"] for each in table] == ["x�"]
 
 
-# -- Of a real index ------------------------------------------------------------------------------------------------------
+# -- A real index ---------------------------------------------------------------------------------------------------------
 def test_the_document_of_an_index(solr: Solr) -> None:
     world = World(solr, "sqlflow-index")
     raw, orders = world.table("raw", "x", "k"), world.table("orders", "amount")

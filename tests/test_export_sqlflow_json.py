@@ -1,4 +1,4 @@
-"""SQLFlow's JSON of the current releases, and both forms read by others."""
+"""SQLFlow's JSON of the current releases, and both forms as read by others."""
 
 from __future__ import annotations
 
@@ -79,8 +79,8 @@ def test_objects_stand_below_their_server_and_database_and_ids_are_texts() -> No
 
 
 # -- Read by others -------------------------------------------------------------------------------------------------------
-# What the reader of SQLFlow's JSON must find: upstream, downstream, columns. It knows no fdr, passes over what writes
-# nothing and over what a table gets from itself, and looks through result sets.
+# Expected results of the reader of SQLFlow's JSON: upstream, downstream, columns. It has no fdr, skips statements that
+# write nothing and flows from a table to itself, and looks through result sets.
 READ = {
     "2 create a view, rename a table": [["t2", "v1", [["f1", "f1"]]]],
     "3 insert overwrite a directory": [

@@ -1,4 +1,4 @@
-"""SQLFlow's lineage model: every example of its reference 1.2 by its number, its own documents, its rule for chains."""
+"""SQLFlow's lineage model: every numbered example of its reference 1.2, its own documents, its rule for chains."""
 
 from __future__ import annotations
 
@@ -37,21 +37,21 @@ def test_an_example_of_the_reference(name: str) -> None:
     assert arrows(xml(example.items, table_level=True)) == example.tables
 
 
-# -- Side by side with the reference's own documents ----------------------------------------------------------------------
+# -- Comparison with the reference's own documents ------------------------------------------------------------------------
 @pytest.fixture(scope="module")
 def printed() -> list[str]:
-    """The whole documents that the reference prints, in their order."""
+    """The whole documents in the reference, in order."""
     found = sorted((REPOSITORY.parent / "shared" / "seeds").glob("002_*.txt"))
     if not found:
         pytest.skip("the reference of SQLFlow's model is not beside this checkout")
     text = found[0].read_text().replace("dligneage", "dlineage").replace("```", "")
     documents = re.findall(r"<\?xml.*?</dlineage>", text, re.DOTALL)
-    # Its pages lost the entities of quotes within values.
+    # Its pages lost the entities of quotes in values.
     return [re.sub(r'""(\w+)""', r'"&quot;\1&quot;"', each) for each in documents]
 
 
 def _read(text: str) -> tuple[Dlineage, list[Any]]:
-    """A document as values: as a `Dlineage`, and all of its elements in their order."""
+    """A document as values: as a `Dlineage`, and all its elements in order."""
     read = [_element(each) for each in ElementTree.fromstring(text)]
     return Dlineage(
         tuple(each for each in read if isinstance(each, Process)),
@@ -171,7 +171,7 @@ def test_the_reference_s_own_documents_end_to_end(printed: list[str]) -> None:
 
 # -- The end-to-end rule --------------------------------------------------------------------------------------------------
 def chain(*hops: str) -> Dlineage:
-    """Chains such as ``A fdd B fdr C``: A and D are tables, all else are result sets, each with one column."""
+    """Chains such as ``A fdd B fdr C``: A and D are tables, all others are result sets, each with one column."""
     relations, objects = [], {}
     for number, hop in enumerate(hops):
         words = hop.split()

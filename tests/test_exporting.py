@@ -1,4 +1,4 @@
-"""``[[export]]``: read from the configuration, sent beside the daemon after a run, and what status and metrics say of it."""
+"""``[[export]]``: read from the configuration, run next to the daemon after a run, and reported in status and metrics."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_the_example_shows_every_key_of_an_export() -> None:
     assert {each.name for each in fields(ExportKeys)} <= shown
 
 
-# -- Beside the daemon -----------------------------------------------------------------------------------------------------
+# -- Next to the daemon ----------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -126,11 +126,11 @@ def finished(world: World, iteration: int) -> str:
 
 
 PATIENCE_S = 240.0
-"""For what takes a second on a quiet machine."""
+"""Limit for steps that take a second on a quiet machine."""
 
 
 def polled(exporting: Exporting, until: Callable[[], bool]) -> None:
-    """Polls as a daemon does, quicker, until something is so."""
+    """Polls as a daemon does, but faster, until a condition is true."""
     deadline = time.monotonic() + PATIENCE_S
     while not until():
         assert time.monotonic() < deadline, "it never came to that"

@@ -1,4 +1,4 @@
-"""What every extractor keeps to, whatever it reads: one case each, through `plan` and `read`."""
+"""The contract of every extractor, whatever it reads: one case each, through `plan` and `read`."""
 
 from __future__ import annotations
 
@@ -46,14 +46,15 @@ REGISTERED = {
     name: each for name, each in load_extractors().items() if each.make.__module__.startswith("extractors.")
 }
 FILES_MS = 1_000_000_000_000
-"""Long before any file here is made, so that none counts as one that nobody writes any more."""
+"""Long before any file here is made, so that none counts as no longer written."""
 
 
 @dataclass
 class Case:
-    """An extractor whose source holds something that reads and something that does not.
+    """An extractor whose source has something readable and something unreadable.
 
-    ``asked`` counts the requests to the source so far; ``at_rest`` is how many a plan may make that finds nothing new.
+    ``asked`` counts the requests to the source so far; ``at_rest`` is the number that a plan may make if it finds nothing
+    new.
     """
 
     extractor: Extractor
@@ -108,8 +109,8 @@ def hdfs(services: Services, directory: Path) -> Iterator[Case]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Child, "ask", counted)
-        # Where the NameNode stands, its events since then, of which none is of this directory, the ids of its namespace, and
-        # the last events that were followed, once more.
+        # The NameNode's transaction id, its events since then, none of them in this directory, the ids of its namespace,
+        # and the last followed events once more.
         yield Case(extractor, _now_ms(), lambda: len(requests), at_rest=4)
 
 
@@ -186,12 +187,12 @@ CASES: Mapping[str, Callable[[Services, Path], AbstractContextManager[Case]]] = 
 }
 
 
-# -- What they are asked -------------------------------------------------------------------------------------------------
+# -- Reading the cases ---------------------------------------------------------------------------------------------------
 
 
 @dataclass
 class Extracted:
-    """What an extractor read until nothing was left: each split with what it yielded, and what its copy did."""
+    """Everything that an extractor read until nothing was left: each split with its records, and with those of its copy."""
 
     source: Source
     read: list[tuple[Split, list[Any], list[Any]]] = field(default_factory=list)
@@ -212,7 +213,7 @@ class Extracted:
 def case(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, hadoop_jars: Path
 ) -> Iterator[tuple[Case, Extracted]]:
-    # By the jars these tests come into the process that has the session's HDFS and metastore, see `tests.tiers`.
+    # Because of the jars these tests run in the process with the session's HDFS and metastore, see `tests.tiers`.
     directory = tmp_path_factory.mktemp("contract")
     with CASES[request.param](request.getfixturevalue, directory) as made:
         yield made, extracted_of(made, directory)
@@ -247,7 +248,7 @@ def extracted_of(case: Case, directory: Path) -> Extracted:
 
 
 def comparable(record: Record) -> Any:
-    """A record, its columns as lists."""
+    """A record with its columns as lists."""
     if not isinstance(record, Listing):
         return record
 
@@ -271,7 +272,7 @@ _hooked: list[bool] = []
 @contextmanager
 def files_opened(directory: Path) -> Iterator[list[str]]:
     """The files below a directory that are opened meanwhile."""
-    if not _hooked:  # an audit hook cannot be taken away again
+    if not _hooked:  # an audit hook cannot be removed
         sys.addaudithook(
             lambda event, arguments: _opened.append(str(arguments[0])) if event == "open" else None
         )

@@ -1,4 +1,4 @@
-"""What failed is said in words that a person can do something with."""
+"""Failures are reported in words that people can act on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Following files that grow, rotate, shrink and go: what `plan_files` finds and `follow` reads."""
+"""Following files that grow, rotate, shrink and disappear: `plan_files` and `follow`."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ NOW_MS = 1_000_000_000_000
 
 
 class Reader:
-    """Plans and reads a directory as the pipeline does: positions are kept as JSON, and saved when a chain has ended."""
+    """Plans and reads a directory as the pipeline does: positions are kept as JSON, and saved at the end of a chain."""
 
     def __init__(self, *directories: Path | str, pattern: str = "*", max_line_bytes: int = 1 << 20) -> None:
         self.directories = tuple(str(directory) for directory in directories)
@@ -59,7 +59,7 @@ class Reader:
         return plan_files(self.directories, (self.pattern,), positions, host="host-1", held=self.held)
 
     def restart(self) -> None:
-        """Another process has no descriptors."""
+        """A new process has no descriptors."""
         self.held = HeldFiles()
 
     def read(self, plan: Plan | None = None, *, now_ms: int = NOW_MS, rounds: int = 1_000) -> list[bytes]:
@@ -125,7 +125,7 @@ def append(path: Path, data: bytes) -> None:
 
 @pytest.fixture
 def many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Reader]:
-    """A directory with 200 old files, of which a poll may look at ten, and at twenty more in turn."""
+    """A directory with 200 old files; a poll may look at ten of them, and at twenty more in turn."""
     monkeypatch.setattr(remembered_files, "MOST_LOOKED_AT", 10)
     monkeypatch.setattr(listed_files, "MOST_LOOKED_AT", 10)
     monkeypatch.setattr(remembered_files, "IN_TURN", 20)
@@ -142,7 +142,7 @@ def many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Reader]
 
 
 def written(file: Path, data: bytes) -> None:
-    """Appended, long ago."""
+    """Appends data with a modification time in the past."""
     before = file.stat().st_mtime_ns
     append(file, data)
     os.utime(file, ns=(before + 1_000_000,) * 2)
@@ -196,7 +196,7 @@ def test_of_many_files_one_whose_position_was_not_saved_is_planned_again(many: t
     assert len(reader.plan().splits) == 200
 
 
-# -- another content in the same file ----------------------------------------------------------------------------------
+# -- other content in the same file ------------------------------------------------------------------------------------
 
 
 def in_gzip(log: Path) -> None:
@@ -727,7 +727,7 @@ class Following(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.directory = Path(tempfile.mkdtemp(prefix="following-"))
-        # Hashes that do not see all of such small files.
+        # Hashes that do not cover all of such small files.
         self.patch = pytest.MonkeyPatch()
         self.patch.setattr(file_split, "HEAD_BYTES", 24)
         self.patch.setattr(file_split, "MARK_BYTES", 16)
@@ -746,7 +746,7 @@ class Following(RuleBasedStateMachine):
         shutil.rmtree(self.directory)
 
     def _touched(self, path: Path) -> None:
-        # A clock that ticks at every action, as the file system's does not within one test.
+        # A clock that ticks at every action, because the file system's may not tick within one test.
         self.mtime_ns += 1_000_000
         os.utime(path, ns=(self.mtime_ns, self.mtime_ns))
         *whole, _ = path.read_bytes().split(b"\n")
@@ -757,7 +757,7 @@ class Following(RuleBasedStateMachine):
         data = b"" if self.log.exists() else b"the same first line\n"
         for _ in range(lines):
             self.count += 1
-            # The number all along the line: two lines that a mark takes for one would be the test's fault.
+            # The number is repeated along the line: two lines with the same mark would be the test's fault.
             data += b"line %06d %s\n" % (self.count, (b"%06d." % self.count) * (padding // 7))
         append(self.log, data[: len(data) - half])
         self._touched(self.log)
@@ -799,12 +799,12 @@ class Following(RuleBasedStateMachine):
     @rule()
     def go_on(self) -> None:
         self.yielded.update(self.reader.read(self.plans.pop(0)))
-        # A run that began later has not saved positions that this one does not know: one run at a time a source.
+        # A run that began later cannot have saved positions that this one does not know: a source runs one at a time.
         self.plans.clear()
 
     @rule(saved=st.booleans())
     def restart(self, *, saved: bool) -> None:
-        """Ends after reading, with or without having saved how far."""
+        """Ends after reading, with or without saved positions."""
         before = dict(self.reader.saved)
         self.read()
         if not saved:
@@ -826,7 +826,7 @@ class Following(RuleBasedStateMachine):
 @pytest.mark.soak
 def test_whatever_is_done_in_many_more_steps_every_whole_line_is_read(seed: str) -> None:
     class More(Following):
-        """Of another seed."""
+        """With another seed."""
 
     many = settings(max_examples=1_000, stateful_step_count=60, deadline=None)
     run_state_machine_as_test(hypothesis.seed(seed)(More), settings=many)

@@ -1,4 +1,4 @@
-"""Search as people meet it: what is called so first, then parts of names, comments and statements."""
+"""Search results for people: exact names first, then parts of names, comments and statements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Preparing an image, taking up what was prepared, finding the image to read; and trees that are only just possible."""
+"""Preparing an image, reusing a prepared one, finding the image to read; and trees at the limits."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def paths_of(prepared: Prepared) -> set[str]:
 
 
 def prepared_anew(image: Path, scratch: Path) -> tuple[Prepared, bool]:
-    """What preparing gives, and whether it went over the image for it."""
+    """The prepared image, and whether preparing it read the image."""
     reported: list[str] = []
     return prepare(image, scratch, report=lambda what, done, total: reported.append(what)), bool(reported)
 
@@ -113,7 +113,7 @@ def test_memory_that_is_scarce_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_a_child_of_a_live_and_of_a_dead_directory_is_the_live_ones(tmp_path: Path) -> None:
-    """Directories that are left in snapshots alone may still list what was moved out of them."""
+    """Directories that are only left in snapshots may still list children that were moved out of them."""
     tree = Tree()
     tree.file("/live/below/file")
     dead = tree.directory("/dead", only_in_snapshot=True)

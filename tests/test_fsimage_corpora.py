@@ -1,4 +1,4 @@
-"""Images that real NameNodes wrote, of Hadoop 2 and 3: each file and directory as others read it."""
+"""Images written by real NameNodes of Hadoop 2 and 3: each file and directory as others read it."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_what_an_image_of_others_says_of_itself(
 
 
 def _listed(path: str, row: dict[str, Any]) -> dict[str, Any]:
-    """A row in the words of expected.json."""
+    """A row in the form of expected.json."""
     permissions = row["permissions"]
     bits = "".join("0" if each == "-" else "1" for each in permissions)
     return {

@@ -1,4 +1,4 @@
-"""What an fsimage may hold, and what it must not: images that a NameNode writes rarely, or would never write."""
+"""Valid and invalid forms of fsimages: images that a NameNode writes rarely, or would never write."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.support.images import LAYOUTS, MIB, ROOT_ID, Tree
 from tests.support.large_images import write_large_image, write_wide_image
 from tests.support.read_images import prepare_image, read_rows
 
-# -- What must read ------------------------------------------------------------------------------------------------------
+# -- Readable images -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -219,7 +219,7 @@ def test_the_children_of_one_directory_may_be_a_million(tmp_path: Path) -> None:
     assert seen.all()
 
 
-# -- What must not read --------------------------------------------------------------------------------------------------
+# -- Images that must be refused -----------------------------------------------------------------------------------------
 
 
 def cycle(tree: Tree) -> None:
@@ -334,7 +334,7 @@ def test_a_tree_that_cannot_be_is_refused_as_a_whole(
 def test_children_do_not_hide_in_a_field_that_nobody_knows(
     tag: bytes, unknown: bytes, tmp_path: Path
 ) -> None:
-    """One bit of a tag says so little that the rest still parses, and a whole directory would be gone."""
+    """With one bit of a tag changed the rest still parses, and a whole directory would be gone."""
     tree = varied()
     image = tree.write(tmp_path / "image", md5=False)
     entry = number(1, tree.paths[b"/d/e"]) + nested(2, varint(tree.paths[b"/d/e/f"])) + nested(3, b"\x00\x01")
@@ -348,7 +348,7 @@ def test_children_do_not_hide_in_a_field_that_nobody_knows(
 
 @pytest.mark.parametrize("later", [True, False], ids=["begins later", "ends earlier"])
 def test_a_section_does_not_lose_its_first_or_last_message(later: bool, tmp_path: Path) -> None:
-    """All that is left of it parses, and a whole directory's children would be gone."""
+    """The rest of it still parses, and the children of a whole directory would be gone."""
     tree = varied()
     image = tree.write(tmp_path / "image", md5=False)
     content = image.read_bytes()

@@ -1,9 +1,10 @@
-"""A thousand damaged fsimages: each is refused by what is wrong and where, or reads as many rows as the sound one. A soak
-damages as many in each round.
+"""A thousand damaged fsimages: each is refused with the error and its place, or reads as many rows as the sound one. A
+soak damages as many in each round.
 
-Without a sum nobody can tell a changed time or letter from a true one. Nor, in a list of children, one inode from another
-that lives in a snapshot alone: of all flips of a single bit of `varied`, seven in 23,560 do that. A row that goes missing in
-any other way would be a file flagged deleted, and must not be. With the sum beside it, every change is refused.
+Without a checksum nobody can tell a changed time or letter from a true one, nor, in a list of children, one inode from
+another that is only in a snapshot: of all flips of a single bit of `varied`, seven in 23,560 do that. A row that goes
+missing in any other way would be a file flagged deleted, and must not be. With the checksum file, every change is
+refused.
 """
 
 from __future__ import annotations
@@ -32,14 +33,14 @@ from tests.support.read_images import every_row, prepare_image, read_rows
 LONGEST_S = 10.0
 MORE_MEMORY_BYTES = 3 * 1024**3
 MUTATIONS = 100
-"""Of each of eleven images."""
+"""For each of eleven images."""
 
 Rows = dict[str, dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
 class Sound:
-    """An image to damage, and what it reads as."""
+    """An image to damage, and its rows."""
 
     content: bytes
     rows: Rows
@@ -100,13 +101,13 @@ def lengthened(content: bytes, rng: random.Random) -> bytes:
 
 
 def table_flipped(content: bytes, rng: random.Random) -> bytes:
-    """The table of sections at the end, where a byte decides what is read at all."""
+    """Damages the table of sections at the end, where a byte decides what is read at all."""
     start = len(content) - 4 - struct.unpack(">I", content[-4:])[0]
     return content[:start] + flipped(content[start:], rng)
 
 
 def table_swapped(content: bytes, rng: random.Random) -> bytes:
-    """Two sections under each other's names."""
+    """Swaps the names of two sections."""
     start = len(content) - 4 - struct.unpack(">I", content[-4:])[0]
     names = [b"NS_INFO", b"INODE", b"INODE_DIR", b"STRING_TABLE", b"SNAPSHOT", b"INODE_SUB", b"INODE_DIR_SUB"]
     one, other = rng.sample([name for name in names if _named(name) in content[start:]], 2)
@@ -114,7 +115,7 @@ def table_swapped(content: bytes, rng: random.Random) -> bytes:
     table = (
         table.replace(_named(one), b"\0").replace(_named(other), _named(one)).replace(b"\0", _named(other))
     )
-    # Where the names differ in length, the message around them is damaged as well: both are to be refused.
+    # If the names differ in length, the message around them is damaged as well: both must be refused.
     return content[:start] + table
 
 
@@ -138,7 +139,7 @@ WAYS = (
 
 @contextmanager
 def bounded() -> Iterator[None]:
-    """Neither much memory nor much time for what is inside."""
+    """Limits memory and time."""
 
     def too_long(*_: object) -> None:
         raise TimeoutError("the reader does not come to an end")
@@ -157,7 +158,7 @@ def bounded() -> Iterator[None]:
 
 
 def outcome(image: Path, scratch: Path, expected: Rows) -> str:
-    """`refused`, `same`, or `other values`; all else is an error of the test's."""
+    """`refused`, `same`, or `other values`; anything else is an error."""
     try:
         with bounded():
             rows = read_rows(image, scratch, inodes_in_part=10)
@@ -173,7 +174,7 @@ def outcome(image: Path, scratch: Path, expected: Rows) -> str:
 
 
 def as_another_child(expected: Rows, rows: Rows) -> bool:
-    """Whether rows are missing because a directory lists another inode, which is there now, in the place of its own."""
+    """Whether rows are missing because a directory lists another, now visible inode instead of its own."""
     return any(path not in expected for path in rows)
 
 

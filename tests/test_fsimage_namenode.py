@@ -1,4 +1,4 @@
-"""Images that a real NameNode writes, in every form it has: they say what the same NameNode answers about each file."""
+"""Images that a real NameNode writes, in each of its forms: they agree with its answers about each file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.support.read_images import prepare_image, read_rows
 
 pytestmark = pytest.mark.services
 
-# What the NameNode is set to before it saves. ZStandardCodec needs Hadoop's native library, which is in no jar.
+# Settings of the NameNode before it saves. ZStandardCodec needs Hadoop's native library, which is in no jar.
 FORMS = {
     "parallel": ("", True),
     "parallel DefaultCodec": ("DefaultCodec", True),
@@ -32,7 +32,7 @@ FORMS = {
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """An HDFS with a bit of everything in it, which nobody changes any more, and what it answers about each file."""
+    """An HDFS with a bit of everything in it, no longer changed, and its answers about each file."""
 
     hadoop: Hadoop
     answered: dict[str, dict[str, Any]]
@@ -77,7 +77,7 @@ def _fill(writer: Writer) -> None:
     writer.create("/coded/replicated/file", b"333")
     writer.create("/coded/striped")
     writer.quota("/data/wide", 1_000_000)
-    # What is moved or deleted after a snapshot lives on in it, and what was moved is known by a reference.
+    # Things moved or deleted after a snapshot remain in it, and moved ones are known by a reference.
     writer.mkdirs("/snapped/inner")
     writer.create("/snapped/inner/stays", b"4444")
     writer.create("/snapped/goes", b"5")
@@ -109,7 +109,7 @@ def test_an_image_says_what_its_namenode_answers(
     assert describe_image(image).codec.rpartition(".")[2] == codec
     assert (b"INODE_SUB" in image.read_bytes()) == parallel
     prepared = prepare_image(image, tmp_path / "first")
-    assert prepared.inodes > prepared.live  # the snapshots hold some that are gone
+    assert prepared.inodes > prepared.live  # the snapshots contain deleted ones
     assert read_rows(image, tmp_path / "scratch", inodes_in_part=50) == filled.answered
 
 
@@ -144,7 +144,7 @@ def _answered(client: HdfsClient) -> dict[str, dict[str, Any]]:
 
 
 def _content(below: list[Status]) -> dict[str, Any]:
-    """What a directory keeps of what lies below it; times are rounded up to the next second."""
+    """Sums over the files below a directory; times are rounded up to the next second."""
     files = [each for each in below if not each.directory and each.symlink is None]
     content = {
         "contentFiles": len(files),

@@ -1,4 +1,4 @@
-"""A state directory without room: navlin goes on as far as it can, says so once, loses nothing, and goes on by itself."""
+"""A full state directory: navlin continues as far as it can, reports it once, loses nothing, and recovers by itself."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ MIB = 1 << 20
 
 @pytest.fixture
 def namespace() -> tuple[str, ...]:
-    """Put before a command, it may mount a disk of its own."""
+    """Prefix for a command: it may mount its own disk."""
     if reason := full_disk.refused():
         pytest.skip(f"no disk of its own can be mounted here: {reason}")
     return full_disk.NAMESPACE
@@ -81,12 +81,12 @@ def test_serve_waits_for_room_and_goes_on_by_itself(
         assert each["answers"] > 0
         assert each["extracted"] == 0
         assert not each["traceback"]
-        # Without a least amount that is worth the name, Solr itself makes and takes room.
+        # Without a sensible minimum of free space, Solr itself takes and frees room.
         assert each["lines"].count("no space: sources wait until there is some") <= (
             1 if each is guarded else 3
         )
         assert each["lines"].count("heartbeat not written, `navlin status` shows an older one") <= 1
-        # What somebody asks meanwhile takes longer on a busy machine; the sources look each second all that time.
+        # Requests meanwhile take longer on a busy machine; the sources check every second all that time.
         most = 6 if each is guarded else 16
         assert len(each["unasked"]) <= max(most, each["lasted_s"] / 2), "a few lines, not one each second"
         assert each["then"][0] == "space again: sources go on"
@@ -172,7 +172,7 @@ def test_least_free_is_a_size(solr: Solr, tmp_path: Path, size: str) -> None:
     assert 'least_free must be a size, like "512m"' in result.stderr
 
 
-# -- What Solr writes beside the index -------------------------------------------------------------------------------------
+# -- Files that Solr writes next to the index ------------------------------------------------------------------------------
 
 
 def test_the_logs_of_solr_are_bounded(tmp_path: Path) -> None:
@@ -195,7 +195,7 @@ def test_the_logs_of_solr_are_bounded(tmp_path: Path) -> None:
 
 @pytest.mark.services
 def test_the_update_log_is_cut_by_its_size_and_not_only_by_time(tmp_path: Path, solr_jars: Path) -> None:
-    """In a Solr that would cut it by time after an hour."""
+    """In a Solr that would cut it by time only after an hour."""
     shutil.copytree(CONF / "solr", tmp_path / "conf")
     config = tmp_path / "conf" / CONFIGSET / "solrconfig.xml"
     shipped = config.read_text()

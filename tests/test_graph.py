@@ -1,4 +1,4 @@
-"""The stored graph as those who follow it see it: what changed since a run, and what was removed."""
+"""The stored graph from the view of a follower: changes since a run, and removals."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from tests.support.indexed_estate import DAY_MS, NOW_MS, World
 
 @pytest.fixture(scope="module")
 def own_server(tmp_path_factory: pytest.TempPathFactory, solr_jars: Path) -> Iterator[EmbeddedSolr]:
-    """A Solr of this module's own: purge looks at everything that there is."""
+    """This module's own Solr, because a purge covers the whole index."""
     state, cache = tmp_path_factory.mktemp("graph"), solr_jars.parent / "solr-launcher"
     with EmbeddedSolr(state, solr_jars, CONF / "solr", cores=CORES, cache=cache) as server:
         yield server
@@ -61,7 +61,7 @@ def finished(world: World, source: Source, *, run_id: str, started_ms: int) -> s
 
 
 def changes(world: World, run_id: str) -> tuple[set[str], set[str], set[tuple[str, str]]]:
-    """The ids of changed entities and relations, and what was removed, as (kind, id)."""
+    """The ids of changed entities and relations, and the removals, as (kind, id)."""
     world.commit()
     world.solr.commit(RUNS, soft=True)
     found: Changes = changed_since(world.solr, run_id)

@@ -1,4 +1,4 @@
-"""The extractor of HDFS against a real NameNode: what it plans, what it reads, and what counts as gone."""
+"""The HDFS extractor against a real NameNode: plans, rows, and deletions."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def top(hdfs_writer: Writer, request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(scope="session")
 def spooling(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One spool for all, where the Java child is compiled once."""
+    """One spool for all tests, where the Java child is compiled once."""
     directory = tmp_path_factory.getbasetemp() / "hdfs-spool"
     directory.mkdir(exist_ok=True)
     return directory
@@ -47,7 +47,7 @@ def spooling(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def extractor(hdfs: Hadoop, top: str, spooling: Path) -> Hdfs:
-    """The extractor, confined to the test's directory, of a source of the test's own."""
+    """The extractor, confined to the test's directory, of the test's own source."""
     source = replace(SOURCE, id=source_id("cluster", top))
     estate = Estate("cluster", (source,), spool=str(spooling))
     directory = str(hdfs.configuration_directory)
@@ -303,7 +303,7 @@ def test_a_namenode_that_was_restored_is_read_as_a_whole(follower: Follower) -> 
 
 @pytest.fixture
 def checkpoints(hdfs: Hadoop, tmp_path: Path) -> Path:
-    """What a standby's checkpoint directory looks like."""
+    """A standby's checkpoint directory."""
     hdfs.save_namespace()
     directory = tmp_path / "checkpoints"
     shutil.copytree(hdfs.name_directory(), directory / "current")
@@ -398,11 +398,11 @@ def test_the_split_of_an_image_may_be_read_again(follower: Follower, hdfs: Hadoo
     assert len(listing.paths) == 3  # type: ignore[union-attr]  # a listing is all that a part without sidecars has
 
 
-# -- Who may what ------------------------------------------------------------------------------------------------------
+# -- Permissions -------------------------------------------------------------------------------------------------------
 
 
 class Forbidden(BaseHTTPRequestHandler):
-    """A NameNode's web server that gives its image to nobody."""
+    """A NameNode's web server that refuses to give its image."""
 
     def do_GET(self) -> None:
         self.send_error(403, "Only Namenode, Secondary Namenode, and administrators may access this servlet")
@@ -442,7 +442,7 @@ def test_who_may_not_follow_events_reads_images(
     assert reject.place.endswith("/closed/f") and "alice may not" in reject.reason
     assert words_of(follower, f"{top}/open/f") == SAID
 
-    # Another user makes no positions invalid; one who may follow events all the same begins with what was hidden.
+    # Another user does not invalidate positions; one that may still follow events starts with the files hidden before.
     follower.hdfs = replace(follower.hdfs, user="")
     assert "it is the first" in follower.run().plan.note
     assert words_of(follower, f"{top}/closed/f") == SAID

@@ -1,4 +1,4 @@
-"""HDFS by Hadoop's own client: a real NameNode and DataNode, asked through the Java child."""
+"""HDFS through Hadoop's own client: a real NameNode and DataNode, accessed by the Java child."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ from tests.services.hdfs import Writer
 
 @pytest.fixture(scope="session")
 def cache(hadoop_jars: Path) -> Path:
-    """Where compiled programs are kept from session to session."""
+    """Directory that keeps compiled programs between sessions."""
     return hadoop_jars.parent / "hadoop-launcher"
 
 
 @pytest.fixture(scope="session")
 def address(hdfs: Hadoop, cache: Path) -> HdfsAddress:
-    """The session's HDFS, and the superuser as who asks."""
+    """The session's HDFS, accessed as the superuser."""
     return HdfsAddress(hdfs.url, configuration_directory=str(hdfs.configuration_directory), cache=str(cache))
 
 
@@ -123,7 +123,7 @@ def test_reading_goes_on_from_where_it_stopped_and_gives_nothing_twice(
     client: HdfsClient, hdfs_writer: Writer, directory: str
 ) -> None:
     before = client.transaction()
-    for n in range(250):  # more than the NameNode gives at once
+    for n in range(250):  # more than the NameNode returns at once
         hdfs_writer.mkdirs(f"{directory}/d{n}")
     at_once = [event for event in client.events(before) if event.path.startswith(directory)]
     in_steps: list[Event] = []
@@ -301,7 +301,7 @@ def test_a_file_that_is_being_written_is_read_as_far_as_it_was_flushed(
     assert closed.size == 13
 
 
-# -- Who may ----------------------------------------------------------------------------------------------------------
+# -- Permissions ------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -465,7 +465,7 @@ Answer = tuple[int, dict[str, str], bytes]
 
 @pytest.fixture
 def web(address: HdfsAddress) -> Iterator[Callable[[Answer], HdfsClient]]:
-    """Clients of NameNodes' web servers that give images as a test says."""
+    """Clients of NameNodes' web servers that answer image requests as a test says."""
     servers: list[ThreadingHTTPServer] = []
 
     def serve(*answers: Answer) -> HdfsClient:

@@ -1,4 +1,4 @@
-"""A position is one of this namespace and of this history of it: another one is noticed, and read as a whole."""
+"""A position belongs to one namespace and one history: any other is noticed, and read as a whole."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Estranged:
         self.follower = Follower(self.hdfs)
 
     def restart(self) -> None:
-        """Starts the NameNode after a stop. Connections of before are gone: clients start anew."""
+        """Restarts the NameNode after a stop, and the clients, whose connections are gone."""
         self.hadoop.start()
         self._client.stop()
         hdfs(self.hdfs._address).stop()
@@ -61,7 +61,7 @@ class Estranged:
         hdfs(self.hdfs._address).stop()
 
     def write(self, *paths: str) -> None:
-        """Makes directories: a transaction each."""
+        """Makes directories, each in its own transaction."""
         with Writer(self.hadoop, self._cache) as writer:
             for path in paths:
                 writer.mkdirs(path)
@@ -75,7 +75,7 @@ class Estranged:
         return self._client.transaction()
 
     def grow_to(self, transaction: int) -> None:
-        """Other things happen than before, until the NameNode is at this transaction."""
+        """Makes changes that differ from the earlier ones, until the NameNode is at this transaction."""
         count = transaction - self.newest()
         assert count > 0
         self.write(*(f"/other{number}" for number in range(count)))
@@ -163,7 +163,7 @@ def test_a_namenode_that_was_only_started_again_is_followed_on(estranged: Estran
 
 
 class Checkpoints:
-    """A directory of checkpoints, and a source that reads them and nothing else."""
+    """A directory of checkpoints, and a source that reads nothing else."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory / "current"
@@ -173,7 +173,7 @@ class Checkpoints:
         self.follower = Follower(replace(hdfs, sidecars=False))
 
     def write(self, transaction: int, path: str, *, namespace_id: int = 1, version: str = "") -> None:
-        """The one image that lies there; with the ids in VERSION if ``version`` has them."""
+        """Replaces the image; writes the ids into VERSION if ``version`` has them."""
         for each in self.directory.iterdir():
             each.unlink()
         tree = Tree(transaction_id=transaction, namespace_id=namespace_id)

@@ -1,4 +1,4 @@
-"""Damaged images through the pipeline: the run fails with what is wrong and where, and nothing is flagged deleted."""
+"""Damaged images through the pipeline: the run fails with the error and its place, and nothing is flagged deleted."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ HOUR_MS = 3_600_000
 
 
 class Checkpoints:
-    """A standby's directory of checkpoints, and a source that reads the newest one at each run."""
+    """A standby's directory of checkpoints, and a source that reads the newest one in each run."""
 
     def __init__(self, solr: Solr, spark: Callable[[], SparkSession], folder: Path) -> None:
         self.solr, self.folder = solr, folder / "current"
@@ -48,7 +48,7 @@ class Checkpoints:
         return tree, tree.write(self.folder / f"fsimage_{transaction:019}")
 
     def run(self, image: Path | None = None) -> RunRecord:
-        """Of this image, or of the newest one."""
+        """Reads this image, or the newest one."""
         self.now_ms += HOUR_MS
         return self.pipeline.run(EXTRACTORS["hdfs"], replace(self.hdfs, image=str(image or self.folder)))
 
@@ -78,7 +78,7 @@ def cut_off_with_its_sum(image: Path, _tree: Tree) -> None:
 
 
 def of_another_time(image: Path, _tree: Tree) -> None:
-    """One byte in the middle, which no other check can see."""
+    """Changes one byte in the middle, which no other check can detect."""
     content = bytearray(image.read_bytes())
     content[content.index(b"f7")] ^= 1
     image.write_bytes(content)
@@ -123,7 +123,7 @@ def test_a_damaged_image_fails_its_run_and_takes_nothing_for_gone(checkpoints: C
     for damage, reason in DAMAGES:
         tree, image = checkpoints.image(200, "/data/d0/f0")
         damage(image, tree)
-        # A directory's newest image is the newest that is whole; one without its sum has to be named.
+        # The newest image of a directory is the newest complete one; one without its checksum must be named.
         named = not image.with_name(f"{image.name}.md5").exists()
         failed = checkpoints.run(image if named else None)
         text = " ".join((failed.error, *failed.failures))

@@ -1,4 +1,4 @@
-"""Two NameNodes of one nameservice: whoever follows one follows the other after a failover, as if nothing had been."""
+"""Two NameNodes of one nameservice: following continues seamlessly with the other one after a failover."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_a_failover_between_two_runs_costs_nothing(tmp_path: Path, hadoop_jars: 
             pair.url, configuration_directory=str(pair.configuration_directory), cache=str(cache)
         )
         client = HdfsClient(by_directory)
-        # The one is told of its NameNodes by the configuration directory, the other by its settings.
+        # One gets its NameNodes from the configuration directory, the other from its settings.
         estate = Estate("cluster", (SOURCE,), spool=str(tmp_path / "spool"))
         follower = Follower(Hdfs(SOURCE, estate, pair.url, namenodes=pair.namenodes, http=pair.http))
         writer.create("/f", b"1")

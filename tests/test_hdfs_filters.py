@@ -1,4 +1,4 @@
-"""Which paths are read: one meaning, whether asked in Python, of an Arrow column, or of tree paths."""
+"""Path filters: they select the same paths in Python, in an Arrow column, and on tree paths."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TAKEN, LEFT_OUT = True, False
 
 
 def in_arrow(filters: Filters, path: str) -> bool:
-    """As a column of an image is asked."""
+    """Tests a path as in a column of an image."""
     paths = pa.array([path])
     included = pc.match_substring_regex(paths, f"^{filters.included}$")[0].as_py()
     excluded = pc.match_substring_regex(paths, f"^{filters.excluded}$")[0].as_py()
@@ -25,7 +25,7 @@ def in_arrow(filters: Filters, path: str) -> bool:
 
 
 def in_tree(filters: Filters, path: str) -> bool:
-    """As `Covered` asks."""
+    """Tests a path as `Covered` does."""
     return not filters.matching or re.fullmatch(filters.matching, path.replace("%", "%25")) is not None
 
 

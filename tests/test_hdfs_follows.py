@@ -1,4 +1,4 @@
-"""navlin follows a real NameNode: the index equals what a fresh image makes, document by document, whatever happened."""
+"""navlin follows a real NameNode: whatever happened, the index equals that of a fresh image, document by document."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FORGETFUL = {"dfs.namenode.num.extra.edits.retained": "2", "dfs.namenode.num.che
 
 @pytest.fixture(scope="module")
 def forgetful(tmp_path_factory: pytest.TempPathFactory, hadoop_jars: Path) -> Iterator[Hadoop]:
-    """An HDFS that forgets its edits as soon as an image has them."""
+    """An HDFS that deletes its edits as soon as an image contains them."""
     cache = hadoop_jars.parent / "hadoop-launcher"
     directory = tmp_path_factory.mktemp("forgetful")
     with Hadoop(directory, hadoop_jars, cache=cache, settings=FORGETFUL) as running:
@@ -48,7 +48,7 @@ def estate(
     spark: Callable[[], SparkSession],
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[HdfsEstate]:
-    """One source for all tests, so that not each of them begins with an image: `caught_up` is where they begin."""
+    """One source for all tests, so that not each of them begins with an image: tests begin with `caught_up`."""
     directory = str(forgetful.configuration_directory)
     settings = {"url": forgetful.url, "hadoop_configuration_directory": directory}
     with Solr(solr_server.start()) as solr:
@@ -62,14 +62,14 @@ def follow(estate: HdfsEstate) -> RunRecord:
 
 
 def caught_up(estate: HdfsEstate) -> RunRecord:
-    """Follows until nothing is left; the last record, of a run in which nothing happened."""
+    """Follows until nothing is left; returns the last record, of an idle run."""
     while (record := follow(estate)).status is not Status.IDLE:
         pass
     return record
 
 
 def forget(hadoop: Hadoop, happen: Callable[[], None]) -> None:
-    """Things happen that nobody can follow any more: twice, so that what was not followed is forgotten."""
+    """Makes changes that can no longer be followed: twice, so that edits not yet followed are deleted."""
     for _ in range(2):
         happen()
         hadoop.roll_edits()
@@ -106,7 +106,7 @@ def follow_and_compare(
         assert killed.follow_until("link")[-1] == "link"
         estate.now_ms += 100_000
         follow(estate)
-        # While it follows, things go on happening.
+        # Changes continue while it follows.
         meanwhile = threading.Thread(target=happening.do, args=(100,))
         meanwhile.start()
         while meanwhile.is_alive():
@@ -213,7 +213,7 @@ def test_of_many_files_only_those_that_changed_are_written(writer: Writer, estat
 
 
 def versions(estate: HdfsEstate) -> dict[str, int]:
-    """When each document of an element was last written."""
+    """The version of each element's document."""
     found = estate.solr.cursor(
         ELEMENTS, f"sourceId:{estate.extractor().source.id}", "fileSystemPath,_version_,type,identity"
     )

@@ -1,4 +1,4 @@
-"""A real HDFS beside a real metastore: what lies in which table, and what goes when a directory is deleted."""
+"""A real HDFS with a real metastore: links from paths to their tables, and deletions with a directory."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ MINUTE_MS, DAY_MS = 60_000, 86_400_000
 
 
 class Cluster:
-    """An HDFS, a metastore and the event logs of a Spark, each confined to what one test makes."""
+    """An HDFS, a metastore and Spark event logs, each confined to one test."""
 
     def __init__(
         self,
@@ -88,7 +88,7 @@ class Cluster:
     def id(self, path: str) -> str:
         return path_key(self.hdfs, f"{self.top}/{path}").identity
 
-    # -- What happens ----------------------------------------------------------------------------------------------------
+    # -- Events ----------------------------------------------------------------------------------------------------------
 
     def create_table(self, name: str, path: str, **more: Any) -> idl.Table:
         made = table(self.database, name, location=self.url(path), **more)
@@ -96,7 +96,7 @@ class Cluster:
         return made
 
     def spark_writes(self, *paths: str) -> None:
-        """An application of its own that reads ``landing`` and writes all of these."""
+        """A separate application that reads ``landing`` and writes all of these."""
         number = len(list(self.logs.iterdir())) + 1 if self.logs.exists() else 1
         landing = node("Scan json", location=f"InMemoryFileIndex(1 paths)[{self.url('landing')}]")
         reported = [
@@ -110,17 +110,17 @@ class Cluster:
             self.writer.mkdirs(f"{self.top}/{path}")
 
     def run(self, *names: str) -> None:
-        """Each of these sources once, a minute later."""
+        """Runs each of these sources once, a minute later."""
         self.now_ms += MINUTE_MS
         for name in names:
             record = self.pipeline.run(EXTRACTORS[name], self.extractors[name])
             assert record.status in (Status.FINISHED, Status.IDLE), record
             assert record.failures == ()
 
-    # -- What the index says -----------------------------------------------------------------------------------------------
+    # -- Contents of the index -------------------------------------------------------------------------------------------
 
     def lying(self) -> set[tuple[str, str]]:
-        """(table or partition, path) of what the linker says, none of it waiting for an end."""
+        """(table or partition, path) of the linker's relations, none of which may be unlinked."""
         self.solr.commit(RELATIONS, soft=True)
         query = f"+rule:add_locations +endpoint1SourceId:{self.hive.id}"
         found = list(self.solr.cursor(RELATIONS, query, "*"))
@@ -134,7 +134,7 @@ class Cluster:
         }
 
     def paths(self, *, deleted: bool) -> set[str]:
-        """The files and directories that the index has."""
+        """The files and directories in the index."""
         self.solr.commit(ELEMENTS, soft=True)
         query = f"+sourceId:{self.hdfs.id} +type:(FILE OR DIRECTORY) +deleted:{str(deleted).lower()}"
         found = self.solr.cursor(ELEMENTS, query, "fileSystemPath")
@@ -142,7 +142,7 @@ class Cluster:
         return {d["fileSystemPath"].removeprefix(inside) for d in found if inside in d["fileSystemPath"]}
 
     def contained(self) -> set[tuple[str, str]]:
-        """What is said to contain what, below the top."""
+        """The PARENT_CHILD relations below the top."""
         self.solr.commit(RELATIONS, soft=True)
         query = f"+writer:{self.hdfs.id} +type:PARENT_CHILD"
         found = presented(self.solr, RELATIONS, self.solr.cursor(RELATIONS, query, "*"))
@@ -156,7 +156,7 @@ class Cluster:
         return {each.id for each in lineage(self.solr, start, Options()).nodes}
 
     def purge(self, *, deleted_files: bool) -> PurgeReport:
-        """A purge a day after the last that happened, of all until then."""
+        """Purges a day after the last event, everything until then."""
         now_ms = self.now_ms + DAY_MS
         me = Holder("here", 1, "today")
         return purge(
@@ -166,7 +166,7 @@ class Cluster:
             lives=lambda _: True,
             clock=lambda: now_ms + 1,
             deleted_files=deleted_files,
-            # Nothing here is of that day: a clock so far ahead is doubted.
+            # Nothing here is that recent: a clock so far ahead is doubted.
             accepted=1_000,
         )
 
@@ -189,7 +189,7 @@ def cluster(
         made.client.close()
 
 
-# -- In which table -----------------------------------------------------------------------------------------------------
+# -- The table of a path ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -207,7 +207,7 @@ def test_a_path_lies_in_the_table_or_partition_with_the_longest_location(
     cluster.create_table("inner_orders", "wh/orders/inner")
     moved = partition(orders, "1", location=cluster.url("archive/o1"))
     cluster.client.call(ADD_PARTITION, moved)
-    # Spark's own partitions come down to the directory above them, which is the location itself.
+    # Spark's own partitions are reduced to the directory above them, which is the location itself.
     inside = ("wh/orders/late", "wh/orders/inner/late", "archive/o1/late")
     cluster.spark_writes("wh/orders/ds=2", *inside, "archive/o2", "wh/orders_not")
     cluster.hadoop.save_namespace()
@@ -219,7 +219,7 @@ def test_a_path_lies_in_the_table_or_partition_with_the_longest_location(
         ("inner_orders", "wh/orders/inner/late"),
         ("orders.ds=1", "archive/o1/late"),
     }
-    # From a path inside of it one sees the table and its job; from the table no directory that is its own.
+    # From a path inside the location the table and its job are visible; from the table none of its own directories are.
     of_orders, landing = table_key(cluster.hive, cluster.database, "orders").identity, cluster.id("landing")
     for path in ("wh/orders", "wh/orders/late", "archive/o1/late"):
         assert cluster.drawn(cluster.id(path)) >= {of_orders, landing}
@@ -248,7 +248,7 @@ def test_what_lies_in_a_table_follows_when_its_location_changes_hands(cluster: C
     }
 
 
-# -- What is deleted ----------------------------------------------------------------------------------------------------
+# -- Deletions ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.services
@@ -277,7 +277,7 @@ def test_a_deleted_directory_takes_what_it_contained_and_purge_takes_the_rest_in
 
     report = cluster.purge(deleted_files=False)
 
-    # By Navigator's rule directories go, with what says what they contained; files are left to ours.
+    # By Navigator's rule directories are purged, with the relations to their children; files only by navlin's own rule.
     stay = {"wh/orders", "out/daily"}
     files = {"gone/a", "gone/sub/deep/b", "kept/e", "wh/orders/f"}
     assert cluster.paths(deleted=True) == stay | files
@@ -292,7 +292,7 @@ def test_a_deleted_directory_takes_what_it_contained_and_purge_takes_the_rest_in
     assert cluster.paths(deleted=True) == stay
     assert cluster.paths(deleted=False) == everything - lost
 
-    # What comes back is contained again.
+    # Recreated files have their parent relation again.
     writer.create(f"{top}/gone/sub/deep/b", b"2")
     writer.create(f"{top}/wh/orders/f", b"2")
     cluster.run("hdfs")

@@ -1,4 +1,4 @@
-"""What people wrote of files and directories follows them through renames, with all that is below."""
+"""People's edits of files and directories follow them through renames, along with everything below."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.test_renames import SWAP, Row, after, rows
 
 
 class Described:
-    """A directory of a test's own, followed from an image on; people describe what is in it."""
+    """A directory of a test's own, followed from an image on; people edit its contents."""
 
     def __init__(self, estate: HdfsEstate, writer: Writer, top: str) -> None:
         self.estate, self.writer, self.top = estate, writer, top
@@ -31,7 +31,7 @@ class Described:
         return record
 
     def documents(self) -> dict[str, dict[str, object]]:
-        """What is live, by path below the directory."""
+        """Live documents by path below the directory."""
         self.estate.solr.commit(ELEMENTS, soft=True)
         query = f"sourceId:{self.estate.extractor().source.id} AND deleted:false AND type:(FILE OR DIRECTORY)"
         found = self.estate.solr.cursor(ELEMENTS, query, "identity,fileSystemPath,description,firstSeen")
@@ -78,7 +78,7 @@ def described(
 
 
 def do_and_compare(described: Described, every: list[Row]) -> None:
-    """Does each row on three directories of its own, in one batch and cut into two at each place."""
+    """Performs each row on three directories of its own, in one batch and split into two at each position."""
     writer, top = described.writer, described.top
     cut = {f"t{at}x{k}": (row, k) for at, row in enumerate(every) for k in range(len(row))}
     for prefix, name in itertools.product(cut, "ab"):

@@ -1,4 +1,4 @@
-"""Sidecars: where they lie, and what is taken from them."""
+"""Sidecar files: their locations, and the fields taken from them."""
 
 from __future__ import annotations
 

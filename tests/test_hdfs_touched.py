@@ -1,4 +1,4 @@
-"""What events touched, merged, against a model of a file system: whoever looks where he is told to has it as it is."""
+"""Merged paths touched by events, compared with a model of a file system: reading those paths gives its current state."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from navlin.model.tree import contains, parent_of
 
 
 def event(kind: str, path: str, to: str = "", *, directory: bool = False) -> Event:
-    """An event as the NameNode tells it."""
+    """An event as the NameNode reports it."""
     return Event(0, kind, path, to, directory)
 
 
@@ -125,7 +125,7 @@ PATHS = [
 
 @dataclass
 class FileSystem:
-    """Directories and files by path; every change of one gives it a new stamp. Notes down the events."""
+    """Directories and files by path; every change to one gives it a new stamp. Records the events."""
 
     things: dict[str, tuple[bool, int]] = field(default_factory=lambda: {"/": (True, 0)})
     events: list[Event] = field(default_factory=list)
@@ -182,7 +182,7 @@ class FileSystem:
 
 
 def follow(index: dict[str, tuple[bool, int]], there: FileSystem, touched: Touched, filters: Filters) -> None:
-    """What the pipeline makes of it: what was read is as it is now, what is covered and was not read is gone."""
+    """The pipeline's result: paths read are up to date, paths covered but not read are gone."""
     read = {path: there.things[path] for path in touched.described() if path in there.things}
     for top in touched.listed():
         read |= {
@@ -200,7 +200,7 @@ operations = st.lists(
         st.tuples(st.just("change"), st.sampled_from(PATHS)),
         st.tuples(st.just("remove"), st.sampled_from(PATHS)),
         st.tuples(st.just("rename"), st.sampled_from(PATHS), st.sampled_from(PATHS)),
-        # Follows all events but the last so many: it looks at what it has not been told of yet.
+        # Follows all events except the last ones: it already sees changes not yet reported to it.
         st.tuples(st.just("follow"), st.integers(0, 4)),
     ),
     min_size=10,

@@ -1,6 +1,6 @@
-"""Lineage records that Hive itself writes: each becomes records, and each edge is there and no other.
+"""Lineage records written by Hive itself: each becomes records, with all its edges and no others.
 
-What is expected is worked out here from the records alone.
+The expected edges are computed here from the records alone.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ VIEWS = {
         "cstring1": "a7",
     },
 }
-"""The names that views give to the columns of their queries, which Hive's records have."""
+"""Names of views' columns by those of their queries, which are in Hive's records."""
 
 
 def expected_edges(case: dict[str, Any]) -> set[ColumnEdge]:
-    """A view that names its columns has these, whatever Hive calls the projections."""
+    """Edges of a view with column names use these names, whatever Hive calls the projections."""
     names = {vertex["id"]: vertex for vertex in case["lineage"]["vertices"]}
     writes = any("@" in output for output in case["outputs"])
 

@@ -1,4 +1,4 @@
-"""Hive's lineage records, in every form in which its logs hold them, through `plan` and `read`."""
+"""Hive's lineage records, in every form found in its logs, through `plan` and `read`."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def read(tmp_path: Path) -> Callable[..., Read]:
     return read_log
 
 
-# -- What a record becomes ---------------------------------------------------------------------------------------------
+# -- Results of a record -----------------------------------------------------------------------------------------------
 
 
 def test_a_statement_becomes_an_operation_its_parts_and_an_execution(read: Callable[..., Read]) -> None:
@@ -237,7 +237,7 @@ def test_a_view_that_names_its_columns_has_these(
 
 
 def of_view(text: str, *edges: str) -> Json:
-    """A record of a view's with edges like ``c -> x, z``; a predicate has a question mark before it."""
+    """A record of a view with edges like ``c -> x, z``; a predicate is prefixed with a question mark."""
     ends = [tuple(side.removeprefix("?").split(", ") for side in edge.split(" -> ")) for edge in edges]
     names = [[f"sales.t.{name}" for name in sources if name] for sources, _ in ends]
     targets = [[f"sales.v.{name}" for name in written] for _, written in ends]
@@ -449,7 +449,7 @@ def test_a_secret_in_an_expression_is_not_kept(read: Callable[..., Read]) -> Non
     assert "hunter2" not in stored(got.records)
 
 
-# -- How logs hold records ---------------------------------------------------------------------------------------------
+# -- Records in logs ---------------------------------------------------------------------------------------------------
 
 AT, THREAD = "2023-11-14 22:13:25,123 INFO ", "[HiveServer2-Background-Pool: Thread-99]: "
 LAYOUTS = {
@@ -458,7 +458,7 @@ LAYOUTS = {
     "CDH": f"{AT} org.apache.hadoop.hive.ql.hooks.LineageLogger: {THREAD}",
     "RFC 5424": '<14>1 2023-11-14T22:13:25Z h hs2 1 a [mdc@18060 class="hooks.LineageLogger" thread="T"] ',
 }
-"""What stands before a record, by who configures Hive's log so."""
+"""Prefix of a record, by the vendor whose log layout Hive uses."""
 
 
 @pytest.mark.parametrize("indent", [None, 2])
@@ -600,7 +600,7 @@ def test_a_record_still_being_written_is_read_when_it_is_whole(tmp_path: Path) -
     hive = extractor(tmp_path)
     saved: dict[str, Any] = {}
     lines: list[int] = []
-    # Every line of it arrives by itself.
+    # Its lines arrive one by one.
     for cut in [at + 1 for at, char in enumerate(text) if char == "\n"]:
         log.write_text(json.dumps(record(user="before")) + "\n" + text[:cut])
         got = read_all(hive, hive.plan(Positions(saved, now_ms=0)))

@@ -52,7 +52,7 @@ ESTATE = Estate("cluster", (SOURCE, NAMENODE))
 
 @dataclass
 class Run:
-    """One plan and all that reading it yielded."""
+    """One plan and everything that reading it yielded."""
 
     plan: Plan
     splits: list[Split] = field(default_factory=list)
@@ -88,7 +88,7 @@ class Run:
         }
 
     def is_gone(self, path: str) -> bool:
-        """Whether something at ``path`` that was known before counts as gone after this run."""
+        """Whether a path that was known before counts as gone after this run."""
         if path in self.entities or any(contains(reject.tree_path or "?", path) for reject in self.rejects):
             return False
         return any(_speaks_of(cover, path) for cover in self.covers)
@@ -432,7 +432,7 @@ def test_without_partitions_what_the_index_holds_of_them_stays(
 
 
 def made_of(one: Table, columns: dict[str, str]) -> StorageDescriptor:
-    """The descriptor of a table with other columns."""
+    """A table's descriptor with other columns."""
     assert one.sd is not None
     return replace(one.sd, cols=[FieldSchema(name, kind) for name, kind in columns.items()])
 
@@ -499,7 +499,7 @@ def test_a_long_log_is_read_in_pages(
     with Wire(metastore.port) as wire:
         second = run(replace(hms, uris=(wire.uri,)), first.saved())
 
-    # The newest event, the one that was followed last, and three pages.
+    # The newest event, the last followed event, and three pages.
     assert wire.calls.count("get_next_notification") == 2 + 3
     assert second.of(EntityType.TABLE) == names
     assert second.plan.note == ""
@@ -626,7 +626,7 @@ def test_a_complete_plan_shows_renames_as_well(
     assert second.entities[name_of(a, "sold")].renamed_from == table_key(SOURCE, a, "orders").identity
 
 
-# -- When the log does not suffice -----------------------------------------------------------------------
+# -- Gaps in the log -------------------------------------------------------------------------------------
 
 
 def test_events_that_were_cleaned_away_lead_to_a_complete_plan(
@@ -638,7 +638,8 @@ def test_events_that_were_cleaned_away_lead_to_a_complete_plan(
     last = first.saved().values[EVENT_ID]
 
     def forget(sent: bytes) -> bytes:
-        # The client asks for what came after ``last``, the metastore answers as if the first of it were cleaned away.
+        # The client asks for the events after ``last``, and the metastore answers as if the first of them were cleaned
+        # up.
         return (
             sent.replace(last.to_bytes(8), (last + 1).to_bytes(8))
             if b"get_next_notification" in sent
@@ -727,7 +728,7 @@ def test_a_server_that_does_not_know_newer_calls_is_read_all_the_same(
 
 @pytest.fixture(scope="module")
 def plain_metastore(tmp_path_factory: pytest.TempPathFactory, metastore_jars: Path) -> Iterator[Metastore]:
-    """A metastore without a notification log, for whoever wants to end it."""
+    """A metastore without a notification log, which tests may kill."""
     with Metastore(tmp_path_factory.mktemp("plain"), metastore_jars, listener=False) as running:
         with connected(running.address) as client:
             for name in ("orders", "customers", "lines"):
@@ -751,7 +752,7 @@ def test_without_a_log_every_plan_is_complete_and_says_so(plain_metastore: Metas
 def test_a_metastore_that_ends_in_the_middle_of_a_listing_raises_and_covers_nothing(
     plain_metastore: Metastore,
 ) -> None:
-    # The second of three tables is asked for before the first one is handed out, and may have come.
+    # The second of three tables is requested before the first one is yielded, and may have arrived.
     hms = HiveMetastore(SOURCE, ESTATE, (plain_metastore.uri,), batch_size=1)
     plan = hms.plan(Positions(now_ms=NOW_MS))
     (split,) = (split for split in plan.splits if isinstance(split, TableSplit))
@@ -772,7 +773,7 @@ def test_a_metastore_that_ends_in_the_middle_of_a_listing_raises_and_covers_noth
     assert run(hms).of(EntityType.TABLE) == ["customers", "lines", "orders"]
 
 
-# -- When something is missing or slow -------------------------------------------------------------------
+# -- Missing tables and slow answers ---------------------------------------------------------------------
 
 
 def test_a_table_dropped_between_plan_and_read_is_neither_an_error_nor_gone(
@@ -819,7 +820,7 @@ def test_a_metastore_that_no_longer_answers_raises(
 
     with Wire(metastore.port, lambda sent: b"" if b"get_table_objects" in sent else sent) as wire:
         silent = replace(hms, uris=(wire.uri,), call_timeout_s=0.1, batch_size=1)
-        # Planned with more patience: only the reading is to go unanswered.
+        # Planned with a longer timeout: only the reading must time out.
         plan = replace(silent, call_timeout_s=60).plan(Positions())
         (split,) = (split for split in plan.splits if isinstance(split, TableSplit))
         with pytest.raises(MetastoreError, match="no answer within"):

@@ -1,4 +1,4 @@
-"""Tables as they come: broken, odd, and by another metastore than the one the tests can start."""
+"""Tables as a metastore returns them: broken, odd, and from other metastores than the tests can start."""
 
 from __future__ import annotations
 

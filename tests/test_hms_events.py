@@ -1,4 +1,4 @@
-"""What the messages of a metastore's notification log say, in every form that is about, and how a round of them merges."""
+"""Messages of a metastore's notification log, in every known form, and the merging of a round of them."""
 
 from __future__ import annotations
 
@@ -244,7 +244,7 @@ def test_a_gzipped_message_says_the_same() -> None:
     torn = packed[: len(packed) // 2]
 
     assert parse_event(event("ALTER_TABLE", packed, SOLD, "gzip(json-2.0)")) == parse_event(plain)
-    # What cannot be unpacked leaves the event's own columns.
+    # If unpacking fails, the event's own columns remain.
     for broken in (torn, "é", '{"table": "é"}'):
         assert parse_event(event("ALTER_TABLE", broken, SOLD, "gzip(json-2.0)")) == TableAltered(SOLD)
 

@@ -1,5 +1,6 @@
-"""A real metastore that holds what few do: tens of thousands of partitions, thousands of columns, texts of a megabyte, and a
-notification log of which the metastore itself has removed the beginning."""
+"""A real metastore with unusual contents: tens of thousands of partitions, thousands of columns, texts of a megabyte, and
+a notification log from which the metastore has removed the beginning.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +50,7 @@ SAME = (
     " FROM PARTITION_KEY_VALS, MORE",
     "DROP TABLE MORE",
 )
-"""More partitions like the one that there is: a metastore on Derby would take some hours to add them."""
+"""More copies of the existing partition: a metastore on Derby would take some hours to add them."""
 
 
 LONG_TEXTS = tuple(
@@ -62,7 +63,8 @@ LONG_TEXTS = tuple(
         "RENAME COLUMN {table}.LONG_VALUE TO {column}",
     )
 )
-"""Texts of any length, as metastores on other databases have them: on Derby this one keeps 4,000 and 32,700 characters."""
+"""Texts of any length, as in metastores on other databases: this one on Derby is limited to 4,000 and 32,700 characters.
+"""
 TEXT_OF = (
     "UPDATE TABLE_PARAMS SET PARAM_VALUE = ? WHERE PARAM_KEY = 'comment'"
     " AND TBL_ID = (SELECT TBL_ID FROM TBLS WHERE TBL_NAME = ?)"
@@ -98,7 +100,7 @@ def extractor(metastore: Metastore, tables: str) -> HiveMetastore:
 
 @contextmanager
 def database_of(metastore: Metastore) -> Iterator[Any]:
-    """The metastore's own database, while the metastore is down: it is started again afterwards."""
+    """The metastore's own database, while the metastore is down; it is restarted afterwards."""
     metastore.kill()
     gateway = start_jvm(
         {

@@ -1,4 +1,4 @@
-"""The metastore's extractor against a metastore whose database is PostgreSQL: the tests of `test_hms` once more."""
+"""The metastore's extractor against a metastore on PostgreSQL: the tests of `test_hms` again."""
 
 from __future__ import annotations
 

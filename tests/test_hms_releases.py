@@ -1,4 +1,4 @@
-"""The metastore's extractor against later metastores: the tests of `test_hms` once more, and what is new there."""
+"""The metastore's extractor against later metastores: the tests of `test_hms` again, and their new features."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ SHARED: dict[str, Callable[..., None]] = {
     for name, test in vars(test_hms).items()
     if name.startswith("test_") and {"hms", "client", "metastore"} & signature(test).parameters.keys()
 }
-# Hive 4 has the newer calls alone.
+# Hive 4 has only the newer calls.
 del SHARED["test_a_server_that_does_not_know_newer_calls_is_read_all_the_same"]
 globals().update(SHARED)
 
 CAPABILITIES = ["HIVEFULLACIDWRITE", "HIVEMANAGEDINSERTWRITE", "HIVEBUCKET2", "EXTWRITE"]
-"""What a client must be able to do to make the tables of these tests. navlin names none of it and reads them all."""
+"""Capabilities that a client needs to create these tests' tables. navlin claims none of them and reads all tables."""
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -163,7 +163,7 @@ def test_another_catalog_is_a_source_of_its_own(
 
 
 def replace_column(client: Connection, database: str, name: str) -> Table:
-    """The table as it is, with another column."""
+    """An existing table with one column renamed."""
     (as_it_is,) = client.tables(database, [name])
     assert as_it_is.sd is not None
     assert as_it_is.sd.cols is not None
@@ -175,7 +175,7 @@ def replace_column(client: Connection, database: str, name: str) -> Table:
 def silent_metastore(
     tmp_path: Path, metastore_jars: Path, request: pytest.FixtureRequest
 ) -> Iterator[LaterMetastore]:
-    """A metastore that shows its notification log to nobody, as it comes."""
+    """A metastore that shows its notification log to nobody, as by default."""
     release = RELEASES[request.param]
     jars = metastore_jars.with_name(release.jars)
     if not jars.is_dir():

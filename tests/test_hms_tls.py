@@ -1,4 +1,4 @@
-"""Thrift over TLS: a metastore is believed by its certificate, and every other one is refused with a sentence."""
+"""Thrift over TLS: a metastore is trusted by its certificate, and every other one is refused with a message."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ SOURCE = Source(source_id("tls", "hive"), HIVE, "hive", "tls")
 
 @pytest.fixture(scope="module")
 def own(tmp_path_factory: pytest.TempPathFactory) -> Certificate:
-    """The metastore's certificate: for its address, and not for ``localhost``."""
+    """The metastore's certificate: for its address, not for ``localhost``."""
     return certificate(tmp_path_factory.mktemp("own"))
 
 
 @pytest.fixture(scope="module")
 def other(tmp_path_factory: pytest.TempPathFactory) -> Certificate:
-    """Somebody else's."""
+    """A certificate of somebody else."""
     return certificate(tmp_path_factory.mktemp("other"), "dns:localhost,ip:127.0.0.1")
 
 
@@ -50,7 +50,7 @@ def source(port: int, ca_file: Path | str, *, host: str = "127.0.0.1") -> HiveMe
 
 @contextmanager
 def listening(context: ssl.SSLContext | None) -> Iterator[int]:
-    """The port of a server that speaks TLS with ``context``, or else answers what it is sent with a word, and hangs up."""
+    """The port of a server that speaks TLS with ``context``, or without one answers with a word and hangs up."""
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def answer() -> None:
@@ -134,7 +134,7 @@ def over_tls(
 
 
 def settings(own: Certificate) -> dict[str, str]:
-    """What a metastore needs to speak TLS."""
+    """Settings with which a metastore speaks TLS."""
     return {
         "hive.metastore.use.SSL": "true",
         "hive.metastore.keystore.path": str(own.store),
@@ -165,7 +165,7 @@ def test_a_real_metastore_that_is_not_believed_is_a_sentence(
 
 @pytest.mark.services
 def test_tickets_and_tls_go_together(kdc: Kdc, kerberized: Metastore, own: Certificate) -> None:
-    # PySpark's metastore speaks the one or the other; later ones, and what stands before a metastore, both.
+    # PySpark's metastore supports one or the other; later ones, and proxies in front of a metastore, support both.
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(own.certificate, own.key)
     hms = asking(kerberized, kdc, kdc.keytab("navlin.keytab", "navlin"))
@@ -176,7 +176,7 @@ def test_tickets_and_tls_go_together(kdc: Kdc, kerberized: Metastore, own: Certi
 
 @contextmanager
 def before(target: int, context: ssl.SSLContext) -> Iterator[int]:
-    """The port of something that speaks TLS, and passes all on to the port ``target`` without."""
+    """The port of a TLS proxy that forwards everything to the port ``target`` in plain text."""
 
     def passing(from_: socket.socket, to: socket.socket) -> None:
         with suppress(OSError):

@@ -1,5 +1,6 @@
-"""On somebody else's machine: odd paths, a site's Spark and Hadoop in the shell, no UTF-8, no localhost, a home that cannot
-be written, and nobody who reads the answer."""
+"""On a foreign machine: odd paths, a site's Spark and Hadoop in the shell, no UTF-8, no localhost, a read-only home, and
+nobody who reads the output.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +48,7 @@ OF_A_SITE = {
 
 
 def environment(folder: Path) -> dict[str, str]:
-    """The shell's. Its Spark would write event logs, and its Python is another PySpark."""
+    """The shell's environment. Its Spark would write event logs, and its Python is another PySpark."""
     site, other = folder / "site", folder / "other" / "python"
     (other / "pyspark").mkdir(parents=True, exist_ok=True)
     (other / "pyspark" / "__init__.py").write_text("raise ImportError('another PySpark')\n")
@@ -63,7 +64,7 @@ def environment(folder: Path) -> dict[str, str]:
 
 
 def on_another_machine(folder: Path) -> tuple[str, ...]:
-    """Put before a command, it runs where no localhost is known and the home cannot be written."""
+    """Prefix for a command: it runs without a known localhost and with a read-only home."""
     if reason := full_disk.refused():
         pytest.skip(f"nothing can be mounted here: {reason}")
     (folder / "hosts").write_text(f"127.0.1.1 {socket.gethostname()}\n")
@@ -171,7 +172,7 @@ def test_of_the_options_of_every_jvm_those_of_the_network_stay(tmp_path: Path) -
     assert path == ["", own, "/usr/lib/python3"]
 
 
-# -- Nobody reads it, or not all of it -------------------------------------------------------------------------------------
+# -- Output read by nobody, or in part -------------------------------------------------------------------------------------
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""What breaks if something is dropped or changed: what was made of it and who makes that, by owner."""
+"""Impact of dropping or changing something: everything made from it, with the operations, by owner."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def one(answer: Impact, name: str) -> Affected:
 
 
 def by_name(answer: Impact) -> dict[str, str]:
-    """Each that is affected, and whether the start is in it or decides on it."""
+    """Each affected entity: "data" if it contains the start's data, "decision" if the start only controls it."""
     return {
         each.node.name.removeprefix("db."): "data" if each.carries else "decision" for each in answer.affected
     }
@@ -202,7 +202,7 @@ def test_an_unknown_id_is_an_error(solr: Solr) -> None:
         impact(solr, "nobody")
 
 
-# -- The doors -----------------------------------------------------------------------------------------------------------
+# -- Command, API, page --------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture

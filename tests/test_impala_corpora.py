@@ -1,6 +1,6 @@
-"""Lineage records that Impala itself writes: each becomes records, and each edge is there and no other.
+"""Lineage records written by Impala itself: each becomes records, with all its edges and no others.
 
-What is expected is worked out here from the records alone, and what was yielded is walked by its relations alone.
+The expected edges are computed here from the records alone, and the yielded ones from the relations alone.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def test_every_edge_of_every_record_is_there_and_no_other(corpora: Path, tmp_pat
         edges[record["queryText"]] |= expected_edges(record)
         tables[record["queryText"]] |= folded(expected_edges(record))
     for text in edges:
-        # A literal that only a result's label shows flows from nowhere to nowhere.
+        # A literal that is only shown by a result's label flows from nowhere to nowhere.
         between_columns = {edge for edge in edges[text] if edge[1] or edge[2]}
         assert set(yielded_edges(relations[text])) == between_columns, text
         assert yielded_tables(relations[text]) == tables[text], text

@@ -1,4 +1,4 @@
-"""Impala's lineage log, in every form that it has had, through `plan` and `read`."""
+"""Impala's lineage log, in each of its historical forms, through `plan` and `read`."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ def test_the_query_id_of_a_planner_that_ran_nothing_tells_no_runs_apart(read: Ca
     assert len({entity.key.identity for entity in got.of(EntityType.OPERATION_EXECUTION)}) == 2
 
 
-# -- what a record becomes --------------------------------------------------------------------------------------------
+# -- results of a record ----------------------------------------------------------------------------------------------
 
 
 def test_an_operation_says_what_ran(read: Callable[..., Read]) -> None:
@@ -543,7 +543,7 @@ def test_unknown_keys_and_any_order_of_keys_are_fine(read: Callable[..., Read]) 
     assert read(dict(reversed(record.items()))).columns == read(of_5_0()).columns
 
 
-# -- what is broken ---------------------------------------------------------------------------------------------------
+# -- broken records ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -720,7 +720,7 @@ WHOLE = [era() for era in ERAS] + [
 
 @st.composite
 def damaged(draw: st.DrawFn) -> bytes:
-    """A record of some era in which keys are missing, values are of other types, and bytes are others."""
+    """A record of some era with missing keys, values of other types, and changed bytes."""
     record = copy.deepcopy(draw(st.sampled_from(WHOLE)))
     for _ in range(draw(st.integers(0, 4))):
         inner: Any = record

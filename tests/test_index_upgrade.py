@@ -1,4 +1,4 @@
-"""An index that an earlier navlin made, opened by this one; and one that a later navlin made."""
+"""An index made by an earlier navlin, opened by this one; and one made by a later navlin."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def clock() -> int:
 
 @pytest.fixture(scope="module")
 def left_behind(tmp_path_factory: pytest.TempPathFactory, solr_jars: Path) -> Path:
-    """The state directory of a navlin that noted no version, stopped."""
+    """The state directory of a navlin that recorded no version, stopped."""
     state = tmp_path_factory.mktemp("old") / "state"
     old_index.make_old_home(state, solr_jars)
     return state
@@ -69,7 +69,6 @@ def left_behind(tmp_path_factory: pytest.TempPathFactory, solr_jars: Path) -> Pa
 
 @pytest.fixture
 def state(left_behind: Path, tmp_path: Path) -> Path:
-    """A copy of it."""
     return Path(shutil.copytree(left_behind, tmp_path / "state"))
 
 
@@ -94,7 +93,7 @@ def navlin(file: Path, *arguments: str) -> Result:
 
 
 def documents_now() -> old_index.Index:
-    """What the present version makes of the kept documents."""
+    """The kept documents after an upgrade to the present version."""
     made = {
         (core, document["identity"]): upgraded(core, document, 1)
         for core in CORES
@@ -145,7 +144,7 @@ def test_an_index_of_before_is_upgraded_when_it_is_opened_and_answers_as_before(
 
 
 def assert_inheritance_is_computed(solr: Solr) -> None:
-    """Of an index of before as a whole, though nothing of it is noted as due."""
+    """Inheritance is computed for an old index as a whole, although nothing in it is marked as due."""
     (report,) = solr.select(ELEMENTS, {"q": "+type:TABLE +originalName:board_report"})["response"]["docs"]
     origin = lineage(solr, report["identity"], Options(Direction.UPSTREAM)).nodes[-1]
     solr.add(ELEMENTS, [{"identity": origin.id, "tags": {"set": ["from before"]}}])
@@ -287,7 +286,7 @@ def test_while_another_navlin_runs_the_index_it_is_left_alone(state: Path, solr_
 
 @pytest.fixture
 def external(tmp_path: Path, solr_jars: Path) -> Iterator[Solr]:
-    """A single Solr that navlin does not run, with the old index; an administrator has laid the new schema beside."""
+    """A single Solr that navlin does not run, with the old index; an administrator has installed the new schema."""
     cache = solr_jars.parent / "solr-launcher"
     conf = Path(shutil.copytree(old_index.CONFIGURATION, tmp_path / "conf"))
     with (
@@ -302,7 +301,7 @@ def external(tmp_path: Path, solr_jars: Path) -> Iterator[Solr]:
 
 
 def cut_after(requests: int) -> Callable[[Call], bool]:
-    """Nothing passes any more after so many requests and answers."""
+    """Blocks everything after that many requests and answers."""
     left = requests
 
     def passes(_: Call) -> bool:
@@ -314,7 +313,7 @@ def cut_after(requests: int) -> Callable[[Call], bool]:
 
 
 def upgrade_with_cuts(solr: Solr) -> int:
-    """Upgrades again and again, cut off one request or answer later each time, until it comes through; returns how often."""
+    """Repeats the upgrade, cut off one request or answer later each time, until it succeeds; returns the number of cuts."""
     for cuts in range(400):
         with SolrProxy(solr.address, cut_after(cuts)) as between, Solr(between.address) as connected:
             try:
@@ -327,7 +326,7 @@ def upgrade_with_cuts(solr: Solr) -> int:
 
 @pytest.fixture
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As if the index were large: many batches, several ranges, each made durable often."""
+    """Upgrades as if the index were large: many batches, several ranges, frequent hard commits."""
     monkeypatch.setattr(schema_upgrade, "BATCH", 50)
     monkeypatch.setattr(schema_upgrade, "DURABLE_EVERY", 50)
     monkeypatch.setattr(schema_upgrade, "ONE_RANGE_DOCUMENTS", 300)
@@ -358,7 +357,7 @@ def test_killed_at_random_moments_the_embedded_index_is_upgraded_all_the_same(
             process.communicate(timeout=rng.uniform(1, longest_s))
         except subprocess.TimeoutExpired:
             killed += 1
-            # Half of them with Solr, as systemd does it; Solr alone ends when it notices.
+            # Half of the times Solr is killed too, as systemd does; otherwise Solr ends by itself when it notices.
             kill = os.killpg if killed % 2 else os.kill
             kill(process.pid, signal.SIGKILL)
             process.communicate()
@@ -385,7 +384,7 @@ def test_collections_are_replaced_by_those_of_an_alias(
             then.setattr("navlin.index.cores.CONFIGSET", "navlin")
             create(solr, old_index.CONFIGURATION, shards=2)
         old_index.fill(solr)
-        solr.delete_ids(RUNS, ["schema"])  # which then was not written
+        solr.delete_ids(RUNS, ["schema"])  # the old navlin did not write it
         solr.commit(RUNS, soft=False)
         for cuts in (20, 60):
             with (
@@ -406,7 +405,7 @@ def test_collections_are_replaced_by_those_of_an_alias(
         }
 
 
-# -- The same as from its inputs ------------------------------------------------------------------
+# -- Compared with an index from the same inputs --------------------------------------------------
 
 
 @pytest.mark.services
@@ -428,20 +427,20 @@ def test_the_upgraded_index_is_what_this_navlin_makes_of_the_same_inputs(
             loader.load_frozen(estate)
             loader.load_scripted()
             made = old_index.unstamped_index(solr)
-    # In few words: all of it is too much for a report.
+    # Shortened: all of it is too much for a report.
     assert dict(list(differing(kept, made).items())[:5]) == {}
 
 
 LATER = {*SUMS, "tp_executionId", "lastRead", "lastReadBy"}
-"""What an upgraded index gets when its source is next read, or purged: nothing in the old one says it."""
+"""Fields that an upgraded index gets when its source is next read, or purged: the old index does not have them."""
 
 
 READ_TWICE = {"sourceExtractIteration"}
-"""What counts runs: the upgraded index has had those of before."""
+"""Counters of runs: the upgraded index counts the earlier ones too."""
 
 
 def differing(one: old_index.Index, other: old_index.Index) -> dict[Any, Any]:
-    """By document the fields that are not the same, with both values; but for `LATER`."""
+    """The fields that differ, by document, with both values; without `LATER`."""
     found = {}
     for key in one.keys() | other.keys():
         left, right = one.get(key) or {}, other.get(key) or {}

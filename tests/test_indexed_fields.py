@@ -1,7 +1,7 @@
-"""Never a question about a field that is not indexed: on a large index it is answered by reading everything.
+"""navlin never queries a field that is not indexed: on a large index that reads everything.
 
-Twice over: what navlin really asks of Solr while it searches, walks, links, purges and reports; and what its code may ask.
-Solr itself, not the file of the schema, says what a field is.
+This is checked twice: on the requests that navlin sends while it searches, traverses, links, purges and reports; and on
+the requests that its code contains. The definition of a field comes from Solr itself, not from the schema file.
 """
 
 from __future__ import annotations
@@ -40,19 +40,20 @@ from tests.support.query_estate import World
 
 REPOSITORY = Path(__file__).parents[1]
 CHECKED_ONE_BY_ONE = frozenset({"asOf"})
-"""Fields with docValues alone: updated in place, they cannot be indexed. Purge compares them in what an indexed clause
-beside them has narrowed down."""
+"""Fields with only docValues: updated in place, they cannot be indexed. Purge compares them in the results of an indexed
+clause.
+"""
 _IN_QUERY = re.compile(r"(?<![\\\w.])([A-Za-z_][\w.]*):")
 _IN_LOCAL_PARAMS = re.compile(r"\{![^}]*?\bf=['\"]?([A-Za-z_]\w*)")
 _QUOTED = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'")
 
 
-# -- What is asked -----------------------------------------------------------------------------------------------------
+# -- Requests ----------------------------------------------------------------------------------------------------------
 
 
 @dataclass
 class Asked:
-    """Fields of one core, and what they were asked for."""
+    """Fields of one core, and their use in requests."""
 
     searched: set[tuple[str, str]] = field(default_factory=set)
     sorted_or_counted: set[tuple[str, str]] = field(default_factory=set)
@@ -84,7 +85,7 @@ class Asked:
 
 
 def fields_of(query: str) -> set[str]:
-    """The fields that a query names; what stands between quotation marks is a value."""
+    """The fields that a query names; text between quotation marks is a value."""
     parsers = set(_IN_LOCAL_PARAMS.findall(query))
     if query.startswith(("{!term ", "{!terms ")):
         return parsers  # the rest are values
@@ -99,7 +100,7 @@ def _listed(value: Any) -> list[str]:
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[Asked]:
-    """Hears all that goes to Solr from this process."""
+    """Records everything that this process sends to Solr."""
     asking = Asked()
     ask = SolrSession.request
 
@@ -119,11 +120,11 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[Asked]:
     yield asking
 
 
-# -- What a field is -----------------------------------------------------------------------------------------------------
+# -- Definitions of fields -----------------------------------------------------------------------------------------------
 
 
 def definition(solr: Solr, name: str) -> dict[str, Any]:
-    """What Solr says of a field, dynamic or not; nothing for one that there is not."""
+    """Solr's definition of a field, dynamic or not; {} if it does not exist."""
     url = f"{solr.address.url}/{ELEMENTS}/schema/fields"
     answer = orjson.loads(
         solr.session.get(url, params={"fl": name, "showDefaults": "true", "includeDynamic": "true"}).content
@@ -161,7 +162,7 @@ def test_this_test_knows_a_field_that_is_not_indexed(solr: Solr) -> None:
     }
 
 
-# -- What navlin asks -----------------------------------------------------------------------------------------------------
+# -- Requests that navlin sends -------------------------------------------------------------------------------------------
 
 
 def assert_all_indexed(solr: Solr, asked: Asked) -> None:
@@ -230,11 +231,11 @@ def test_navlins_own_work_asks_for_indexed_fields(solr: Solr, asked: Asked) -> N
     assert_all_indexed(solr, asked)
 
 
-# -- What the code may ask ------------------------------------------------------------
+# -- Requests in the code -------------------------------------------------------------
 
 
 def texts_of(module: Path) -> Iterator[str]:
-    """The strings of a module that are no docstrings; of an f-string its fixed parts, with `0` for what is filled in."""
+    """The strings of a module except docstrings; of an f-string the fixed parts, with `0` for each placeholder."""
     tree = ast.parse(module.read_text())
     statements = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     parts = {
@@ -255,7 +256,7 @@ def texts_of(module: Path) -> Iterator[str]:
 
 
 def test_no_text_in_the_code_asks_for_a_field_that_is_not_indexed(solr: Solr) -> None:
-    """Words before a colon that are no fields are passed over: Solr refuses a question about a field that is not there."""
+    """Words before a colon that are not fields are skipped: Solr refuses a query for a field that does not exist."""
     url = f"{solr.address.url}/{ELEMENTS}/schema/fields"
     fields = {
         each["name"]: each

@@ -1,4 +1,4 @@
-"""What inherits a tag: whatever carries the data of something that bears it."""
+"""Inherited tags: everything that contains data of a tagged entity."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def world(solr: Solr) -> World:
 
 @pytest.fixture
 def tag(world: World) -> str:
-    """A tag that no other test has."""
+    """A tag that no other test uses."""
     return f"PII{world.name.replace('-', '')}x"
 
 
@@ -48,7 +48,7 @@ def ask(world: World, tag: str, **options: Any) -> dict[str, Inherited]:
 
 @pytest.fixture
 def chain(world: World, tag: str) -> World:
-    """people.email → daily.contact → report.who; people.region steers the first."""
+    """people.email → daily.contact → report.who; people.region controls the first."""
     people, daily = world.table("people", "email", "region"), world.table("daily", "contact", "total")
     report = world.table("report", "who")
     world.operation(
@@ -156,7 +156,7 @@ def test_a_property_is_inherited_too(chain: World, tag: str) -> None:
     "text", ["type:FIELD", "*:*", "gov.x:1 OR type:FIELD", "(a:b)", "{!terms f=type}a:b"]
 )
 def test_no_other_search_than_for_a_property_is_asked(chain: World, text: str) -> None:
-    """All that bears it is held at once, and all columns of an estate are too many."""
+    """Everything with the property is in memory at once, and all columns of an estate are too many."""
     try:
         assert ask(chain, text) == {}
     except QueryError as error:
@@ -205,7 +205,7 @@ def test_what_people_wrote_stays_what_people_wrote(chain: World, tag: str) -> No
     assert chain.solr.count("nav_elements", f'tags:"{tag}"') == 1
 
 
-# -- The doors -----------------------------------------------------------------------------------------------------------
+# -- Command, API, page --------------------------------------------------------------------------------------------------
 
 
 def test_the_command_prints_json_csv_and_trees(solr: Solr, tmp_path: Path, chain: World, tag: str) -> None:

@@ -1,4 +1,4 @@
-"""What is stored of inheritance: that the index says at any time what `navlin inherited` says, whatever has happened."""
+"""Stored inheritance: the index always agrees with `navlin inherited`, whatever has happened."""
 
 from __future__ import annotations
 
@@ -45,13 +45,14 @@ TAGS = ("PII", "gdpr")
 ANN = Author("ann", 1_790_000_000_000)
 Parts = Mapping[str, Iterable[str]]
 Inherits = dict[str, set[str]]
-"""Name → the inherited tags, in small letters."""
+"""Name → the inherited tags, in lowercase."""
 
 
 @dataclass
 class Estate:
-    """Tables a to e, of columns x and y, of one database, and what happens to them. `happen` writes it all: as a run of each
-    source, which is linked, and as edits."""
+    """Tables a to e of one database, with columns x and y, and events. `happen` writes everything: a run of each source,
+    which is linked, and edits.
+    """
 
     world: World
     database: str
@@ -63,7 +64,7 @@ class Estate:
     edits: dict[str, Words] = field(default_factory=dict)
 
     def key(self, name: str) -> Key:
-        """``a`` is a table, ``a.x`` its column, ``/p`` a path; what else is a statement."""
+        """``a`` is a table, ``a.x`` its column, ``/p`` a path; any other name is a statement."""
         if name.startswith("/"):
             return self.world.path(f"/{self.database}{name}")
         if name in self.statements:
@@ -71,7 +72,7 @@ class Estate:
         full = f"{self.database}.{name}"
         return self.world.column(full) if "." in name else self.world.table(full)
 
-    # -- What happens --------------------------------------------------------------------------------------------------
+    # -- Events --------------------------------------------------------------------------------------------------------
 
     def create(self, *tables: str) -> None:
         for name in (each for table in tables for each in (table, f"{table}.x", f"{table}.y")):
@@ -81,7 +82,7 @@ class Estate:
         self.gone += [(self.world.hive, self.key(name)) for name in (table, f"{table}.x", f"{table}.y")]
 
     def run(self, text: str, reads: str, writes: str, parts: Parts | None = None) -> None:
-        """A statement; ``parts`` are output columns and the columns of which each is made."""
+        """A statement; ``parts`` maps output columns to their source columns."""
         world = self.world
         operation = world.operation(f"{self.database} {text}")
         flows = [world.flow(self.key(each), operation) for each in reads.split()]
@@ -129,7 +130,7 @@ def nothing(*_: int) -> None:
 
 
 def happen(*estates: Estate, progress: Callable[[int, int], None] = nothing) -> None:
-    """Writes what has happened to estates of one world, and then computes what is due."""
+    """Writes the events of estates of one world, then computes the inheritance due."""
     world = estates[0].world
     put, gone = (
         defaultdict[Source, list[Entity | Relation]](list),
@@ -164,14 +165,14 @@ def purge(world: World, relations: Sequence[Relation]) -> None:
 
 
 def stored(solr: Solr) -> Inherits:
-    """What bears inherited tags."""
+    """Inherited tags in the index, by entity."""
     solr.commit(ELEMENTS, soft=True)
     found = solr.cursor(ELEMENTS, f"{INHERITED_TAG}:[* TO *]", "*")
     return {readable_name(each): {tag.casefold() for tag in each[INHERITED_TAG]} for each in found}
 
 
 def asked(solr: Solr) -> Inherits:
-    """The same, as `navlin inherited` says it."""
+    """The same, according to `navlin inherited`."""
     answer: Inherits = {}
     for tag in TAGS:
         for origin in inherited(solr, Word(tag)):
@@ -181,13 +182,13 @@ def asked(solr: Solr) -> Inherits:
 
 
 def of(estate: Estate, everything: Inherits) -> Inherits:
-    """What is said of one estate, by its own names."""
+    """The part about one estate, by its own names."""
     start = f"{estate.database}."
     return {name.removeprefix(start): tags for name, tags in everything.items() if name.startswith(start)}
 
 
 def emptied(solr: Solr) -> Solr:
-    """An index without anything, of which it is known that nothing inherits."""
+    """An empty index, marked as having no inheritance."""
     for core in CORES:
         solr.client(core).delete(q="*:*")
         solr.commit(core, soft=True)
@@ -286,12 +287,14 @@ TRUTHS: dict[str, tuple[tuple[Happens, ...], Inherits]] = {
         BC,
     ),
 }
-"""What happens to a.x → b.x → c.x, a.x being tagged PII, and what inherits then."""
+"""Events on a.x → b.x → c.x, with a.x tagged PII, and the resulting inheritance."""
 
 
 @pytest.fixture(scope="module")
 def followed(private_server: EmbeddedSolr) -> dict[str, tuple[Inherits, Inherits]]:
-    """What is stored, and what `navlin inherited` says, after each. All happen side by side, in databases of their own."""
+    """The stored inheritance and that of `navlin inherited`, after each case. All cases run together, in databases of
+    their own.
+    """
     with Solr(private_server.start()) as solr:
         world = World(emptied(solr), "stored")
         estates = {what: Estate(world, f"db{number}") for number, what in enumerate(TRUTHS)}
@@ -316,7 +319,7 @@ def test_what_is_stored_follows(followed: dict[str, tuple[Inherits, Inherits]], 
     assert followed[what] == (expected, expected)
 
 
-# -- By chance -----------------------------------------------------------------------------------------------------------
+# -- Random events -------------------------------------------------------------------------------------------------------
 
 tables, columns = st.sampled_from("abcde"), st.sampled_from([f"{each}.{x}" for each in "abcde" for x in "xy"])
 paths = st.sampled_from(["/p", "/p/q", "/r"])
@@ -327,7 +330,7 @@ anything = st.one_of(tables, columns, paths, statements)
 
 @st.composite
 def running(draw: st.DrawFn) -> Happens:
-    """A statement that reads a table or a path, and writes one, with some of its columns or without."""
+    """A statement that reads a table or a path and writes another, with or without columns."""
     text, reads, writes = draw(statements), draw(st.one_of(tables, paths)), draw(st.one_of(tables, paths))
     parts: dict[str, list[str]] = {}
     if len(reads + writes) == 2 and draw(st.booleans()):
@@ -337,7 +340,7 @@ def running(draw: st.DrawFn) -> Happens:
 
 
 def named(what: str, *arguments: st.SearchStrategy[str]) -> st.SearchStrategy[Happens]:
-    """That this happens to something."""
+    """A strategy for the event ``what`` with these arguments."""
     return st.tuples(*arguments).map(lambda given: lambda estate: getattr(estate, what)(*given))
 
 
@@ -408,7 +411,7 @@ def test_whatever_happens_it_is_so_on_a_solrcloud(cloud: Solr, happened: list[li
     whatever_happens(cloud, happened)
 
 
-# -- How much is done ----------------------------------------------------------------------------------------------------
+# -- Amount of work ------------------------------------------------------------------------------------------------------
 
 
 def test_one_origin_whose_lineage_cannot_be_read_keeps_what_it_reached_and_holds_no_other_up(
@@ -442,7 +445,7 @@ def test_one_origin_whose_lineage_cannot_be_read_keeps_what_it_reached_and_holds
 
 
 def test_what_has_nothing_to_do_with_a_tag_is_not_followed_anew(private_solr: Solr) -> None:
-    """The cost follows what changed: of two chains one is extended."""
+    """The cost depends on the change: one of two chains is extended."""
     world = World(emptied(private_solr), "cost")
     one, other = Estate(world, "one"), Estate(world, "other")
     for estate in (one, other):
@@ -468,7 +471,7 @@ def test_what_has_nothing_to_do_with_a_tag_is_not_followed_anew(private_solr: So
 
 @pytest.mark.parametrize("core", [ELEMENTS, RUNS])
 def test_what_is_cut_off_is_done_by_the_next(private_solr: Solr, core: str) -> None:
-    """Before entities are written, and between these and what is kept of the reach."""
+    """Before entities are written, or between these and the stored reach."""
     estate = Estate(World(emptied(private_solr), "cut"), "db")
     chain(estate)
     happen(estate)
@@ -534,7 +537,7 @@ def test_an_edit_while_it_is_computed_is_due_again(private_solr: Solr) -> None:
     assert stored(private_solr) == {}
 
 
-# -- The doors -----------------------------------------------------------------------------------------------------------
+# -- Command, API, page --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.services

@@ -26,7 +26,7 @@ NO_JAVA = "a Java that nobody has"
 
 @dataclass
 class Repository:
-    """A Maven repository on loopback. `answers` maps a path to its bytes; what is `silent` never answers."""
+    """A Maven repository on loopback. `answers` maps a path to its bytes; paths in `silent` are never answered."""
 
     url: str = ""
     answers: dict[str, bytes] = field(default_factory=dict)
@@ -35,7 +35,7 @@ class Repository:
     over: threading.Event = field(default_factory=threading.Event)
 
     def publish(self, name: str, revision: str, content: bytes) -> str:
-        """Returns the path of its jar."""
+        """Adds an artifact; returns the path of its jar."""
         stem = f"/org/example/{name}/{revision}/{name}-{revision}"
         self.answers[f"{stem}.jar"] = content
         self.answers[f"{stem}.pom"] = (
@@ -83,7 +83,7 @@ def repository() -> Iterator[Repository]:
 
 @pytest.fixture
 def sets(tmp_path: Path, repository: Repository) -> Path:
-    """The set "pair": alpha and beta, with the sums of what the repository has."""
+    """The set "pair": alpha and beta, with the repository's checksums."""
     repository.publish("alpha", "1.0", ALPHA)
     repository.publish("beta", "2.1", BETA)
     directory = tmp_path / "sets"
@@ -108,7 +108,7 @@ def sets(tmp_path: Path, repository: Repository) -> Path:
 
 @dataclass
 class Fetching:
-    """`fetch` of the set "pair", with what it reported and how long it meant to wait."""
+    """Runs `fetch` for the set "pair", and records its reports and intended pauses."""
 
     sets: Path
     into: Path
@@ -298,7 +298,7 @@ def test_progress_keeps_to_one_line_on_a_terminal() -> None:
         with progress_on(terminal) as report:
             report("1 of 2")
             report("2 of 2")
-        # A terminal hands on what was written in as many pieces as it likes.
+        # A terminal passes on its input in any number of pieces.
         shown = b""
         while not shown.endswith(b"\n"):
             shown += os.read(leader, 1000)

@@ -1,4 +1,4 @@
-"""A program beside navlin, and the line to it; here a shell stands for Java."""
+"""A child program of navlin, and the connection to it; here a shell takes the place of Java."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_an_answer_that_comes_a_byte_at_a_time_is_given_up() -> None:
     with pytest.raises(TimeoutError):
         dripping.line()
 
-    # It would go on for ever.
+    # Otherwise it would continue forever.
     assert 1.5 < time.monotonic() - begun_s < 60
     dripping.end()
 

@@ -1,4 +1,4 @@
-"""Java programs of navlin's own: which of their processes writes the archive of classes."""
+"""navlin's own Java programs: the first of their processes writes the class archive."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Searches as people type them, each with what must come first, over one estate (``tests/data/judged``)."""
+"""Searches as people type them, each with its expected first results, over one estate (``tests/data/judged``)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ JUDGED = [
     for file in ("search.json", "search_unseen.json")
     for each in json.loads((FOLDER / file).read_text(encoding="utf-8"))
 ]
-"""``search_unseen.json`` are those that nobody saw while the search was built."""
+"""``search_unseen.json`` has the searches that nobody saw while the search was developed."""
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,6 @@
-"""Everything that navlin keeps from one reading to the next has a row here: its bound, whose share that is, what becomes of
-what exceeds it, and how that is seen. What enters a position is found in the syntax tree."""
+"""Everything that navlin keeps from one reading to the next has a row here: its bound, the scope of the bound, the
+treatment of anything beyond it, and its visibility. Classes in positions are found in the syntax tree.
+"""
 
 from __future__ import annotations
 
@@ -27,8 +28,9 @@ from tests.test_layers import modules, tree_of
 
 @dataclass(frozen=True)
 class Row:
-    """One kept state. ``made`` are the places, as module and key, where its positions are made; ``classes`` what is made
-    of it when it is read again; ``proved`` the tests that exceed the bound."""
+    """One kept state. ``made`` are the places, as module and key, where its positions are made; ``classes`` are restored
+    from it; ``proved`` are the tests that exceed the bound.
+    """
 
     bound: str
     share: str
@@ -254,7 +256,7 @@ KEPT: Final[dict[str, Row]] = {
 }  # fmt: skip
 
 PASSES: Final = ("navlin.pipeline.reading", "raw(row['identity'])")
-"""What a task has read, on its way to where it is saved."""
+"""Positions that a task has read, on their way to being saved."""
 NOT_KEPT: Final = frozenset(
     {
         "extractors.hdfs.client.Event", "extractors.hdfs.errors.MissingEvents", "extractors.hms.idl.FieldSchema",
@@ -262,11 +264,11 @@ NOT_KEPT: Final = frozenset(
         "extractors.yarn.rest.RestAddress",
     }
 )  # fmt: skip
-"""Made by key as well, of answers of navlin's own children, of its own tables, and of matches."""
+"""Also made by key, but from answers of navlin's own children, from its own tables, and from matches."""
 
 
 def kept_by(trees: dict[str, ast.Module]) -> tuple[set[tuple[str, str]], set[str]]:
-    """The places where positions are made, and the classes of what is kept in them."""
+    """The places where positions are made, and the classes of their contents."""
     made = {(name, key) for name, tree in trees.items() for key in positions_made(name, tree)}
     readers = ("extractors.", "navlin.pipeline.", "navlin.index.exports")
     return made, set(

@@ -1,4 +1,4 @@
-"""The pipeline on a YARN, and over an HDFS, that want tickets: Spark gets them from the keytab, and new ones in time."""
+"""The pipeline on a YARN, and over an HDFS, that require tickets: Spark gets them from the keytab, and new ones in time."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ krb5_conf = "{{krb5_conf}}"
 """
 TOKENS_RENEWED_S = 90
 TOKENS_LIVE_S = 2 * TOKENS_RENEWED_S
-"""How long HDFS takes a token of Spark's; a day and a week where nobody says otherwise."""
+"""Lifetime of Spark's tokens for HDFS; by default a day, and a week with renewals."""
 
 
 @pytest.fixture(scope="module")

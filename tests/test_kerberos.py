@@ -1,5 +1,6 @@
-"""Kerberos: a metastore that wants tickets, with a real KDC. From a keytab, for longer than a ticket lasts, and what is said
-when it does not work."""
+"""Kerberos: a metastore that requires tickets, with a real KDC. Logins from a keytab, for longer than a ticket's
+lifetime, and error messages.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +56,7 @@ def keytab(kdc: Kdc) -> Path:
 
 @pytest.fixture
 def hms(kdc: Kdc, kerberized: Metastore, keytab: Path) -> HiveMetastore:
-    """The source of the metastore that wants tickets."""
+    """The source of the metastore that requires tickets."""
     return asking(kerberized, kdc, keytab)
 
 
@@ -119,7 +120,7 @@ def test_each_layer_of_protection_is_spoken(
         with connected(hms._address) as connection:
             assert connection._protocol.trans._conversation.layer == agreed
             connection.call(CREATE_TABLE, table("default", "protected"))
-            # Larger than the 64 KiB that SASL agrees on for a message.
+            # Larger than the 64 KiB that SASL negotiates for a message.
             assert connection.table_names("x" * 200_000) == []
 
         assert "/default/protected/id" in names(hms, hms.plan(Positions()).splits)
@@ -154,7 +155,7 @@ Wrong = Callable[[HiveMetastore, Kdc, Path], HiveMetastore]
 
 
 def another_key(hms: HiveMetastore, kdc: Kdc, folder: Path) -> HiveMetastore:
-    """A keytab of the principal whose key the KDC does not have any more."""
+    """A keytab of the principal with a key that the KDC does not have."""
     with Kdc(folder / "other", folder / "jars") as other:
         return replace(hms, keytab=str(other.keytab("navlin.keytab", "navlin")))
 
@@ -198,7 +199,7 @@ WRONG: dict[str, tuple[Wrong, str]] = {
 
 @pytest.fixture
 def still_running() -> Iterator[ExitStack]:
-    """Ends at the end of the test what is entered into it."""
+    """Entered contexts are closed at the end of the test."""
     with ExitStack() as stack:
         yield stack
 
@@ -223,7 +224,7 @@ def test_what_is_wrong_is_a_sentence_in_check_and_in_status(
     expected = {name: words for name, (_, words) in WRONG.items()} | {
         "clock": "differ by more than five minutes"
     }
-    # Two sources cannot be of one address, and this machine has many.
+    # Two sources cannot have the same address, and this machine has many.
     cases = {
         name: replace(each, uris=(each.uris[0].replace("127.0.0.1", f"127.0.0.{number}"),))
         for number, (name, each) in enumerate(cases.items(), 2)

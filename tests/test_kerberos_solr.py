@@ -1,4 +1,4 @@
-"""A Solr of the operator's own that wants tickets: a real Solr 8 with its Kerberos plugin, and a real KDC."""
+"""An operator's own Solr that requires tickets: a real Solr 8 with its Kerberos plugin, and a real KDC."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.services
 NAVLIN = f"navlin@{REALM}"
 TOKENS = {"solr.kerberos.cookie.domain": "", "solr.kerberos.token.valid": "1"}
-"""Cookies that a client sends to ``localhost`` too, and that are good for a second."""
+"""Cookies that a client also sends to ``localhost``, valid for one second."""
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +50,7 @@ def login(kdc: Kdc) -> Login:
 
 @pytest.fixture
 def ticketed(server: KerberizedSolr, login: Login) -> Iterator[Solr]:
-    """That Solr with navlin's cores, for who has a keytab."""
+    """That Solr with navlin's cores, for a client with a keytab."""
     with Solr(server.address(login)) as solr:
         cores.create(solr, CONF / "solr")
         yield solr
@@ -94,7 +94,7 @@ def test_what_is_large_is_sent_once(ticketed: Solr, server: KerberizedSolr, logi
 def test_what_is_exported_reaches_a_server_that_wants_tickets_and_nobody_else_gets_in(
     ticketed: Solr, login: Login
 ) -> None:
-    """Here the server is this Solr: what an export sends is JSON to any."""
+    """Here the server is this Solr: an export sends JSON to any server."""
     what: dict[str, Any] = {"params": {"commit": "true"}, "headers": {"Content-Type": "application/json"}}
     path, body = f"/{RELATIONS}/update", b'[{"identity": "exported"}]'
     with closing(Connection(Address(ticketed.address.url, login=login))) as connection:
@@ -190,7 +190,7 @@ def test_a_ticket_that_expires_in_the_middle_of_a_run_is_replaced(
 
 @pytest.fixture
 def still_running() -> Iterator[ExitStack]:
-    """Ends at the end of the test what is entered into it."""
+    """Entered contexts are closed at the end of the test."""
     with ExitStack() as stack:
         yield stack
 

@@ -1,4 +1,4 @@
-"""Identities as Navigator published them, and keys that owners and claimants make alike."""
+"""Identities as Navigator published them, and keys that are the same for owners and claimants."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_a_relation_is_its_type_its_ends_in_their_order_and_who_says_so() -> Non
     assert stated not in {relation_id(*each) for each in others}
 
 
-# -- whose key -----------------------------------------------------------------------------------------------------
+# -- the source of a key -------------------------------------------------------------------------------------------
 
 
 def test_a_claim_finds_its_source_by_the_authority_that_it_serves() -> None:

@@ -1,4 +1,4 @@
-"""Killed anywhere and started again, restored from an older copy, run twice: the same inputs make the same index."""
+"""Killed anywhere and restarted, restored from an older copy, run twice: the same inputs make the same index."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from tests.support.solr_proxy import Call, SolrProxy
 
 Point = Callable[[Call], bool]
 BATCH = 500
-"""More documents in one request than navlin ever writes but in a batch of records."""
+"""More documents than any request of navlin has except a batch of records."""
 
 
-# -- Points between two requests: on which side of the last one that arrives ------------------------------------------
+# -- Points just before or after the last request that arrives --------------------------------------------------------
 
 
 def _runs(call: Call, kind: str, *, answered: bool, status: str = "") -> bool:
@@ -76,7 +76,7 @@ def second_time(point: Point) -> Point:
 
 
 def written_not_committed() -> Point:
-    """A run commits as it begins, what others left, and once it has written."""
+    """A run commits twice: at its beginning, which covers writes left by others, and after its own writes."""
     return second_time(about_to_commit)
 
 
@@ -123,7 +123,7 @@ SMALL = 6
 
 
 def cuts() -> dict[int, Point]:
-    """Where each of the runs is cut off."""
+    """The point at which each run is cut off."""
     return {
         0: lease_taken,
         1: run_opened,
@@ -144,7 +144,7 @@ def cuts() -> dict[int, Point]:
 
 @dataclass(frozen=True)
 class Uninterrupted:
-    """What the inputs make when nothing is in their way. The index was emptied of it again."""
+    """The index made by undisturbed inputs. It was removed from Solr afterwards."""
 
     folder: Path
     cluster: str
@@ -170,7 +170,7 @@ def uninterrupted(
 
 @pytest.fixture
 def emptied(solr: Solr, spark: Callable[[], SparkSession], uninterrupted: Uninterrupted) -> Iterator[Played]:
-    """The same estate again, over an index that holds nothing of it."""
+    """The same estate again, over an index without anything of it."""
     estate = SmallEstate(solr, spark, uninterrupted.folder, cluster=uninterrupted.cluster)
     yield Played(estate)
     wipe(estate)
@@ -179,7 +179,7 @@ def emptied(solr: Solr, spark: Callable[[], SparkSession], uninterrupted: Uninte
 
 @pytest.mark.services
 def test_the_inputs_make_what_they_are_to_make(uninterrupted: Uninterrupted) -> None:
-    """Else the comparisons below would compare little."""
+    """Otherwise the comparisons below would compare little."""
     flagged = [d for d in uninterrupted.index.values() if d.get("deleted")]
     kinds = {
         core: sum(1 for of, _ in uninterrupted.index if of == core) for core in (ELEMENTS, RELATIONS, RUNS)
@@ -194,8 +194,9 @@ def test_the_inputs_make_what_they_are_to_make(uninterrupted: Uninterrupted) -> 
 def play_with_cuts(
     solr: Solr, spark: Callable[[], SparkSession], folder: Path, cluster: str, points: Mapping[int, Point]
 ) -> list[int]:
-    """Runs the inputs. Of each run no request reaches Solr from its point on, if it comes that far; then the run is
-    repeated. Returns the runs that were cut off."""
+    """Runs the inputs. From its point on no request of a run reaches Solr, if the run gets that far; then the run is
+    repeated. Returns the runs that were cut off.
+    """
     cut_off: list[int] = []
     dead = threading.Event()
 
@@ -291,7 +292,7 @@ KILLS: tuple[tuple[int, str | Point], ...] = (
     (10, committed_positions_not_saved),
     (11, positions_saved_run_record_not),
 )
-"""In which run a process is killed, and where: as it begins a step, or between two requests."""
+"""The run in which a process is killed, and the place: at the beginning of a step, or between two requests."""
 
 
 @pytest.mark.services
@@ -375,7 +376,9 @@ def _dies_after(life: Life, requests: int) -> Callable[[Call], bool]:
 def test_what_a_dead_run_wrote_and_did_not_commit_is_seen_by_the_next(
     estate: SmallEstate, spark: Callable[[], SparkSession], solr: Solr, tmp_path: Path
 ) -> None:
-    """A table was written, unseen, by a run that died; it is dropped before the next one: that one must know of it."""
+    """A table was written, but not committed, by a run that died; it is dropped before the next run, which must know
+    about it.
+    """
     with (
         SolrProxy(solr.address) as proxy,
         Solr(proxy.address) as cut,

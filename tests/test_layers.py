@@ -1,4 +1,4 @@
-"""Who may import whom. The layers stand in a row; nobody imports upward."""
+"""Allowed imports. The layers are ordered; no module imports from a higher one."""
 
 from __future__ import annotations
 
@@ -88,13 +88,13 @@ MAY_IMPORT = {
         "navlin.files",
     },
 }
-"""What is not named here (the command line, the demo) is on top and may import all of these."""
+"""Modules not listed here (the command line, the demo) are on top and may import all of these."""
 
 ON_TOP = ("navlin.cli", "navlin.demo", "navlin.__main__")
 
 
 def layer_of(module: str) -> str | None:
-    """The layer that a module of ours belongs to; None for others' modules."""
+    """The layer of one of navlin's modules; None for others' modules."""
     for layer in (*MAY_IMPORT, *ON_TOP):
         if module == layer or module.startswith(layer + "."):
             return layer
@@ -115,7 +115,7 @@ def tree_of(file: Path) -> ast.Module:
 
 @cache
 def imported(file: Path) -> tuple[str, ...]:
-    """Every module that a file imports, wherever in it, and every package that it names to importlib."""
+    """Every module that a file imports, anywhere in it, and every package named in its importlib calls."""
     return tuple(imports_in(tree_of(file)))
 
 
@@ -201,7 +201,7 @@ def site_packages_at_start() -> set[str]:
 
 
 def test_extractors_load_without_spark_and_without_solr() -> None:
-    # What stands in their parts may need Arrow; it is loaded when something is read.
+    # Their parts may need Arrow; it is loaded at the first reading.
     loaded = loaded_by(
         "import pkgutil, importlib, extractors\n"
         "for each in pkgutil.iter_modules(extractors.__path__): importlib.import_module(f'extractors.{each.name}')"
@@ -223,11 +223,11 @@ REACHED_OTHERWISE = {
     "navlin.export.target.MODEL": "of what each target says what becomes of it",
     "navlin.sql.child.main": "named in the command line of a process",
 }
-"""What no line of the product names, and why it is there all the same."""
+"""Definitions that no line of the product names, with the reason for their existence."""
 
 
 def names_of(tree: ast.Module) -> Iterator[tuple[str, ast.stmt]]:
-    """What a module defines, but for what a decorator registers somewhere."""
+    """The definitions in a module, except those registered by a decorator."""
     for node in tree.body:
         match node:
             case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
@@ -239,7 +239,7 @@ def names_of(tree: ast.Module) -> Iterator[tuple[str, ast.stmt]]:
 
 
 def attributes_of_modules(tree: ast.Module) -> Iterator[str]:
-    """What a module names as an attribute of another one, whatever it calls that."""
+    """Attributes of other modules that a module uses, under whatever alias."""
     called: dict[str, str] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom):
@@ -251,7 +251,7 @@ def attributes_of_modules(tree: ast.Module) -> Iterator[str]:
 
 
 def loads_in(tree: ast.AST) -> Counter[str]:
-    """How often each name is read."""
+    """Number of reads of each name."""
     nodes = (node for node in ast.walk(tree) if isinstance(node, ast.Name))
     return Counter(node.id for node in nodes if isinstance(node.ctx, ast.Load))
 

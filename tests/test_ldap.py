@@ -1,14 +1,15 @@
 """Users of a directory, against a real LDAP server.
 
-What an attacker tries, and must not get:
+An attacker must not succeed with these attempts:
 
-- in with an empty password, one that C reads as empty, or an empty name: servers take that for a bind without any;
-- out of a name into a filter or another entry's name; in as somebody else by another spelling of a name;
-- in as a user of navlin's own (an administrator) by making somebody of that name in the directory;
-- a password, or that of the bind account: by a server without TLS, with a certificate of somebody else's, by a word
-  put before TLS, by a referral to another server; from the log, or from an answer;
-- every thread of the process, by a directory that does not answer; accounts locked by one attempt sent to several servers;
-- to stay: after leaving a group, the directory, or after the answer is too old.
+- to log in with an empty password, one that C reads as empty, or an empty name: servers take that for an anonymous bind;
+- to break out of a name into a filter or another DN; to log in as somebody else by another spelling of a name;
+- to log in as a local user of navlin (an administrator) by creating somebody of that name in the directory;
+- to get a password, or that of the bind account: through a server without TLS, with another certificate, by data injected
+  before TLS, by a referral to another server; from the log, or from an answer;
+- to block every thread of the process with a directory that does not answer; to lock accounts by one attempt that is sent
+  to several servers;
+- to stay logged in after leaving a group or the directory, or after the answer is too old.
 """
 
 from __future__ import annotations
@@ -97,7 +98,7 @@ PATTERN: dict[str, Any] = {
 
 @pytest.fixture
 def directory(ldap: LdapServer, tmp_path: Path) -> Callable[..., Directory]:
-    """One of these settings."""
+    """Makes a directory with these settings."""
 
     def made(**settings: Any) -> Directory:
         file = tmp_path / "navlin.toml"
@@ -111,7 +112,7 @@ def directory(ldap: LdapServer, tmp_path: Path) -> Callable[..., Directory]:
 
 
 def role_of(directory: Directory, name: str, password: str = PASSWORD) -> Role | str:
-    """The role, or why there is none."""
+    """The role, or the reason why there is none."""
     try:
         return directory.user(name, password).role
     except Stranger as error:
@@ -293,7 +294,7 @@ def test_settings_say_which_groups_count_and_how(
         assert (found if isinstance(found, Role) else 0) == role, (name, found)
 
 
-# -- The way there -------------------------------------------------------------------------------------------------------
+# -- The connection ------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.services
@@ -323,7 +324,7 @@ def test_passwords_go_by_tls_and_to_nobody_else(
 
 @contextmanager
 def speaking_server(answer: Callable[[socket.socket, bytes], None]) -> Iterator[tuple[str, list[bytes]]]:
-    """A server at an address of its own, which answers each piece of what it is sent; all of that is listed."""
+    """A server at its own address, which answers each piece that it receives; also yields the list of all pieces."""
     heard: list[bytes] = []
     with socket.create_server(("127.0.0.1", 0)) as listening:
 
@@ -423,7 +424,7 @@ def test_servers_are_asked_in_their_order_until_one_answers(
         listening.accept()[0].close()
         assert role_of(made, "ann") is Role.ADMINISTRATOR
         with pytest.raises(BlockingIOError):
-            listening.accept()  # one that is silent is left alone for a while
+            listening.accept()  # a silent server is left alone for a while
     ldap.asked()
     both = directory(urls=[ldap.tls_url, ldap.url])
     assert role_of(both, "ann", "wrong") == WRONG
@@ -475,7 +476,7 @@ def test_a_directory_that_is_silent_holds_up_nobody_who_is_not_in_it(
             assert {each.result().status_code for each in waiting} == {503}
 
 
-# -- Together with users of navlin's own ---------------------------------------------------------------------------------
+# -- Together with navlin's own users ------------------------------------------------------------------------------------
 
 
 class Clock:

@@ -1,4 +1,4 @@
-"""Leases on a real Solr: two holders, processes that stand still, a Solr that goes away, and what a loser still writes."""
+"""Leases on a real Solr: two holders, stopped processes, a Solr that goes away, and writes of a loser."""
 
 from __future__ import annotations
 
@@ -42,15 +42,15 @@ from tests.support.solr_proxy import Call, SolrProxy
 
 REPOSITORY = Path(__file__).parents[1]
 SHORT_S = 1.5
-"""The length of a lease that has to pass. Nothing may be said of what happens before it has."""
+"""The length of a lease that must expire. Nothing may be asserted about the time before that."""
 STOPPED_S = 4.0
-"""The same of a process that is stopped meanwhile: it asks Solr with a quarter of the length as its patience."""
+"""The same for a process that is stopped meanwhile: its timeout for Solr is a quarter of the length."""
 LONG_S = 120.0
-"""The length of a lease that must not pass, however busy the machine is."""
+"""The length of a lease that must not expire, however busy the machine is."""
 OFTEN = 1_200
-"""Renewals in a long one: ten a second."""
+"""Renewals of a long one: ten a second."""
 PATIENT_S = 30.0
-"""How long somebody watches a lease that is renewed that often: no longer than until it is renewed."""
+"""Limit for watching a lease that is renewed that often: the watching ends with the first renewal."""
 SOON_S = 240.0
 
 
@@ -72,7 +72,7 @@ def until(condition: Callable[[], bool]) -> None:
         time.sleep(0.02)
 
 
-# -- Which process it is -----------------------------------------------------------------------------------------------
+# -- Identity of a process ---------------------------------------------------------------------------------------------
 
 ME = this_process()
 
@@ -336,7 +336,7 @@ def test_a_solr_that_is_away_for_the_length_loses_the_lease(solr: Solr, name: st
         assert lost.wait(SOON_S)
         with pytest.raises(LeaseLost, match=r"could not be renewed for (\d+) s: Solr at") as found:
             held.check()
-        # Rounded, for the length at least.
+        # Rounded, but at least the length.
         assert int(re.findall(r"for (\d+) s", str(found.value))[0]) >= round(SHORT_S)
 
 
@@ -383,7 +383,7 @@ def test_an_error_in_the_run_gives_the_lease_back(solr: Solr, name: str) -> None
     assert found.holder is None
 
 
-# -- What a loser still writes -----------------------------------------------------------------------------------------
+# -- Writes of a loser -------------------------------------------------------------------------------------------------
 
 
 def test_the_record_of_a_loser_is_refused_by_solr_and_the_winners_replaces_it(solr: Solr, name: str) -> None:
@@ -391,7 +391,7 @@ def test_the_record_of_a_loser_is_refused_by_solr_and_the_winners_replaces_it(so
     with lease(solr, name, length_s=3_600) as loser:
         opened = save_run_fenced(solr, replace(first, epoch=loser.epoch), loser.renew)
         with lease(solr, name, length_s=3_600) as winner:  # this process may take over from itself
-            # What the loser failed to end is run again under its number.
+            # A run that the loser failed to end is repeated under its number.
             again = replace(first, epoch=winner.epoch, version=opened.version)
             again = save_run_fenced(solr, again, winner.renew)
             with pytest.raises(RecordTaken):
@@ -428,7 +428,8 @@ def test_the_positions_of_a_loser_are_refused_and_the_winners_replace_them(solr:
             positions = [Position(key, value) for key, value in values.items()]
             save_positions(solr, name, "f", positions, before.values, outdated=outdated, fence=fence)
 
-        # What the winner has not written yet, a loser may still write: it is true, and the winner's replaces it.
+        # Values that the winner has not written yet may still be written by a loser: they are true, and the winner
+        # replaces them.
         save(loser, {"b": 2, "late": 2}, [])
         save(winner, {"a": 9, "b": 9, "late": 9, "gone": 9}, [])
         for values_of_loser in ({"a": 2}, {"b": 2}, {"late": 2}, {"gone": None}):
@@ -468,7 +469,7 @@ with Solr(SolrAddress(url, user, password)) as solr, lease(solr, name, length_s=
 
 
 class Process:
-    """A process of its own that holds a lease; a line makes it go on."""
+    """A process of its own that holds a lease; a line makes it continue."""
 
     def __init__(self, solr: Solr, name: str, length_s: float, bridge: Path | None) -> None:
         host, path = (namespaces.HOST, [str(bridge)]) if bridge is not None else ((), [])
@@ -534,7 +535,7 @@ def test_a_process_that_stood_still_for_the_length_still_holds_what_nobody_took(
 def test_two_hosts_of_one_name_keep_each_other_out_and_one_follows_the_other(
     solr: Solr, name: str, tmp_path: Path
 ) -> None:
-    """Both are process 1 of a host of their own, and see nothing of each other."""
+    """Both are process 1 of a separate host, and cannot see each other."""
     if why := namespaces.refused():
         pytest.skip(why)
     path, port = tmp_path / "solr", urlsplit(solr.address.url).port

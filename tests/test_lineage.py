@@ -1,4 +1,4 @@
-"""Lineage: what is shown around an entity, and what is only walked through."""
+"""Lineage: the entities shown around a start, and those that are only passed through."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def short(name: str) -> str:
 
 
 def arrows(answer: Lineage, *, kinds: bool = False) -> set[str]:
-    """``a -> b``, or ``a ~> b`` where the flow only steers; ``a = b`` for a table and its location."""
+    """``a -> b``, or ``a ~> b`` for control flow; ``a = b`` for a table and its location."""
     names = {node.id: short(node.name) for node in answer.nodes}
     signs = {"DATA_FLOW": "->", "CONTROL_FLOW": "~>", "LOGICAL_PHYSICAL": "=", "INSTANCE_OF": ":"}
     return {f"{names[e.source]} {signs[e.type]} {names[e.target]}" for e in answer.edges}
@@ -64,7 +64,7 @@ def cuts(answer: Lineage) -> set[tuple[str, str, str]]:
 
 @pytest.fixture
 def merge(world: World) -> Key:
-    """temp_sample_07 was captured and then dropped, temp_sample_08 never captured."""
+    """temp_sample_07 was extracted and then dropped, temp_sample_08 never extracted."""
     sample_07, sample_08 = (
         world.table("sample_07", "code", "salary"),
         world.table("sample_08", "code", "salary"),
@@ -555,7 +555,7 @@ def test_a_column_has_a_lineage_of_columns(world: World, sales: dict[str, Key]) 
 
 
 def test_a_column_that_a_job_wrote_shows_what_contributed(world: World) -> None:
-    """Of its columns nothing is known: the tables that it read contribute to every column that it wrote."""
+    """Its columns are unknown: the tables that it read contribute to every column that it wrote."""
     a, b, c = world.table("a", "x"), world.table("b", "y"), world.table("c", "z")
     world.operation("job", [a], [b], engine=SPARK)
     world.operation("c from b", [b], [c], parts={"c.z": ["b.y"]})
@@ -646,7 +646,7 @@ def test_started_at_the_location_both_are_drawn(world: World) -> None:
 
 
 def test_the_location_of_a_deleted_table_is_drawn_itself(world: World) -> None:
-    """If something flowed through it by its path: it stands for itself then."""
+    """If something flowed through it by its path: then it is shown in place of the table."""
     keys = by_path(world, deleted=True)
     assert arrows(ask(world, keys["c"])) == {"a -> /warehouse/t", "/warehouse/t -> c"}
     assert arrows(ask(world, keys["c"], deleted=True)) == {"a -> t", "t -> c"}
@@ -660,7 +660,7 @@ def test_a_path_without_a_table_is_drawn(world: World) -> None:
 
 
 def test_what_flows_through_a_partitions_location_flows_through_its_table(world: World) -> None:
-    """Wherever the partition lies: below the table's location, or elsewhere."""
+    """Wherever the partition is located: below the table's location, or elsewhere."""
     t, c = world.table("t", partitionColNames=["ds"]), world.table("c")
     other = world.table("t_other", partitionColNames=["ds"])
     world.located(t, world.path("/warehouse/t"))
@@ -773,7 +773,7 @@ def test_a_column_beside_an_operation_with_more_outputs_than_are_followed_has_an
 
 
 def test_a_heavy_neighbour_does_not_crowd_out_the_others(world: World) -> None:
-    """More relations than one page holds: the heavy node is cut, the light one beside it is whole."""
+    """More relations than one page holds: the heavy node is cut, the light one next to it is whole."""
     start, heavy, light, end = (world.table(name) for name in ("start", "heavy", "light", "end"))
     world.operation("fan", [start], [heavy, light])
     sink = world.table("sink")
@@ -805,7 +805,7 @@ def test_the_node_limit_is_shared_by_both_sides(world: World) -> None:
 def test_with_less_room_fewer_tables_are_shown_and_the_same_is_said_of_them(
     world: World, max_nodes: int
 ) -> None:
-    """Deleted tables lead on where there is no room left, and what lies past them is what is hidden."""
+    """Deleted tables lead on when there is no room left, and the tables beyond them are those hidden."""
     start, near, gone = world.table("start"), world.table("near"), world.table("gone", deleted=True)
     last_gone = world.table("last_gone", deleted=True)
     world.operation("fan", [start], [near, gone, last_gone, world.named("never_captured")])

@@ -1,4 +1,4 @@
-"""A path that data flows from or to lies in a table."""
+"""A path with data flow to or from it belongs to a table."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def world(solr: Solr, request: pytest.FixtureRequest) -> World:
 
 
 def lying(world: World, table: str | Key, path: str) -> Records:
-    """A table or partition as the metastore tells of it, with where it lies."""
+    """A table or partition as the metastore reports it, with its location."""
     key = world.table(table) if isinstance(table, str) else table
     return world.entity(key), world.location(key, world.path(path))
 
@@ -208,7 +208,7 @@ def test_no_end_of_what_a_source_said_is_rewritten(world: World) -> None:
 
 
 class TestChangingHands:
-    """What lies in a location follows it."""
+    """Paths in a location follow it."""
 
     def test_a_table_that_moves_leaves_its_old_paths_and_takes_its_new_ones(self, world: World) -> None:
         table, old = lying(world, "s.orders", "/s/old")
@@ -278,7 +278,7 @@ class TestChangingHands:
 
 
 class TestHints:
-    """Engines tell where a table lies that they met; its metastore knows better."""
+    """Engines report the location of a table that they met; its metastore knows better."""
 
     def test_a_hint_counts_while_the_tables_own_source_has_said_nothing(self, world: World) -> None:
         world.link(world.put(world.impala, world.location(world.table("s.orders"), world.path("/s/hinted"))))
@@ -305,7 +305,7 @@ class TestHints:
 
 
 def story(world: World) -> list[tuple[str, Any, tuple[Any, ...]]]:
-    """Steps that leave something of every kind behind: (what, source, records)."""
+    """Steps that leave something of every kind: (what, source, records)."""
     orders, at_old = lying(world, "s.orders", "/s/old")
     _, at_new = lying(world, "s.orders", "/s/new")
     temp, temp_at = lying(world, "s.temp", "/s/temp")

@@ -1,4 +1,4 @@
-"""What is reported beside an engine's own record of a run is no second run."""
+"""A second report of a run is not a second run if its engine recorded it."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ STARTED_MS, ENDED_MS = 1_000_000_000_123, 1_000_000_005_456
 
 
 class Doubled(World):
-    """A world in which a Spark event log and OpenLineage's agent tell of runs."""
+    """A world in which a Spark event log and OpenLineage's agent report runs."""
 
     def __init__(self, solr: Solr, cluster: str) -> None:
         super().__init__(solr, cluster)
-        # The index is shared, and an application is the same wherever it is named.
+        # The index is shared, and an application has the same identity wherever it is named.
         self.application = f"application_{int(source_id(cluster, 'application')[:12], 16)}_0042"
         self.agent = Source(
             source_id(cluster, "OPENLINEAGE-1"), "SDK", "OPENLINEAGE-1", cluster, claimable=False
@@ -34,7 +34,7 @@ class Doubled(World):
     def run(
         self, source: Source, name: str, run: str, *, writes: bool = True, **when: Any
     ) -> tuple[Key, tuple[Entity | Relation, ...]]:
-        """An operation ``name`` with a part, and one run of it."""
+        """An operation ``name`` with a part, and one run."""
         operation = self.operation(name, source=source)
         part, execution = self.part(operation, "x"), self.execution(operation, run)
         about = {
@@ -58,7 +58,7 @@ class Doubled(World):
         return self.put(self.agent, *records)
 
     def live(self, source: Source) -> tuple[set[str], int]:
-        """The types of what is live of a source, and how many relations are."""
+        """The types of a source's live entities, and the number of its live relations."""
         elements = [each for each in self.documents(ELEMENTS) if each["sourceId"] == source.id]
         relations = [each for each in self.documents(RELATIONS) if each["writer"] == source.id]
         types = {
@@ -99,18 +99,18 @@ def test_everything_at_once_ends_alike(world: Doubled) -> None:
     ("engine", "report", "same"),
     [
         ({}, {}, True),
-        # The agent tells of an end without a start, or the log was cut off.
+        # The agent reports an end without a start, or the log was cut off.
         ({}, {"started": None}, True),
         ({"ended": None}, {}, True),
         ({"started": None, "ended": None}, {}, False),
         ({}, {"started": STARTED_MS + 1, "ended": ENDED_MS + 1}, False),
         ({}, {"jobId": "application_1_0043"}, False),
-        # An SQL execution within another, and something else that ran meanwhile.
+        # An SQL execution inside another one, and another execution that ran meanwhile.
         ({}, {"started": STARTED_MS + 1, "ended": ENDED_MS - 1, "operationType": "SQL_JOB"}, True),
         ({}, {"started": STARTED_MS + 1, "ended": ENDED_MS + 1, "operationType": "SQL_JOB"}, False),
         ({}, {"started": STARTED_MS + 1, "ended": ENDED_MS - 1, "operationType": "RDD_JOB"}, False),
         ({"jobId": None}, {"jobId": None}, False),
-        # The engine's record does not say what was written.
+        # The engine's record does not contain the outputs.
         ({"writes": False}, {}, False),
         ({"writes": False}, {"writes": False}, True),
     ],
@@ -124,7 +124,7 @@ def test_which_runs_are_the_same(
 
 
 def test_what_yarn_knows_of_the_application_is_no_record_of_its_queries(world: Doubled) -> None:
-    # Impala's source stands for any that has executions of this id, and records no queries of Spark's.
+    # Impala's source represents any source that has executions with this id and does not record Spark's queries.
     _, of_application = world.run(world.impala, f"{world.cluster} application", "application", writes=False)
     within: dict[str, Any] = {"started": STARTED_MS + 1, "ended": ENDED_MS - 1, "operationType": "SQL_JOB"}
     world.link(world.put(world.impala, *of_application), world.report(writes=False, **within))

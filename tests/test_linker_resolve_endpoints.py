@@ -1,4 +1,4 @@
-"""Relations find their ends, whichever comes first, and say why when they do not."""
+"""Relations find their ends, whichever comes first, and give the reason if they do not."""
 
 from __future__ import annotations
 
@@ -227,7 +227,7 @@ def test_other_peoples_fields_survive_linking(world: World) -> None:
 
 
 class Interrupted(Solr):
-    """The real Solr, in which somebody else writes just before the first of our writes to the relations arrives."""
+    """The real Solr, but somebody else writes just before our first write to the relations arrives."""
 
     meanwhile: Callable[[], None] | None = None
 
@@ -361,7 +361,7 @@ def test_unlinked_relations_are_counted_by_reason_and_age(world: World) -> None:
     world.link(world.put(world.impala, *dropped))
     world.drop(world.impala, dropped[1])
 
-    # What was withdrawn waits for nothing.
+    # Withdrawn relations do not wait for anything.
     assert counts() - before == {
         ("not in HIVE-1 yet", "under a week"): 1,
         ("not in HIVE-1 yet", "under an hour"): 1,

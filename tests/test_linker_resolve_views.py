@@ -1,4 +1,4 @@
-"""What a view is made of, read from its text, if no engine recorded it."""
+"""The lineage of a view, read from its text, if no engine recorded it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def world(solr: Solr, request: pytest.FixtureRequest) -> World:
 
 
 def table(world: World, name: str, *columns: str, kind: EntityType = EntityType.TABLE) -> Records:
-    """A table as the metastore tells of it, with its columns."""
+    """A table as the metastore reports it, with its columns."""
     of_table = (
         world.entity(world.column(f"{name}.{column}"), {"columnIndex": at})
         for at, column in enumerate(columns)
@@ -40,21 +40,21 @@ def table(world: World, name: str, *columns: str, kind: EntityType = EntityType.
 def view(
     world: World, name: str, text: str, *columns: str, params: Mapping[str, str] | None = None
 ) -> Records:
-    """A view as the metastore tells of it."""
+    """A view as the metastore reports it."""
     _, *of_view = table(world, name, *columns)
     attributes: dict[str, Any] = {"queryText": text, "params": json.dumps(params) if params else None}
     return world.entity(world.table(name, EntityType.VIEW), attributes), *of_view
 
 
 def created_by_impala(world: World, name: str) -> Records:
-    """What Impala's record of a view's creation comes to: it reads another table than the text."""
+    """Impala's record of a view's creation: it reads another table than the text."""
     operation = world.operation(f"create view {name}")
     made = world.flow(operation, world.table(name, EntityType.VIEW))
     return world.entity(operation), world.flow(world.table("s.told"), operation), made
 
 
 def found_flows(world: World) -> set[str]:
-    """What the linker says of views: ``a -> b``, ``a ~> b`` where it only steers; ``?`` where not all is known."""
+    """The linker's relations of views: ``a -> b``, ``a ~> b`` for control flow; ``?`` if incomplete."""
     signs = {"DATA_FLOW": "->", "CONTROL_FLOW": "~>"}
     return {
         f"{each['endpoint1Name']} {signs[each['type']]} {each['endpoint2Name']}{'?' if each.get('incomplete') else ''}"
@@ -309,7 +309,7 @@ def test_a_view_says_why_not_all_that_it_is_made_of_is_known(world: World) -> No
         for at, name in enumerate(REASONS)
     }
     assert reasons == {name: reason for name, (_, _, reason) in REASONS.items()}
-    # What stands beside a derived table is not seen in it.
+    # Tables next to a derived table are not searched for in it.
     assert {each for each in found_flows(world) if "s.v0" in each} == {
         "s.orders -> s.v0?",
         "s.unknown -> s.v0?",
@@ -410,7 +410,7 @@ def test_a_reason_goes_when_an_engine_shows_what_the_text_does_not(world: World)
     assert "unparsedReason" not in show(world.solr, world.table("s.v").identity).fields.linker
 
 
-# -- Asking ----------------------------------------------------------------------------------------------------------------
+# -- Queries ---------------------------------------------------------------------------------------------------------------
 
 
 def arrows(world: World, start: Key, **options: Any) -> set[str]:

@@ -1,4 +1,4 @@
-"""Rule 4 on every text whose lineage is written down: each edge between columns that is true and known, and no other."""
+"""Rule 4 on every text with a written truth: each true and known edge between columns, and no other."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def of_table(world: World, name: str, columns: Sequence[str]) -> Iterator[Entity
 
 
 def edges(world: World) -> dict[str, set[str]]:
-    """The relations between columns that the rule adds, by the view."""
+    """The relations between columns that the rule adds, by view."""
     found: dict[str, set[str]] = defaultdict(set)
     for each in world.documents(RELATIONS):
         if each.get("rule") == "resolve_views" and each["endpoint1Type"] == "FIELD":
@@ -69,7 +69,7 @@ def edges(world: World) -> dict[str, set[str]]:
 
 
 def expected(view: str, truth: Truth) -> set[str]:
-    """The edges of a truth, from columns that are known."""
+    """The edges of a truth, from known columns."""
     if truth.more:
         return set()
     edges = set()

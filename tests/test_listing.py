@@ -1,4 +1,4 @@
-"""Many files as columns are the same documents as each of them alone."""
+"""Many files in columns make the same documents as each of them alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lists of what waits for a person (unlinked relations, incomplete operations, rejects, runs), by command and over HTTP."""
+"""Lists for people (unlinked relations, incomplete operations, rejects, runs), by command and over HTTP."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ LISTS = ("unlinked", "incomplete", "rejects", "runs")
 
 @dataclass(frozen=True)
 class Asking:
-    """Asks in both ways: by the command, and over HTTP."""
+    """Queries both ways: by the command, and over HTTP."""
 
     file: Path
     web: Web
@@ -38,7 +38,7 @@ class Asking:
         return CliRunner().invoke(main, ["--config", str(self.file), *arguments])
 
     def both(self, name: str, **options: Any) -> Any:
-        """The answer of the command, which is that over HTTP as well."""
+        """The command's answer, checked to equal that over HTTP."""
         given = [
             word
             for option, value in options.items()
@@ -79,7 +79,7 @@ def source(solr: Solr) -> str:
 
 @pytest.fixture
 def waiting(solr: Solr, request: pytest.FixtureRequest) -> World:
-    """A flow from a table that nobody has seen, and two operations of which something is not known."""
+    """A flow from a table that was never extracted, and two incomplete operations."""
     world = World(solr, request.node.name)
     world.impala = Source(
         source_id(world.cluster, request.node.name), IMPALA, request.node.name, world.cluster

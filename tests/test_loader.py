@@ -1,4 +1,4 @@
-"""Which identity a configured source bears, and where claims go: the same after every restart."""
+"""Identities of configured sources, and the sources of claims: the same after every restart."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_a_source_takes_over_what_was_granted_in_its_place(tmp_path: Path, autho
     granted = known("whatever", authority, granted=True)
 
     first = configured_sources(tmp_path, {"HIVE-1": "a"}, (granted,))
-    # Its first run has written its SOURCE document in place of the granted one.
+    # Its first run has replaced the granted SOURCE document with its own.
     written = known("HIVE-1", "thrift://a:9083", identity=granted.id)
     later = configured_sources(tmp_path, {"HIVE-1": "a"}, (written,))
 
@@ -150,7 +150,7 @@ def test_sources_of_another_cluster_are_others(tmp_path: Path) -> None:
 
 
 def test_two_sources_never_share_an_identity(tmp_path: Path) -> None:
-    # What was granted under the name "thrift://a:9083" now is HIVE-1; a source of that very name would be the same.
+    # The source granted under the name "thrift://a:9083" is now HIVE-1; a source of that very name would be the same.
     first = known("HIVE-1", "thrift://a:9083", identity=source_id(CLUSTER, "thrift"))
 
     with pytest.raises(SharedIdentity, match='give "thrift" another name'):
@@ -199,7 +199,7 @@ include = ["acme_navlin.py"]
 
 
 def installed(tmp_path: Path, module: str) -> dict[str, str]:
-    """The environment of a process for which a package with this module is installed beside navlin."""
+    """The environment of a process that has a package with this module installed alongside navlin."""
     package, target = tmp_path / "package", tmp_path / "site"
     package.mkdir()
     (package / "pyproject.toml").write_text(PACKAGE)
@@ -219,7 +219,7 @@ def installed(tmp_path: Path, module: str) -> dict[str, str]:
 
 
 def asked(tmp_path: Path, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
-    """What `navlin status` answers where a source of that package is configured, and no Solr can be reached."""
+    """Runs `navlin status` with a source of that package, and without a reachable Solr."""
     file = tmp_path / "navlin.toml"
     file.write_text(
         f'[navlin]\ncluster = "{CLUSTER}"\nstate_directory = "{tmp_path}"\n[solr]\nurl = "http://127.0.0.1:1/solr"\n'
@@ -234,7 +234,7 @@ def test_a_package_of_others_brings_an_extractor_of_its_own(tmp_path: Path) -> N
 
     assert (
         "127.0.0.1:1" in asked(tmp_path, environment).stderr
-    )  # the configuration was read: Solr is what is missing
+    )  # the configuration was read: only Solr is missing
     without = {**environment, "PYTHONPATH": str(ROOT)}
     assert 'there is no extractor "acme"' in asked(tmp_path, without).stderr
 
@@ -282,7 +282,7 @@ def test_the_metastores_source_is_navigators_template_and_no_other_is(tmp_path: 
     (source,) = estate.sources
 
     assert source_envelope(source, 1).fields().get("sourceTemplate") == (True if kind == "hms" else None)
-    # Where only engines' files are read, the metastore that they name is granted.
+    # If only engines' files are read, the metastore that they name is granted.
     granted = granted_envelopes(table_key(estate.serving(HIVE), "db", "t"), 1)
     of_sources = [each.fields() for each in granted if each.fields()["type"] == "SOURCE"]
     assert [each["sourceTemplate"] for each in of_sources] == [True]

@@ -1,4 +1,4 @@
-"""Logs: one form for everything, and no secret in any of it."""
+"""Logs: one form for everything, and no secret in any line."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from navlin.service.logs import configure_logs
 
 @pytest.fixture
 def stream() -> Iterator[io.StringIO]:
-    """Where the log goes; afterwards everything is as it was."""
+    """The log's stream; afterwards the previous handlers are restored."""
     root = logging.getLogger()
     handlers, level = root.handlers[:], root.level
     yield io.StringIO()

@@ -1,4 +1,4 @@
-"""A daemon that runs for long needs no more memory, threads, descriptors and files than it needed at its beginning."""
+"""A daemon that runs for long needs no more memory, threads, descriptors and files than at its beginning."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What one kind of process, or the state directory, has of something."""
+    """Resources of one kind of process, or of the state directory."""
 
     memory_mib: float = 0.0
     threads: int = 0
@@ -37,14 +37,15 @@ class Figures:
 
 MORE: dict[str, Figures] = {
     "navlin": Figures(16, 2, 8),
-    # What a JVM has is bounded by its options; it takes that in its own time.
+    # A JVM's resources are bounded by its options; it takes them gradually.
     "Solr": Figures(120, 12, 60),
     "Spark": Figures(200, 12, 40),
     "Python workers": Figures(120, 4, 40),
     "state directory": Figures(files=150),
 }
-"""By how much the last quarter of the cycles may have more than the second one, by kind: between the middles of the two lies
-half of all cycles. One thread more in a hundred cycles is beyond it, after a thousand of them."""
+"""Allowed increase from the second quarter of the cycles to the last one, by kind: between the middles of the two are
+half of all cycles. One more thread in a hundred cycles is beyond it, after a thousand cycles.
+"""
 
 
 def kind_of(pid: int, navlin: int) -> str:
@@ -57,7 +58,7 @@ def kind_of(pid: int, navlin: int) -> str:
 
 
 def figures_of(daemon: Served) -> dict[str, Figures]:
-    """By kind of process; and of the state directory, with Spark's scratch in it."""
+    """Resources by kind of process, and of the state directory, including Spark's scratch directory."""
     found: dict[str, Figures] = {}
     for pid in (daemon.process.pid, *daemon.children()):
         try:
@@ -108,7 +109,7 @@ def test_a_figure_that_grows_beyond_its_bound_is_named() -> None:
 def test_in_a_thousand_cycles_memory_threads_descriptors_and_files_stay_what_they_were(
     tmp_path: Path, solr_jars: Path, pytestconfig: pytest.Config, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A cycle: a record is written, at times to a new file, read, and found; beside it a source fails every second."""
+    """In each cycle a record is written, sometimes to a new file, read, and found; meanwhile a source fails every second."""
     option = pytestconfig.option
     cycles = CYCLES_A_ROUND * max(1, option.rounds - option.first + 1)
     daemon = served(tmp_path, solr_jars)
@@ -118,7 +119,7 @@ def test_in_a_thousand_cycles_memory_threads_descriptors_and_files_stay_what_the
         for cycle in range(cycles):
             if cycle % ROTATED_EVERY == 0 and log.exists():
                 log.rename(log.with_name(f"impala_lineage_log_1.0-{cycle:06d}"))
-                # As logrotate does it: each file that is there is held open, up to 64 of a source.
+                # Like logrotate: each existing file is held open, up to 64 per source.
                 for old in sorted(log.parent.glob("*-0?????"))[:-ROTATED_KEPT]:
                     old.unlink()
             daemon.append(f"long.t{cycle % 100}")

@@ -1,6 +1,7 @@
-"""The three tiers of tests, and which tests run side by side.
+"""The three tiers of tests, and which tests run in parallel.
 
-`make test` runs the tests without a mark, `make test-services` those marked ``services``, `make soak` those marked ``soak``.
+`make test` runs the tests without a mark, `make test-services` those marked ``services``, `make soak` those marked
+``soak``.
 """
 
 from __future__ import annotations
@@ -17,19 +18,20 @@ ONE_PROCESS: Final = {
     "spark_logs": "spark logs",
     "spark": "spark",
 }
-"""Fixtures of `make test` that take long to start or to make, and that more than one file uses: all of their tests run in
-one process; the first of a test's fixtures counts. Solr is started in every process that needs it."""
+"""Fixtures of `make test` that are slow to start or make, and are used by more than one file: all their tests run in one
+process; the first of a test's fixtures counts. Solr is started in every process that needs it.
+"""
 ONE_PROCESS_OF_SERVICES: Final = {"atlas": "atlas"}
-"""The same of `make test-services`, whose files have most of what they need to themselves: a file stays together."""
+"""The same for `make test-services`, whose files mostly use fixtures of their own: a file stays together."""
 
 LONGEST_FIRST: Final = (("hadoop_jars", "metastore_jars", "hive_jars"), ("spark", "solr_jars"))
-"""Fixtures of tests that take long. Their groups begin first, so that no process is left with a long one at the end."""
+"""Fixtures of slow tests. Their groups begin first, so that no process is left with a slow one at the end."""
 LAST: Final = frozenset({"atlas"})
-"""Fixtures that take a part of the processors for as long as they are there, until the end of the session."""
+"""Fixtures that use CPU time from their start to the end of the session."""
 
 
 class TwoTiers(Exception):
-    """A test bears the marks of two tiers."""
+    """A test has the marks of two tiers."""
 
 
 def tier_of(marks: Collection[str]) -> str:
@@ -41,14 +43,15 @@ def tier_of(marks: Collection[str]) -> str:
 
 
 def group_of(file: str, fixtures: Collection[str], tier: str) -> str:
-    """The name of the group of a test. Tests of one group run in the same process, one after the other. ``fixtures`` are
-    those of the test, or of all tests of its file if that stays together."""
+    """The name of a test's group. Tests of one group run in the same process, one after the other. ``fixtures`` are those
+    of the test, or of all tests of its file if that stays together.
+    """
     known = ONE_PROCESS if tier == "test" else ONE_PROCESS_OF_SERVICES
     return next((group for fixture, group in known.items() if fixture in fixtures), file)
 
 
 def turn_of(fixtures: Collection[str]) -> int:
-    """When the group of a test begins, the lowest number first."""
+    """Rank of the start of a test's group, the lowest first."""
     if not LAST.isdisjoint(fixtures):
         return len(LONGEST_FIRST) + 1
     turns = [turn for turn, names in enumerate(LONGEST_FIRST) if not set(names).isdisjoint(fixtures)]

@@ -1,4 +1,4 @@
-# ruff: noqa: T201 (what was seen is printed, in long lines; there is no SQL here that a database gets)
+# ruff: noqa: T201 (findings are printed in long lines; no SQL here reaches a database)
 """`python -m tests.attacks NUMBER...`: each attack against a navlin of its own; exit code 1 if a promise broke."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# ruff: noqa: E501, S608 (what was seen is printed, in long lines; there is no SQL here that a database gets)
+# ruff: noqa: E501, S608 (findings are printed in long lines; no SQL here reaches a database)
 """Kind 4: age as proof."""
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tests.attacks.servers import http_peer, json_answer
 
 
 def old_and_half_read(room: Room) -> None:
-    """A file of the door is half read, grows while serve is down, and bears a date of 60 days ago at the start; one is whole unread."""
+    """An OpenLineage file is half read, grows while serve is down, and has a date of 60 days ago at the start; another is wholly unread."""
     with house(room, people=("agent",)) as own:
         tag = uuid.uuid4().hex[:8]
 
@@ -66,7 +66,7 @@ def old_and_half_read(room: Room) -> None:
 
 
 def a_purge_of_the_future(room: Room) -> None:
-    """Executions say that they are of the year 2090, and an administrator has everything before 2200 purged."""
+    """Executions claim to be of the year 2090, and an administrator purges everything before 2200."""
     with house(room) as own:
         tag = uuid.uuid4().hex[:8]
         now_s = int(time.time())
@@ -116,7 +116,7 @@ def a_purge_of_the_future(room: Room) -> None:
 
 
 def ends_of_long_ago(room: Room) -> None:
-    """Runs whose events bear times of 40 days and two hours ago, or of next year, and come in several lots, the end first."""
+    """Runs whose events have times of 40 days and two hours ago, or of next year, and come in several lots, the end first."""
     with house(room, people=("agent",)) as own:
         tag = uuid.uuid4().hex[:8]
         runs = {}
@@ -227,7 +227,7 @@ def stopped_for_minutes(room: Room) -> None:
 
 
 def a_date_that_lies(room: Room) -> None:
-    """A ResourceManager's answers bear a Date of two hours ahead, of a year ago and of 30 years ahead; the other sources and the purge are not its."""
+    """A ResourceManager's answers have a Date of two hours ahead, of a year ago and of 30 years ahead; the other sources and the purge must not use it."""
     ahead_s = [7200.0]
 
     def peer(connection: socket.socket, head: bytes) -> None:

@@ -1,4 +1,4 @@
-# ruff: noqa: E501 (what was seen is printed, in long lines; there is no SQL here that a database gets)
+# ruff: noqa: E501 (findings are printed in long lines; no SQL here reaches a database)
 """Kind 1: cost before the limit."""
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def slow_bodies(room: Room) -> None:
 
 
 def chunk_extensions(room: Room) -> None:
-    """A chunked body of bytes of one, each chunk with an extension of 8 KiB: the wire carries what no body has."""
+    """A chunked body with chunks of one byte, each with an extension of 8 KiB: the wire carries far more than the body."""
     with house(room, people=("agent",)) as own:
 
         def pour(_: int) -> tuple[int, int]:
@@ -133,7 +133,7 @@ def gzip_members(room: Room) -> None:
 
 
 def json_at_the_log_in(room: Room) -> None:
-    """The log-in, which is open to all, gets JSON of any depth, number and kind, and forms of 500,000 fields."""
+    """The login, which is open to all, gets JSON of any depth, number and kind, and forms of 500,000 fields."""
     with house(room) as own:
         bodies: dict[str, bytes] = {
             "depth": b'{"name":' + b"[" * 200_000 + b"]" * 200_000 + b"}",
@@ -178,7 +178,7 @@ def json_at_the_log_in(room: Room) -> None:
 
 
 def filters_multiplied(room: Room) -> None:
-    """The bound of one query, taken once for each of many filters, facets and fields of one question."""
+    """The bound of one query, multiplied by many filters, facets and fields of one request."""
     with house(room, people=("ann",)) as own:
         wild = " OR ".join(f"*{i}x*" for i in range(199))
         address = "/api/navlin/v1/search?query=*&limit=1"
@@ -209,7 +209,7 @@ def filters_multiplied(room: Room) -> None:
 
 
 def ranges_without_number(room: Room) -> None:
-    """`count` by ranges of which there are 10^18, on three levels, with a million values each."""
+    """`count` with 10^18 ranges, on three levels, with a million values each."""
     with house(room, people=("ann",)) as own:
         solr = own.pid_of("solr")
         own.say(*(impala_at(i) for i in range(200)))
@@ -238,7 +238,7 @@ def impala_at(i: int, days_ago: float = 0) -> dict[str, object]:
 
 
 def deep_pages(room: Room) -> None:
-    """Offsets and limits at the bounds of numbers: Solr makes a queue as long as their sum."""
+    """Offsets and limits at the bounds of numbers: Solr allocates a queue as long as their sum."""
     with house(room, people=("ann",)) as own:
         solr = own.pid_of("solr")
         pages = [
@@ -276,7 +276,7 @@ def deep_pages(room: Room) -> None:
 
 
 def guesses_by_several_doors(room: Room) -> None:
-    """One stranger guesses for one name by Basic, the log-in and Navigator's API, with forged addresses and spellings."""
+    """A stranger guesses the password of one user by Basic, the login and Navigator's API, with forged addresses and spellings."""
     with house(room, people=("ann",)) as own:
         token = "Bearer " + own.token("ann")
         spellings = ["ann", "ann ", " ann", "Ann", "ANN", "ann\u200b", "\uff41nn", "ann\t"]
@@ -314,7 +314,7 @@ def guesses_by_several_doors(room: Room) -> None:
 
 
 def half_a_hello(room: Room) -> None:
-    """At a TLS door 400 connections send half of a ClientHello, or all of it and nothing more; plain HTTP and TLS 1.1 come to that door."""
+    """400 connections to a TLS port send half of a ClientHello, or all of it and nothing more; plain HTTP and TLS 1.1 come to that port."""
     directory = certificate()
     web = f'certificate_file = "{directory}/c.pem"\nkey_file = "{directory}/k.pem"'
     hello = ssl.MemoryBIO()

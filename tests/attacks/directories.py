@@ -1,5 +1,5 @@
-# ruff: noqa: E501 (what was seen is printed, in long lines; there is no SQL here that a database gets)
-"""Kind 5, continued: directories of users (LDAP) that never end, or say what nobody asked."""
+# ruff: noqa: E501 (findings are printed in long lines; no SQL here reaches a database)
+"""Kind 5, continued: LDAP directories that never end, or answer unasked."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def directories_that_stall(room: Room) -> None:
 
 
 def names_for_a_directory(room: Room) -> None:
-    """Names with filters, zero bytes and DNs, empty passwords, referrals, an entry without a name, two entries, one of another."""
+    """Names with filters, zero bytes and DNs, empty passwords, referrals, an entry without a name, two entries, the entry of somebody else."""
     reached: list[bytes] = []
     turn = [0]
 
@@ -174,13 +174,13 @@ def names_for_a_directory(room: Room) -> None:
 
 
 def passwords_in_the_clear(room: Room) -> None:
-    """Without `passwords_in_clear`: a directory refuses StartTLS, agrees and talks on in the clear, or shows a certificate of its own."""
+    """Without `passwords_in_clear`: a directory refuses StartTLS, agrees and continues in clear text, or shows a certificate of its own."""
     tls = certificate("other.example")
     trusted = certificate()
     word = "W0rdThatMustNotBeSeen"
 
     def injected(connection: socket.socket, ident: int, tag: int, _: bytes) -> bool:
-        if tag == 0x77:  # StartTLS agreed, with what a stranger in between adds in the clear behind it
+        if tag == 0x77:  # StartTLS accepted, followed by clear text that a man in the middle injects
             early = (
                 message(ident + 1, result(0x61))
                 + message(ident + 2, entry("uid=ann,dc=x", uid=["ann"]))

@@ -1,5 +1,5 @@
-# ruff: noqa: E501, S608 (what was seen is printed, in long lines; there is no SQL here that a database gets)
-"""Kind 3, continued: poison in what packs, names, nests and shows a record."""
+# ruff: noqa: E501, S608 (findings are printed in long lines; no SQL here reaches a database)
+"""Kind 3, continued: poison in archives, names, nesting and display of records."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def packed_event_logs(room: Room) -> None:
 
 
 def archives(room: Room) -> None:
-    """Zip archives of event logs with names that climb, a size that lies, overlapping entries, 65,000 entries, a password."""
+    """Zip archives of event logs with names that traverse paths, a false size, overlapping entries, 65,000 entries, a password."""
     with house(room) as own:
         good = spark_log("zipped", "file:/data/zipped")
 
@@ -102,7 +102,7 @@ def archives(room: Room) -> None:
         secret = bytearray(packed(["application_4_0001"]))
         secret[6] |= 1
         secret[secret.rindex(b"PK\x01\x02") + 8] |= 1
-        # one body with many directory entries that point to it: 2,000 times 60 MB out of 60 KB
+        # One body with many directory entries that point to it: 2,000 times 60 MB from 60 KB
         one = packed(["application_5_0001"], b" " * (60 * MIB))
         at = one.rindex(b"PK\x01\x02")
         end = one.rindex(b"PK\x05\x06")
@@ -147,7 +147,7 @@ def archives(room: Room) -> None:
 
 
 def words_too_long(room: Room) -> None:
-    """Names, users, ids, tags and texts of 33,000 to 3,000,000 bytes: Lucene takes words of 32,766."""
+    """Names, users, ids, tags and texts of 33,000 to 3,000,000 bytes: Lucene's limit for a term is 32,766."""
     with house(room, people=("agent",)) as own:
         tag = uuid.uuid4().hex[:6]
         long = "w" * 33_000
@@ -286,7 +286,7 @@ def its_own_parent(room: Room) -> None:
 
 
 def applications_of_yarn(room: Room) -> None:
-    """A ResourceManager names applications with ids that climb, names of half characters, and fields of any kind."""
+    """A ResourceManager reports applications with ids that traverse paths, names with half surrogate pairs, and fields of any type."""
     now_ms = int(time.time() * 1000)
     base = {
         "id": "application_1700000000000_0001",
@@ -350,7 +350,7 @@ def applications_of_yarn(room: Room) -> None:
 
 
 def terminal_and_pages(room: Room) -> None:
-    """Names that a terminal obeys, that turn writing round or that are HTML, in every print and every page; addresses that climb."""
+    """Names with terminal escapes, bidirectional controls or HTML, in all output and every page; addresses that traverse paths."""
     with house(room, people=("agent",)) as own:
         html = '"><script>alert(1)</script><img src=x onerror=alert(2)>\u202e\u2066\u061c\u200f'
         for text in (ESC, html):

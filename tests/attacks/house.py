@@ -1,7 +1,7 @@
-# ruff: noqa: S608, T201 (what was seen is printed, in long lines; there is no SQL here that a database gets)
-"""A `navlin serve` of an attack's own: its configuration, its door, its processes, and what is measured meanwhile.
+# ruff: noqa: S608, T201 (findings are printed in long lines; no SQL here reaches a database)
+"""One attack's own `navlin serve`: its configuration, its web address, its processes, and measurements meanwhile.
 
-Everything is started anew in a directory of its own, on loopback. A prepared state directory (cores and jars) is copied
+Everything is started afresh in a separate directory, on loopback. A prepared state directory (cores and jars) is copied
 for each, so that a start takes seconds; `NAVLIN_ATTACKS_JARS` names the directory of Solr's jars (default `.jars/solr`).
 """
 
@@ -54,7 +54,7 @@ def free_port() -> int:
 
 @dataclass
 class Answer:
-    """What came back: `status` 0 if nothing did."""
+    """An HTTP answer; `status` is 0 if there was none."""
 
     status: int
     headers: dict[str, str]
@@ -67,7 +67,7 @@ class Answer:
 
 @dataclass
 class Room:
-    """What one attack saw: a line each, held or broken."""
+    """The observations of one attack: a line each, held or broken."""
 
     number: int
     seen: list[tuple[bool, str]] = field(default_factory=list)
@@ -243,7 +243,7 @@ class House:
             raise RuntimeError(f"no token in {out!r}")
         return found[0]
 
-    # The door
+    # HTTP
 
     def ask(
         self,
@@ -257,7 +257,9 @@ class House:
         headers: dict[str, str] | None = None,
         **named: str,
     ) -> Answer:
-        """One request on a connection of its own; `data` that is no bytes goes as JSON; `_` in headers is `-`."""
+        """Sends one request on a new connection; `data` other than bytes is sent as JSON; `_` in header names becomes
+        `-`.
+        """
         sent = {**(headers or {}), **{name.replace("_", "-"): value for name, value in named.items()}}
         if user is not None and "Authorization" not in sent:
             sent["Authorization"] = basic(user, self.people.get(user, "none"))
@@ -288,7 +290,7 @@ class House:
         return self.ask("/api/v1/lineage", events, user=user, **more)
 
     def say(self, *records: Any, file: str = "impala_lineage_log_1.0-1") -> None:
-        """Records (or bytes as they are) at the end of a log of Impala."""
+        """Appends records (or bytes as they are) to an Impala log."""
         lines = [r if isinstance(r, bytes) else json.dumps(r).encode() + b"\n" for r in records]
         with (self.impala / file).open("ab") as log:
             log.write(b"".join(lines))
@@ -300,7 +302,7 @@ class House:
         return int(answer.json()["total"]) if answer.status == 200 else -1
 
     def wait_total(self, query: str, wanted: int, within_s: float) -> tuple[int, float]:
-        """How many were found, and after how many seconds."""
+        """The number found, and the seconds it took."""
         began = time.monotonic()
         while True:
             found = self.total(query)
@@ -309,7 +311,7 @@ class House:
             time.sleep(0.25)
 
     def line_s(self, within_s: float = 90) -> float:
-        """A new line of Impala: after how many seconds it is found; `within_s` or more if it is not."""
+        """Seconds until a new line of Impala is found; `within_s` or more if it is not."""
         name = f"line_{uuid.uuid4().hex[:12]}"
         self.say(impala_record(f"shop.{name}"))
         return self.wait_total(f'originalName:"{name}" AND type:TABLE', 1, within_s)[1]
@@ -327,7 +329,7 @@ class House:
         )
 
     def lineage_of(self, query: str) -> bytes:
-        """The lineage of the first entity that `query` finds, as the API has it."""
+        """The API's lineage of the first entity that `query` finds."""
         from urllib.parse import quote
 
         found = self.ask("/api/navlin/v1/search?limit=1&query=" + quote(query)).json()["results"]
@@ -338,7 +340,7 @@ class House:
     # Processes
 
     def pids(self) -> dict[int, str]:
-        """serve and all that it started, with their command lines."""
+        """serve and all processes that it started, with their command lines."""
         parents, lines = {}, {}
         for entry in os.listdir("/proc"):
             if entry.isdigit():
@@ -368,7 +370,7 @@ class House:
         return self.pid_of(" web ")
 
     def closing(self) -> None:
-        """What must hold at the end of every attack."""
+        """Checks that must hold at the end of every attack."""
         log = self.log()
         bad = [word for word in ("MemoryError", "OutOfMemoryError") if word in log]
         self.room.see(self.alive(), "serve is the process that it was")
@@ -426,7 +428,7 @@ def prepared() -> Path:
 def house(
     room: Room, more: str = "", web: str = "", people: tuple[str, ...] = (), **start: Any
 ) -> Iterator[House]:
-    """A navlin that serves, with these viewers; at the end it is stopped and its directory removed."""
+    """A running navlin with these viewers; at the end it is stopped and its directory removed."""
     own = House(room, more, web)
     try:
         own.start(**start)
@@ -442,7 +444,9 @@ def house(
 
 
 class Watch:
-    """While an attack runs: the three addresses beside a bare listener, the web process's memory, a line of Impala."""
+    """Measures during an attack: three addresses compared with a bare listener, the web process's memory, a line of
+    Impala.
+    """
 
     def __init__(self, own: House, line: bool = True) -> None:
         self.own, self.line = own, line
@@ -512,13 +516,13 @@ class Watch:
 
 
 def together(count: int, act: Any, limit_s: float = 180) -> list[Any]:
-    """`act(i)` in `count` threads; what each returned, or its error."""
+    """Runs `act(i)` in `count` threads; returns each result, or its error."""
     out: list[Any] = [None] * count
 
     def run(i: int) -> None:
         try:
             out[i] = act(i)
-        except Exception as error:  # an attack goes on whatever its peer does
+        except Exception as error:  # an attack continues whatever its peer does
             out[i] = error
 
     threads = [threading.Thread(target=run, args=(i,), daemon=True) for i in range(count)]

@@ -1,5 +1,5 @@
-# ruff: noqa: E501 (what was seen is printed, in long lines; there is no SQL here that a database gets)
-"""Kind 6: others' listeners, and what a stranger on the machine reads."""
+# ruff: noqa: E501 (findings are printed in long lines; no SQL here reaches a database)
+"""Kind 6: other processes' listeners, and data that a stranger on the machine can read."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ STRANGER = shutil.which("python3", path="/usr/bin:/usr/local/bin:/bin") or sys.e
 
 
 def listening(own: House) -> list[tuple[int, str, int]]:
-    """(pid, address, port) of each TCP socket on which serve or a child of it listens."""
+    """(pid, address, port) of each TCP socket on which serve or one of its children listens."""
     inodes: dict[str, tuple[str, int]] = {}
     for table in ("/proc/net/tcp", "/proc/net/tcp6"):
         for line in Path(table).read_text().splitlines()[1:]:
@@ -61,7 +61,7 @@ def _sockets(pid: int) -> list[str]:
 
 
 def as_a_stranger(script: str, *words: str, limit_s: float = 200) -> str:
-    """What a script prints that runs as the user nobody."""
+    """The output of a script that runs as the user nobody."""
     command = [STRANGER, "-c", script, *words]
     done = subprocess.run(
         command,
@@ -124,7 +124,7 @@ def _root(room: Room) -> bool:
 
 
 def strangers_at_each_listener(room: Room) -> None:
-    """The user nobody finds each listener of serve and its children, and asks Solr, py4j and Spark for what it wants."""
+    """The user nobody finds each listener of serve and its children, and asks Solr, py4j and Spark for data."""
     if not _root(room):
         return
     with house(room) as own:
@@ -212,7 +212,7 @@ def a_silent_crowd(room: Room) -> None:
 
 
 def what_can_be_read(room: Room) -> None:
-    """nobody reads command lines, environments, and all files that appeared; a port of [solr] is held by a listener that plays Solr."""
+    """nobody reads command lines, environments, and all new files; a port of [solr] is taken by a listener that imitates Solr."""
     if not _root(room):
         return
     began = time.time()
@@ -304,7 +304,7 @@ def what_can_be_read(room: Room) -> None:
 
 
 def forged_names_by_nginx(room: Room) -> None:
-    """Behind nginx that names users in a header: clients forge it in eight spellings, and strangers come past the proxy."""
+    """Behind nginx that passes user names in a header: clients forge it in eight spellings, and strangers bypass the proxy."""
     nginx = shutil.which("nginx") or shutil.which(
         "nginx", path="/usr/sbin:" + str(Path(__file__).parents[2] / ".nginx/usr/sbin")
     )

@@ -1,4 +1,4 @@
-# ruff: noqa: E501 (what was seen is printed, in long lines; there is no SQL here that a database gets)
+# ruff: noqa: E501 (findings are printed in long lines; no SQL here reaches a database)
 """Kind 5: peers that never end."""
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def _yarn(port: int) -> str:
 
 
 def _ended(own: House, name: str, within_s: float) -> tuple[str, float]:
-    """The error of a source's last run, once there is one, and after how many seconds."""
+    """The error of a source's last run, once there is one, and the seconds until then."""
     began = time.monotonic()
     while time.monotonic() - began < within_s:
         error = own.source(name).get("error", "")
@@ -33,7 +33,9 @@ def _ended(own: House, name: str, within_s: float) -> tuple[str, float]:
 
 
 def _against(room: Room, act: Callable[[socket.socket, bytes], None], what: str) -> None:
-    """A ResourceManager that does so: its run ends with an error, in time and in memory, and nothing else is slowed."""
+    """Tries a ResourceManager that behaves as ``act``: its run must end with an error, within time and memory, and
+    nothing else is slowed.
+    """
     with http_peer(act) as port, house(room, _yarn(port)) as own:
         with Watch(own):
             error, took_s = _ended(own, "YARN-1", 8 * TIMEOUT_S + 90)
@@ -60,7 +62,7 @@ def answers_that_are_none(room: Room) -> None:
 
 
 def heads_and_bombs(room: Room) -> None:
-    """Endless header lines, chunk extensions, trailers; gzip and deflate of 20 GB; drips; a length that lies; in turn."""
+    """Endless header lines, chunk extensions, trailers; gzip and deflate of 20 GB; drips; a false length; in turn."""
     turn = [0]
     head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
     chunked = head + b"Transfer-Encoding: chunked\r\n\r\n"
@@ -118,7 +120,7 @@ def heads_and_bombs(room: Room) -> None:
 
 
 def elsewhere(room: Room) -> None:
-    """A ResourceManager leads elsewhere: 301 to 308, Refresh, Location with a name before @, without a scheme, file:, and `//`."""
+    """A ResourceManager redirects: 301 to 308, Refresh, Location with a name before @, without a scheme, file:, and `//`."""
     seen: list[bytes] = []
 
     def believe(connection: socket.socket, head: bytes) -> None:
@@ -186,7 +188,7 @@ def elsewhere(room: Room) -> None:
 
 
 def metastores(room: Room) -> None:
-    """Metastores (Thrift) that are silent, claim strings and lists of 2^31, nest without end, drip, or send rubbish."""
+    """Metastores (Thrift) that are silent, claim strings and lists of 2^31, nest without end, drip, or send garbage."""
     turn = [0]
 
     def reply(name: bytes, fields: bytes) -> bytes:
@@ -255,7 +257,7 @@ def metastores(room: Room) -> None:
 
 
 def targets_of_exports(room: Room) -> None:
-    """The server of an [[export]] drips, never ends, leads elsewhere with the token, confirms in another shape, or hangs up."""
+    """The server of an [[export]] drips, never ends, redirects with the token, confirms in another form, or hangs up."""
     turn, posts = [0], [0]
     bearers: list[bytes] = []
 

@@ -1,5 +1,5 @@
-# ruff: noqa: E501 (what was seen is printed, in long lines; there is no SQL here that a database gets)
-"""Kind 3: poison that is not content."""
+# ruff: noqa: E501 (findings are printed in long lines; no SQL here reaches a database)
+"""Kind 3: poison outside the content."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def not_regular_files(room: Room) -> None:
         racer = own.impala / "impala_lineage_log_1.0-r"
         with Watch(own):
             until = time.monotonic() + 40
-            while time.monotonic() < until:  # a log and a link change places, faster than anybody looks
+            while time.monotonic() < until:  # a log and a link swap places, faster than anybody looks
                 other = own.home / "link"
                 other.symlink_to(outside)
                 os.rename(other, racer)
@@ -83,7 +83,7 @@ def _fds(pid: int) -> list[str]:
 
 
 def raw_names(room: Room) -> None:
-    """Names of files and of rolling directories: raw bytes, newlines, 255 bytes, ids of others, patterns."""
+    """Names of files and of rolling directories: raw bytes, newlines, 255 bytes, ids of others, globs."""
     with house(room) as own:
         good = [f"application_17000000000{i}_0001" for i in range(3)]
         raw = [
@@ -144,7 +144,7 @@ def raw_names(room: Room) -> None:
 
 
 def halves_of_characters(room: Room) -> None:
-    """JSON escapes of half a surrogate, zero bytes and non-characters in every name that a record has."""
+    """JSON escapes of half surrogate pairs, zero bytes and non-characters in every name of a record."""
     with house(room, people=("agent",)) as own:
         texts = [
             "a\\ud800b",

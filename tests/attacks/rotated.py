@@ -1,4 +1,4 @@
-# ruff: noqa: E501 (what was seen is printed, in long lines; there is no SQL here that a database gets)
+# ruff: noqa: E501 (findings are printed in long lines; no SQL here reaches a database)
 """Kind 7: secrets, and files that are rotated or rewritten."""
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def _token(form: str) -> tuple[str, str]:
 
 
 def _found(own: House, words: dict[str, str]) -> list[str]:
-    """Which of these secrets an answer of navlin shows, or a file of it holds but for the spool of the door."""
+    """The secrets found in navlin's answers or in its files, except the OpenLineage spool."""
     shown = b""
     for path in (
         "search?query=*&csv=true",
@@ -91,7 +91,7 @@ def _found(own: House, words: dict[str, str]) -> list[str]:
 
 
 def marked_secrets(room: Room) -> None:
-    """Secrets in the forms that README's words describe, and at the very places where long texts are cut, by every door."""
+    """Secrets in the forms that the README describes, and exactly where long texts are cut, through every entrance."""
     with house(room, people=("agent",)) as own:
         words: dict[str, str] = {}
         texts = []
@@ -200,7 +200,7 @@ def marked_secrets(room: Room) -> None:
 
 
 def secrets_of_what_is_refused(room: Room) -> None:
-    """Secrets in what does not read, in what is refused, in addresses and headers, and in a configuration with a mistake."""
+    """Secrets in unreadable input, in refused requests, in addresses and headers, and in a configuration with a mistake."""
     with house(room, people=("agent",)) as own:
         words: dict[str, str] = {}
 
@@ -305,7 +305,7 @@ def secrets_of_what_is_refused(room: Room) -> None:
 
 
 def truncated_and_grown(room: Room) -> None:
-    """A log is truncated and at once longer than before; removed and made anew under its inode; rewritten at its own length and time."""
+    """A log is truncated and immediately longer than before; removed and recreated with its inode; rewritten with its own length and time."""
     with house(room) as own:
         tag = uuid.uuid4().hex[:8]
         log = own.impala / "impala_lineage_log_1.0-1"
@@ -393,7 +393,7 @@ def truncated_and_grown(room: Room) -> None:
 
 
 def swapped_and_torn(room: Room) -> None:
-    """Two logs change names; one has two names; lines torn within a character; the last line without an end is rotated to gz, then zst."""
+    """Two logs swap names; one has two names; lines torn within a character; the last line without an end is rotated to gz, then zst."""
     with house(room) as own:
         tag = uuid.uuid4().hex[:8]
 

@@ -1,4 +1,4 @@
-"""Peers that an attack plays: HTTP as the attack writes it, and a small directory (LDAP, RFC 4511) in BER."""
+"""Peers played by an attack: raw HTTP as the attack writes it, and a small LDAP directory (RFC 4511) in BER."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def json_answer(value: Any, *lines: str) -> bytes:
 def pour(
     connection: socket.socket, piece: bytes, most: int, pause_s: float = 0.0, first: bytes = b""
 ) -> None:
-    """`first`, then `piece` again and again, up to `most` bytes, with a pause after each."""
+    """Sends `first`, then `piece` repeatedly, up to `most` bytes, with a pause after each."""
     connection.sendall(first)
     sent = 0
     while sent < most:
@@ -42,7 +42,7 @@ def pour(
 
 @contextmanager
 def raw_peer(act: Callable[[socket.socket], None], port: int = 0) -> Iterator[int]:
-    """A listener on loopback: `act` has each connection in a thread of its own; errors of the connection end it."""
+    """A listener on loopback: `act` handles each connection in a thread of its own; connection errors end it."""
     listener = socket.create_server(("127.0.0.1", port), backlog=256)
     ended = threading.Event()
 
@@ -72,7 +72,7 @@ def raw_peer(act: Callable[[socket.socket], None], port: int = 0) -> Iterator[in
 
 @contextmanager
 def http_peer(act: Callable[[socket.socket, bytes], None], port: int = 0) -> Iterator[int]:
-    """As `raw_peer`; `act` has the head of the request as well."""
+    """Like `raw_peer`; `act` also gets the head of the request."""
 
     def read(connection: socket.socket) -> None:
         head = b""
@@ -89,7 +89,7 @@ def http_peer(act: Callable[[socket.socket, bytes], None], port: int = 0) -> Ite
 
 
 def certificate(name: str = "localhost") -> Path:
-    """A directory with c.pem and k.pem, signed by itself."""
+    """A directory with a self-signed c.pem and its k.pem."""
     directory = Path(tempfile.mkdtemp(prefix="attack-tls-"))
     words = f"req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN={name} -addext subjectAltName=DNS:{name},IP:127.0.0.1"
     subprocess.run(
@@ -127,7 +127,7 @@ def parts(data: bytes) -> list[tuple[int, bytes]]:
 
 
 def read_message(connection: socket.socket) -> tuple[int, int, bytes, bytes] | None:
-    """One LDAP message: its id, the tag and content of its operation, and all of its bytes."""
+    """Reads one LDAP message: its id, the tag and content of its operation, and all its bytes."""
     head = connection.recv(2, socket.MSG_WAITALL)
     if len(head) < 2:
         return None
@@ -149,7 +149,6 @@ def result(tag: int, code: int = 0, more: bytes = b"", text: bytes = b"") -> byt
 
 
 def entry(name: str, **attributes: list[str]) -> bytes:
-    """A SearchResultEntry."""
     listed = b"".join(
         tlv(0x30, tlv(4, k.encode()) + tlv(0x31, b"".join(tlv(4, v.encode()) for v in vs)))
         for k, vs in attributes.items()
@@ -158,7 +157,7 @@ def entry(name: str, **attributes: list[str]) -> bytes:
 
 
 class Directory:
-    """Takes every bind and finds `ann`, unless `answer` says otherwise; keeps all bytes that came, and each bind."""
+    """Accepts every bind and finds `ann`, unless `answer` says otherwise; keeps all received bytes, and each bind."""
 
     def __init__(
         self, answer: Callable[[socket.socket, int, int, bytes], bool] | None = None, tls: Path | None = None

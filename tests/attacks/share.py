@@ -1,5 +1,5 @@
-# ruff: noqa: E501 (what was seen is printed, in long lines; there is no SQL here that a database gets)
-"""Kind 2: one sender's share, and what is kept."""
+# ruff: noqa: E501 (findings are printed in long lines; no SQL here reaches a database)
+"""Kind 2: one sender's share, and persistence."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _spool_mib(own: House, user: str) -> float:
 
 
 def share_by_many_tokens(room: Room) -> None:
-    """One sender fills its share with 20 tokens, by the doors of two processes; another sender then sends."""
+    """One sender fills its share with 20 tokens, through two processes; another sender then sends."""
     with house(room, people=("agent", "airflow")) as own:
         second = free_port()
         copy = own.home / "second.toml"
@@ -139,7 +139,7 @@ def the_run_of_another(room: Room) -> None:
 
 
 def columns_squared(room: Room) -> None:
-    """Small packed events of which each output column comes from each input column: 360,000 pairs each, three times."""
+    """Small compressed events in which each output column comes from each input column: 360,000 pairs each, three times."""
     with house(room, people=("agent", "airflow")) as own:
         victim = f"d.v_{uuid.uuid4().hex[:8]}"
         with Watch(own):
@@ -262,7 +262,7 @@ def saved_without_end(room: Room) -> None:
 
 
 def one_run_that_grows(room: Room) -> None:
-    """One run never ends and reports 60 new inputs and facets in each of 6,000 events; another's run is open meanwhile."""
+    """One run never ends and reports 60 new inputs and facets in each of 6,000 events; another sender's run is open meanwhile."""
     with house(room, people=("agent", "airflow")) as own:
         tag = uuid.uuid4().hex[:8]
         theirs, mine = str(uuid.uuid4()), str(uuid.uuid4())
@@ -314,7 +314,7 @@ def one_run_that_grows(room: Room) -> None:
 
 
 def full_disk(room: Room) -> None:
-    """The state and the spool lie on a disk of 700 MB that a stranger fills while events come and people log in."""
+    """The state and the spool are on a disk of 700 MB that a stranger fills while events come and people log in."""
     disk = Path(tempfile.mkdtemp(prefix="attack-disk-"))
     if subprocess.run(
         ["mount", "-t", "tmpfs", "-o", "size=700m", "tmpfs", str(disk)], check=False, capture_output=True
@@ -396,7 +396,7 @@ def _record(i: int) -> dict[str, Any]:
 
 
 def eight_by_three_means(room: Room) -> None:
-    """One viewer asks 60 dear questions at once by password, token and session; another viewer asks one."""
+    """One viewer sends 60 expensive requests at once by password, token and session; another viewer sends one."""
     with house(room, people=("ann", "bob")) as own:
         own.say(
             *(

@@ -1,4 +1,4 @@
-"""Certificates that nobody but a test knows, made by Java's keytool."""
+"""Certificates made by Java's keytool, trusted by nobody but a test."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ public class Key {
     }
 }
 """
-"""Prints the key of a key store: keytool does not."""
+"""Prints the key of a key store, which keytool cannot."""
 
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """A server's certificate, which is its own authority: a store for Java, and two PEM files."""
+    """A server's self-signed certificate: a store for Java, and two PEM files."""
 
     store: Path
     certificate: Path
@@ -38,7 +38,7 @@ class Certificate:
 
 
 def certificate(folder: Path, names: str = "ip:127.0.0.1") -> Certificate:
-    """A new one in ``folder``, for these names, as keytool writes them: ``dns:host,ip:127.0.0.1``."""
+    """Makes a certificate in ``folder`` for these names, in keytool's syntax: ``dns:host,ip:127.0.0.1``."""
     folder.mkdir(parents=True, exist_ok=True)
     store, pem, key = folder / "store.p12", folder / "certificate.pem", folder / "key.pem"
     keytool = shutil.which("keytool")

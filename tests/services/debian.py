@@ -1,4 +1,4 @@
-"""Packages of Debian's, unpacked and not installed."""
+"""Debian packages, unpacked and not installed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 class NoPackage(RuntimeError):
-    """A package cannot be had here, and why."""
+    """A package is not available here; the message has the reason."""
 
 
 def unpack(package: str, home: Path) -> None:

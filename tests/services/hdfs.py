@@ -1,4 +1,4 @@
-"""The operations by which tests change what a real HDFS holds, by Hadoop's own client."""
+"""The operations by which tests change a real HDFS, through Hadoop's own client."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ BLOCK_BYTES: Final = 1 << 20
 
 
 class Refused(Exception):
-    """HDFS would not do it."""
+    """HDFS refused an operation."""
 
 
 class Writer:
-    """A client of an HDFS that changes it: some thousand operations a second. Files that it opened stay open until
-    `close`; a file that is created over another overwrites it. ``cache`` is where the compiled program is kept, ``login``
-    who it is where HDFS wants tickets."""
+    """A client that changes an HDFS: some thousand operations a second. Files that it opened stay open until `close`;
+    creating an existing file overwrites it. ``cache`` keeps the compiled program; ``login`` is its identity if HDFS
+    requires tickets.
+    """
 
     def __init__(self, hadoop: Hadoop, cache: Path, user: str = "", *, login: Login | None = None) -> None:
         jars = [
@@ -46,7 +47,7 @@ class Writer:
         self.end()
 
     def end(self) -> None:
-        """Ends the client; files that are open stay so, as they do when a writer dies."""
+        """Ends the client; open files stay open, as when a writer dies."""
         assert self._child.stdin is not None
         assert self._child.stdout is not None
         self._child.stdin.close()
@@ -69,14 +70,14 @@ class Writer:
             self.close(path)
 
     def write(self, path: str, data: bytes) -> None:
-        """On to a file that is open, and flushed to its DataNode."""
+        """Appends to an open file, and flushes to its DataNode."""
         self._do("write", path, b64encode(data).decode())
 
     def close(self, path: str) -> None:
         self._do("close", path)
 
     def rename(self, path: str, to: str) -> None:
-        """Over what is there, if that is a file or an empty directory."""
+        """Overwrites an existing file or empty directory."""
         self._do("rename", path, to)
 
     def delete(self, path: str) -> None:
@@ -108,7 +109,7 @@ class Writer:
         self._do("erasure code", path, policy)
 
     def quota(self, path: str, names: int) -> None:
-        """How many names may stand below a directory."""
+        """Limits the number of names below a directory."""
         self._do("quota", path, str(names))
 
     def snapshot(self, path: str, name: str) -> None:

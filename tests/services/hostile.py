@@ -1,4 +1,4 @@
-"""A peer that means harm: it takes connections, and answers each as it was told, on and on."""
+"""A hostile peer: it accepts connections, and answers each as instructed, possibly forever."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ Pieces = Callable[[], Iterator[bytes]]
 
 
 class HostilePeer:
-    """Sends ``pieces`` to whoever connects, after the first bytes that it is sent (at once if it ``speaks_first``), with a
-    pause before each if it ``drips``; then it closes, or says nothing more if it ``stays``. ``sent`` are the bytes that were
-    taken of it, ``asked`` what it was sent first, by connection."""
+    """Sends ``pieces`` to each client after its first bytes (immediately if it ``speaks_first``), with a pause before
+    each piece if it ``drips``; then it closes, or stays silent if it ``stays``. ``sent`` counts the bytes taken from it,
+    ``asked`` has the first bytes received, by connection.
+    """
 
     def __init__(
         self,
@@ -66,7 +67,7 @@ class HostilePeer:
                 self.sent += len(piece)
             if self._stays:
                 self._ended.wait()
-            # Closed with something unread, it would take back what it has sent.
+            # Closing with unread input would discard the output already sent.
             connection.shutdown(socket.SHUT_WR)
             connection.settimeout(CLOSING_S)
             while connection.recv(1 << 16):
@@ -78,7 +79,7 @@ def silence() -> HostilePeer:
 
 
 def drip(answer: bytes, *, speaks_first: bool = False) -> HostilePeer:
-    """A byte at a time of an answer, and then its last one for ever."""
+    """An answer one byte at a time, then its last byte forever."""
     return HostilePeer(
         lambda: (bytes((byte,)) for byte in itertools.chain(answer, itertools.repeat(answer[-1]))),
         drips=True,
@@ -87,23 +88,23 @@ def drip(answer: bytes, *, speaks_first: bool = False) -> HostilePeer:
 
 
 def endless(beginning: bytes, rest: bytes) -> HostilePeer:
-    """As much as is taken."""
+    """Endless data, as much as the client takes."""
     many = rest * (1 + (1 << 16) // len(rest))
     return HostilePeer(lambda: itertools.chain((beginning,), itertools.repeat(many)))
 
 
 def cut(answer: bytes) -> HostilePeer:
-    """The beginning of an answer, and the end of the connection."""
+    """The beginning of an answer, then the end of the connection."""
     return HostilePeer(lambda: iter((answer,)))
 
 
 def http_drip() -> HostilePeer:
-    """A body without an end, a byte at a time."""
+    """An endless body, one byte at a time."""
     return drip(HEAD + b"\r\n ")
 
 
 def http_head_drip() -> HostilePeer:
-    """A head without an end, a byte at a time."""
+    """An endless head, one byte at a time."""
     return drip(HEAD + b"X: x")
 
 
@@ -116,7 +117,7 @@ def http_endless_chunk_size() -> HostilePeer:
 
 
 def http_bomb(unpacked: bytes = b"[],", megabytes: int = 1_024) -> HostilePeer:
-    """A small answer that unpacks to some GiB."""
+    """A small answer that unpacks to several GiB."""
     packed = gzip.compress(unpacked * ((1 << 20) // len(unpacked)), 9) * megabytes
     head = HEAD + b"Content-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(packed)
     return cut(head + packed)
@@ -135,5 +136,5 @@ def http_redirect(target: str) -> HostilePeer:
 
 
 def tls_drip() -> HostilePeer:
-    """The beginning of a record of TLS that is long, a byte at a time."""
+    """The beginning of a long TLS record, one byte at a time."""
     return drip(b"\x16\x03\x03\x3f\xff\x02\x00\x3f\xf0\x00")

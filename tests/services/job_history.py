@@ -1,4 +1,4 @@
-"""A real JobHistoryServer, without HDFS: it keeps its histories in a directory of this machine."""
+"""A real JobHistoryServer, without HDFS: it keeps its histories in a local directory."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ SOURCE: Final = Path(__file__).with_name("JobHistory.java")
 
 
 class JobHistoryServer:
-    """One in ``directory``, on loopback. ``jars`` is where the jars of the set "mapreduce" are; ``settings`` are properties
-    of Hadoop's own that come on top."""
+    """A JobHistoryServer in ``directory``, on loopback. ``jars`` is the directory of the jar set "mapreduce";
+    ``settings`` are additional Hadoop properties.
+    """
 
     def __init__(
         self, directory: Path, jars: Path, *, settings: Mapping[str, str], java_options: Sequence[str] = ()
@@ -45,7 +46,8 @@ class JobHistoryServer:
             f"<property><name>{key}</name><value>{value}</value></property>"
             for key, value in self._settings.items()
         )
-        # Each is read after the defaults of its own: what stands in one alone may be overridden by another's.
+        # Each file is read after its own defaults: a property set in only one file may be overridden by another file's
+        # defaults.
         for name in ("core-site.xml", "yarn-site.xml", "mapred-site.xml"):
             (conf / name).write_text(f"<configuration>{properties}</configuration>")
         options = [*QUICK, "-Xmx512m", *self._java_options]

@@ -1,4 +1,4 @@
-"""A Solr of the operator's own that wants tickets: Solr 8, the last whose Kerberos plugin is in its own jar."""
+"""An operator's own Solr that requires tickets: Solr 8, the last one with its Kerberos plugin in its own jar."""
 
 from __future__ import annotations
 
@@ -28,9 +28,11 @@ _JAAS: Final = """Client {{
 
 
 class KerberizedSolr:
-    """A Solr without cores in ``directory``, on loopback, whose tickets come from the KDC. ``jars`` is where the jars of the
-    set "solr-8" are; ``properties`` are Solr's own, of its Kerberos plugin for instance. Its clock is ``ahead_s`` ahead.
-    With ``cloud`` it is a SolrCloud with a ZooKeeper in its process, with ``beside`` one more node of that one's cloud."""
+    """A Solr without cores in ``directory``, on loopback, whose tickets come from the KDC. ``jars`` is the directory of
+    the jar set "solr-8"; ``properties`` are Solr's own, for instance of its Kerberos plugin. Its clock is ``ahead_s``
+    ahead. With ``cloud`` it is a SolrCloud with a ZooKeeper in its process; with ``beside`` it is another node of that
+    Solr's cloud.
+    """
 
     def __init__(
         self,
@@ -78,7 +80,7 @@ class KerberizedSolr:
         self.stop()
 
     def start(self) -> None:
-        """Starts it, on what its home holds already, at the port that it had."""
+        """Starts it with its existing home, on its former port."""
         options = [*QUICK, "-Xmx512m", *(f"-D{key}={value}" for key, value in self._properties.items())]
         self._process = subprocess.Popen(
             self._program.command(options, (str(self.home), str(self._port)), archive_classes=False),
@@ -97,7 +99,7 @@ class KerberizedSolr:
         self._port = int(said.split()[1])
 
     def _of_a_node(self, keytab: Path) -> dict[str, str]:
-        """Properties by which it finds ZooKeeper, and by which nodes believe each other."""
+        """Properties by which it finds ZooKeeper, and by which nodes trust each other."""
         jaas = self.home / "jaas.conf"
         jaas.write_text(_JAAS.format(keytab=keytab, principal=f"HTTP/localhost@{REALM}"))
         found = {
@@ -113,12 +115,12 @@ class KerberizedSolr:
         return found | {"zkRun": "true"}
 
     def stop(self) -> None:
-        """Ends it at once."""
+        """Kills it."""
         if self._process is not None:
             self._process.kill()
             self._process.communicate()
             self._process = None
 
     def address(self, login: Login | None) -> SolrAddress:
-        """Where it is, for who asks."""
+        """Its address, for a client with this login."""
         return SolrAddress(f"http://localhost:{self._port}/solr", timeout_s=60, login=login)

@@ -1,4 +1,4 @@
-"""A KDC of one's own, on loopback: Kerby, of the jars in the set "kdc". And services that want its tickets."""
+"""A private KDC on loopback: Kerby, from the jar set "kdc". Also services that require its tickets."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ _LOGGING: Final = "slf4j-api-*.jar"
 
 
 class Kdc:
-    """A KDC in ``directory``, which lives as long as this object. Tickets of it last ``life_s``, and its clock is
-    ``ahead_s`` ahead. ``jars`` is where the jars of the set "kdc" are."""
+    """A KDC in ``directory``, which lives as long as this object. Its tickets last ``life_s``, and its clock is
+    ``ahead_s`` ahead. ``jars`` is the directory of the jar set "kdc".
+    """
 
     def __init__(self, directory: Path, jars: Path, *, life_s: int = 86_400, ahead_s: int = 0) -> None:
         self.directory = directory
@@ -61,14 +62,13 @@ class Kdc:
         self._await()
 
     def stop(self) -> None:
-        """Ends it."""
         if self._process is not None:
             self._process.kill()
             self._process.communicate()
             self._process = None
 
     def keytab(self, name: str, *principals: str) -> Path:
-        """A new keytab of that name with the keys of these principals, which are made if they are not there."""
+        """A new keytab of that name with the keys of these principals, which are created if missing."""
         assert self._process is not None
         assert self._process.stdin is not None
         keytab = self.directory / name
@@ -80,7 +80,7 @@ class Kdc:
         return keytab
 
     def login(self, principal: str, keytab: Path) -> Login:
-        """Who asks, for navlin."""
+        """navlin's login for a principal."""
         return Login(f"{principal}@{REALM}", str(keytab), str(self.krb5_conf))
 
     def _await(self) -> None:
@@ -91,7 +91,7 @@ class Kdc:
 
 
 def moved_clock(directory: Path, ahead_s: int) -> dict[str, str]:
-    """Variables that move a process's clock; the library that does it is made in ``directory``."""
+    """Environment variables that shift a process's clock; the library that does it is compiled in ``directory``."""
     if not ahead_s:
         return {}
     library = directory / "moved_clock.so"
@@ -102,7 +102,7 @@ def moved_clock(directory: Path, ahead_s: int) -> dict[str, str]:
 def kerberized_metastore(
     directory: Path, jars: Path, kdc: Kdc, *, protection: str = "authentication"
 ) -> MetastoreOfHive:
-    """A metastore that wants tickets of the KDC. ``protection`` is Hadoop's word for the layers that it offers."""
+    """A metastore that requires tickets of the KDC. ``protection`` is Hadoop's name of the layers that it offers."""
     principal = "hive/localhost"
     settings = {
         "hadoop.security.authentication": "kerberos",
@@ -116,7 +116,7 @@ def kerberized_metastore(
 
 
 def of_hdfs(kdc: Kdc) -> dict[str, str]:
-    """Settings of an HDFS that wants tickets of the KDC."""
+    """Settings of an HDFS that requires tickets of the KDC."""
     servers = str(kdc.keytab("hdfs.keytab", "hdfs/localhost", "HTTP/localhost"))
     return {
         "hadoop.security.authentication": "kerberos",
@@ -128,16 +128,16 @@ def of_hdfs(kdc: Kdc) -> dict[str, str]:
         "dfs.web.authentication.kerberos.principal": f"HTTP/localhost@{REALM}",
         "dfs.web.authentication.kerberos.keytab": servers,
         "dfs.data.transfer.protection": "authentication",
-        # With Kerberos, a NameNode gives its image to these alone.
+        # With Kerberos, a NameNode gives its image only to these users.
         "dfs.cluster.administrators": "navlin",
-        # A DataNode otherwise wants ports below 1024, or HTTPS.
+        # Otherwise a DataNode requires ports below 1024, or HTTPS.
         "ignore.secure.ports.for.testing": "true",
         "hadoop.user.group.static.mapping.overrides": "navlin=supergroup;hdfs=supergroup",
     }
 
 
 def of_the_web(kdc: Kdc, folder: Path) -> dict[str, str]:
-    """Settings of web pages that want tickets of the KDC."""
+    """Settings of web pages that require tickets of the KDC."""
     (folder / "signature").write_text("of the cookies")
     return {
         "hadoop.http.filter.initializers": "org.apache.hadoop.security.AuthenticationFilterInitializer",
@@ -149,7 +149,7 @@ def of_the_web(kdc: Kdc, folder: Path) -> dict[str, str]:
 
 
 def of_yarn(kdc: Kdc) -> dict[str, str]:
-    """Settings of a YARN that wants tickets of the KDC; `of_hdfs` are needed too."""
+    """Settings of a YARN that requires tickets of the KDC, in addition to `of_hdfs`."""
     servers = str(kdc.keytab("yarn.keytab", "yarn/localhost"))
     return {
         "yarn.resourcemanager.principal": f"yarn/localhost@{REALM}",
@@ -160,7 +160,7 @@ def of_yarn(kdc: Kdc) -> dict[str, str]:
 
 
 def free_port() -> int:
-    """One that nobody listens at now."""
+    """A port that nobody is listening on."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]

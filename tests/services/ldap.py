@@ -1,4 +1,4 @@
-"""A directory of users of one's own, on loopback: UnboundID's in memory, of the jars in the set "ldap"."""
+"""A private LDAP directory on loopback: UnboundID's in-memory server, from the jar set "ldap"."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ ACCOUNT_PASSWORD: Final = "service word"
 
 
 def person(name: str, *, branch: str = "people", member_of: tuple[str, ...] = ()) -> str:
-    """An entry, in LDIF."""
+    """The LDIF entry of a person."""
     groups = "".join(f"memberOf: {group(each)}\n" for each in member_of)
     return f"dn: uid={name},ou={branch},{BASE}\nobjectClass: person\nuid: {name}\nuserPassword: {PASSWORD}\n{groups}\n"
 
 
 def dn_of(name: str) -> str:
-    """The name of a person in the directory."""
+    """The DN of a person."""
     return f"uid={name},ou=people,{BASE}"
 
 
 def group(name: str) -> str:
-    """The name of a group in the directory."""
+    """The DN of a group."""
     return f"cn={name},ou=groups,{BASE}"
 
 
 def group_of(name: str, attribute: str, *members: str) -> str:
-    """An entry, in LDIF."""
+    """The LDIF entry of a group."""
     lines = "".join(f"{attribute}: {member}\n" for member in members)
     return f"dn: {group(name)}\nobjectClass: groupOfNames\n{lines}\n"
 
@@ -68,7 +68,9 @@ PEOPLE: Final = (
 
 
 class LdapServer:
-    """One in ``directory``, which lives as long as this object. ``jars`` is where the jars of the set "ldap" are."""
+    """An LDAP server in ``directory``, which lives as long as this object. ``jars`` is the directory of the jar set
+    "ldap".
+    """
 
     def __init__(self, directory: Path, jars: Path) -> None:
         self.directory = directory
@@ -80,12 +82,12 @@ class LdapServer:
 
     @property
     def url(self) -> str:
-        """Where it speaks StartTLS."""
+        """The address for StartTLS."""
         return f"ldap://127.0.0.1:{self.port}"
 
     @property
     def tls_url(self) -> str:
-        """Where it speaks TLS."""
+        """The address for TLS."""
         return f"ldaps://127.0.0.1:{self.tls_port}"
 
     def __enter__(self) -> Self:
@@ -110,13 +112,13 @@ class LdapServer:
         self._process.communicate()
 
     def change(self, ldif: str) -> None:
-        """Makes changes, in LDIF."""
+        """Applies changes, given in LDIF."""
         file = self.directory / "change.ldif"
         file.write_text(ldif)
         self._do(f"ldif {file}")
 
     def close(self) -> None:
-        """Nobody is answered any more, until `open`."""
+        """Stops answering, until `open`."""
         self._do("stop")
 
     def open(self) -> None:
@@ -124,7 +126,7 @@ class LdapServer:
         self._do("start")
 
     def asked(self) -> list[tuple[str, ...]]:
-        """What it was asked since the last time: ("bind", DN) and ("search", base, filter)."""
+        """The requests since the last call: ("bind", DN) and ("search", base, filter)."""
         lines = self._log.read_text().splitlines()
         new, self._read = lines[self._read :], len(lines)
         return [tuple(line.split("\t")) for line in new]

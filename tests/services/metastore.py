@@ -1,4 +1,4 @@
-"""The few calls by which tests change what a real Hive metastore holds, and metastores of later releases."""
+"""The few calls by which tests change a real Hive metastore, and metastores of later releases."""
 
 from __future__ import annotations
 
@@ -74,18 +74,19 @@ class Metastore(metastore.Metastore):
 
     @property
     def address(self) -> Address:
-        """Where it answers, for a client that does not wait long."""
+        """Its address, for a client with short timeouts."""
         return Address((self.uri,), connect_timeout_s=5, call_timeout_s=60)
 
     def client(self) -> Connection:
-        """A connection of one's own."""
+        """A new connection."""
         return Connection(self.address)
 
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """A Hive metastore that is not of PySpark's jars. ``listener`` is the class that writes its notification log: of its
-    jars, or a source file beside this one."""
+    """A Hive metastore other than that of PySpark's jars. ``listener`` is the class that writes its notification log: one
+    in its jars, or a source file next to this one.
+    """
 
     version: str
     listener: str
@@ -93,7 +94,7 @@ class Release:
 
     @property
     def jars(self) -> str:
-        """The name of its set of jars."""
+        """The name of its jar set."""
         return f"hive-metastore-{self.version}"
 
 
@@ -113,7 +114,7 @@ _VERSION = re.compile(r"-\d[^/]*\.jar$")
 
 
 class MetastoreOfHive(Metastore):
-    """One that Hive's own main serves, which knows SASL and listens at every address."""
+    """A metastore that Hive's own main serves, which supports SASL and listens on every address."""
 
     def command(self, options: Sequence[str], configuration: Path) -> list[str]:
         path = ":".join(map(str, (configuration, *self.class_path())))
@@ -122,14 +123,14 @@ class MetastoreOfHive(Metastore):
 
 
 class LaterMetastore(MetastoreOfHive):
-    """A real metastore of another release than PySpark's. ``jars`` is the directory of the release's set."""
+    """A real metastore of another release than PySpark's. ``jars`` is the directory of its jar set."""
 
     def __init__(self, directory: Path, jars: Path, release: Release, *, shows_log: bool = True) -> None:
         asked = f"hadoop.proxyuser.{getuser()}"
         settings = {
             **release.settings,
             "hive.metastore.transactional.event.listeners": release.listener,
-            # From Hive 3 on, who may act for others sees the notification log, and nobody else.
+            # From Hive 3 on, only users who may impersonate others can read the notification log.
             **({f"{asked}.hosts": "*", f"{asked}.groups": "*"} if shows_log else {}),
         }
         super().__init__(directory, jars, settings=settings)
@@ -138,12 +139,12 @@ class LaterMetastore(MetastoreOfHive):
     def await_ready(self) -> None:
         super().await_ready()
         with connected(self.address) as client, suppress(MetastoreRefused):
-            # Makes the log's tables, which nothing else makes before they are written to.
+            # Creates the log's tables, which are otherwise not created before the first write.
             client.current_event_id()
             client.events(0, 1)
 
     def class_path(self) -> list[Path]:
-        """PySpark's jars, without its metastore and without those that the release has in a version of its own."""
+        """PySpark's jars, without its metastore and without jars that the release has in a version of its own."""
         own = sorted(self.jars.glob("*.jar"))
         names = {_VERSION.sub("", jar.name) for jar in own}
         theirs = [
@@ -151,7 +152,7 @@ class LaterMetastore(MetastoreOfHive):
             for jar in sorted(pyspark_jars().glob("*.jar"))
             if _VERSION.sub("", jar.name) not in names and not jar.name.startswith("hive-metastore-")
         ]
-        # Hive 4 names an exception of HDFS's server.
+        # Hive 4 refers to an exception class of HDFS's server.
         hadoop = sorted(self.jars.with_name("hadoop").glob("hadoop-client-minicluster-*.jar"))
         classes = [*own, *theirs, *hadoop]
         source = Path(__file__).with_name(f"{self.release.listener}.java")
@@ -174,7 +175,7 @@ def table(
     kind: str = "EXTERNAL_TABLE",
     view_text: str | None = None,
 ) -> idl.Table:
-    """A table to be created: columns as name → type."""
+    """A table to create; ``columns`` maps names to types."""
     descriptor = idl.StorageDescriptor(
         cols=_columns(columns if columns is not None else {"id": "int", "name": "string"}),
         location=location,
@@ -204,7 +205,7 @@ def table(
 
 
 def partition(of: idl.Table, *values: str, location: str | None = None) -> idl.Partition:
-    """A partition to be added."""
+    """A partition to add."""
     return idl.Partition(
         values=list(values),
         dbName=of.dbName,

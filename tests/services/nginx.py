@@ -1,4 +1,4 @@
-"""Debian's nginx, unpacked and not installed, as the proxy before navlin."""
+"""Debian's nginx, unpacked and not installed, as the proxy in front of navlin."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ _TEMPORARY: Final = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
 
 
 class NoNginx(RuntimeError):
-    """There is no nginx here, and why."""
+    """There is no nginx here; the message has the reason."""
 
 
 def unpack(home: Path) -> Path:
-    """The program, which is put into ``home`` unless this machine has it. Raises `NoNginx`."""
+    """The program, unpacked into ``home`` unless this machine has it. Raises `NoNginx`."""
     if found := shutil.which("nginx"):
         return Path(found)
     try:

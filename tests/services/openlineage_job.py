@@ -1,7 +1,7 @@
-"""A Spark job with OpenLineage's agent in it, which sends to a server, and an event log of its own beside.
+"""A Spark job with OpenLineage's agent, which sends to a server, and with an event log.
 
-As a program: ``python -m tests.services.openlineage_job FOLDER JAR URL ENDPOINT TOKEN``. Its tables lie in ``FOLDER/wh``,
-what it writes besides in ``FOLDER/out``, its event log in ``FOLDER/log``.
+As a program: ``python -m tests.services.openlineage_job FOLDER JAR URL ENDPOINT TOKEN``. Its tables are in ``FOLDER/wh``,
+its other output in ``FOLDER/out``, its event log in ``FOLDER/log``.
 """
 
 from __future__ import annotations
@@ -31,7 +31,6 @@ def run_job(folder: Path, jar: Path, url: str, endpoint: str, token: str) -> Non
 
 
 def main() -> None:
-    """Runs the job."""
     from pyspark.sql import SparkSession
 
     folder, jar, url, endpoint, token = sys.argv[1:]

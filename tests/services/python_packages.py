@@ -1,4 +1,4 @@
-"""Python packages in an environment of their own: what reads navlin's exports, and is no dependency of navlin's."""
+"""Python packages in an environment of their own: readers of navlin's exports that are not its dependencies."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from pathlib import Path
 from typing import Any, Final
 
 EXPORT_READERS: Final = ("acryl-datahub==1.7.0.17", "gsp-datahub-sidecar==0.1.0", "lxml==6.0.2")
-"""DataHub's own classes and file source; the reader of SQLFlow's JSON by its makers, under Apache-2.0; XSD."""
+"""DataHub's own classes and file source; the reader of SQLFlow's JSON by SQLFlow's makers, under Apache-2.0; XSD."""
 INSTALLED_WITHIN_S: Final = 600
 ANSWERED_WITHIN_S: Final = 300
 
 
 class NotInstalled(Exception):
-    """pip could not install the packages; the message says why."""
+    """pip could not install the packages; the message has the reason."""
 
 
 @dataclass(frozen=True)
 class Environment:
-    """An environment of Python's, by its interpreter."""
+    """A Python environment, given by its interpreter."""
 
     python: Path
 
     def answer(self, script: Path, *arguments: str | Path) -> Any:
-        """What a script prints as its last line, as JSON."""
+        """The JSON in the last line that a script prints."""
         ran = subprocess.run(
             [self.python, script, *map(str, arguments)],
             capture_output=True,
@@ -44,12 +44,12 @@ class Environment:
 
 
 def environment(cache: Path, *packages: str) -> Environment:
-    """An environment with exactly these packages, made if it is not in the cache yet. Raises `NotInstalled`."""
+    """An environment with exactly these packages, made if it is not yet in the cache. Raises `NotInstalled`."""
     digest = hashlib.sha256("\n".join((sys.version, *packages)).encode()).hexdigest()[:12]
     folder = cache / f"python-{digest}"
     cache.mkdir(exist_ok=True)
     with (cache / f"python-{digest}.lock").open("w") as lock:
-        # Tests in other processes want the same.
+        # Tests in other processes want the same environment.
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (folder / "whole").exists():
             shutil.rmtree(folder, ignore_errors=True)

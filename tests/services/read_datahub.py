@@ -1,5 +1,6 @@
-"""Reads a file of proposals with DataHub's own classes, and prints what is wrong with it. Run by the Python of an
-environment that has ``acryl-datahub``: ``read_datahub.py FILE``."""
+"""Reads a file of proposals with DataHub's own classes, and prints its errors. Run by the Python of an environment that
+has ``acryl-datahub``: ``read_datahub.py FILE``.
+"""
 
 # mypy: ignore-errors
 from __future__ import annotations
@@ -56,7 +57,7 @@ def _problems(proposal: dict):
 
 
 def _lost(ours, theirs, at: str):
-    """What DataHub's classes dropped or changed."""
+    """Values that DataHub's classes dropped or changed."""
     if isinstance(ours, dict) and isinstance(theirs, dict):
         for name, value in ours.items():
             if name in theirs:
@@ -82,7 +83,7 @@ def _urns_in(value):
 
 
 def _ingested(file: str) -> int:
-    """How many proposals DataHub's own ingestion passes on, from file to file."""
+    """The number of proposals that DataHub's own ingestion passes on, from file to file."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder, "out.json")
         pipeline = Pipeline.create(

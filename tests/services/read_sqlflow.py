@@ -1,8 +1,9 @@
-"""Reads documents of SQLFlow's model with others' programs. Run by the Python of an environment that has
+"""Reads documents of SQLFlow's model with programs of others. Run by the Python of an environment that has
 ``gsp-datahub-sidecar`` and ``lxml``: ``read_sqlflow.py SCHEMA FOLDER``.
 
-Prints what the schema says against each ``.xml`` of the folder, and the lineage that the sidecar's reader finds in each
-``.json``: ``[[upstream, downstream, [[column, column], …]], …]``, sorted."""
+Prints the schema's errors for each ``.xml`` of the folder, and the lineage that the sidecar's reader finds in each
+``.json``: ``[[upstream, downstream, [[column, column], …]], …]``, sorted.
+"""
 
 # mypy: ignore-errors
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Hadoop's REST services as far as they are asked: what a test says they hold, served over a real socket."""
+"""Hadoop's REST services, as far as navlin queries them: contents set by a test, served over a real socket."""
 
 from __future__ import annotations
 
@@ -15,10 +15,9 @@ Answer = tuple[int, Mapping[str, str], bytes]
 
 
 class RestServer:
-    """Answers GET by ``routes`` (a path, or the beginning of one that ends with /), which tests may change at any time.
+    """Answers GET by ``routes`` (a path, or a path prefix that ends with /), which tests may change at any time.
 
-    ``asked`` are the paths that were asked for, with their parameters; one that is said twice is an error.
-    ``now_ms`` is its clock.
+    ``asked`` are the requested paths, with their parameters; a repeated parameter is an error. ``now_ms`` is its clock.
     """
 
     def __init__(self, now_ms: int = 1_800_000_000_000, port: int = 0) -> None:
@@ -29,7 +28,7 @@ class RestServer:
 
         class Requests(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
-            # Else an answer of a head and a body waits some 40 ms.
+            # Otherwise an answer of a head and a body waits some 40 ms.
             disable_nagle_algorithm = True
 
             def do_GET(self) -> None:
@@ -82,7 +81,7 @@ def not_found(path: str) -> Answer:
 
 
 class ResourceManager(RestServer):
-    """Lists ``apps`` as ClientRMService does: by state and window; which ones a limited answer holds is not said."""
+    """Lists ``apps`` as ClientRMService does: by state and window; the choice in a limited answer is unspecified."""
 
     def __init__(self, *apps: dict[str, Any], now_ms: int = 1_800_000_000_000, port: int = 0) -> None:
         super().__init__(now_ms, port)
@@ -116,7 +115,7 @@ class JobHistory(RestServer):
         self.routes["/ws/v1/history/mapreduce/jobs/"] = self._configuration
 
     def add(self, job: dict[str, Any], **properties: Any) -> None:
-        """One job; ``properties`` by their names with _ for the dots."""
+        """Adds a job; ``properties`` by their names, with _ for the dots."""
         self.jobs.append(job)
         self.configurations[job["id"]] = {name.replace("_", "."): text for name, text in properties.items()}
 

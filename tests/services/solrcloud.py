@@ -1,4 +1,4 @@
-"""A Solr in SolrCloud mode, with its own ZooKeeper: what an estate has that outgrew the embedded Solr."""
+"""A Solr in SolrCloud mode, with its own ZooKeeper, for estates that outgrew the embedded Solr."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from navlin.solr_server.home import PASSWORD_FILE
 
 ZOO_CFG = "tickTime=2000\ninitLimit=10\nsyncLimit=5\n"
 ZOOKEEPER_PORT = 1_000
-"""So much above Solr's port is that of the ZooKeeper in its process."""
+"""Offset of the ZooKeeper's port from Solr's, in the same process."""
 
 
 @contextmanager
@@ -29,7 +29,7 @@ def solr_cloud(state: Path, jars: Path) -> Iterator[EmbeddedSolr]:
 
 @contextmanager
 def another_node(first: EmbeddedSolr, state: Path, jars: Path) -> Iterator[EmbeddedSolr]:
-    """One more node beside `solr_cloud`, without a ZooKeeper: it may die. Nodes have one password."""
+    """One more node next to `solr_cloud`, without a ZooKeeper, so that it may die. All nodes have the same password."""
     home = state / "solr"
     home.mkdir(parents=True)
     for name in (PASSWORD_FILE, "security.json"):

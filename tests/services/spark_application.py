@@ -1,9 +1,9 @@
 """Real Spark applications with their event log on, step by step.
 
-As a program (``python -m tests.services.spark_application``) it does a step for each line of JSON on stdin, in one JVM, and
-says a line after each: ``["start", settings]`` begins an application with Spark's defaults but for the settings,
-``["write", url]`` runs a statement that writes there, ``["sql", text]`` any statement, ``["stop"]`` ends the application in
-order.
+As a program (``python -m tests.services.spark_application``) it executes a step for each line of JSON on stdin, in one
+JVM, and prints a line after each: ``["start", settings]`` begins an application with Spark's defaults except for the
+settings, ``["write", url]`` runs a statement that writes there, ``["sql", text]`` any statement, ``["stop"]`` ends the
+application normally.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class SparkApplications:
         self._do("sql", text)
 
     def stop(self) -> None:
-        """Ends the application in order."""
+        """Ends the application normally."""
         self._do("stop")
 
     def _do(self, *step: object) -> None:

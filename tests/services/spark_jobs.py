@@ -1,8 +1,8 @@
-"""Real event logs: a job that Spark runs and writes down, in every codec that Spark has.
+"""Real event logs: of a job that Spark runs and logs, in each of Spark's codecs.
 
 As a program (``python -m tests.services.spark_jobs FOLDER``) it runs the job twice over the same data, once with Spark's
-defaults (a rolling log, zstandard) and once with a single plain log, and then has Spark's own codecs write the plain
-log's bytes again. Below FOLDER: ``default/``, ``plain/`` and ``codecs/<codec>/``, each a directory of event logs.
+defaults (a rolling log, zstandard) and once with a single plain log, and then has Spark's own codecs rewrite the plain
+log. Below FOLDER: ``default/``, ``plain/`` and ``codecs/<codec>/``, each a directory of event logs.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def write_logs(folder: Path) -> None:
     environment = os.environ | {
         "PYSPARK_PYTHON": sys.executable,
         "SPARK_LOCAL_IP": "127.0.0.1",
-        # It runs for seconds: code that is compiled for long runs comes too late.
+        # It runs for seconds: optimizing JIT compilation does not pay off.
         "JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     }
     done = subprocess.run(
@@ -84,7 +84,7 @@ def _job(session, folder: Path) -> None:  # type: ignore[no-untyped-def]  # pysp
     sql("insert overwrite table sales.daily partition(ds = '2026-01-01') select id, amount from sales.orders")
     sql("create or replace view sales.big as select name, total from sales.by_region where total > 3")
     sql("select * from sales.big").write.mode("overwrite").csv(to("out/big"))
-    # Spark finds out the columns in two executions of their own, which list the files.
+    # Spark infers the columns in two separate executions, which list the files.
     session.read.csv(to("out/big"), inferSchema=True).write.mode("overwrite").parquet(to("out/typed"))
     cached = session.table("sales.orders").where("amount > 5").cache()
     cached.groupBy("region").count().write.mode("overwrite").orc(to("out/cached"))
@@ -101,7 +101,7 @@ def _job(session, folder: Path) -> None:  # type: ignore[no-untyped-def]  # pysp
     session.sparkContext.setJobDescription(None)
     try:
         sql("create table sales.broken using parquet as select raise_error('no') as x from sales.orders")
-    except Exception as error:  # what Spark raises depends on how far it came
+    except Exception as error:  # Spark's exception depends on how far it came
         if "no" not in str(error):
             raise
     else:
@@ -109,7 +109,7 @@ def _job(session, folder: Path) -> None:  # type: ignore[no-untyped-def]  # pysp
 
 
 def _rewrite(session, plain: Path, target: Path, codec: str) -> None:  # type: ignore[no-untyped-def]
-    """Has Spark's codec write a log's bytes again, as it writes event logs."""
+    """Has Spark's codec rewrite a log, in the way it writes event logs."""
     jvm, conf = session._jvm, session.sparkContext._jsc.sc().conf()
     target.parent.mkdir(parents=True)
     made = jvm.org.apache.spark.io.CompressionCodec.createCodec(conf, codec)

@@ -1,7 +1,7 @@
-"""A driver of navlin's pipeline whose Spark is as a configuration has it: on YARN, for instance.
+"""A driver of navlin's pipeline whose Spark is configured, for instance, for YARN.
 
-As a program (``python -m tests.services.spark_on_yarn CONFIGURATION ADDRESS CLUSTER FOLDER``) it does one order after the
-other, a line of JSON each on stdin, and answers each with a line of JSON. Its standard error is the driver's.
+As a program (``python -m tests.services.spark_on_yarn CONFIGURATION ADDRESS CLUSTER FOLDER``) it executes orders, a line
+of JSON each on stdin, and answers each with a line of JSON. Its standard error is the driver's.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SMALL = {
     "spark.yarn.am.memory": "512m",
     "spark.yarn.am.extraJavaOptions": QUICK,
 }
-"""Spark on a cluster that is one machine: two executors of a core each."""
+"""Spark on a one-machine cluster: two executors of a core each."""
 
 
 def configuration_text(
@@ -43,7 +43,9 @@ def configuration_text(
     master: str,
     login: Login | None = None,
 ) -> str:
-    """A configuration without sources: the Solr at ``address``, and Spark here or on ``hadoop``, where ``login`` is."""
+    """A configuration without sources: the Solr at ``address``, and Spark locally or on ``hadoop``, which may need
+    ``login``.
+    """
     password = folder / "solr.password"
     password.write_text(address.password or "")
     lines = [
@@ -69,12 +71,12 @@ def configuration_text(
 
 
 def without_checkout() -> dict[str, str]:
-    """The environment of this process, without what leads to this checkout's modules."""
+    """The environment of this process, without the variables that lead to this checkout's modules."""
     return {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYSPARK_PYTHON")}
 
 
 class Driver:
-    """The program as a child process, in a folder where nothing of this checkout is."""
+    """The program as a child process, in a folder without anything of this checkout."""
 
     def __init__(self, configuration: Path, address: SolrAddress, cluster: str, folder: Path) -> None:
         arguments = [str(configuration), json.dumps(asdict(address)), cluster, str(folder)]
@@ -95,13 +97,13 @@ class Driver:
         self.end()
 
     def begin(self, order: str, **more: Any) -> None:
-        """Gives an order, and does not wait for its answer."""
+        """Gives an order without waiting for its answer."""
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps({"order": order, **more}) + "\n")
         self._process.stdin.flush()
 
     def answer(self) -> Any:
-        """The answer to the order that was given last."""
+        """The answer to the last order."""
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
         if not line:
@@ -114,7 +116,7 @@ class Driver:
         return self.answer()
 
     def end(self) -> int:
-        """Ends it in order; returns its exit code."""
+        """Ends it normally; returns its exit code."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.close()
@@ -123,13 +125,12 @@ class Driver:
         return code
 
     def kill(self) -> None:
-        """Ends it by SIGKILL."""
         self._process.kill()
         self._process.wait()
 
 
 def modules_of_a_task(_: Any) -> Iterator[list[str]]:
-    """Where the Python of a task and what it imports come from."""
+    """The files from which a task's Python and its imports come."""
     import pandas
 
     import extractors.hms

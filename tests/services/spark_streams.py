@@ -1,7 +1,7 @@
-"""Real event logs of streaming queries: every source and sink that Spark has without a server beside it.
+"""Real event logs of streaming queries: every source and sink of Spark that needs no external server.
 
-As a program (``python -m tests.services.spark_streams FOLDER``) it runs one query after the other, each by its name, below
-FOLDER: ``logs/`` is the directory of event logs, ``data/`` holds what the queries read and write, ``warehouse/`` the tables.
+As a program (``python -m tests.services.spark_streams FOLDER``) it runs the named queries one after the other below
+FOLDER: ``logs/`` has the event logs, ``data/`` the inputs and outputs of the queries, ``warehouse/`` the tables.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SCHEMA = "id bigint, region bigint, amount int"
 
 
 def write_logs(folder: Path) -> Path:
-    """Runs the queries in a process of their own; the directory of their logs."""
+    """Runs the queries in a process of their own; returns the directory of their logs."""
     environment = os.environ | {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
     done = subprocess.run(
         [sys.executable, "-m", "tests.services.spark_streams", str(folder)],
@@ -39,7 +39,7 @@ def write_logs(folder: Path) -> Path:
 
 
 class Queries:
-    """Queries over a small estate: the files of orders, whole and by region, and two tables."""
+    """Queries over a small estate: the files of orders, in one directory and by region, and two tables."""
 
     def __init__(self, session: Any, folder: Path) -> None:
         self.session = session
@@ -61,7 +61,7 @@ class Queries:
         return self.session.readStream.schema(SCHEMA).parquet(self.to("orders"))
 
     def run(self, name: str, frame: Any, sink: str = "parquet", mode: str = "append", **made: Any) -> None:
-        """Runs a query to the end of what there is."""
+        """Runs a query until it has consumed all input."""
         writer = self._writer(name, frame, mode)
         if "each" in made:
             writer = writer.foreach(made["each"])
@@ -76,7 +76,7 @@ class Queries:
         query.awaitTermination(60)
 
     def watch(self, name: str, frame: Any) -> None:
-        """Runs a query until it has got something."""
+        """Runs a query until it has received something."""
         query = self._writer(name, frame, "append").format("parquet").start(self.to(f"out_{name}"))
         for _ in range(300):
             if any(each["numInputRows"] for each in query.recentProgress):
@@ -90,7 +90,7 @@ class Queries:
 
 
 def run_all(queries: Queries) -> None:
-    """Every query, under the name by which the tests know it."""
+    """Every query, by the name that the tests use."""
     session, orders, run = queries.session, queries.orders, queries.run
     # Sources
     run("file", orders().selectExpr("id", "amount * 2 as double"))
@@ -131,7 +131,7 @@ def run_all(queries: Queries) -> None:
     (checkpoint / "metadata").write_text('{"id": "11111111-2222-3333-4444-555555555555"}')
     (checkpoint / "offsets" / "0").write_text('v1\n{"batchWatermarkMs":0,"batchTimestampMs":1,"conf":{}}\n?')
     _fail(lambda: run("never_began", orders()))
-    # What a stream has kept
+    # State stores
     state = session.read.format("statestore").load(queries.to("checkpoint_counted"))
     state.selectExpr("key.region as region").write.parquet(queries.to("out_state"))
 
@@ -163,7 +163,7 @@ def _write_twice(queries: Queries) -> Any:
         from pyspark.sql import functions as F
 
         frame.withColumn("batch", F.lit(number)).write.mode("append").parquet(queries.to("out_batches"))
-        # Another statement of the same batch, of several executions, under a description of its own.
+        # Another statement of the same batch, with several executions, under its own description.
         frame.sparkSession.sparkContext.setJobDescription("keys of the batch")
         frame.selectExpr("id as key").write.mode("append").saveAsTable("d.keys")
 
@@ -189,7 +189,7 @@ def _fail(run: Any) -> None:
 
 @contextmanager
 def _lines() -> Iterator[int]:
-    """A port of this machine that says two lines to whoever comes."""
+    """A port of this machine that sends two lines to each client."""
     with socket.socket() as server:
         server.bind(("127.0.0.1", 0))
         server.listen(1)

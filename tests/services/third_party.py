@@ -1,9 +1,9 @@
-"""What the console has of others: fetched anew from npm's registry, and held against the sums of its manifest.
+"""Third-party files of the console: fetched from npm's registry, and checked against the sums in its manifest.
 
     python -m tests.services.third_party
 
-To take a newer version, change it and its sums in ``navlin/console/third_party/manifest.json``; what does not fit its sum is
-not put in place.
+To take a newer version, change it and its sums in ``navlin/console/third_party/manifest.json``; files with another sum
+are not put in place.
 """
 
 from __future__ import annotations
@@ -22,12 +22,13 @@ HOME: Final = Path(__file__).parents[2] / "navlin" / "console" / "third_party"
 
 
 class Unlike(ValueError):
-    """A file is not the one that the manifest names."""
+    """A file differs from the one in the manifest."""
 
 
 def manifest() -> list[dict[str, Any]]:
-    """The files: ``package``, ``version`` and ``from`` (its place in the package) of those that npm has, ``file``,
-    ``sha256``, ``licence``."""
+    """The files: ``package``, ``version`` and ``from`` (the path in the package) if it comes from npm, ``file``,
+    ``sha256``, ``licence``.
+    """
     files: list[dict[str, Any]] = json.loads((HOME / "manifest.json").read_text())["files"]
     return files
 
@@ -51,7 +52,7 @@ def renew() -> None:
 
 
 def members(package: str, version: str, names: Sequence[str]) -> Iterator[bytes]:
-    """Files of a package of npm's registry, by their names in it."""
+    """Files of an npm package, by their names in it."""
     with TemporaryDirectory() as folder:
         command = ["npm", "pack", "--silent", "--pack-destination", folder, f"{package}@{version}"]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)

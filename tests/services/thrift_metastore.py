@@ -1,4 +1,4 @@
-"""A metastore's Thrift port that holds what a test says, and sends it damaged where the test says so."""
+"""A metastore's Thrift port with contents set by a test, sent damaged if the test says so."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _CALLS: dict[str, Call[Any]] = {each.name: each for each in vars(idl).values() i
 
 
 class ThriftMetastore:
-    """Answers on a port of its own, of one database ``damaged`` unless it has others.
+    """Answers on its own port, with one database ``damaged`` unless changed.
 
-    ``tables`` are by the names that they are listed and asked by, ``partitions`` by table and partition name. ``damage``
-    does something to the bytes of each answer that holds the table of its name. ``mishaps`` are by call and by what it is
-    asked for: "silent", "broken" (the connection), "broken once" or "refused".
+    ``tables`` are keyed by the names used in listings and requests, ``partitions`` by table and partition name.
+    ``damage`` changes the bytes of each answer that contains the table of that name. ``mishaps`` are keyed by call and
+    requested name: "silent", "broken" (the connection), "broken once" or "refused".
     """
 
     def __init__(self) -> None:
@@ -41,7 +41,7 @@ class ThriftMetastore:
         return self
 
     def __exit__(self, *_: object) -> None:
-        # Closing alone does not end a thread that waits in accept.
+        # Closing alone does not end a thread that is waiting in accept.
         self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
 
@@ -99,7 +99,7 @@ class ThriftMetastore:
         return data
 
     def _given(self, name: str, asked: dict[str, Any]) -> tuple[Any, list[str]]:
-        """The result of a call, and the tables that it holds."""
+        """The result of a call, and the tables in it."""
         match name:
             case "get_all_databases":
                 return self.databases, []
@@ -130,7 +130,7 @@ def _refusal(name: str, number: int) -> bytes:
 
 
 def _words(asked: Mapping[str, Any]) -> Iterator[str]:
-    """All texts in the arguments of a call."""
+    """All strings in the arguments of a call."""
     for each in asked.values():
         if isinstance(each, str):
             yield each
@@ -141,7 +141,7 @@ def _words(asked: Mapping[str, Any]) -> Iterator[str]:
 
 
 class _Fields:
-    """What Thrift's Python reads a structure into, or writes one from: any names."""
+    """A structure that Thrift's Python reads into or writes from: any names."""
 
     def __init__(self, values: dict[str, Any]) -> None:
         object.__setattr__(self, "_values", values)

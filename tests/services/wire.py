@@ -1,4 +1,6 @@
-"""A wire to a Thrift service that can be watched and disturbed: it forwards bytes between a client and the real service."""
+"""A connection to a Thrift service that can be watched and disturbed: it forwards bytes between a client and the real
+service.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +15,10 @@ _CALL = re.compile(rb"\x80\x01\x00\x01....([A-Za-z_]\w*)", re.DOTALL)
 
 
 class Wire:
-    """Listens on a port of its own and forwards to ``port``.
+    """Listens on its own port and forwards to ``port``.
 
-    ``calls`` are the names of the calls that went through. ``disturb`` is asked for each piece that a client sends: what it
-    returns is forwarded instead; nothing at all (b"") leaves the client without an answer, None breaks the connection.
+    ``calls`` are the names of the calls that passed. ``disturb`` is called with each piece that a client sends: its
+    result is forwarded instead; b"" leaves the client without an answer, None breaks the connection.
     """
 
     def __init__(self, port: int, disturb: Callable[[bytes], bytes | None] = lambda sent: sent) -> None:

@@ -1,7 +1,7 @@
 """Real jobs on a real YARN: a Spark job in client mode with its event log on HDFS, and applications that are a command.
 
-As a program (``python -m tests.services.yarn_jobs HDFS METASTORE FOLDER DATABASE``) it is the Spark job: it makes a table in
-the metastore, and writes what it makes of that table to a directory.
+As a program (``python -m tests.services.yarn_jobs HDFS METASTORE FOLDER DATABASE``) it is the Spark job: it makes a table
+in the metastore, and writes a result computed from that table to a directory.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ _QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 
 def run_spark_job(hadoop: Hadoop, metastore: str, folder: str, database: str) -> None:
-    """Runs the job in a process of its own. The event logs come to ``<folder>/spark-history``, its tables to
-    ``<folder>/warehouse``, its output to ``<folder>/out/daily``: paths on HDFS."""
+    """Runs the job in a process of its own. The event logs go to ``<folder>/spark-history``, its tables to
+    ``<folder>/warehouse``, its output to ``<folder>/out/daily``, all on HDFS.
+    """
     environment = os.environ | {
         "HADOOP_CONF_DIR": str(hadoop.configuration_directory),
         "PYSPARK_PYTHON": sys.executable,
@@ -44,8 +45,9 @@ def run_spark_job(hadoop: Hadoop, metastore: str, folder: str, database: str) ->
 
 
 def submit(yarn: str, name: str, command: str, *, user: str = "alice") -> str:
-    """Starts an application that is one command, which nobody answers for; returns its id. YARN takes it for FAILED when it
-    ends, for its master has said nothing. ``yarn`` is where the ResourceManager answers."""
+    """Starts an application that is one command without an application master; returns its id. YARN marks it FAILED when
+    it ends, because no master reported. ``yarn`` is the ResourceManager's address.
+    """
     who = {"user.name": user}
     made = requests.post(f"{yarn}/ws/v1/cluster/apps/new-application", params=who, timeout=60)
     made.raise_for_status()
@@ -65,13 +67,12 @@ def submit(yarn: str, name: str, command: str, *, user: str = "alice") -> str:
 
 
 def kill(hadoop: Hadoop, identity: str, *, user: str = "alice") -> None:
-    """Kills an application."""
     url = f"{hadoop.yarn}/ws/v1/cluster/apps/{identity}/state"
     requests.put(url, params={"user.name": user}, json={"state": "KILLED"}, timeout=60).raise_for_status()
 
 
 def await_state(hadoop: Hadoop, identity: str, *states: str, timeout_s: float = 60) -> str:
-    """Waits until an application is in one of these states; returns which."""
+    """Waits until an application is in one of these states; returns the state."""
     deadline_s = time.monotonic() + timeout_s
     while time.monotonic() < deadline_s:
         answer = requests.get(f"{hadoop.yarn}/ws/v1/cluster/apps/{identity}", timeout=60).json()["app"]

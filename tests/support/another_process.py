@@ -1,7 +1,7 @@
-"""Another navlin beside the one that runs the tests: a process with a Spark of its own that makes the runs that are ordered.
+"""A second navlin process with its own Spark session, which runs the pipeline on request.
 
-As a program (``python -m tests.support.another_process``) it is that process: an order a line on its stdin, and on its
-stdout what the run came to.
+As a program (``python -m tests.support.another_process``) it is that process: it reads one order per line from stdin and
+writes each run's status to stdout.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ ENDED = "the process ended"
 
 
 class AnotherProcess:
-    """A process that makes one run at a time. Its signals go to all of its processes, as systemd's do."""
+    """A process that makes one run at a time. Signals go to its whole session, as systemd's do."""
 
     def __init__(self, folder: Path, scratch: Path) -> None:
         self._folder = folder
@@ -57,7 +57,7 @@ class AnotherProcess:
         self._process.stdin.flush()
 
     def came_to(self, *, wait_s: float = LONGEST_S) -> str:
-        """The status of the run, `ENDED` where the process was killed, and nothing if neither is so within ``wait_s``."""
+        """The status of the run, `ENDED` if the process was killed, "" if neither happens within ``wait_s``."""
         try:
             return self._came_to.get(timeout=wait_s)
         except Empty:
@@ -73,7 +73,7 @@ class AnotherProcess:
                 os.kill(pid, number)
 
     def kill_the_driver_alone(self) -> None:
-        """Its children end in their own time."""
+        """Kills the driver; its children end in their own time."""
         self._process.kill()
         self._process.wait()
 

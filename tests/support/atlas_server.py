@@ -1,5 +1,6 @@
-"""An address that answers as Atlas does, for what the export must withstand: refusals of whole requests, a busy server, a
-password. What it takes and refuses is what a real server 2.1.0 was seen to (the services' tests have that one)."""
+"""A fake Atlas server for the failures that the export must withstand: refused requests, a busy server, a password. It
+accepts and refuses what a real server 2.1.0 was seen to (the service tests run that one).
+"""
 
 from __future__ import annotations
 
@@ -20,7 +21,6 @@ BY_NAME = "/api/atlas/v2/entity/uniqueAttribute/type/"
 
 
 def error(code: str, message: str) -> str:
-    """The body of a refusal, as the server writes it."""
     return json.dumps({"errorCode": code, "errorMessage": message})
 
 
@@ -29,9 +29,10 @@ NOT_FOUND = error("ATLAS-404-00-009", "not found")
 
 @dataclass
 class Atlas:
-    """``entities`` are those that it has, by type and name. ``refused_names`` it never takes, upon
-    ``failing_names`` it breaks; ``busy`` requests are answered with 503 first. ``forgets``: of each request it confirms one
-    entity less than were sent."""
+    """``entities`` are keyed by type and name. It always refuses ``refused_names``, fails with 500 on ``failing_names``,
+    and answers the first ``busy`` requests with 503. With ``forgets`` it confirms one entity fewer than each request
+    sent.
+    """
 
     url: str = ""
     entities: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
@@ -57,7 +58,7 @@ class Atlas:
         for each in entities:
             key = each["typeName"], each["attributes"]["qualifiedName"]
             if key in self.entities:
-                # It takes labels with what is new to it alone.
+                # Labels are taken only with a new entity.
                 kept = self.entities[key].get("labels")
                 each = {name: value for name, value in each.items() if name != "labels"}
                 each |= {} if kept is None else {"labels": kept}
@@ -88,7 +89,7 @@ class Atlas:
 
 @contextmanager
 def running_atlas(*, user: str = "", password: str = "") -> Iterator[Atlas]:
-    """An Atlas that answers for as long as the context lasts."""
+    """Runs an Atlas while the context lasts."""
     atlas = Atlas()
     if user:
         atlas.wants = "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()

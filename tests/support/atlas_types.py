@@ -1,4 +1,6 @@
-"""Checks entities against Atlas's own type definitions: what the server would drop silently, and what it would refuse."""
+"""Checks entities against Atlas's own type definitions: values that the server would silently drop, and those it would
+refuse.
+"""
 
 from __future__ import annotations
 
@@ -26,13 +28,12 @@ class AtlasTypes:
             patched["superTypes"] = [*patched.get("superTypes", ()), *(patch.get("superTypes") or ())]
 
     def ancestry(self, type_name: str) -> Iterator[str]:
-        """A type and all above it."""
+        """Yields a type and all its supertypes."""
         yield type_name
         for above in self.entities.get(type_name, {}).get("superTypes") or ():
             yield from self.ancestry(above)
 
     def problems(self, entity: Mapping[str, Any]) -> Iterator[str]:
-        """What is wrong with one entity."""
         kind = entity["typeName"]
         name = f"{kind} {entity['attributes'].get('qualifiedName')}"
         if kind not in self.entities:
@@ -104,14 +105,14 @@ class AtlasTypes:
 
 
 def references(entity: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """(type, qualifiedName) of what an entity names."""
+    """(type, qualifiedName) of each entity that this one refers to."""
     for given in entity.get("relationshipAttributes", {}).values():
         for each in given if isinstance(given, list) else [given]:
             yield each["typeName"], each["uniqueAttributes"]["qualifiedName"]
 
 
 def dangling(requests: Iterable[Iterable[Mapping[str, Any]]]) -> list[str]:
-    """What requests name that neither they nor those before have: the server would refuse these."""
+    """References to entities that are neither in the same request nor in an earlier one: the server would refuse them."""
     there: set[tuple[str, str]] = set()
     missing = []
     for request in requests:

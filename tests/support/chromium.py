@@ -1,4 +1,4 @@
-"""A real browser for tests of pages: Debian's Chromium without a window, as `make browser` unpacks it."""
+"""A real browser for tests of pages: headless Debian Chromium, as unpacked by `make browser`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ HOME = Path(__file__).parents[2] / ".browser"
 PATIENCE_S = 60.0
 Found = TypeVar("Found")
 
-# Remembers each report of the policy and each error, before the page does anything.
+# Records each policy violation and each error, before the page does anything.
 WATCH = """
 window.seenWrong = [];
 document.addEventListener("securitypolicyviolation", (each) =>
@@ -38,7 +38,7 @@ class Chromium:
     downloads: Path = Path()
 
     def log_in(self, url: str, user: str) -> None:
-        """By the page that everybody logs in by."""
+        """Logs in through the login page."""
         self.url = url
         self.open("/login")
         self.find("[name=name]").send_keys(user)
@@ -47,32 +47,32 @@ class Chromium:
         self.until(lambda: "/login" not in self.driver.current_url, "nobody is logged in")
 
     def open(self, path: str) -> None:
-        """A page below the root."""
+        """Opens a path below the root."""
         self.driver.get(self.url + path)
 
     def run(self, script: str, *arguments: Any) -> Any:
-        """What a script returns."""
+        """Runs a script and returns its result."""
         return self.driver.execute_script(script, *arguments)
 
     def find(self, selector: str) -> Any:
-        """The one element that fits, as soon as it is there."""
+        """Waits for the first element that matches, and returns it."""
         return self.until(lambda: self.driver.find_element("css selector", selector), f"no {selector}")
 
     def all(self, selector: str) -> list[Any]:
-        """All elements that fit now."""
+        """All elements that match now."""
         return list(self.driver.find_elements("css selector", selector))
 
     def count(self, selector: str) -> int:
-        """How many fit now."""
+        """The number of elements that match now."""
         return int(self.run("return document.querySelectorAll(arguments[0]).length", selector))
 
     def texts(self, selector: str) -> list[str]:
-        """The texts of all that fit, whether they are seen or not."""
+        """The texts of all elements that match, visible or not."""
         script = "return [...document.querySelectorAll(arguments[0])].map((each) => each.textContent.trim())"
         return list(self.run(script, selector))
 
     def until(self, found: Callable[[], Found], otherwise: str) -> Found:
-        """What a function returns as soon as it is true."""
+        """Waits until a function returns a true value, and returns it."""
         from selenium.common.exceptions import WebDriverException
 
         deadline_s = time.monotonic() + PATIENCE_S
@@ -87,7 +87,7 @@ class Chromium:
             time.sleep(0.02)
 
     def press(self, *keys: str) -> None:
-        """Keys, one after the other, to whatever has the focus."""
+        """Sends keys, one after the other, to the focused element."""
         from selenium.webdriver.common.action_chains import ActionChains
 
         actions = ActionChains(self.driver)
@@ -96,44 +96,44 @@ class Chromium:
         actions.perform()
 
     def hover(self, element: Any) -> None:
-        """The pointer to the middle of an element."""
+        """Moves the pointer to the middle of an element."""
         from selenium.webdriver.common.action_chains import ActionChains
 
         ActionChains(self.driver).move_to_element(element).perform()
 
     def size(self, width: int, height: int) -> None:
-        """The size of the page in pixels, as a device of that width has it."""
+        """Sets the size of the viewport in pixels, as on a device of that width."""
         metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
 
     def prefer(self, **features: str) -> None:
-        """What the reader prefers: ``prefers_color_scheme="dark"``."""
+        """Sets media features that the user prefers: ``prefers_color_scheme="dark"``."""
         listed = [{"name": name.replace("_", "-"), "value": value} for name, value in features.items()]
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": listed})
 
     def scripts(self, *, run: bool) -> None:
-        """Whether pages that are opened from now on run scripts."""
+        """Enables or disables scripts in pages opened from now on."""
         self.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": not run})
 
     def wrong(self) -> list[str]:
-        """What the policy refused, errors, and alerts, on this page."""
+        """Policy violations, errors and alerts on this page."""
         return list(self.run("return window.seenWrong")) + [
             each for each in self.logged() if "Content Security Policy" in each
         ]
 
     def logged(self) -> list[str]:
-        """What the browser logged since it was last asked."""
+        """Messages that the browser logged since the last call."""
         return [str(each["message"]) for each in self.driver.get_log("browser")]
 
     def picture(self, file: Path) -> None:
-        """What is seen, as a PNG."""
+        """Saves a screenshot as a PNG."""
         file.parent.mkdir(parents=True, exist_ok=True)
         self.driver.save_screenshot(str(file))
 
 
 @contextmanager
 def started_chromium(downloads: Path) -> Iterator[Chromium]:
-    """One that keeps nothing from before. Skips the test if there is no browser."""
+    """A fresh browser without earlier state. Skips the test if there is no browser."""
     if not (HOME / BROWSER).exists():
         pytest.skip("there is no browser: `make browser` unpacks one")
     from selenium import webdriver
@@ -142,7 +142,7 @@ def started_chromium(downloads: Path) -> Iterator[Chromium]:
     options.binary_location = str(HOME / BROWSER)
     for argument in (
         "--headless=new",
-        # A container has neither of its own; the pages are this test's.
+        # A container provides neither of them; the pages are this test's own.
         "--no-sandbox",
         "--disable-dev-shm-usage",
         "--disable-gpu",
@@ -156,7 +156,7 @@ def started_chromium(downloads: Path) -> Iterator[Chromium]:
     service = webdriver.ChromeService(str(HOME / DRIVER), env=environment(HOME))
     driver = webdriver.Chrome(options=options, service=service)
     try:
-        # axe-core looks at each of some thousand elements.
+        # axe-core examines each of several thousand elements.
         driver.set_script_timeout(3 * PATIENCE_S)
         driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": WATCH})
         yield Chromium(driver, downloads=downloads)

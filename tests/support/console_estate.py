@@ -1,5 +1,6 @@
-"""An estate in which every page of the console has something to show, names that hold markup included; and a `navlin web`
-before it whose daemon is this process, which takes requests up when it is told to."""
+"""An estate that fills every page of the console, with names that contain markup, and a `navlin web` for it. This process
+plays the daemon, and takes requests up only when told to.
+"""
 
 from __future__ import annotations
 
@@ -45,8 +46,9 @@ STATEMENT = (
 
 @dataclass
 class ConsoleEstate:
-    """What is in it, by what it is for. ``held`` is the name of a source with a held run, ``request`` the id of an answered
-    dry run of a purge."""
+    """Its parts by purpose. ``held`` is the name of a source with a held run, ``request`` the id of an answered dry run
+    of a purge.
+    """
 
     solr: Solr
     world: World
@@ -61,7 +63,7 @@ class ConsoleEstate:
     request: str = ""
 
     def answer_requests(self) -> None:
-        """As the daemon does, until nothing waits."""
+        """Answers requests as the daemon does, until none is waiting."""
         self.requests.poll()
         while self.requests.running():
             time.sleep(0.02)
@@ -69,7 +71,7 @@ class ConsoleEstate:
 
 @contextmanager
 def console_estate(solr: Solr, home: Path) -> Iterator[ConsoleEstate]:
-    """On a Solr of its own: it asks over everything that is in it."""
+    """Needs a Solr of its own, because its queries cover the whole index."""
     now_ms = time.time_ns() // 1_000_000
     world = World(solr, "estate", database="sales")
     keys = _entities(world)
@@ -108,7 +110,7 @@ def console_estate(solr: Solr, home: Path) -> Iterator[ConsoleEstate]:
         last = LastRun(now_ms - 4_000, now_ms - 3_900, Status.IDLE.value)
         heartbeat = Heartbeat(now_ms - DAY_MS, due_s, {world.source(IMPALA).name: last})
         save_heartbeat(home / "state", heartbeat)
-        # What a purge of all would remove, answered.
+        # An answered dry run of a purge of everything.
         given = {"before_ms": now_ms, "dry_run": True, "deleted_files": True, "accepted": 0}
         estate.request = leave_request(solr, Job.PURGE, given, "chief", now_ms).id
         estate.answer_requests()

@@ -1,6 +1,7 @@
-"""An estate with all that is hard to draw or to tell apart, and a `navlin web` before it: a hub with 300 readers, 60 tables
-of 40 columns in 6 layers, a long chain, a cycle, a self-loop, a deleted table between two, five statements of one job, long
-names, and such that are written from right to left."""
+"""An estate with everything that is hard to draw or to tell apart, and a `navlin web` for it: a hub with 300 readers, 60
+tables of 40 columns in 6 layers, a long chain, a cycle, a self-loop, a deleted table between two others, five statements
+of one job, long names, and names written from right to left.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +36,7 @@ STATEMENTS = ("facts", "revenue", "markets", "export", "check")
 
 @dataclass
 class CrowdedEstate:
-    """Its keys by what they are for."""
+    """Keys by purpose."""
 
     solr: Solr
     world: World
@@ -45,7 +46,7 @@ class CrowdedEstate:
 
 @contextmanager
 def crowded_estate(solr: Solr, home: Path) -> Iterator[CrowdedEstate]:
-    """On a Solr of its own."""
+    """Needs a Solr of its own."""
     world = World(solr, "crowded", database="shop")
     keys = {**_hub(world), **_layers(world), **_shapes(world), **_job(world)}
     world.index()
@@ -83,7 +84,7 @@ def _layers(world: World) -> dict[str, Key]:
             if layer:
                 others = (number, (number + 1) % TABLES_A_LAYER)
                 read = [tables[layer - 1, each] for each in others]
-                # The last column is made by nothing.
+                # Nothing writes the last column.
                 parts = {f"{name}.{each}": [f"l{layer - 1}_t{number:02d}.{each}"] for each in columns[:-1]}
                 world.operation(f"load {name}", read, [tables[layer, number]], parts=parts, engine=SPARK)
     return {"layered": tables[3, 0]}
@@ -126,7 +127,7 @@ def _shapes(world: World) -> dict[str, Key]:
 
 
 def _job(world: World) -> dict[str, Key]:
-    """Five statements of one job, with columns; the last reads a table that was never captured."""
+    """Five statements of one job, with columns; the last one reads a table that was never extracted."""
     orders = world.table("orders", "id", "amount", "note", owner="crm")
     for place, column in enumerate(("id", "amount", "note")):
         world.entity(world.column(f"orders.{column}"), columnIndex=str(place))

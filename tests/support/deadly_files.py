@@ -1,5 +1,7 @@
-"""An extractor for tests of what ends Spark: each file of a folder is a split, and reading one that says so ends the JVM, as
-a lack of memory does. `main` is for a process of its own: it runs the source several times and writes the run records."""
+"""An extractor for tests of a dying Spark: each file of a folder is a split, and a file can say that reading it ends the
+JVM, as running out of memory does. `main` is for a separate process: it runs the source several times and writes the run
+records.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +23,6 @@ from navlin.model.source import Estate, Source, source_id
 
 @dataclass(frozen=True, slots=True)
 class File(Split):
-    """One file."""
-
     path: str
 
     @property
@@ -33,7 +33,7 @@ class File(Split):
 @extractor("deadly_files", source_type="ACME", mode=PUSH, version=1)
 @dataclass(frozen=True, slots=True)
 class DeadlyFiles(Extractor):
-    """Has an operation for each file."""
+    """Yields an operation for each file."""
 
     source: Source
     estate: Estate
@@ -52,12 +52,12 @@ class DeadlyFiles(Extractor):
 
 
 def _parent_of(process: int) -> int:
-    """Spark's JVM, of the process that starts its workers."""
+    """The parent of the process that starts Spark's workers: its JVM."""
     return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
 
 
 def main(url: str, user: str, password: str, folder: str, state: str, cluster: str, runs: int) -> None:
-    """Runs the source so often."""
+    """Runs the source ``runs`` times."""
     from navlin.index.solr import SolrAddress
     from navlin.pipeline.run import Pipeline
     from navlin.service.configuration import SparkSettings

@@ -1,4 +1,4 @@
-"""``navlin demo`` as a user runs it: in a terminal of its own, asked from another one."""
+"""``navlin demo`` as a user runs it: in its own terminal, queried from another one."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ import pytest
 
 ROOT: Final = Path(__file__).parents[2]
 PATIENCE_S: Final = 900.0
-"""For what takes half a minute on a quiet machine."""
+"""Limit for work that takes half a minute on a quiet machine."""
 AFTERWARDS_S: Final = 60.0
 CTRL_C: Final = b"\x03"
 COMMAND: Final = (sys.executable, "-m", "navlin", "demo")
 SERVES: Final = "queryText:forecast"
-"""The last that it prints before it serves."""
+"""The last line printed before it serves."""
 
 
 class Demo:
-    """A demo that somebody runs, in a terminal of its own, with a temporary directory of its own."""
+    """A running demo with its own terminal and its own temporary directory."""
 
     def __init__(self, folder: Path, *command: str) -> None:
         self.folder = folder
@@ -50,7 +50,7 @@ class Demo:
 
     def _read(self) -> None:
         printed = codecs.getincrementaldecoder("utf-8")()
-        with suppress(OSError):  # the terminal ends with the last who has it
+        with suppress(OSError):  # the terminal closes with its last user
             while not self._closed.is_set():
                 if select.select([self._terminal], [], [], 0.1)[0]:
                     text = printed.decode(os.read(self._terminal, 65_536)).replace("\r", "")
@@ -59,16 +59,16 @@ class Demo:
         os.close(self._terminal)
 
     def press(self, key: bytes) -> None:
-        """A key on its keyboard. Of Ctrl-C the terminal makes a SIGINT to all processes in its foreground."""
+        """Presses a key on its keyboard. The terminal turns Ctrl-C into a SIGINT to all processes in its foreground."""
         os.write(self._terminal, key)
 
     def close_terminal(self) -> None:
-        """What closing its window does."""
+        """Does what closing its window does."""
         self._closed.set()
         self._reader.join()
 
     def until(self, condition: Callable[[], object], what: str) -> None:
-        """Waits for a condition; fails with what was printed if it does not come true."""
+        """Waits for a condition; fails with the output so far if it does not come true."""
         deadline_s = time.monotonic() + PATIENCE_S
         while not condition():
             if self.process.poll() is not None:
@@ -79,7 +79,6 @@ class Demo:
             time.sleep(0.1)
 
     def until_printed(self, words: str) -> None:
-        """Waits until it prints these words."""
         self.until(lambda: words in self.printed, words)
 
     def end(self) -> int:
@@ -87,10 +86,12 @@ class Demo:
         return self.process.wait(PATIENCE_S)
 
     def processes(self) -> dict[int, str]:
-        """All processes that have to do with it: its directory is their own, or in their environment or command line."""
+        """All processes related to it: its directory is their working directory, or is in their environment or command
+        line.
+        """
         found = {}
         for directory in Path("/proc").glob("[0-9]*"):
-            with suppress(OSError):  # it has just ended
+            with suppress(OSError):  # the process has just ended
                 command = (directory / "cmdline").read_bytes()
                 about = b"%s\0%s\0%s" % (
                     command,
@@ -102,11 +103,11 @@ class Demo:
         return found
 
     def left(self) -> list[str]:
-        """What it left behind: processes and files."""
+        """Processes and files that it left."""
         return [*self.processes().values(), *map(str, self.folder.iterdir())]
 
     def close(self) -> None:
-        """Whatever happened, nothing of it stays."""
+        """Kills all its processes, whatever happened."""
         while running := self.processes():
             for pid in running:
                 with suppress(ProcessLookupError):
@@ -133,7 +134,7 @@ def printed_address(demo: Demo) -> tuple[str, str, str]:
 
 
 def pasted(demo: Demo, command: str) -> subprocess.CompletedProcess[str]:
-    """What a command does in another terminal, wherever that is."""
+    """Runs a command in another terminal, in any directory."""
     return subprocess.run(
         ["sh", "-c", command],
         cwd="/",

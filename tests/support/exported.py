@@ -1,5 +1,6 @@
-"""Items of an export by hand: datasets and operations as a reading of the graph yields them. Names are ``db.table``,
-``db.table.column`` or a path; what has the same name has the same id."""
+"""Handmade items of an export: datasets and operations as a reading of the graph yields them. Names are ``db.table``,
+``db.table.column`` or a path; equal names have equal ids.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +54,7 @@ def bucket(scheme: str, host: str) -> KnownSource:
 
 
 def dataset(name: str, kind: str = "", source: KnownSource | None = None) -> DatasetName:
-    """A table, or a view if ``kind`` says so; what begins with a slash is a directory."""
+    """A table, or another dataset if ``kind`` says so; a name that begins with a slash is a directory."""
     if name.startswith("/"):
         return DatasetName(identify("path", name), kind or "DIRECTORY", source or HDFS, name)
     database, _, table = name.rpartition(".")
@@ -61,7 +62,6 @@ def dataset(name: str, kind: str = "", source: KnownSource | None = None) -> Dat
 
 
 def database(name: str) -> DatasetName:
-    """A database of the metastore."""
     return DatasetName(identify("database", name), "DATABASE", METASTORE, name)
 
 
@@ -96,7 +96,7 @@ def part(
     into: str = "",
     inferred: bool = False,
 ) -> ColumnLineage:
-    """A part of an operation; ``into`` is the type of what its outputs are columns of."""
+    """A part of an operation; ``into`` is the type of the dataset that its outputs are columns of."""
     ends = [
         *(ColumnEnd(column(each)) for each in data),
         *(ColumnEnd(column(each), Flow.CONTROL) for each in control),
@@ -109,7 +109,7 @@ def part(
 
 
 def predicate(outputs: Sequence[str] = (), control: Sequence[str] = (), into: str = "") -> ColumnLineage:
-    """A part that decides which rows there are."""
+    """A part that filters rows."""
     return part(outputs, (), control, kind="PREDICATE", into=into)
 
 
@@ -125,7 +125,7 @@ def operation(
     deleted: bool = False,
     **known: object,
 ) -> Operation:
-    """An operation. What its parts read and write, it reads and writes; data outweigh control."""
+    """An operation that reads and writes at least the datasets of its parts; data flow outweighs control flow."""
     inputs = {end.dataset.id: end for end in map(_end, reads)}
     outputs = {end.dataset.id: end for end in map(_end, writes)}
     for each in parts:
@@ -163,7 +163,7 @@ def run(of: Operation, details: ExecutionDetails, **known: object) -> Run:
 
 
 def every_kind() -> list[Item]:
-    """Items of every kind that a reading may yield, with names, types and statuses of all sorts."""
+    """Items of every kind that a reading may yield, with all sorts of names, types and statuses."""
     types = (
         "boolean tinyint smallint int bigint float double decimal(10,2) string varchar(20) char(3) binary date timestamp"
         " interval_day_time array<int> map<string,int> struct<a:int> uniontype<int,string> void"

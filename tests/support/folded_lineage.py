@@ -1,4 +1,4 @@
-"""Pictures of columns, seen from a step further away: both levels must show the same."""
+"""Folds lineage of columns to the level of tables, to test that both levels show the same."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from navlin.query.fold import CONTAINED, fold_edges
 
 
 def fold(lineage: Lineage) -> Lineage:
-    """The same answer at the level of tables and operations."""
+    """The same lineage at the level of tables and operations."""
     drawn = {node.id for node in lineage.nodes}
     parents = {
         node.id: node.parent for node in lineage.nodes if node.type in CONTAINED and node.parent in drawn

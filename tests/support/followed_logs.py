@@ -1,4 +1,4 @@
-"""Logs of an engine that are followed while chance rotates, truncates, removes and restores them."""
+"""An engine's logs, followed while they are rotated, truncated, removed and restored at random."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from tests.support.pipeline_estate import unstamped
 
 
 class FollowedLogs:
-    """A directory with the lineage log of an Impala that writes one record after the other, and the source that follows it.
+    """A directory with the lineage log of an Impala that appends records, and the source that follows it.
 
-    Nothing is lost by whatever the nemeses do to its files: that is the promise, and what they have in common.
+    Nothing that a nemesis does to the files may lose a record.
     """
 
     def __init__(
@@ -63,12 +63,12 @@ class FollowedLogs:
                 log.write(_record(self.written))
 
     def aside(self) -> Path:
-        """A name in the directory that no file has had, which the source's pattern matches."""
+        """A new file name in the directory, matching the source's pattern."""
         self._rotated += 1
         return self.directory / f"impala_lineage_log_1.0-0.{self._rotated}"
 
     def run(self) -> RunRecord:
-        """Follows the logs once. What happens to them is no reason for a run to fail."""
+        """Follows the logs once. Nothing done to the logs is a reason for the run to fail."""
         with holding(self.held):
             record = self.pipeline.run(EXTRACTORS["impala_events"], self.extractor)
         if record.status not in (Status.FINISHED, Status.IDLE) or record.failures:
@@ -83,12 +83,12 @@ class FollowedLogs:
         raise AssertionError("it finds something new again and again")
 
     def index(self) -> dict[tuple[str, str], dict[str, Any]]:
-        """All that became of the logs, without navlin's own stamps."""
+        """All documents of the logs, without navlin's own stamps."""
         found = {}
         for core, writer in ((ELEMENTS, "sourceId"), (RELATIONS, "writer")):
             self.solr.commit(core, soft=True)
             for each in self.solr.cursor(core, f"{writer}:{self.source.id}", "*"):
-                # Of which run of a statement it was read, depends on what was read at once: what is equal is not written.
+                # Which run of a statement asOf is from depends on the batch, because equal documents are not rewritten.
                 found[core, each["identity"]] = {
                     name: value
                     for name, value in unstamped(each).items()
@@ -110,7 +110,7 @@ def _record(number: int) -> bytes:
         return {"id": at, "vertexType": "COLUMN", "vertexId": column}
 
     record = {
-        # Some statements run again and again, others once.
+        # Some statements run repeatedly, others once.
         "queryText": " ".join(["INSERT INTO", f"s.t{number % 40}", "SELECT a FROM s.o"]),
         "hash": f"{number % 40:032x}",
         "queryId": f"{number:016x}:0000000000000001",
@@ -150,7 +150,7 @@ def rotated(logs: FollowedLogs, chance: random.Random) -> None:
 
 
 def rotated_while_it_is_written(logs: FollowedLogs, chance: random.Random) -> None:
-    """The writer has it open still, and goes on in it."""
+    """The writer still has it open, and keeps writing to it."""
     aside = logs.aside()
     logs.write(2)
     logs.log.rename(aside)
@@ -161,7 +161,7 @@ def rotated_while_it_is_written(logs: FollowedLogs, chance: random.Random) -> No
 
 
 def moved_out_of_the_directory(logs: FollowedLogs, chance: random.Random) -> None:
-    """It had been polled once: its descriptor is held."""
+    """It was polled once before: its descriptor is held."""
     logs.write(2)
     logs.run()
     logs.write(2)
@@ -183,7 +183,7 @@ def compressed_as_it_is_rotated(logs: FollowedLogs, chance: random.Random) -> No
 
 
 def copied_and_truncated(logs: FollowedLogs, chance: random.Random) -> None:
-    """As ``copytruncate`` of logrotate does it: the copy is another file, and the log begins anew."""
+    """Like ``copytruncate`` of logrotate: the copy is another file, and the log starts over."""
     logs.write(3)
     shutil.copyfile(logs.log, logs.aside())
     os.truncate(logs.log, 0)
@@ -193,7 +193,7 @@ def copied_and_truncated(logs: FollowedLogs, chance: random.Random) -> None:
 
 
 def truncated_under_its_writer(logs: FollowedLogs, chance: random.Random) -> None:
-    """Read to its end, then truncated; the writer goes on where it was, behind a hole of NULs."""
+    """Read to its end, then truncated; the writer goes on at its old offset, after a hole of NULs."""
     logs.write(1)
     logs.catch_up()
     size = logs.log.stat().st_size
@@ -210,7 +210,7 @@ def removed_when_read(logs: FollowedLogs, chance: random.Random) -> None:
 
 
 def set_back_to_an_earlier_copy_and_grown_again(logs: FollowedLogs, chance: random.Random) -> None:
-    """Restored from a backup: the same name, another file, which ends earlier and goes on with other records."""
+    """Restored from a backup: same name, another file, which ends earlier and continues with other records."""
     logs.write(2)
     backup = logs.log.read_bytes()
     logs.write(2)

@@ -1,4 +1,4 @@
-"""A small disk of its own for a program: a tmpfs that nobody else sees, in a namespace of users and mounts."""
+"""A small disk for one program: a private tmpfs, in its own user and mount namespaces."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Final
 
 NAMESPACE: Final = ("unshare", "--user", "--map-root-user", "--mount", "--fork", "--kill-child")
-"""Put before a command, it runs where it may mount."""
+"""Prefix for a command: it runs where it may mount."""
 FILLER: Final = "filler"
 
 
 def refused() -> str:
-    """Why this machine gives an unprivileged process no such disk; "" if it does."""
+    """The reason why this machine gives an unprivileged process no such disk; "" if it does."""
     tried = subprocess.run(
         [*NAMESPACE, "mount", "-t", "tmpfs", "tmpfs", "/mnt"], capture_output=True, text=True, check=False
     )
@@ -22,14 +22,14 @@ def refused() -> str:
 
 
 def mount(directory: Path, megabytes: int) -> None:
-    """Inside: gives the directory a disk of its own."""
+    """Mounts a separate disk at the directory; runs inside the namespace."""
     directory.mkdir(exist_ok=True)
     size = f"size={megabytes}m"
     subprocess.run(["mount", "-t", "tmpfs", "-o", size, "tmpfs", str(directory)], check=True)
 
 
 def fill(directory: Path, *, but_bytes: int = 0) -> None:
-    """Takes all room of the disk, but for so much."""
+    """Fills the disk, except for ``but_bytes``."""
     filler = os.open(directory / FILLER, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     with suppress(OSError):
         while True:
@@ -39,5 +39,4 @@ def fill(directory: Path, *, but_bytes: int = 0) -> None:
 
 
 def empty(directory: Path) -> None:
-    """Gives the room back."""
     (directory / FILLER).unlink()

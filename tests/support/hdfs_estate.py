@@ -1,7 +1,6 @@
-"""An HDFS that is followed through the pipeline into the session's index, and what a fresh image makes of it.
+"""An HDFS that is followed through the pipeline into the session's index, and compared with a fresh image.
 
-As a program (``python -m tests.support.hdfs_estate``) it is a process to be killed: it follows once and prints the step that
-it is at.
+As a program (``python -m tests.support.hdfs_estate``) it is a process to be killed: it follows once and prints each step.
 """
 
 from __future__ import annotations
@@ -40,12 +39,12 @@ Documents = dict[tuple[str, str], dict[str, Any]]
 _OF_A_SOURCE = {"identity", "digest", "writer", "sourceId", "asOf", "endpoint1SourceId", "endpoint2SourceId"}
 _OF_A_SOURCE |= {"endpoint1Ids", "endpoint2Ids", "_version_"}
 _OF_IMAGES = frozenset(SUMS)
-"""Events say nothing of them: until the next image they are those of the last one."""
+"""Events do not carry these: until the next image they keep the values of the last one."""
 
 
 @dataclass
 class HdfsEstate:
-    """``settings`` are the extractor's. `follow` runs it; `fresh` reads an image as another source, from nothing."""
+    """``settings`` are the extractor's. `follow` runs it; `fresh` reads an image into a new source."""
 
     solr: Solr
     spark: Callable[[], SparkSession]
@@ -71,7 +70,7 @@ class HdfsEstate:
         return self.pipeline.run(EXTRACTORS["hdfs"], self.extractor(), **options)
 
     def fresh(self) -> Documents:
-        """The documents that the newest image makes, read by a source that was not there before."""
+        """The documents of the newest image, read by a new source."""
         name = f"fresh-{uuid.uuid4().hex[:8]}"
         extractor = self.extractor(name, events=False)
         record = self.pipeline.run(EXTRACTORS["hdfs"], extractor)
@@ -87,7 +86,9 @@ class HdfsEstate:
         return documents
 
     def documents(self, writer: str = "") -> Documents:
-        """What is live, by core and path, but for stamps, identities, and what is only refreshed along with a change."""
+        """Live documents by core and path, without stamps, identities, and fields that are only refreshed along with a
+        change.
+        """
         found: Documents = {}
         writer = writer or self.extractor().source.id
         for core in (ELEMENTS, RELATIONS):
@@ -114,7 +115,7 @@ class HdfsEstate:
 
 
 def differences(followed: Documents, fresh: Documents) -> list[str]:
-    """What two indexes do not have in common, a line a document."""
+    """Differences between two indexes, one line per document."""
     lines = []
     for key in sorted(followed.keys() | fresh.keys()):
         one, other = followed.get(key), fresh.get(key)
@@ -131,7 +132,7 @@ def differences(followed: Documents, fresh: Documents) -> list[str]:
 
 
 class Killed:
-    """A process that follows once. It starts Spark at once and waits for `begin`."""
+    """A process that follows once. It starts Spark immediately and waits for `begin`."""
 
     def __init__(self, estate: HdfsEstate, scratch: Path) -> None:
         self._estate = estate
@@ -145,7 +146,7 @@ class Killed:
         )
 
     def follow_until(self, step: str) -> list[str]:
-        """Lets it run until it says that it begins a step, and kills it there; the steps that it said."""
+        """Lets it run until it reports that a step begins, and kills it there. Returns the steps reported."""
         estate = self._estate
         reported = {
             "address": asdict(estate.solr.address),
@@ -167,7 +168,7 @@ class Killed:
         return answer
 
     def kill(self) -> None:
-        """SIGKILL to all of its processes. Harmless where it has ended."""
+        """Sends SIGKILL to all its processes; harmless if it has ended."""
         for pid in session_of(self._process.pid):
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""Operations at random on a real HDFS, below one directory: what people and jobs do to files and trees."""
+"""Random operations on a real HDFS, below one directory: changes that people and jobs make to files and trees."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WORDS = b'{"name": "words %d", "tags": ["told"], "properties": {"steward": "ann"
 
 @dataclass
 class Operations:
-    """Changes what is below ``top``, and knows what is there. The same seed does the same."""
+    """Changes the tree below ``top``, and tracks its contents. The same seed makes the same changes."""
 
     writer: Writer
     top: str
@@ -33,7 +33,6 @@ class Operations:
         self.writer.mkdirs(self.top)
 
     def do(self, count: int) -> None:
-        """So many operations."""
         kinds: dict[Callable[[], bool], int] = {
             self._create: 26,
             self._overwrite: 6,
@@ -59,23 +58,23 @@ class Operations:
             self.done += operation()
 
     def close(self) -> None:
-        """Closes what was left open."""
+        """Closes the files left open."""
         while self._opened:
             path = self._opened.pop()
             if path in self.things:
                 self.writer.close(path)
 
-    # -- Where ---------------------------------------------------------------------------------------------------------
+    # -- Paths ---------------------------------------------------------------------------------------------------------
 
     def _any(self, *, directory: bool) -> str:
-        """Some path; "" if there is none."""
+        """A random path; "" if there is none."""
         found = [
             path for path, is_one in self.things.items() if is_one is directory and path not in self._opened
         ]
         return self._random.choice(found) if found else ""
 
     def _home(self) -> str:
-        """A directory where something may be put."""
+        """A directory to put things in."""
         shallow = [path for path, is_one in self.things.items() if is_one and path.count("/") < MOST_DEPTH]
         return self._random.choice([self.top, *shallow])
 
@@ -95,7 +94,7 @@ class Operations:
     def _holds_open(self, path: str) -> bool:
         return any(contains(path, opened) for opened in self._opened)
 
-    # -- What ----------------------------------------------------------------------------------------------------------
+    # -- Operations ----------------------------------------------------------------------------------------------------
 
     def _create(self) -> bool:
         path = self._new()
@@ -155,7 +154,7 @@ class Operations:
 
     def _delete_tree(self) -> bool:
         path = self._any(directory=True)
-        # Else the first directories would take everything with them again and again.
+        # Otherwise the first directories would take everything with them again and again.
         if (
             not path
             or self._holds_open(path)
@@ -201,7 +200,7 @@ class Operations:
         return bool(path)
 
     def _describe(self) -> bool:
-        """Somebody leaves words beside a file or in a directory."""
+        """Writes a sidecar file next to a file, or in a directory."""
         path = self._either()
         if not path or "/." in path:
             return False
@@ -221,7 +220,7 @@ class Operations:
         return True
 
     def _commit(self) -> bool:
-        """A job writes below its staging directory and moves what it wrote to where it belongs."""
+        """A job writes below its staging directory, then moves its output to its target."""
         home = self._home()
         staging = f"{home}/_temporary/{self.done}"
         if f"{home}/committed{self.done}" in self.things:

@@ -1,4 +1,4 @@
-"""Runs of the extractor of HDFS without a pipeline: what it plans and reads, and what is known after it."""
+"""Runs of the HDFS extractor without a pipeline: plans, rows read, and the state kept between runs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Row = dict[str, Any]
 
 @dataclass
 class Run:
-    """One plan and all that reading it yielded."""
+    """One plan and everything that reading it yielded."""
 
     plan: Plan
     splits: list[Split] = field(default_factory=list)
@@ -28,7 +28,7 @@ class Run:
 
     @property
     def rows(self) -> dict[str, Row]:
-        """What was read, by path: of two rows the newer one."""
+        """The rows read, by path; the newer of two rows wins."""
         found: dict[str, tuple[int, Row]] = {}
         for listing in self.listings:
             for path, row in rows_of(listing):
@@ -54,7 +54,7 @@ class Run:
         return {one.key: one.value for one in (*read, *self.plan.positions)}
 
     def is_gone(self, path: str) -> bool:
-        """Whether something at ``path`` that was known before counts as gone after this run."""
+        """Whether a path that was known before counts as gone after this run."""
         tree = path.replace("%", "%25")
         return path not in self.rows and any(
             contains(cover.path, tree) and (not cover.matching or re.fullmatch(cover.matching, tree))
@@ -63,7 +63,7 @@ class Run:
 
 
 def rows_of(listing: Listing) -> Iterator[tuple[str, Row]]:
-    """A listing row by row, without what a row does not say; volatile ones as ``~name``."""
+    """The rows of a listing, without the attributes that a row leaves out; volatile ones as ``~name``."""
     columns = {"directory": listing.directories, **listing.attributes}
     columns |= {f"~{name}": column for name, column in listing.volatile.items()}
     plain = {name: _plain(column) for name, column in columns.items()}
@@ -77,7 +77,7 @@ def _plain(column: Any) -> list[Any]:
 
 @dataclass
 class Follower:
-    """Runs an extractor again and again, a minute apart, and keeps its positions as the pipeline does."""
+    """Runs an extractor repeatedly, a minute apart, and keeps its positions as the pipeline does."""
 
     hdfs: Hdfs
     saved: dict[str, Any] = field(default_factory=dict)

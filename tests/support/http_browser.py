@@ -1,4 +1,4 @@
-"""A browser, as far as a server sees one: it keeps the cookie of a log-in and sends it along with everything."""
+"""A browser from the server's point of view: it keeps the login cookie and sends it with every request."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.web import PASSWORD, PATIENCE_S, Web
 
 @dataclass
 class Browser:
-    """One, at one server. ``cookies`` are by name, and ``csrf`` is the token of its session."""
+    """``cookies`` are by name, ``csrf`` is the session's token."""
 
     web: Web
     cookies: dict[str, str] = field(default_factory=dict)
@@ -24,14 +24,14 @@ class Browser:
         self.connection.trust_env = False
 
     def log_in(self, name: str, password: str = PASSWORD, **how: Any) -> requests.Response:
-        """By JSON, unless ``how`` has a body of its own."""
+        """Logs in with JSON, unless ``how`` has a body of its own."""
         answer = self.send("POST", "/login", **(how or {"json": {"name": name, "password": password}}))
         if answer.ok and answer.headers.get("Content-Type") == "application/json":
             self.csrf = answer.json()["csrf"]
         return answer
 
     def send(self, method: str, path: str, **how: Any) -> requests.Response:
-        """With the cookies, and nothing else that would let somebody in."""
+        """Sends the cookies, and no other credentials."""
         headers = {**how.pop("headers", {})}
         if self.cookies:
             headers["Cookie"] = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
@@ -46,7 +46,7 @@ class Browser:
         return answer
 
     def write(self, path: str, *, token: str | None = None, **how: Any) -> requests.Response:
-        """A POST with the session's token, as a page of navlin's does it."""
+        """A POST with the session's token, as navlin's pages send it."""
         headers = {"X-Navlin-CSRF": self.csrf if token is None else token, **how.pop("headers", {})}
         return self.send("POST", path, headers=headers, **how)
 

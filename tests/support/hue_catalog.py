@@ -1,7 +1,7 @@
-"""A client that sends what Hue's catalog sends, and fails where that would: for tests.
+"""A test client that sends the same requests as Hue's catalog, and fails in the same cases.
 
-Written from what is public of Hue. It knows nothing of navlin. Hue makes a client for each request of its own, whose
-parameters go on from one question to the next, needed or not.
+Written from the public sources of Hue, without knowledge of navlin. Hue makes a client for each of its own requests; the
+parameters carry over from one call to the next, needed or not.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ _FIELDS: Final = (
     ("tags", 5),
 )
 _IRI: Final = "/#%[]=:;$&()+,!?*@'~"
-"""What Hue leaves as it is in an address."""
+"""Characters that Hue leaves unescaped in a URL."""
 
 
 class NoEntity(LookupError):
-    """Hue found nothing under a name."""
+    """Hue found nothing by a name."""
 
 
 class Failed(Exception):
@@ -37,7 +37,7 @@ class Failed(Exception):
 
 
 class HueCatalog:
-    """The catalog of a Hue: one for each request of a person's."""
+    """The catalog of Hue: one for each user request."""
 
     def __init__(self, url: str, user: str, password: str) -> None:
         self._url = f"{url}/api/v9"
@@ -56,7 +56,7 @@ class HueCatalog:
         prefix: str = "",
         offset: int = 0,
     ) -> dict[str, Any]:
-        """As one types: with counts, filters and what matched."""
+        """Search as you type: with counts, filters and highlights."""
         query, filters = [], []
         for term in f"{text}*".split():
             name, colon, value = term.partition(":")
@@ -82,7 +82,7 @@ class HueCatalog:
         return dict(found)
 
     def search(self, text: str, types: Sequence[str] = ("TABLE", "VIEW")) -> list[dict[str, Any]]:
-        """Words, each of which may be in a name, a description or a tag; ``name:value`` filters."""
+        """Words, each of which may be in a name, a description or a tag; ``name:value`` are filters."""
         clauses, filters = [], []
         for term in re.sub(r"([{}()\[\]])", r"\\\1", text).split():
             if ":" in term:
@@ -105,13 +105,13 @@ class HueCatalog:
         return list(self._get("entities"))
 
     def of_cluster(self, name: str) -> str:
-        """What Hue puts before its queries, so that they find what is of one cluster."""
+        """The prefix that Hue puts before its queries, to limit them to one cluster."""
         self._params.update(query=f'clusterName:"{name}"', limit=200)
         ids = [each.get("sourceId") or each["identity"] for each in self._get("entities")]
         return f"({' OR '.join(f'sourceId:{each}' for each in ids)}) AND " if ids else "sourceId:0 AND"
 
     def suggest(self, start: str) -> list[str]:
-        """Names that begin so."""
+        """Suggestions of names that begin with ``start``."""
         return list(self._get(f"interactive/suggestions?query={start or '*'}", with_params=False))
 
     # -- Entities --------------------------------------------------------------------------------------------------------
@@ -134,7 +134,7 @@ class HueCatalog:
         return dict(self._get(f"entities/{identity}"))
 
     def get_lineage(self, identity: str) -> dict[str, Any]:
-        """The lineage; the page matches what its operations read and write with names of tables in capitals."""
+        """The lineage; Hue's page matches the inputs and outputs of operations with uppercase table names."""
         self._params.update(entityIds=identity)
         found = self._get("lineage")
         for each in found["entities"]:
@@ -147,7 +147,7 @@ class HueCatalog:
     # -- Words -----------------------------------------------------------------------------------------------------------
 
     def update(self, entity: Mapping[str, Any], **words: Any) -> dict[str, Any]:
-        """Writes words; those that are not named are sent as they were read, but for tags."""
+        """Writes metadata; fields not given are sent back as read, except tags."""
         body = {
             "name": entity["name"],
             "description": entity["description"],
@@ -175,7 +175,7 @@ class HueCatalog:
         return self.update(entity, properties=left)
 
     def set_up(self) -> dict[str, Any]:
-        """Registers the property in which Hue keeps its documents, unless it is there: before any question, once."""
+        """Registers the property in which Hue keeps its documents, unless it exists: once, before any query."""
         if not self._get(f"models/namespaces/{NAMESPACE}", with_params=False):
             self._write("POST", "models/namespaces", {"name": NAMESPACE, "description": "Set of fields"})
         properties = self._get(f"models/namespaces/{NAMESPACE}/properties", with_params=False)
@@ -200,7 +200,7 @@ class HueCatalog:
 
     def _find(self, source_type: str, kind: str, name: str, **more: str) -> dict[str, Any]:
         wanted = {"sourceType": source_type, "originalName": name, "deleted": "false", **more}
-        # The bare word for all but tables: so Hue writes it.
+        # The bare word for everything but tables: Hue writes it this way.
         begun = "(type:TABLE OR type:VIEW)" if kind == "TABLE" else kind
         query = f"{begun} AND {'AND'.join(f'({key}:{value})' for key, value in wanted.items())}"
         self._params.update(query=query, offset=0, limit=2)
@@ -229,7 +229,7 @@ class HueCatalog:
 
     def _answer(self, request: requests.Request) -> Any:
         prepared = self._session.prepare_request(request)
-        # Hue's address goes out as it is; requests would encode it once more.
+        # Hue sends its URL as it is; requests would encode it once more.
         prepared.url = request.url
         answer = self._session.send(prepared, timeout=PATIENCE_S, allow_redirects=request.method != "POST")
         if answer.status_code >= 300:

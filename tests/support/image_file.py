@@ -1,9 +1,9 @@
-"""The container of an fsimage: magic, sections, each a stream of its own where a codec is set, summary, sum beside it.
+"""The container of an fsimage: magic, sections (each a stream of its own if a codec is set), summary, checksum file.
 
-Written from fsimage.proto and from what Hadoop's FSImageFormatProtobuf.Saver does, for tests and benches alone:
+Written from fsimage.proto and the behaviour of Hadoop's FSImageFormatProtobuf.Saver, only for tests and benches:
 
-- With a codec every section is one stream, and an empty one that belongs to no section stands before the summary.
-- A sub-section lies inside its section and stands before it in the table of sections. Up to Hadoop 3.4 an image has either
+- With a codec every section is one stream, and an empty one that belongs to no section precedes the summary.
+- A sub-section lies inside its section and precedes it in the table of sections. Up to Hadoop 3.4 an image has either
   a codec or sub-sections; 3.5 writes both, and then each sub-section is a stream of its own.
 """
 
@@ -26,7 +26,7 @@ MAGIC = b"HDFSIMG1"
 
 
 class Codec(StrEnum):
-    """What may stand in the summary's field `codec`."""
+    """Values of the summary's field `codec`."""
 
     NONE = ""
     DEFAULT = "org.apache.hadoop.io.compress.DefaultCodec"
@@ -38,7 +38,7 @@ class Codec(StrEnum):
 
 
 def varint(value: int) -> bytes:
-    """A number as protobuf has it; a negative one takes ten bytes."""
+    """A protobuf varint; a negative number takes ten bytes."""
     value &= 0xFFFF_FFFF_FFFF_FFFF
     if value < 0x80:
         return bytes((value,))
@@ -63,7 +63,7 @@ def fixed32(field: int, value: int) -> bytes:
 
 
 def nested(field: int, content: bytes | str) -> bytes:
-    """A message, a text, bytes or packed numbers: all that carries its length."""
+    """A length-delimited field: a message, a text, bytes or packed numbers."""
     content = content.encode() if isinstance(content, str) else content
     return varint(field << 3 | 2) + varint(len(content)) + content
 
@@ -73,7 +73,7 @@ def delimited(message: bytes) -> bytes:
 
 
 class ImageFile:
-    """Writes an image from front to end and holds nothing of it. Leaving the `with` block whole completes it."""
+    """Writes an image from front to end without keeping it. Leaving the `with` block without an error completes it."""
 
     def __init__(self, path: Path, *, layout: int = -66, codec: Codec = Codec.NONE, md5: bool = True) -> None:
         self.path = path
@@ -101,11 +101,11 @@ class ImageFile:
             beside.write_text(f"{self._sum.hexdigest()} *{self.path.name}\n")
 
     def write(self, data: bytes) -> None:
-        """More of the section at hand."""
+        """Appends to the current section."""
         self._put(self._stream.write(data))
 
     def end_sub_section(self, name: str) -> None:
-        """What was written since the last one is a sub-section; an empty one is not listed."""
+        """Ends a sub-section: everything written since the last one. An empty one is not listed."""
         self._put(self._stream.finish())
         self._stream = _stream(self._codec)
         if self._offset > self._sub_section:
@@ -113,7 +113,7 @@ class ImageFile:
             self._sub_section = self._offset
 
     def end_section(self, name: str) -> None:
-        """All since the last section is one named so. Where a sub-section ends with it, its stream has ended already."""
+        """Ends a section: everything since the last one. If a sub-section ends with it, its stream has already ended."""
         if self._sub_section == self._section or self._offset > self._sub_section:
             self._put(self._stream.finish())
         self._stream = _stream(self._codec)
@@ -157,7 +157,7 @@ class _Compressor(Protocol):
 
 
 class _Streamed:
-    """The codecs whose own format is a stream."""
+    """Codecs with a stream format."""
 
     def __init__(self, compressor: _Compressor) -> None:
         self._compressor = compressor
@@ -170,10 +170,10 @@ class _Streamed:
 
 
 class _Blocks:
-    """Hadoop's BlockCompressorStream, with its buffer of 256 KiB less what the codec may add.
+    """Hadoop's BlockCompressorStream, with its buffer of 256 KiB less the codec's possible overhead.
 
-    A block is the length of what it holds, then chunks, each with the length it takes; lengths are big-endian. A write that
-    is larger than the buffer is one block of several chunks. The end of a stream that has nothing more is a block of none.
+    A block is its uncompressed length, then chunks, each with its compressed length; lengths are big-endian. A write
+    larger than the buffer is one block of several chunks. A stream without further data ends with an empty block.
     """
 
     BUFFER_BYTES = 256 * 1024

@@ -1,4 +1,4 @@
-"""The string table of an fsimage, and what packs its numbers together with bits.
+"""The string table of an fsimage, and the functions that pack its numbers together with bits.
 
 The bits of permissions, ACL entries and extended attributes are those of Hadoop's PermissionStatusFormat,
 AclEntryStatusFormat and XAttrFormat.
@@ -16,13 +16,13 @@ _NAMESPACES = ("user", "trusted", "security", "system", "raw")
 
 @dataclass(slots=True)
 class Strings:
-    """The string table: one numbering, or with mask bits one for each kind, whose number stands in the uppermost bits."""
+    """The string table: one numbering, or with mask bits one for each kind, whose number is in the uppermost bits."""
 
     mask_bits: int
     _ids: dict[tuple[int, str], int] = field(default_factory=dict)
 
     def id(self, kind: int, value: str) -> int:
-        """0 stands for no name at all."""
+        """The id of a string; 0 for no name at all."""
         if not value:
             return 0
         kind = kind if self.mask_bits else 0

@@ -1,4 +1,4 @@
-"""A small tree that holds a little of everything that an fsimage may say."""
+"""A small tree with a sample of everything that an fsimage may contain."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ ACL = (
 
 
 def varied(layout: int = -66) -> Tree:
-    """A little of everything."""
     tree = Tree(layout=layout)
     tree.directory("/a", owner="alice", group="alice", mode=0o2750, acl=ACL)
     tree.directory("/tmp", owner="hdfs", mode=0o1777)

@@ -1,6 +1,6 @@
 """Small fsimages for tests, as a NameNode would write the tree that the test describes.
 
-They are written from Hadoop's own description, and say nothing of how navlin reads them.
+They are written from Hadoop's own description, independently of navlin's reader.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ Path_ = str | bytes
 
 @dataclass(slots=True)
 class Inode:
-    """One inode, and what its row should say. `row` is None where it lives in a snapshot alone."""
+    """One inode, and its expected row. `row` is None if it is only in a snapshot."""
 
     id: int
     name: bytes
@@ -59,7 +59,7 @@ class Inode:
     block_size: int = 0
     replication: int = 0
     policy: str = ""
-    """Of a directory the one set on it, of a file the one it is striped by."""
+    """On a directory the policy set on it, on a file the one it is striped with."""
     under_construction: bool = False
     target: bytes = b""
     zone_key: str = ""
@@ -71,7 +71,9 @@ class Inode:
 
 
 class Tree:
-    """A tree of files, described call by call; directories above come by themselves. `inode_id` may be any free number."""
+    """A tree of files, described call by call; parent directories are added automatically. `inode_id` may be any free
+    number.
+    """
 
     def __init__(
         self,
@@ -88,13 +90,13 @@ class Tree:
         self.children: dict[int, list[int]] = {}
         """By directory. A test that wants a broken image writes into it."""
         self.referred: dict[int, list[int]] = {}
-        """The same for children that a directory has by way of a reference."""
+        """The same for children that a directory has through a reference."""
         self.paths: dict[bytes, int] = {}
         self.inodes_in_header: int | None = None
         self.first_reference = 0
         """The number that directories have for the first reference."""
         self.unknown_fields = b""
-        """Put behind the fields of every inode: what a later Hadoop may add."""
+        """Appended to the fields of every inode, as a later Hadoop might."""
         self._next_id, self._next_block = ROOT_ID, _FIRST_BLOCK
         self.directory("/", mode=0o755)
 
@@ -115,7 +117,7 @@ class Tree:
         by_reference: bool = False,
         only_in_snapshot: bool = False,
     ) -> int:
-        """Adds a directory; one that is there already is described anew."""
+        """Adds a directory; an existing one is described again."""
         more = dict(xattrs or {})
         if zone_key:
             # ZoneEncryptionInfoProto: AES/CTR/NoPadding, ENCRYPTION_ZONES.
@@ -182,7 +184,7 @@ class Tree:
         order: int = 0,
         strange_sections: Iterable[str] = (),
     ) -> Path:
-        """Writes the image. `order` is the seed of the order of its inodes; 0 leaves the NameNode's, which is by number."""
+        """Writes the image. `order` is the seed for the order of its inodes; 0 keeps the NameNode's, which is by number."""
         self._next_block = _FIRST_BLOCK
         with ImageFile(path, layout=self.layout, codec=codec, md5=md5) as image:
             _put(image, "NS_INFO", [self._name_system()])
@@ -202,7 +204,7 @@ class Tree:
         return path
 
     def rows(self) -> dict[str, dict[str, Any]]:
-        """What a reader should make of the image, by path: the values of its attributes, without those it does not say."""
+        """The rows that a reader should make of the image, by path: values of attributes, without those left out."""
         rows = {}
         for path, inode_id in sorted(self.paths.items()):
             rows[path.decode("utf-8", "backslashreplace")] = self._row(path, self.inodes[inode_id])
@@ -211,7 +213,7 @@ class Tree:
         return rows
 
     def _content(self, directory: bytes) -> dict[str, Any]:
-        """What lies below a directory; times are rounded up to the next second."""
+        """Sums over the files below a directory; times are rounded up to the next second."""
         start = directory.rstrip(b"/") + b"/"
         below = [self.inodes[inode] for path, inode in self.paths.items() if path.startswith(start)]
         files = [inode for inode in below if inode.kind == Inode.FILE]
@@ -249,7 +251,7 @@ class Tree:
         return written
 
     def _policy_at(self, path: bytes) -> str:
-        """The one of the nearest directory that has one; `replication` says that there is none."""
+        """The policy of the nearest directory that has one; `replication` there means none."""
         while True:
             policy = self.inodes[self.paths[path]].policy
             if policy or path == b"/":
@@ -275,7 +277,7 @@ class Tree:
         return inode.id
 
     def _parent(self, path: bytes) -> int:
-        """The directory of this path, made with all above it where it is not there yet."""
+        """The directory of this path, made along with its parents if missing."""
         missing = []
         while (found := self.paths.get(path or b"/")) is None:
             missing.append(path)
@@ -316,7 +318,7 @@ class Tree:
         image.end_section("INODE")
 
     def _put_directories(self, image: ImageFile, in_sub_section: int, order: int) -> list[bytes]:
-        """Each entry goes into the section; what comes back is the section of references, in their order."""
+        """Writes each entry into the section. Returns the entries of the section of references, in their order."""
         references: list[bytes] = []
         written = 0
         known = [inode.id for inode in self._ordered(order)]
@@ -354,7 +356,7 @@ class Tree:
         ]
 
     def _put_snapshots(self, image: ImageFile) -> None:
-        """Where something lives in a snapshot alone, the root has one from which it was deleted."""
+        """If something is only in a snapshot, the root has a snapshot from which it was deleted."""
         gone = sorted(self.inodes.keys() - set(self.paths.values()))
         if not gone:
             _put(image, "SNAPSHOT", [number(1, 0) + number(3, 0)])
@@ -417,7 +419,7 @@ def _bytes(path: Path_) -> bytes:
 
 
 def _spelled(mode: int) -> str:
-    """As FsPermission prints it: of the bits above the nine it knows the sticky one alone."""
+    """Formatted like FsPermission: of the bits above the lowest nine it only knows the sticky bit."""
     letters = [sign if mode & 1 << 8 - at else "-" for at, sign in enumerate("rwxrwxrwx")]
     if mode & 0o1000:
         letters[8] = "t" if mode & 1 else "T"

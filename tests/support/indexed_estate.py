@@ -1,4 +1,4 @@
-"""A small estate of a test's own, written to the real index as the pipeline writes it."""
+"""A small estate of one test's own, written to the real index as the pipeline writes it."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ from navlin.model.tree import below
 
 DAY_MS = 86_400_000
 NOW_MS = 1_000_000 * 1_000_000
-"""Some day in 2001: long before anything that other tests write."""
+"""A day in 2001: long before anything that other tests write."""
 
 
 class World:
-    """Sources HIVE-1, HDFS-1, HDFS-2, IMPALA-1 and SPARK-1 of a cluster of the test's own."""
+    """Sources HIVE-1, HDFS-1, HDFS-2, IMPALA-1 and SPARK-1 of the test's own cluster."""
 
     def __init__(self, solr: Solr, cluster: str, *, configured: bool = True) -> None:
         self.solr, self.cluster = solr, cluster
@@ -153,7 +153,7 @@ class World:
             pass
 
     def drop(self, source: Source, *gone: Key | Relation) -> str:
-        """Flags things deleted as one run of their source does, and commits that; returns the run's id."""
+        """Flags things deleted as a run of their source does, and commits; returns the run's id."""
         self.runs[source.id] += 1
         stamp = Stamp(run_id(source.id, self.runs[source.id]), self.now_ms)
         elements = [thing.identity for thing in gone if isinstance(thing, Key)]
@@ -167,7 +167,7 @@ class World:
         return stamp.run_id
 
     def link(self, *run_ids: str, everything: bool = False) -> dict[str, int]:
-        """Links what these runs wrote."""
+        """Links the documents that these runs wrote."""
         own = run_ids[-1] if run_ids else run_id(self.cluster, 0)
         linked = link(Linking(self.solr, self.now_ms, own, run_ids, since_ms=0, everything=everything))
         self.commit()
@@ -186,11 +186,11 @@ class World:
         return found[0]
 
     def entity_of(self, key: Key) -> dict[str, Any] | None:
-        """The document of an entity, if it is there."""
+        """The document of an entity, or None."""
         return next(iter(self.solr.get(ELEMENTS, [key.identity])), None)
 
     def added(self) -> set[tuple[str, str, str]]:
-        """What the linker says itself: (table or partition, path, "certain" or "inferred")."""
+        """Relations that the linker added: (table or partition, path, "certain" or "inferred")."""
         return {
             (
                 relation["endpoint1Name"],
@@ -202,7 +202,7 @@ class World:
         }
 
     def documents(self, core: str) -> list[dict[str, Any]]:
-        """All documents of this world in a core, as committed, with what follows from their fields."""
+        """All committed documents of this world in a core, with the fields derived from theirs."""
         documents = presented(self.solr, core, self.stored(core))
         return sorted(documents, key=lambda document: str(document["identity"]))
 
@@ -217,7 +217,7 @@ class World:
         return list(found.values())
 
     def index(self) -> dict[str, list[dict[str, Any]]]:
-        """Every document, navlin's own stamps aside."""
+        """Every document, without navlin's own stamps."""
         return {
             core: [
                 {name: value for name, value in document.items() if name not in STAMPS}
@@ -227,7 +227,7 @@ class World:
         }
 
     def versions(self) -> dict[str, int]:
-        """What to compare to see that nothing was written."""
+        """Versions of all documents, to compare to see that nothing was written."""
         return {
             document["identity"]: document["_version_"]
             for core in (ELEMENTS, RELATIONS)

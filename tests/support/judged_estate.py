@@ -1,4 +1,4 @@
-"""The estate over which searches are judged (``tests/data/judged``), as documents of the index."""
+"""The estate for judged searches (``tests/data/judged``), as documents of the index."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class JudgedEstate(World):
             self._add(key, (given["source"], name, column), each)
 
     def _column(self, named: Sequence[str]) -> Key:
-        """A column; of a path, whose file system tells of none, one that is granted."""
+        """A column; a column of a path is granted, because no file system reports any."""
         if tuple(named) not in self.keys:
             *path, column = named
             self.keys[tuple(named)] = self.granted(path_column_key(self.keys[tuple(path)], column))

@@ -1,4 +1,4 @@
-"""What enters a position, found in the syntax tree: where one is made, and what is made again of one that was saved."""
+"""Finds in the syntax tree what is saved in positions: where they are made, and the classes restored from them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def positions_made(module: str, tree: ast.Module) -> Iterator[str]:
-    """The key of each position that a module makes, as it is written."""
+    """The key of each position that a module makes, as written."""
     known = _known(module, tree)
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and full_name(node.func, known) in POSITIONS:
@@ -22,9 +22,9 @@ def positions_made(module: str, tree: ast.Module) -> Iterator[str]:
 
 
 def classes_restored(trees: Mapping[str, ast.Module]) -> Iterator[str]:
-    """The full names of classes that are made of JSON by position or by key: of what was saved, which is trusted.
+    """Full names of classes made from JSON by position or by key: from saved data, which is trusted.
 
-    What others send is read with ``get``, for a key may be missing.
+    Data from others is read with ``get``, because a key may be missing.
     """
     defined = {
         f"{name}.{each.name}"

@@ -1,7 +1,7 @@
-"""A fixed set of inputs, run to its end by processes that are killed on their way and started again.
+"""A fixed set of inputs, run to completion by processes that are killed on the way and restarted.
 
-As a program (``python -m tests.support.killed_runs``) it is one such process: it reads from its stdin where Solr is, prints
-the step that it is at, a line each, and goes on where the process before it was killed.
+As a program (``python -m tests.support.killed_runs``) it is one such process: it reads Solr's address from stdin, prints
+each step on a line, and continues from where the previous process was killed.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ LIFE_MS = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """What the metastore holds from now on, and what the engine appends to its file."""
+    """Contents of the metastore from now on, and lines that the engine appends to its file."""
 
     tables: Mapping[str, Any]
     lines: Sequence[str] = ()
@@ -69,7 +69,7 @@ GENERATIONS: tuple[Generation, ...] = (
             _said("look", ["sales.orders"], [], 3),
         ],
     ),
-    # A claimed table comes, one changes; a line that is none; a claim where nobody serves.
+    # A claimed table appears, another changes; a line that is not a record; a claim of a location that nobody serves.
     Generation(_MORE, ["{half a record", _said("export", ["sales.report"], ["hdfs://out/x/report"], 4)]),
     # A table goes; the statement loses a part, and an old record of it comes late.
     Generation(
@@ -87,14 +87,14 @@ GENERATIONS: tuple[Generation, ...] = (
             for n in range(0, 100, 2)
         ],
     ),
-    # Something does not read: nothing is lost by it.
+    # Something cannot be read: nothing is lost because of it.
     Generation(
         {**_LESS, **_wide(100, 9, "ann")},
         [_said("again", ["wide.t001"], ["wide.t002"], 200)],
         broken=["wide.t005"],
         rejected=["wide.t006"],
     ),
-    # Now it does: half of the wide ones are gone, a table is back without a column.
+    # Now it can: half of the wide ones are gone, a table is back without a column.
     Generation({**_BACK, **_wide(80, 9, "ann")}, [_said("again", ["wide.t001"], ["wide.t002"], 201)]),
     Generation({**_RENAMED, **_wide(80, 9, "ann")}, ["no record either"]),
 )
@@ -104,23 +104,23 @@ GENERATIONS: tuple[Generation, ...] = (
 
 
 class Played:
-    """An estate over which the generations go. Each run is repeated until it is through, as a daemon does it."""
+    """An estate over which the generations are played. Each run is repeated until it succeeds, as a daemon does."""
 
     def __init__(self, estate: SmallEstate, reported: Callable[[str], None] = lambda step: None) -> None:
         self.estate, self.reported = estate, reported
         self._through = estate.tables_file.with_suffix(".through")
 
     def begin(self) -> None:
-        """Forgets how far it came."""
+        """Forgets the progress."""
         self._through.unlink(missing_ok=True)
 
     @property
     def through(self) -> int:
-        """How many runs are through."""
+        """The number of runs completed."""
         return int(self._through.read_text()) if self._through.exists() else 0
 
     def play(self, *, life: int = 0, first: int = 0, last: int = 2 * len(GENERATIONS)) -> None:
-        """Runs what is not through yet: two runs a generation, the metastore's and the engine's."""
+        """Makes the runs not yet completed: two per generation, the metastore's and the engine's."""
         for run in range(max(first, self.through), last):
             number = run // 2
             self.lay(number)
@@ -136,7 +136,7 @@ class Played:
             self._through.write_text(str(run + 1))
 
     def lay(self, number: int) -> None:
-        """The sources hold what they hold in this generation, from 0."""
+        """Sets the sources to their contents in this generation, counted from 0."""
         now = GENERATIONS[number]
         self.estate.tables(now.tables, broken=now.broken, rejected=now.rejected)
         lines = [line for generation in GENERATIONS[: number + 1] for line in generation.lines]
@@ -144,8 +144,9 @@ class Played:
 
 
 def index_of(estate: SmallEstate) -> dict[tuple[str, str], dict[str, Any]]:
-    """All that the inputs made, by core and id, but for navlin's own stamps. When a metastore was listed is one as well;
-    when a statement ran is not."""
+    """All documents of the inputs, by core and id, without navlin's own stamps. The time of a metastore listing is a
+    stamp too; the time of a statement's run is not.
+    """
     estate.solr.commit(RUNS, soft=True)
     index = estate.index()
     for document in index.values():
@@ -160,7 +161,7 @@ def index_of(estate: SmallEstate) -> dict[tuple[str, str], dict[str, Any]]:
 
 
 def wipe(estate: SmallEstate) -> None:
-    """Takes everything of the estate out of the index."""
+    """Removes everything of the estate from the index."""
     documents = {core: [d["identity"] for d in estate.documents(core)] for core in (ELEMENTS, RELATIONS)}
     of_either = (
         f"sourceId:({estate.hive.id} OR {estate.impala.id}) source:({estate.hive.id} OR {estate.impala.id})"
@@ -174,7 +175,7 @@ def wipe(estate: SmallEstate) -> None:
 def differences(
     one: Mapping[tuple[str, str], Mapping[str, Any]], other: Mapping[tuple[str, str], Mapping[str, Any]]
 ) -> list[str]:
-    """What two indexes do not have in common, a line a document."""
+    """Differences between two indexes, one line per document."""
     return [
         f"{core} {identity}: {_unlike(one.get((core, identity)), other.get((core, identity)))}"
         for core, identity in sorted(one.keys() | other.keys())
@@ -195,7 +196,7 @@ def _unlike(one: Mapping[str, Any] | None, other: Mapping[str, Any] | None) -> s
 class Life:
     """One process that runs the inputs. ``steps`` grows while it lives; the last one is where it was killed.
 
-    It starts Spark at once and waits for `begin`, so that the next one may come up while this one runs.
+    It starts Spark immediately and waits for `begin`, so that the next one can start up while this one runs.
     """
 
     def __init__(self, folder: Path, number: int) -> None:
@@ -235,12 +236,13 @@ class Life:
         self._orders.flush()
 
     def next_step(self) -> str:
-        """Waits for the next thing that it says; nothing once it has ended, and its children."""
+        """Waits for its next line; "" once it and its children have ended."""
         return self._lines.get()
 
     def kill(self, *, driver_alone: bool = False) -> None:
-        """SIGKILL: to all of its processes at once, as systemd does it, or to the driver alone, whose children then end in
-        their own time. Harmless where it has ended."""
+        """Sends SIGKILL to all its processes at once, as systemd does, or to the driver alone, whose children then end in
+        their own time. Harmless if it has ended.
+        """
         if driver_alone:
             os.kill(self._process.pid, signal.SIGKILL)
             return
@@ -255,7 +257,6 @@ class Life:
         return self._process.wait(600)
 
     def close(self) -> None:
-        """Leaves nothing of it behind."""
         self.kill()
         self._process.wait()
         self._orders.close()
@@ -275,7 +276,7 @@ def session_of(leader: int) -> list[int]:
 
 
 def main() -> None:
-    """Runs what is not through yet."""
+    """Makes the runs not yet completed."""
     spark = start_session(Path(sys.argv[1]))
     orders = sys.stdin.readline()
     if not orders:

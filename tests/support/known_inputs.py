@@ -1,6 +1,7 @@
-"""Loads known inputs into an index, the same way each time: what two versions of navlin make of them can be compared.
+"""Loads known inputs into an index, always in the same way, so that the results of two versions of navlin can be
+compared.
 
-Times come from the inputs or from a clock that stands still during a run, so nothing but navlin's stamps may differ.
+Times come from the inputs or from a clock that is fixed during a run, so only navlin's stamps may differ.
 """
 
 from __future__ import annotations
@@ -33,17 +34,17 @@ from tests.support.pipeline_estate import SmallEstate
 
 TABLE_FORMATS = Path(__file__).parents[1] / "table_formats"
 BEFORE_FORGETTING_MS = 1_000_000_000_000
-"""September 2001: a purge up to then removes nothing but what a test dates back."""
+"""September 2001: a purge up to then removes only the entities that a test dates back."""
 DAY_MS = 86_400_000
 
 
 class NotLoaded(Exception):
-    """A run did not end well, so the index is not what it should be."""
+    """A run failed, so the index is incomplete."""
 
 
 @dataclass
 class Loader:
-    """Loads into one Solr. ``folder`` is a directory for scratch; no document names it."""
+    """Loads into one Solr. ``folder`` is a scratch directory; no document contains its name."""
 
     solr: Solr
     spark: Callable[[], SparkSession]
@@ -55,7 +56,7 @@ class Loader:
         self.pipeline = Pipeline(self.solr.address, self.spark, lambda: self.now_ms)
 
     def load_corpora(self, corpora: Path) -> None:
-        """The event logs and lineage logs of others."""
+        """The event logs and lineage logs written by others."""
         hive, impala, spark = self._sources("corpora", claimable_hive=False)
         estate = Estate("corpora", (hive, impala, spark))
         self._run("impala_events", ImpalaEvents(impala, estate, str(corpora / "impala")))
@@ -63,7 +64,7 @@ class Loader:
         self._run("hive_events", HiveEvents(hive, estate, str(corpora / "hive"), "*.log"))
 
     def load_table_formats(self) -> None:
-        """The event logs of Delta and Iceberg that the tests have, each in a cluster of its own."""
+        """The tests' event logs of Delta and Iceberg, each in a cluster of its own."""
         for part in sorted(each.name for each in TABLE_FORMATS.iterdir()):
             logs = self.folder / part
             logs.mkdir()
@@ -91,8 +92,9 @@ class Loader:
                     more = _check(name, run).more
 
     def load_scripted(self) -> None:
-        """A metastore and an engine of the tests' own: what changes, goes, comes back, is unlinked, rejected, held,
-        renamed, forgotten and purged, and what people write."""
+        """A metastore and an engine of the tests' own: entities that change, go, come back, are unlinked, rejected, held,
+        renamed, forgotten and purged, and metadata that people write.
+        """
         estate = SmallEstate(self.solr, self.spark, self.folder, cluster="scripted")
         estate.now_ms = NOW_MS
         estate.pipeline = Pipeline(self.solr.address, self.spark, lambda: estate.now_ms)

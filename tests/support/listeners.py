@@ -1,4 +1,4 @@
-"""Where processes listen, as Linux has it in ``/proc/net``."""
+"""Addresses at which processes listen, from Linux's ``/proc/net``."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def listeners(pids: Iterable[int]) -> list[IPv4Address | IPv6Address]:
 
 def _open(pid: int) -> list[str]:
     links = []
-    with suppress(OSError):  # it has just ended
+    with suppress(OSError):  # the process has just ended
         for each in Path(f"/proc/{pid}/fd").iterdir():
             with suppress(OSError):
                 links.append(os.readlink(each))

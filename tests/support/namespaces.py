@@ -1,5 +1,6 @@
-"""Hosts of their own, as namespaces of network, process ids and users: what a container is. Their only way to a port of
-this host is a socket in the file system, which both sides see."""
+"""Separate hosts, as network, process id and user namespaces, like containers. They reach a port of this host only
+through a socket in the file system, which both sides see.
+"""
 
 from __future__ import annotations
 
@@ -23,19 +24,19 @@ HOST: Final = (
     "--kill-child",
     "--mount-proc",
 )
-"""Put before a command, it runs as process 1 of such a host, which bears this host's name."""
+"""Prefix for a command: it runs as process 1 of such a host, which has this host's name."""
 _SIOCSIFFLAGS, _IFF_UP_RUNNING = 0x8914, 0x41
 
 
 def refused() -> str:
-    """Why this machine gives an unprivileged process no such host; "" if it does."""
+    """The reason why this machine gives an unprivileged process no such host; "" if it does."""
     tried = subprocess.run([*HOST, "true"], capture_output=True, text=True, check=False)
     return tried.stderr.strip() if tried.returncode else ""
 
 
 @contextmanager
 def bridge(path: Path, port: int) -> Iterator[None]:
-    """What connects to the socket at ``path`` reaches ``port`` of this host."""
+    """Forwards connections to the socket at ``path`` to ``port`` of this host."""
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(str(path))
         _forward(listening, lambda: socket.create_connection(("127.0.0.1", port)))
@@ -44,19 +45,19 @@ def bridge(path: Path, port: int) -> Iterator[None]:
 
 
 def cross(path: str) -> int:
-    """Inside: makes a port of this host that leads over the bridge at ``path``, and returns it. It is there to the end."""
+    """Inside: opens a port that leads over the bridge at ``path`` until the process ends, and returns it."""
     raise_loopback()
     return lead_to(path)
 
 
 def raise_loopback() -> None:
-    """Inside: without it a new network reaches not even itself."""
+    """Inside: raises the loopback interface, without which a new network cannot even reach itself."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
         fcntl.ioctl(any_socket, _SIOCSIFFLAGS, struct.pack("16sH14x", b"lo", _IFF_UP_RUNNING))
 
 
 def lead_to(path: str | Path) -> int:
-    """A port of this host that leads over the bridge at ``path``, to the end."""
+    """Opens a port of this host that leads over the bridge at ``path`` until the process ends, and returns it."""
     listening = socket.create_server(("127.0.0.1", 0))
 
     def over_the_bridge() -> socket.socket:
@@ -78,7 +79,7 @@ def _forward(listening: socket.socket, connect: Callable[[], socket.socket]) -> 
                 one = listening.accept()[0]
                 try:
                     other = connect()
-                except OSError:  # nobody listens there yet
+                except OSError:  # nobody is listening there yet
                     one.close()
                     continue
                 for source, target in ((one, other), (other, one)):

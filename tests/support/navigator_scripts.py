@@ -1,4 +1,4 @@
-"""Small scripts that people wrote around Navigator's API, as what they send: for tests. They know nothing of navlin."""
+"""Small scripts that people wrote for Navigator's API, reduced to their requests. They know nothing of navlin."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ COLUMNS: Final = (
     *("owner", "parentPath", "originalName", "created", "lastModified", "lastAccessed", "size"),
     *("sourceType", "permissions", "group", "identity"),
 )
-"""What a parser of old files selects, by name."""
+"""Columns that a parser of old files selects by name."""
 
 
 class Scripts:
-    """Some scripts of one person's, which ask one server."""
+    """Scripts of one person, for one server."""
 
     def __init__(self, url: str, user: str, password: str) -> None:
         self.url, self._auth = url, (user, password)
 
     def newest_address(self) -> str:
-        """An address with the version that the server tells, to the letter."""
+        """The URL with exactly the version that the server reports."""
         version = requests.get(f"{self.url}/api/version", auth=self._auth, timeout=PATIENCE_S).text
         return f"{self.url}/api/{version}/interactive/entities?limit=0&offset=0"
 
     def count_everything(self) -> int:
-        """How many entities there are: no query, no entity."""
+        """The number of entities: no query, no entity."""
         told = self._get(self.newest_address())
         assert told["results"] == []
         return int(told["totalMatched"])
 
     def page(self, query: str, limit: int, version: int = 12) -> list[dict[str, Any]]:
-        """All that a query finds, by so many pages as the server says that there are."""
+        """All results of a query, in as many pages as the server announces."""
         address = (
             f"{self.url}/api/v{version}/interactive/entities?query={quote_plus(query)}&limit={limit}&offset="
         )
@@ -46,11 +46,11 @@ class Scripts:
         return list(found)
 
     def old_files(self) -> list[list[Any]]:
-        """Rows of a table of files, every column of which must be there."""
+        """Rows of a table of files; every column must be there."""
         return [[each[name] for name in COLUMNS] for each in self.page("type:file", 1000, 10)]
 
     def table_id(self, database: str, table: str) -> str:
-        """The identity of a table: the query stands in the address as it was typed."""
+        """The identity of a table; the query is in the URL as typed."""
         query = f'((parentPath:"/{database}")%20AND%20(originalName:"{table}")%20AND%20(type:table))'
         (only,) = self._get(f"{self.url}/api/v8/entities/?query={query}&limit=100&offset=0")
         return str(only["identity"])
@@ -61,7 +61,7 @@ class Scripts:
         return [each["originalName"] for each in found]
 
     def tables_by_signs(self) -> list[str]:
-        """A query of plus and minus signs, as they must be sent."""
+        """A query of plus and minus signs, encoded as they must be."""
         query = "-deleted:true%20%2BsourceType:hive%20%2Btype:table"
         return [
             each["identity"]
@@ -69,7 +69,7 @@ class Scripts:
         ]
 
     def put(self, identity: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Words on one entity, some of them; anything but 200 ends the script."""
+        """Writes some metadata of one entity; any status but 200 ends the script."""
         headers = {"Content-Type": "application/json"}
         answer = requests.put(
             f"{self.url}/api/v9/entities/{identity}",

@@ -1,6 +1,6 @@
-"""A client that sends what Cloudera's Java SDK sends, and fails where that would: for tests.
+"""A test client that sends the same requests as Cloudera's Java SDK, and fails in the same cases.
 
-Written from what is public of the SDK. It knows nothing of navlin.
+Written from the public sources of the SDK. It knows nothing of navlin.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _WRITES: Final = {
 
 @dataclass
 class NavigatorSdk:
-    """The SDK's client and plugin, for one server. Every request stands for itself: it keeps no cookie."""
+    """The SDK's client and plugin, for one server. Requests are independent: it keeps no cookie."""
 
     url: str
     user: str
@@ -43,7 +43,7 @@ class NavigatorSdk:
     # -- Reading ---------------------------------------------------------------------------------------------------------
 
     def load_sources(self) -> list[dict[str, Any]]:
-        """All sources, asked without a limit; one of an unknown type ends every call that needs them."""
+        """All sources, asked without a limit; an unknown type makes every call that needs them fail."""
         found = self._json("GET", "/entities?query=type:SOURCE")
         assert isinstance(found, list)
         for each in found:
@@ -65,20 +65,20 @@ class NavigatorSdk:
         return str(only["identity"])
 
     def metastore(self) -> str:
-        """The source of Hive's tables: the only one of Hive, or the one that is a template."""
+        """The source of Hive's tables: the only Hive source, or the one that is a template."""
         found = self.of_type("HIVE")
         if len(found) > 1:
             found = [each for each in found if each["sourceTemplate"] is True]
         return str(found[0]["identity"])
 
     def marker(self) -> dict[str, int]:
-        """How far each source was extracted."""
+        """The last extraction of each source."""
         return {each["identity"]: each["sourceExtractIteration"] or 0 for each in self.load_sources()}
 
     def extract(
         self, kind: str, query: str = "identity:*", start: Mapping[str, int] | None = None, limit: int = 100
     ) -> list[dict[str, Any]]:
-        """Entities or relations: all, or what changed since a marker."""
+        """Entities or relations: all, or those changed since a marker."""
         runs = ["*"]
         if start is not None:
             end = self.marker()
@@ -92,7 +92,7 @@ class NavigatorSdk:
         return found
 
     def pages(self, kind: str, query: str, limit: int) -> Iterator[dict[str, Any]]:
-        """Page after page, up to one that is not full."""
+        """Yields page after page, until one is not full."""
         mark: str | None = "*"
         while True:
             body = {"query": query, "limit": limit, "cursorMark": mark}
@@ -105,7 +105,7 @@ class NavigatorSdk:
             mark = page["cursorMark"]
 
     def lineage_export(self, query: str, direction: str, length: int) -> list[tuple[str, str, str]]:
-        """Lines of entity, child and relation of all that a query finds; ends at an empty page alone."""
+        """Lines of entity, child and relation for all results of a query; only an empty page ends it."""
         lines: list[tuple[str, str, str]] = []
         mark: str | None = None
         headers = {
@@ -131,7 +131,7 @@ class NavigatorSdk:
     # -- Writing ---------------------------------------------------------------------------------------------------------
 
     def register_models(self, kind: str, properties: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        """Registers a class and its managed properties; its reader knows no other keys and types."""
+        """Registers a class and its managed properties; the SDK's reader accepts no other keys and types."""
         plain = {"displayName": None, "description": None}
         model = {
             "packages": [{"name": self.namespace, **plain, "external": False, "defaultPackage": False}],
@@ -152,7 +152,7 @@ class NavigatorSdk:
     def write(
         self, entities: Sequence[Mapping[str, Any]], relations: Sequence[Mapping[str, Any]] = ()
     ) -> list[str]:
-        """Writes objects, and returns what was wrong with them. A relation has another identity each time."""
+        """Writes objects, and returns the errors. A relation has a new identity each time."""
         drawn = [
             {**_DRAWN, "identity": str(uuid.uuid4()), "namespace": self.namespace, **each}
             for each in relations
@@ -164,7 +164,7 @@ class NavigatorSdk:
         return [*told["entities"]["errors"], *told["relations"]["errors"]]
 
     def own(self, name: str, kind: str, **more: Any) -> dict[str, Any]:
-        """An entity of the program's own, without what is null."""
+        """An entity of the program's own, without null values."""
         return {
             "identity": self.own_id(name),
             "sourceType": "SDK",
@@ -181,13 +181,13 @@ class NavigatorSdk:
         return uuid.uuid5(uuid.NAMESPACE_OID, f"{self.namespace}##{name}").hex
 
     def put_entity(self, identity: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        """As the SDK's example writes a line of CSV."""
+        """Writes as the SDK's example does for a line of CSV."""
         written: dict[str, Any] = self._json("PUT", f"/entities/{identity}", body, _READS | _TYPED)
         assert {"identity", "parentPath", "originalName", "name", "description"} <= written.keys()
         return written
 
     def find_entity(self, source: str, parent_path: str, name: str, kind: str) -> dict[str, Any]:
-        """One entity, asked as that example does."""
+        """One entity, queried as in that example."""
         above = f"%20%2B(parentPath:%22{parent_path}%22)" if parent_path else ""
         found = self._json(
             "GET", f"/entities?query=%2B(srcId:{source}){above}%20%2B(originalName:{name})%20%2B(type:{kind})"

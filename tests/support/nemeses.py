@@ -1,7 +1,7 @@
-"""Nemeses: faults that chance injects while the inputs of `tests.support.killed_runs` are run.
+"""Nemeses: faults injected at random while the inputs of `tests.support.killed_runs` are run.
 
-A nemesis disturbs one run or more, whatever these come to. After it the run is made undisturbed and has to be through, as
-the daemon's next one would be.
+A nemesis disturbs one or more runs, whatever their result. Afterwards the run is made undisturbed and must succeed, as
+the daemon's next one would.
 """
 
 from __future__ import annotations
@@ -31,13 +31,15 @@ from tests.support.solr_proxy import Call, SolrProxy
 
 HOUR_MS, DAY_MS = 3_600_000, 86_400_000
 REQUESTS, REQUESTS_AT_LEAST = 45, 12
-"""A run makes about so many, and one that finds nothing new so many."""
+"""Approximate number of requests of a run, and of one that finds nothing new."""
 THROUGH = (Status.FINISHED, Status.IDLE)
 
 
 @dataclass(slots=True)
 class World:
-    """What a nemesis can get at. ``struck`` counts the faults by their names, ``came_to`` what the disturbed runs did."""
+    """Everything that a nemesis can disturb. ``struck`` counts the faults by name, ``came_to`` the results of the
+    disturbed runs.
+    """
 
     estate: SmallEstate
     """Its requests go through the proxy."""
@@ -47,23 +49,23 @@ class World:
     struck: Counter[str] = field(default_factory=Counter)
     came_to: Counter[str] = field(default_factory=Counter)
     another: Callable[[], AnotherProcess] | None = None
-    """A further navlin that runs the same sources, started if there is none."""
+    """Returns a second navlin that runs the same sources, started if there is none."""
     logs: FollowedLogs | None = None
     reached: bool = True
-    """Whether the nemesis came to strike: a run may end before the request at which it would have."""
+    """Whether the nemesis struck: a run may end before the request at which it would have."""
     missed: int = 0
     disk: Path | None = None
-    """The disk of Solr's state, which may be filled."""
+    """The disk with Solr's state, which may be filled."""
 
     def disturbed(self, run: Callable[[], RunRecord]) -> RunRecord:
-        """Makes a run that may end as it likes."""
+        """Makes a run that may have any result."""
         record = run()
         self.came_to[record.status] += 1
         return record
 
     @contextmanager
     def holding(self, **changes: Any) -> Iterator[None]:
-        """The metastore holds something else for a while."""
+        """Changes the contents of the metastore for a while."""
         before = self.estate.tables_file.read_text()
         self.estate.tables_file.write_text(json.dumps({**json.loads(before), **changes}))
         try:
@@ -73,7 +75,9 @@ class World:
 
     @contextmanager
     def at_request(self, strike: Callable[[], bool], within: int = REQUESTS) -> Iterator[None]:
-        """Calls ``strike`` from some request on, before and after each; it returns whether the request passes."""
+        """Calls ``strike`` before and after each request, starting at a random one; it returns whether the request
+        passes.
+        """
         left = self.chance.randrange(within)
         self.reached = False
 
@@ -100,7 +104,7 @@ Nemesis = Callable[[World, Run], None]
 
 
 def dead_from_a_request_on(world: World, run: Run) -> None:
-    """No request arrives any more: for the index that is the death of the process."""
+    """No request arrives any more: to the index this is the death of the process."""
     with world.at_request(lambda: False):
         world.disturbed(run)
 
@@ -128,7 +132,7 @@ def solr_is_killed(world: World, run: Run) -> None:
     with world.at_request(strike):
         world.disturbed(run)
     if killed[0]:
-        # On a busy machine a killed process is there a moment longer.
+        # On a busy machine a killed process remains a moment longer.
         while world.solr_server.alive:
             time.sleep(0.01)
         world.solr_server.start()
@@ -159,7 +163,9 @@ def solr_answers_late(world: World, run: Run) -> None:
 
 
 def disk_is_full(world: World, run: Run) -> None:
-    """From a request on. Solr, whose writes failed, is started again once there is room, as `navlin serve` does it."""
+    """The disk is full from some request on. Once there is room, Solr, whose writes failed, is restarted, as `navlin
+    serve` does it.
+    """
     assert world.disk is not None
     full = [False]
 
@@ -180,11 +186,11 @@ def disk_is_full(world: World, run: Run) -> None:
 # -- Processes ---------------------------------------------------------------------------------------------------------
 
 TAKEN_AFTER_S = 2.0
-"""How long a lease is not renewed before it is taken, here."""
+"""Time without a renewal after which a lease is taken, in this test."""
 
 
 def a_python_worker_is_killed(world: World, run: Run) -> None:
-    """One of those in which Spark's tasks run: the task is tried again."""
+    """Kills one of the workers that run Spark's tasks: the task is retried."""
     killed = [False]
 
     def strike() -> bool:
@@ -199,7 +205,7 @@ def a_python_worker_is_killed(world: World, run: Run) -> None:
 
 
 def python_workers() -> list[int]:
-    """Those of this process's Spark, without the daemon that forks them."""
+    """The workers of this process's Spark, without the daemon that forks them."""
     parents, daemons = {}, set()
     for entry in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
@@ -216,7 +222,7 @@ def python_workers() -> list[int]:
 def _in_another(
     world: World, run: Run, strike: Callable[[AnotherProcess], None]
 ) -> tuple[AnotherProcess, bool]:
-    """Another process runs the source; ``strike`` is called at one of its requests, and it has then to end or to stand.
+    """Another process runs the source; ``strike`` is called at one of its requests, and must kill or stop it.
 
     Returns whether it was struck: its run may make fewer requests.
     """
@@ -240,21 +246,21 @@ def _in_another(
 
 
 def another_process_is_killed(world: World, run: Run) -> None:
-    """With all of its children, as systemd does it."""
+    """With all its children, as systemd does."""
     _, killed = _in_another(world, run, lambda process: process.close())
     world.came_to["killed in another process"] += killed
     world.disturbed(run)
 
 
 def the_driver_of_another_process_is_killed(world: World, run: Run) -> None:
-    """Alone: its Spark ends when it notices."""
+    """Kills the driver only: its Spark ends when it notices."""
     _, killed = _in_another(world, run, lambda process: process.kill_the_driver_alone())
     world.came_to["killed in another process"] += killed
     world.disturbed(run)
 
 
 def the_java_of_another_process_is_killed(world: World, run: Run) -> None:
-    """Its run fails, and so does each that it would begin: `navlin serve` ends itself then, and is started again."""
+    """Its run fails, and so would all later ones: `navlin serve` then exits, and is restarted."""
     another, killed = _in_another(world, run, lambda process: process.kill_its_java())
     if killed:
         world.came_to[f"{another.came_to(wait_s=30) or 'stuck'} without Spark in another process"] += 1
@@ -263,7 +269,7 @@ def the_java_of_another_process_is_killed(world: World, run: Run) -> None:
 
 
 def another_process_stands_still_past_its_lease(world: World, run: Run) -> None:
-    """This one takes over, and what the other still writes when it goes on is refused."""
+    """This process takes over, and writes of the other one are refused when it continues."""
     another, stopped = _in_another(world, run, lambda process: process.send(signal.SIGSTOP))
     estate, pipeline = world.estate, world.estate.pipeline
     estate.pipeline = replace(pipeline, lease_s=TAKEN_AFTER_S)
@@ -288,7 +294,7 @@ def _at_another_time(world: World, run: Run, off_ms: int) -> None:
 
 
 def clock_ahead(world: World, run: Run) -> None:
-    """Nobody shows a clock that would contradict it: it stamps what it reads, and the next listing heals that."""
+    """No other clock contradicts it: it stamps the records read, and the next listing corrects that."""
     _at_another_time(world, run, world.chance.choice((HOUR_MS, DAY_MS, 30 * DAY_MS)))
 
 
@@ -306,14 +312,14 @@ def clock_that_the_source_contradicts(world: World, run: Run) -> None:
 
 
 def _some(world: World, share: float) -> tuple[Mapping[str, Any], Sequence[str]]:
-    """The tables that are listed all the same, and the names of the others."""
+    """The tables that are still listed, and the names of the others."""
     tables: dict[str, Any] = json.loads(world.estate.tables_file.read_text())["tables"]
     missed = world.chance.sample(sorted(tables), max(1, int(len(tables) * share)))
     return {name: table for name, table in tables.items() if name not in missed}, missed
 
 
 def listing_is_short(world: World, run: Run) -> None:
-    """Without an error. The source knows by name what it did not list."""
+    """Without an error. The source knows the names of the tables that it did not list."""
     listed, missed = _some(world, world.chance.random())
     with world.holding(tables=listed, unlisted=missed):
         world.disturbed(run)
@@ -337,7 +343,7 @@ def source_is_down(world: World, run: Run) -> None:
 
 
 def metastore_is_set_back(world: World, run: Run) -> None:
-    """It was restored from an earlier copy, and grows again to what it was."""
+    """It is restored from an earlier copy, then grows back to its former state."""
     now = json.loads(world.estate.tables_file.read_text())["tables"]
     earlier = world.chance.choice([each.tables for each in GENERATIONS if set(each.tables) <= set(now)])
     with world.holding(tables=earlier):
@@ -394,9 +400,9 @@ OF_PROCESSES: tuple[Nemesis, ...] = (
 
 
 def play_among(world: World, *, runs: int, faults_a_run: int, further: Sequence[Nemesis] = ()) -> None:
-    """Runs the inputs, with so many faults before each run, drawn by chance.
+    """Runs the inputs, with ``faults_a_run`` random faults before each run.
 
-    The ``further`` ones take longer: each comes once at least, if there are runs enough.
+    The ``further`` ones take longer: each occurs at least once if there are enough runs.
     """
     estate = world.estate
     played = Played(estate)
@@ -424,7 +430,7 @@ def play_among(world: World, *, runs: int, faults_a_run: int, further: Sequence[
 
 
 def _play_logs(world: World, logs: FollowedLogs, *, faults: int) -> None:
-    """Writes and follows the logs, with so many faults between two runs that nobody disturbs."""
+    """Writes and follows the logs, with that many faults between two undisturbed runs."""
     logs.write(1)
     for nemesis in world.chance.choices(OF_LOGS, k=faults):
         nemesis(logs, world.chance)
@@ -434,7 +440,7 @@ def _play_logs(world: World, logs: FollowedLogs, *, faults: int) -> None:
 
 
 def in_words(world: World) -> str:
-    """What was done, in a line."""
+    """A summary in one line."""
     faults = ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in (+world.struck).most_common())
     came_to = ", ".join(f"{status} {count}" for status, count in (+world.came_to).most_common())
     missed = f", and {world.missed} for which a run was too short" if world.missed else ""

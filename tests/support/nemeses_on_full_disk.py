@@ -1,4 +1,4 @@
-"""Inside a namespace: the nemeses, with a Solr whose state has a small disk that is full at times. Prints what was done."""
+"""Inside a namespace: the nemeses, with a Solr whose state is on a small disk that is full at times. Prints a summary."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A folder of notes, one entity a file: an extractor as a site writes its own. Tests copy it to where navlin finds it."""
+"""A folder of notes, one entity per file: an extractor as a site might write one. Tests copy it to where navlin finds it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Folder(Split):
 @extractor("notes", source_type="NOTES", mode=PULL, version=1)
 @dataclass(frozen=True, slots=True)
 class Notes(Extractor):
-    """The notes of a folder, one entity a file."""
+    """The notes of a folder, one entity per file."""
 
     source: Source
     estate: Estate

@@ -1,4 +1,4 @@
-"""An installed package that brings an extractor of its own."""
+"""An installed package that contains an extractor."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NOTES: Final = Path(__file__).with_name("notes_of_others.py")
 
 
 def install(folder: Path) -> Path:
-    """Puts the extractor ``notes`` into a folder as pip would; it is found once the folder is on Python's path."""
+    """Installs the extractor ``notes`` into a folder as pip would; it is found once the folder is on Python's path."""
     described = folder / "notes_of_others-1.0.dist-info"
     described.mkdir(parents=True)
     shutil.copy(NOTES, folder)

@@ -1,4 +1,4 @@
-"""The index that navlin made before it noted a version, as it was kept in ``tests/data/index-1``."""
+"""An index made by navlin before it recorded a version, as kept in ``tests/data/index-1``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.support.pipeline_estate import unstamped
 
 KEPT: Final = Path(__file__).parents[1] / "data" / "index-1"
 CONFIGURATION: Final = KEPT / "conf"
-"""What was shipped as ``conf/solr``."""
+"""The ``conf/solr`` shipped at that time."""
 ANSWERS: Final = KEPT / "answers.json"
 QUESTIONS: Final = (
     "lineage shop.board_report",
@@ -37,15 +37,16 @@ QUESTIONS: Final = (
     "show sales.patrons",
     "show /exports",
 )
-"""What is asked of it, as arguments of ``navlin``; ``answers.json`` has what the navlin of then said, but that what two
-sources state of one place is one relation since. Parts of statements, and their runs, are folded since, unless a type is
-named."""
+"""Queries as arguments of ``navlin``; ``answers.json`` has the answers of the old navlin. Two differences since:
+statements of two sources about one location are one relation, and parts of statements and their runs are folded unless a
+type is named.
+"""
 Index = dict[tuple[str, str], dict[str, Any]]
 CORES_OF_THEN: Final = (ELEMENTS, RELATIONS, RUNS)
 
 
 def kept(core: str) -> list[dict[str, Any]]:
-    """The documents of a core as they were; none of one that did not exist."""
+    """The kept documents of a core; none for a core that did not exist then."""
     if core not in CORES_OF_THEN:
         return []
     with gzip.open(KEPT / f"{core}.jsonl.gz", "rb") as lines:
@@ -60,19 +61,19 @@ def fill(solr: Solr) -> None:
 
 
 def make_old_home(state: Path, jars: Path) -> None:
-    """A state directory as the navlin of then left it behind."""
+    """Makes a state directory as the old navlin left it."""
     cache = jars.parent / "solr-launcher"
     with (
         EmbeddedSolr(state, jars, CONFIGURATION, cores=CORES_OF_THEN, cache=cache) as server,
         Solr(server.address) as solr,
     ):
         fill(solr)
-    # It noted no configset.
+    # It recorded no configset.
     (state / "solr" / "configset").unlink()
 
 
 def answers(solr: Solr, folder: Path) -> dict[str, Any]:
-    """What is answered to `QUESTIONS` now."""
+    """The current answers to `QUESTIONS`."""
     assert solr.address.password is not None
     (folder / "password").write_text(solr.address.password + "\n")
     file = folder / "asking.toml"
@@ -134,7 +135,7 @@ def unstamped_index(solr: Solr) -> Index:
 
 
 def everything(solr: Solr) -> Index:
-    """Every document of the four cores, but for what is of the moment."""
+    """Every document of the four cores, except transient ones."""
     return {
         (core, document["identity"]): {name: value for name, value in document.items() if name != "_version_"}
         for core in CORES

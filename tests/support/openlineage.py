@@ -1,4 +1,4 @@
-"""OpenLineage events as tests make them, and what reading them gave, in words."""
+"""OpenLineage events as tests make them, and the results of reading them as readable text."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def path(name: str, **facets: Any) -> Json:
 
 
 def event(kind: str | None, at_s: float = 0, run: str = RUN, **more: Any) -> Json:
-    """An event so many seconds after the first, of the job daily unless ``job`` names another."""
+    """An event ``at_s`` seconds after the first, of the job daily unless ``job`` names another."""
     at_ms = FIRST_MS + round(at_s * 1000)
     text = f"2023-11-14T22:{13 + (20 + at_ms // 1000 - FIRST_MS // 1000) // 60:02d}:{(20 + round(at_s)) % 60:02d}Z"
     name, run_facets, job_facets = (more.pop(each, {}) for each in ("job", "run_facets", "job_facets"))
@@ -58,12 +58,12 @@ def event(kind: str | None, at_s: float = 0, run: str = RUN, **more: Any) -> Jso
 
 
 class Follower:
-    """Reads a directory again and again, as the pipeline does."""
+    """Reads a directory repeatedly, as the pipeline does."""
 
     def __init__(self, directory: Path, **settings: Any) -> None:
         self.directory = directory
         self.extractor = OpenLineageEvents(SDK_1, ESTATE, str(directory), **settings)
-        # Not the first reading: that withdraws what an earlier version may have written.
+        # Not the first reading: that one withdraws records that an earlier version may have written.
         self.saved: dict[str, Any] = {"runs 00": []}
         self.now_ms = NOW_MS
 
@@ -73,7 +73,7 @@ class Follower:
                 file.write((each if isinstance(each, str) else json.dumps(each)) + "\n")
 
     def read(self, *events: Any, complete: bool = False) -> Read:
-        """Appends events, and reads what is new."""
+        """Appends events, and reads the new ones."""
         if events:
             self.write(*events)
         self.now_ms += 5_000
@@ -120,7 +120,7 @@ def flows(got: Read, *through: EntityType) -> set[str]:
 
 
 def columns(got: Read) -> dict[str, set[str]]:
-    """What each written column comes from; CONTROL before what only decides."""
+    """The sources of each written column; control flow is prefixed with CONTROL."""
     found: dict[str, set[str]] = {}
     for part in got.of(EntityType.SUB_OPERATION):
         read = {
@@ -134,7 +134,7 @@ def columns(got: Read) -> dict[str, set[str]]:
 
 
 def statuses(got: Read) -> dict[str, str]:
-    """The status of each execution, the newest that is said of it."""
+    """The latest status reported for each execution."""
     said = sorted(got.of(EntityType.OPERATION_EXECUTION), key=lambda each: each.as_of_ms)
     return {each.key.name: each.attributes["status"] for each in said}
 

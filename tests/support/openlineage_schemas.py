@@ -1,4 +1,4 @@
-"""Holds events against OpenLineage's own JSON schemas, the event's and each facet's."""
+"""Validates events against OpenLineage's own JSON schemas, the event's and each facet's."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OWN = "urn:navlin:openlineage:"
 
 
 class Schemas:
-    """The schemas of a folder, as the corpora have them."""
+    """The schemas of a folder, laid out as in the corpora."""
 
     def __init__(self, folder: Path) -> None:
         contents = [json.loads(file.read_text()) for file in folder.rglob("*.json")]
@@ -25,7 +25,7 @@ class Schemas:
         self._known = {name for name, _ in resources}
 
     def problems(self, event: Json) -> list[str]:
-        """What is wrong with an event; its kind is what its schemaURL names."""
+        """Errors in an event; its schemaURL names its kind."""
         found = list(self._against(event, event["schemaURL"]))
         for where, name, facet in _facets(event):
             url = facet.get("_schemaURL", "")
@@ -35,7 +35,7 @@ class Schemas:
                 found.append(f"{where}.{name} names an unknown schema {url!r}")
                 continue
             found += [f"{where}.{name}: {each}" for each in self._against(facet, url)]
-            # The schema of a file says by which name its facet goes, and where.
+            # The schema of a file defines the name of its facet, and its position.
             file = url.partition("#")[0]
             found += [f"{where}.{name}: {each}" for each in self._against({name: facet}, file)]
             if name not in self._registry.contents(file)["properties"]:

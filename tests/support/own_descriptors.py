@@ -1,4 +1,4 @@
-"""Logs that are followed as in a process of their own, whatever other tests of this process follow."""
+"""Follows logs as in a separate process, independently of other logs that this process follows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from extractors.lineage.planned_files import plan_files
 
 @contextmanager
 def holding(held: HeldFiles) -> Iterator[None]:
-    """What is planned meanwhile is held open there: a source gets the fewer descriptors the more of them there are."""
+    """Files planned meanwhile are held open in ``held``: the more there are, the fewer descriptors a source gets."""
     defaults = plan_files.__kwdefaults__
     assert defaults is not None
     with patch.dict(defaults, held=held):

@@ -1,4 +1,4 @@
-"""A small estate for tests of the pipeline: sources of a test's own, run one after the other against the session's Solr."""
+"""A small estate for tests of the pipeline: a test's own sources, run one after the other against the session's Solr."""
 
 from __future__ import annotations
 
@@ -28,8 +28,9 @@ Documents = list[dict[str, Any]]
 
 
 class SmallEstate:
-    """A metastore and a query engine, each a JSON file. ``tables`` and ``happen`` say what they hold; ``pull`` and
-    ``follow`` run them through the pipeline; the rest asks the index."""
+    """A metastore and a query engine, each a JSON file. ``tables`` and ``happen`` set their contents; ``pull`` and
+    ``follow`` run them through the pipeline; the rest queries the index.
+    """
 
     def __init__(
         self,
@@ -58,10 +59,10 @@ class SmallEstate:
     def _source(self, source_type: str, name: str) -> Source:
         return Source(source_id(self.cluster, name), source_type, name, self.cluster)
 
-    # -- what the sources hold -----------------------------------------------------------------------------------------
+    # -- contents of the sources ----------------------------------------------------------------------------------------
 
     def tables(self, tables: Mapping[str, Any], **more: Any) -> None:
-        """The metastore holds these tables now."""
+        """Sets the tables of the metastore."""
         self.tables_file.write_text(json.dumps({"tables": tables, **more}))
 
     def happen(self, text: str, reads: list[str], writes: list[str], *, at_ms: int, **more: Any) -> None:
@@ -94,11 +95,11 @@ class SmallEstate:
         return self.pipeline.run(registration, self.happenings, **options)
 
     def mend(self) -> None:
-        """The engine's source has a newer reader from now on."""
+        """Gives the engine's source a newer reader from now on."""
         self.follower_version, self.follower = 2, {"mended": True}
 
     def empty(self) -> None:
-        """Forgets everything in the index, positions among it."""
+        """Removes everything from the index, including positions."""
         for core in (ELEMENTS, RELATIONS):
             self.solr.delete_ids(core, [each["identity"] for each in self.documents(core)])
         of_sources = f"sourceId:({self.hive.id} OR {self.impala.id})"
@@ -108,7 +109,7 @@ class SmallEstate:
         for core in (ELEMENTS, RELATIONS, RUNS):
             self.solr.commit(core, soft=True)
 
-    # -- asking --------------------------------------------------------------------------------------------------------
+    # -- querying ------------------------------------------------------------------------------------------------------
 
     def key(self, name: str) -> Key:
         """The key of ``db``, ``db.table`` or ``db.table.column``."""
@@ -127,7 +128,7 @@ class SmallEstate:
         return document
 
     def live(self, *types: str) -> set[str]:
-        """The names of all live entities of these types, of either source and what was granted to them."""
+        """The tree paths of all live entities of these types, of both sources and their granted ones."""
         return {
             document["treePath"]
             for document in self.documents(ELEMENTS)
@@ -153,7 +154,7 @@ class SmallEstate:
         return presented(self.solr, core, self.solr.cursor(core, f"{field}:({writers})", "*"))
 
     def index(self) -> dict[tuple[str, str], dict[str, Any]]:
-        """All documents by core and id, without navlin's own stamps: what two runs over the same inputs must agree on."""
+        """All documents by core and id, without navlin's own stamps: two runs over the same inputs must agree on these."""
         return {
             (core, document["identity"]): unstamped(document)
             for core in (ELEMENTS, RELATIONS)
@@ -171,6 +172,6 @@ class SmallEstate:
 
 
 def unstamped(document: Mapping[str, Any]) -> dict[str, Any]:
-    """A document without what navlin stamps on it. When a loss was noticed is such a stamp as well."""
+    """A document without navlin's stamps. The time at which a loss was noticed is one as well."""
     stamps = STAMPS | {"asOf"} if document.get("deleted") else STAMPS
     return {name: value for name, value in document.items() if name not in stamps}

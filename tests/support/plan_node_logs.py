@@ -1,4 +1,4 @@
-"""Event logs that real Sparks wrote for ``bench/every_node.py``, kept small beside the tests."""
+"""Event logs written by real Sparks for ``bench/every_node.py``, reduced and kept with the tests."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ WHY_NOT_RUN = {
     "of a release that was not run": "a log could hold it: other releases of its project were run",
     "no table format is released for that Spark": "and Spark itself has no tables that it could change",
 }
-"""Why no log shows a node of the projects that run here."""
+"""Reasons why no log shows a node of the projects that run here."""
 
 
 def log_of(name: str) -> bytes:
-    """The lines of a kept log, all files of it."""
+    """The lines of a kept log, from all its files."""
     one = (folder / f"{name}.zst" for folder in (LOGS, STATEMENTS))
     files = sorted((TABLE_FORMATS / name).glob("*.zst")) or [each for each in one if each.exists()]
     unpack = zstandard.ZstdDecompressor().decompress
@@ -61,19 +61,19 @@ PROJECTS = {
     "iceberg-1.4": ("Iceberg",),
     "iceberg-1.5": ("Iceberg",),
 }
-"""The kept logs, and the projects whose nodes their plans have. The first log that shows a node counts."""
+"""The kept logs, and the projects whose nodes are in their plans. The first log that shows a node counts."""
 _SPARKS = {(node.name, node.kind) for node in PLAN_NODES if node.project == "Spark"}
 _LINE = re.compile(
     r"^[ :+|*~-]*?(?:\*(?:\(\d+\))? )?(?P<name>[A-Za-z][^\n]*?)(?: \(\d+\)(?:, \[[^\n]*)?)?$", re.MULTILINE
 )
 _ENDS = re.compile(r"[ (\[,@]|\Z")
 WORDS = 6
-"""Words of a line that may be its operator's name."""
+"""Number of words of a line that may be its operator's name."""
 
 
 @dataclass(frozen=True)
 class Names:
-    """What the nodes of one execution may be called: in its plan's tree, and in the lines of its text."""
+    """Possible names of the nodes of one execution: in its plan's tree, and in the lines of its text."""
 
     tree: frozenset[str]
     text: frozenset[str]
@@ -94,9 +94,9 @@ def names_in(log: str) -> tuple[Names, ...]:
 
 
 def executions_with(node: PlanNode, log: str) -> list[dict[str, Any]]:
-    """The executions of a kept log whose plans have a node."""
+    """The executions of a kept log whose plans contain a node."""
     if node.project not in PROJECTS[log] or (
-        # Where a log is of Spark too, Spark's own took its place.
+        # In a log that has Spark's nodes too, Spark's own node takes precedence.
         node.project != "Spark" and "Spark" in PROJECTS[log] and (node.name, node.kind) in _SPARKS
     ):
         return []
@@ -104,7 +104,7 @@ def executions_with(node: PlanNode, log: str) -> list[dict[str, Any]]:
 
 
 def shown_in(node: PlanNode) -> str:
-    """The kept log that shows a node in a plan that ran; "not run" for one that none shows."""
+    """The kept log that shows a node in an executed plan; "not run" if none does."""
     return next((log for log in PROJECTS if executions_with(node, log)), NOT_RUN)
 
 
@@ -118,12 +118,12 @@ def _has(node: PlanNode, names: Names) -> bool:
         return any(each.startswith(node.name) for each in names.tree)
     if node.project == "Hudi" and any(f"{node.name}{version}" in names.tree for version in ("V1", "V2")):
         return True
-    # Some names are of the printed text alone.
+    # Some names occur only in the printed text.
     return node.name in names.tree or ("text form" in node.note and node.name in names.text)
 
 
 def _beginnings(line: str) -> Iterator[str]:
-    """A name, and shorter ones that what follows may belong to one plan only."""
+    """The beginnings of a line that may be a name, because the rest may belong to this plan only."""
     for end, _ in zip(_ENDS.finditer(line), range(WORDS), strict=False):
         yield line[: end.start()]
 
@@ -135,7 +135,7 @@ def _tree(node: dict[str, Any]) -> Iterator[str]:
 
 
 def _printed(text: str) -> Iterator[str]:
-    """The lines of the trees: formatted ones end where the blocks begin; of the others all are trees."""
+    """The lines of the trees: formatted plans end where the blocks begin, others consist of trees only."""
     trees = text.partition("\n\n(1) ")[0] if text.startswith("== Physical Plan ==") else text
     for match in _LINE.finditer(trees):
         yield match["name"]

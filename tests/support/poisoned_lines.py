@@ -1,4 +1,4 @@
-"""An extractor for tests that follows files as others do and fails, with an error of its own, over a line that says so."""
+"""A test extractor that follows files like others, and fails with an error of its own at a line that says so."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from navlin.model.source import Estate, Source
 @extractor("poisoned_lines", source_type="ACME", mode=PUSH, version=1)
 @dataclass(frozen=True, slots=True)
 class PoisonedLines(LineLogs):
-    """Has an operation for each line."""
+    """Yields an operation for each line."""
 
     source: Source
     estate: Estate

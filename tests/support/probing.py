@@ -1,5 +1,5 @@
-"""How long an address takes while something else goes on, beside a bare listener: both are asked by turns by a process of
-their own, so that what loads the machine loads both.
+"""Response times of an address during other work, compared with a bare listener: a separate process asks both in turn, so
+that load on the machine affects both.
 
     python -m tests.support.probing URL...     asks until its standard input closes, then prints the seconds of each
 """
@@ -26,8 +26,8 @@ BARE = "bare"
 
 @contextmanager
 def probed(urls: Sequence[str], header: str) -> Iterator[dict[str, list[float]]]:
-    """Asks each address again and again for as long as the context lasts; after it the seconds of each are there, and those
-    of a listener that does nothing under `BARE`."""
+    """Asks each address repeatedly while the context lasts. Afterwards the result has the seconds of each request by
+    address, and those of a listener that does nothing under `BARE`."""
     seconds: dict[str, list[float]] = {}
     command = [sys.executable, "-m", "tests.support.probing", header, *urls]
     with subprocess.Popen(
@@ -41,12 +41,12 @@ def probed(urls: Sequence[str], header: str) -> Iterator[dict[str, list[float]]]
 
 
 def p99(seconds: Sequence[float]) -> float:
-    """The 99th of a hundred."""
+    """The 99th percentile."""
     return sorted(seconds)[min(len(seconds) - 1, int(len(seconds) * 0.99))]
 
 
 def _bare() -> str:
-    """A listener in a process of its own; its address."""
+    """Runs a listener in a process of its own; returns its address."""
     program = (
         "import asyncio\n"
         "async def answer(reader, writer):\n"

@@ -1,5 +1,6 @@
-"""A small estate for tests of the questions: entities and relations as the pipeline and the linker leave them in the index,
-without either. Each test gives it a name of its own, from which all ids come."""
+"""A small estate for tests of queries: entities and relations as the pipeline and the linker would leave them in the
+index. Each test uses a name of its own, from which all ids derive.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +41,7 @@ from navlin.model.tree import below
 AS_OF_MS = 1_767_225_600_000
 """2026-01-01."""
 BATCH = 2_000
-"""How many documents are written at once."""
+"""Number of documents per write."""
 
 
 @dataclass
@@ -64,7 +65,7 @@ class World:
         return self.sources[kind]
 
     def finished(self, kind: str, iteration: int) -> str:
-        """Records a run of just now, which wrote nothing, as the newest: other tests' runs of later are removed."""
+        """Records an empty run of just now as the newest: later runs of other tests are removed."""
         self.solr.client(RUNS).delete(q="+kind:run +started:[NOW TO *]")
         source, now_ms = self.source(kind), int(time.time() * 1000)
         save_run(self.solr, RunRecord(source.name, source.id, iteration, Status.FINISHED, now_ms, now_ms + 1))
@@ -91,7 +92,7 @@ class World:
         return key
 
     def named(self, name: str, kind: EntityType = EntityType.TABLE, database: str = "") -> Key:
-        """A table's key, without its being in the index."""
+        """A table's key, without an entity in the index."""
         return table_key(self.source(HIVE), database or self.database, name, kind)
 
     def path(
@@ -129,7 +130,7 @@ class World:
         incomplete: bool = False,
         **attributes: Any,
     ) -> Key:
-        """``parts`` are output columns and what each is made of, as ``table.column``; ``incomplete`` if there are more."""
+        """``parts`` are output columns with their sources, as ``table.column``; ``incomplete`` if there are more."""
         reads, writes, steered_by = tuple(reads), tuple(writes), tuple(steered_by)
         ends = tuple(key.identity for key in (*reads, *writes, *steered_by))
         operation = operation_key(self.source(engine), text, ends)
@@ -201,7 +202,7 @@ class World:
         }
 
     def index(self) -> None:
-        """Writes and commits everything; relations are linked where all their ends are there."""
+        """Writes and commits everything; relations are linked if all their ends exist."""
         for relation in self.relations.values():
             if "unlinked" in relation:
                 missing = [each for each in relation["claimedIds"] if each not in self.elements]

@@ -1,5 +1,4 @@
-"""An fsimage as rows, as the reader gives them, in the form of `tests.support.images.Tree.rows`, which says what they should
-be."""
+"""Reads an fsimage into rows, in the form of `tests.support.images.Tree.rows`, which has the expected ones."""
 
 from __future__ import annotations
 
@@ -15,7 +14,7 @@ MEMORY_BYTES = 64 * 1024 * 1024
 def read_rows(
     image: Path, scratch: Path, *, inodes_in_part: int = 100_000, memory_bytes: int = MEMORY_BYTES
 ) -> dict[str, dict[str, Any]]:
-    """Each row's attributes by path, without those that it does not say. A path that comes twice is an error."""
+    """Each row's attributes by path, without those left out. A path that occurs twice is an error."""
     rows: dict[str, dict[str, Any]] = {}
     prepared = prepare_image(image, scratch, memory_bytes=memory_bytes)
     for row in every_row(prepared, inodes_in_part):
@@ -32,7 +31,7 @@ def read_rows(
 
 
 def prepare_image(image: Path, scratch: Path, *, memory_bytes: int = MEMORY_BYTES) -> Prepared:
-    """What an extractor does before it reads: the sum, where there is one beside the image, and the first pass."""
+    """Prepares as an extractor does before it reads: checks the checksum, if there is one, and makes the first pass."""
     scratch.mkdir(parents=True, exist_ok=True)
     if image.with_name(f"{image.name}.md5").exists():
         check_md5(image, _silent)

@@ -1,4 +1,4 @@
-"""What people read, looked at for what misleads: rows from a thing to itself, parts of statements, names of fields."""
+"""Checks user-visible text for misleading parts: rows from a thing to itself, parts of statements, names of fields."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from navlin.index.query_fields import field_names
 from tests.test_console import Document
 
 LOOPS = {"shop.loop", "shop.loop.x"}
-"""What truly flows into itself."""
+"""Entities that really flow into themselves."""
 _QUALIFIED = re.compile(r"^(\w[\w-]*(\.\w+)+|/\S+)$")
 _ARROW = re.compile(r"([\w./]+) (?:→|-->|<--|\.\.>|<\.\.) ([\w./]+)")
 _PART = re.compile(r"sub[ _-]?operation", re.IGNORECASE)
@@ -19,12 +19,12 @@ _COLUMNS_OF_TERMINAL = re.compile(r"\s{2,}")
 
 
 def fields_that_are_no_words() -> set[str]:
-    """The names of the index's fields that nobody would say."""
+    """Names of index fields that are not words."""
     return {name for name in field_names() if re.search(r"[a-z][A-Z]|_", name)}
 
 
 class Page(Document):
-    """A page without the texts of statements, which may hold anything."""
+    """A page without the texts of statements, which may contain anything."""
 
     def __init__(self, text: str) -> None:
         self.said = ""
@@ -37,7 +37,7 @@ class Page(Document):
 
 
 def misleading_page(text: str) -> list[str]:
-    """What of a page of HTML misleads."""
+    """Misleading parts of an HTML page."""
     page = Page(text)
     rows = ([" ".join(cell.split()) for cell in row] for table in page.tables.values() for row in table)
     options = [f"an option of the command line: {each}" for each in _OPTION.findall(page.said)]
@@ -45,7 +45,7 @@ def misleading_page(text: str) -> list[str]:
 
 
 def misleading_output(text: str) -> list[str]:
-    """What of a command's output misleads."""
+    """Misleading parts of a command's output."""
     rows = (_COLUMNS_OF_TERMINAL.split(line.strip()) for line in text.splitlines())
     return [*_equal_ends(rows), *_raw(text)]
 

@@ -1,4 +1,4 @@
-"""What a lineage record's edges became: walked by the relations that were yielded, and by nothing else."""
+"""Reconstructs the edges of a lineage record from the yielded relations only."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ColumnEdge = tuple[str, Ends, Ends]
 
 
 def read_all(extractor: Extractor, plan: Plan | None = None) -> list[Record]:
-    """Everything that one round of an extractor yields, its first round or that of ``plan``."""
+    """Everything yielded in one round of an extractor: its first round, or that of ``plan``."""
     splits: list[Split] = list((plan or extractor.plan(Positions())).splits)
     records: list[Record] = []
     for split in splits:
@@ -45,7 +45,7 @@ def by_operation(records: Iterable[Record]) -> dict[str, list[Relation]]:
 
 
 def yielded_edges(relations: Iterable[Relation]) -> Iterator[ColumnEdge]:
-    """One edge for each part of an operation. What is a table as a whole has "" for its column."""
+    """One edge for each part of an operation. A whole table has "" as its column."""
     sources: dict[str, set[tuple[str, ...]]] = defaultdict(set)
     targets: dict[str, set[tuple[str, ...]]] = defaultdict(set)
     kinds: dict[str, set[RelationType]] = defaultdict(set)
@@ -86,7 +86,7 @@ def _table(key: Key) -> str:
 
 
 def folded(edges: Iterable[ColumnEdge]) -> set[tuple[str, str]]:
-    """The tables that edges between columns make: what data came from outweighs what was only looked at."""
+    """The table edges that column edges imply; data flow outweighs control flow."""
     edges = list(edges)
     read = {end[:2] for kind, sources, _ in edges for end in sources if kind == "PROJECTION"}
     looked_at = {end[:2] for kind, sources, _ in edges for end in sources if kind == "PREDICATE"} - read
@@ -96,7 +96,6 @@ def folded(edges: Iterable[ColumnEdge]) -> set[tuple[str, str]]:
 
 
 def parts(records: Iterable[Record]) -> list[Any]:
-    """The sub-operations."""
     return [
         record
         for record in records
@@ -105,7 +104,7 @@ def parts(records: Iterable[Record]) -> list[Any]:
 
 
 class Read:
-    """What reading some records gave, in words."""
+    """Results of reading some records, as readable text."""
 
     def __init__(self, records: Iterable[Record]) -> None:
         self.records = [record for record in records if not isinstance(record, Position)]
@@ -143,9 +142,9 @@ class Read:
 
     @property
     def columns(self) -> set[str]:
-        """``PROJECTION a.b.c, a.b.d -> e.f.g``: the column level, a sub-operation each."""
+        """``PROJECTION a.b.c, a.b.d -> e.f.g``: the column level, one per sub-operation."""
         parts = set()
-        # A statement that ran twice is read twice, and is one.
+        # A statement that ran twice is read twice, but is one.
         relations = {relation.tree_path: relation for relation in self.relations}.values()
         for part in self.of(EntityType.SUB_OPERATION):
             sources = sorted(name(r.ep1) for r in relations if r.ep2 == part.key)

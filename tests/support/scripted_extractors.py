@@ -1,8 +1,8 @@
-"""Extractors for tests of the pipeline, whose source is a small JSON file: what it says is what the source holds.
+"""Extractors for tests of the pipeline. Their sources are small JSON files.
 
 ``listing`` is a pull extractor, ``{"tables": {"db.table": ["column", …]}}``; ``happenings`` a push extractor, one line
-``{"text", "reads", "writes", "at_ms", "parts": [["db.t.c", "db.t.c"], …]}`` a statement; ``folders`` a pull extractor of
-directories with many files, ``{"folders": {"/a": 3}, "covers": [{"path": "/"}], "words": {"/a": {"tags": ["x"]}}}``.
+``{"text", "reads", "writes", "at_ms", "parts": [["db.t.c", "db.t.c"], …]}`` per statement; ``folders`` a pull extractor
+of directories with many files, ``{"folders": {"/a": 3}, "covers": [{"path": "/"}], "words": {"/a": {"tags": ["x"]}}}``.
 They register themselves like any other.
 """
 
@@ -51,7 +51,7 @@ class Table(Split):
 @extractor("listing", source_type="HIVE", mode=PULL, version=1)
 @dataclass(frozen=True, slots=True)
 class Listing(Extractor):
-    """Lists the tables of a JSON file, whole each time."""
+    """Lists the tables of a JSON file, all of them each time."""
 
     source: Source
     estate: Estate
@@ -83,7 +83,7 @@ class Listing(Extractor):
         table = table_key(self.source, database, name)
         rejected = payload.get("rejected", [])
         if split.qualified in rejected:
-            # All of them at the first one's turn: a storm is what one split says of one place.
+            # All of them with the first one: a storm is many rejects of one split at one place.
             for each in rejected if split.qualified == rejected[0] else ():
                 withdrawn = table_key(self.source, *each.split(".")).tree_path
                 yield Reject(self.file, "listed but not fetched", tree_path=withdrawn)
@@ -122,7 +122,7 @@ class Listing(Extractor):
 
 
 def _wait_for(file: Path) -> None:
-    """A source that is slow: until a file is there."""
+    """Waits until a file exists, as a slow source."""
     deadline_s = time.monotonic() + 300
     while not file.exists():
         if time.monotonic() > deadline_s:
@@ -132,7 +132,7 @@ def _wait_for(file: Path) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Lines(Split):
-    """The lines of the file from one on."""
+    """Lines of the file, from ``first`` on."""
 
     first: int
     part: int = 0
@@ -152,7 +152,7 @@ class Happenings(Extractor):
     file: str
     lines_in_split: int = 1_000
     mended: bool = False
-    """Whether it reads what a line has under ``mended`` in place of the same elsewhere in it."""
+    """Reads the fields under ``mended`` of a line instead of the same fields elsewhere in it."""
 
     def plan(self, positions: Positions) -> Plan:
         read = positions.values.get("lines", 0)
@@ -230,7 +230,7 @@ class Folder(Split):
 @extractor("folders", source_type="HDFS", mode=PULL, version=1)
 @dataclass(frozen=True, slots=True)
 class Folders(Extractor):
-    """Lists directories and the files that each is said to have, and covers what it is told to."""
+    """Lists directories, each with as many files as the JSON says, and covers the paths it names."""
 
     source: Source
     estate: Estate

@@ -1,5 +1,6 @@
-"""Inside a namespace: ``navlin serve`` whose state directory is on a small disk, which fills and empties. Prints as JSON
-what was seen."""
+"""Inside a namespace: ``navlin serve`` whose state directory is on a small disk, which fills and empties. Prints the
+observations as JSON.
+"""
 
 from __future__ import annotations
 
@@ -35,11 +36,11 @@ directory = "{home}/impala"
 """
 WAIT_S = 8.0
 REQUESTS = ("extract IMPALA-1", "link", "purge --before 2020-01-01")
-"""What a running ``navlin serve`` is asked to do."""
+"""Requests made to a running ``navlin serve``."""
 
 
 def log_in(served: Served) -> list[object]:
-    """What somebody is answered who logs in with a browser, and who sends a password; and what is left of it on the disk."""
+    """Statuses of a browser login and of a request with a password, and the partial session files left on the disk."""
     url = next(str(line["url"]) for line in served.log if line.get("event") == "web ready")
     password = (served.state / "administrator.password").read_text().strip()
     who = {"name": "admin", "password": password}
@@ -88,7 +89,7 @@ def main() -> None:
         found("before")
 
         for name, least_free in (("guarded", "48m"), ("unguarded", "1k")):
-            # The daily purge is due when the disk is full.
+            # The daily purge becomes due while the disk is full.
             soon = f"{datetime.now(UTC).astimezone() + timedelta(seconds=80):%H:%M}"
             configure(least_free, soon if name == "guarded" else "03:00")
             served.process.send_signal(signal.SIGHUP)

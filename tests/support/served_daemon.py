@@ -1,4 +1,4 @@
-"""A running ``navlin serve`` as systemd would run it: its log, what it tells systemd, its children."""
+"""A running ``navlin serve`` as systemd would run it: its log, its messages to systemd, its children."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from navlin.solr_server.embedded import running_solr
 ROOT = Path(__file__).parents[2]
 AFTERWARDS_S = 60.0
 PATIENCE_S = 240.0
-"""For what takes seconds on a quiet machine."""
+"""Limit for steps that take seconds on a quiet machine."""
 
 CONFIGURATION = """\
 [navlin]
@@ -77,7 +77,7 @@ def record(number: int, target: str, origin: str = "daemon.origin") -> str:
 
 
 class Served:
-    """A running ``navlin serve``, what it logs and what it tells systemd."""
+    """A running ``navlin serve``, with its log and its messages to systemd."""
 
     def __init__(
         self, home: Path, *, environment: Mapping[str, str] = os.environ, before: Sequence[str] = ()
@@ -89,7 +89,7 @@ class Served:
         self.state.mkdir(exist_ok=True)
         launcher = self.state / "solr-launcher"
         if not launcher.exists():
-            # Compiled once for all tests, and with the class archive that the first stop leaves.
+            # Compiled once for all tests, with the class archive that the first stop writes.
             launcher.symlink_to(ROOT / ".jars" / "solr-launcher")
         self.log: list[dict[str, Any]] = []
         self.reported: list[str] = []
@@ -112,7 +112,7 @@ class Served:
     def _read_log(self) -> None:
         assert self.process.stderr is not None
         for line in self.process.stderr:
-            # Java speaks on the same stream.
+            # Java writes to the same stream.
             self.log.append(json.loads(line) if line.startswith("{") else {"event": line.strip()})
 
     def _receive(self) -> None:
@@ -128,7 +128,7 @@ class Served:
             if found := condition():
                 return found
             if self.process.poll() is not None:
-                # Nothing new will come of it, but for the end of its children.
+                # Nothing new will come from it, except the end of its children.
                 ended_s = ended_s or time.monotonic()
                 deadline = min(deadline, ended_s + AFTERWARDS_S)
             time.sleep(0.05)
@@ -157,12 +157,12 @@ class Served:
             file.write(record(next(self._numbers), target))
 
     def runs(self, source: str) -> bool:
-        """Whether a source is being run, as the daemon itself says."""
+        """Whether a source is running, according to the daemon."""
         due_s = json.loads((self.state / "daemon.json").read_bytes())["due_s"]
         return source in due_s and due_s[source] is None
 
     def find(self, query: str) -> int:
-        """How many entities the running Solr finds; 0 while it does not answer."""
+        """The number of entities that the running Solr finds; 0 while it does not answer."""
         address = running_solr(self.state)
         if address is None:
             return 0
@@ -173,12 +173,12 @@ class Served:
             return 0
 
     def ask(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """Another navlin on the same configuration."""
+        """Runs another navlin command with the same configuration."""
         command = [sys.executable, "-m", "navlin", "--config", str(self.file), *arguments]
         return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE_S)
 
     def children(self) -> list[int]:
-        """Every process that this one has started, and those that they have."""
+        """All its descendant processes."""
         parents = {}
         for entry in Path("/proc").iterdir():
             if entry.name.isdigit():
@@ -193,11 +193,11 @@ class Served:
         return found[1:]
 
     def running(self, words: str) -> list[int]:
-        """The process ids of the children on whose command line these words are."""
+        """The process ids of the children with these words on their command line."""
         return [pid for pid in self.children() if words in Path(f"/proc/{pid}/cmdline").read_text()]
 
     def java(self, words: str) -> int:
-        """The process id of the Java child on whose command line these words are."""
+        """The process id of the Java child with these words on its command line."""
         found = self.running(words)
         if not found:
             pytest.fail(f"no child with {words} on its command line")

@@ -1,4 +1,4 @@
-"""Extractors for tests of the processes that read: one whose reading ends its process, one whose reading never ends."""
+"""Extractors for tests of the reading processes: one that ends its process, one that never finishes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from navlin.pipeline.warming import OperationEach, operations
 
 @dataclass(frozen=True, slots=True)
 class Deadly(OperationEach):
-    """Reading a split of it ends the process."""
+    """Reading one of its splits ends the process."""
 
     def read(self, split: Split) -> Iterator[Record]:
         if split.name:
@@ -23,7 +23,7 @@ class Deadly(OperationEach):
 
 @dataclass(frozen=True, slots=True)
 class Slow(OperationEach):
-    """Reading a split of it takes longer than anybody waits."""
+    """Reading one of its splits takes longer than anybody waits."""
 
     def read(self, split: Split) -> Iterator[Record]:
         time.sleep(600)
@@ -31,6 +31,5 @@ class Slow(OperationEach):
 
 
 def made(kind: type[OperationEach]) -> OperationEach:
-    """One of them."""
     of = operations(2)
     return kind(of.source, of.estate, of.splits, of.others)

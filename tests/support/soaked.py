@@ -1,4 +1,4 @@
-"""What a soak has done, over all of its tests and rounds: printed at its end."""
+"""Totals of a soak, over all its tests and rounds: printed at its end."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ AT_REQUESTS: Final = frozenset({"dead_from_a_request_on"})
 
 @dataclass(slots=True)
 class Soaked:
-    """Faults by their kind, what was compared afterwards, and what was not as it should be."""
+    """Faults by kind, the number of comparisons, and the deviations found."""
 
     processes_killed: int = 0
     killed_at_requests: int = 0
@@ -28,7 +28,7 @@ class Soaked:
     differences: int = 0
 
     def add_struck(self, struck: Mapping[str, int]) -> None:
-        """Faults by the names of the nemeses."""
+        """Adds faults by the names of the nemeses."""
         for name, count in struck.items():
             if name in WHOLE_PROCESSES:
                 self.processes_killed += count

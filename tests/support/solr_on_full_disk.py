@@ -1,4 +1,4 @@
-"""Inside a namespace: an embedded Solr whose disk is filled while it is written to. Prints as JSON what became of it."""
+"""Inside a namespace: an embedded Solr whose disk is filled while it is written to. Prints the outcome as JSON."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def main() -> None:
                 acknowledged.extend(solr.add(ELEMENTS, documents).applied)
             except SolrError as error:
                 errors.append(str(error))
-            # Whatever became of these, Solr commits by itself too.
+            # Whether or not these succeeded, Solr also commits by itself.
             try:
                 solr.commit(ELEMENTS, soft=False)
                 durable[:] = acknowledged

@@ -1,5 +1,6 @@
-"""A proxy between navlin and Solr. It calls the test before it passes a request on and after Solr answered; the test may cut
-the connection at either point. For the index, a process whose requests no longer arrive is a dead one."""
+"""A proxy between navlin and Solr. It calls the test before it passes a request on and after Solr answered; the test may
+cut the connection at either point. To the index, a process whose requests no longer arrive is dead.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ class Call:
 
     @property
     def documents(self) -> list[dict[str, Any]]:
-        """What it writes, where it writes documents."""
+        """The documents that it writes, if it writes any."""
         if self.handler != "update" or not self.body.startswith(b"["):
             return []
         documents: list[dict[str, Any]] = json.loads(self.body)
@@ -37,7 +38,7 @@ class Call:
 
     @property
     def commits(self) -> str:
-        """``soft`` or ``hard`` where it commits, else nothing."""
+        """``soft`` or ``hard`` if it commits, else ""."""
         if "softCommit" in self.params:
             return "soft"
         return "hard" if "commit" in self.params else ""
@@ -48,7 +49,7 @@ class Call:
 
 
 Passes = Callable[[Call], bool]
-"""Whether a request passes on to Solr, or its answer back."""
+"""Returns whether a request is passed on to Solr, or its answer back."""
 
 
 class _Server(ThreadingHTTPServer):
@@ -59,7 +60,7 @@ class _Server(ThreadingHTTPServer):
 
 
 class SolrProxy:
-    """Serves on a port of its own until closed; ``address`` is Solr's as navlin is to see it."""
+    """Serves on its own port until closed; ``address`` is Solr's address for navlin."""
 
     def __init__(
         self,
@@ -69,7 +70,7 @@ class SolrProxy:
         certificate: Path | None = None,
         key: Path | None = None,
     ) -> None:
-        """With a ``certificate`` and its ``key``, it speaks TLS to its clients."""
+        """Speaks TLS to its clients if given a ``certificate`` and its ``key``."""
         self.passes = passes
         target = urlsplit(address.url)
         outer = self
@@ -118,7 +119,7 @@ class SolrProxy:
         if certificate is not None:
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
             context.load_cert_chain(certificate, key)
-            # The handshake is for the thread of the connection, not for the one that accepts it.
+            # The connection's thread does the handshake, not the one that accepts.
             self._server.socket = context.wrap_socket(
                 self._server.socket, server_side=True, do_handshake_on_connect=False
             )

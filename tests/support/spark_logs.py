@@ -22,7 +22,7 @@ NOW_MS = 1_000_000_000_000
 """Long before any file here was made, so that none is stale unless a test makes it so."""
 
 T0 = 1_700_000_000_000
-"""When the applications of these logs begin."""
+"""Start time of the applications in these logs."""
 
 _SQL = "org.apache.spark.sql.execution.ui."
 FORMATTED = "== Physical Plan ==\n"
@@ -30,14 +30,14 @@ FORMATTED = "== Physical Plan ==\n"
 
 @dataclass(slots=True)
 class Extracted:
-    """What reading has yielded, the newest of each thing, as a reader of the index would see it."""
+    """Everything yielded so far, the newest of each thing, as a reader of the index would see it."""
 
     entities: dict[str, Entity] = field(default_factory=dict)
     relations: dict[tuple[str, str, str], Relation] = field(default_factory=dict)
     rejects: list[Reject] = field(default_factory=list)
     covered: list[Covered] = field(default_factory=list)
     run_as: dict[str, Relation] = field(default_factory=dict)
-    """What ran an execution, by the execution's name: its relation to a YARN application."""
+    """The relation of each execution to its YARN application, by the execution's name."""
 
     def add(self, record: Record) -> None:
         match record:
@@ -72,7 +72,7 @@ class Extracted:
 
     @property
     def flows(self) -> set[tuple[str, str, str]]:
-        """(input, operationType, output) at table level; "-" where an operation has none on that side."""
+        """(input, operationType, output) at table level; "-" if an operation has none on that side."""
         found = set()
         for operation in self.operations:
             identity = operation.key.identity
@@ -97,14 +97,14 @@ class Extracted:
         }
 
     def lineage(self) -> dict[str, object]:
-        """All that must be alike whichever way the same job's log was read; executions have ids of their own."""
+        """Everything that must be equal however a log of the same job was read; executions have ids of their own."""
         return {
             "operations": {each.key.identity: each.attributes for each in self.operations},
             "relations": {ends: each.attributes for ends, each in self.relations.items()},
         }
 
     def everything(self) -> dict[str, object]:
-        """All that must be alike in whatever steps the very same log was read."""
+        """Everything that must be equal in whatever steps the very same log was read."""
         return self.lineage() | {
             "executions": {each.key.identity: (each.as_of_ms, each.attributes) for each in self.executions},
             "rejects": sorted((each.reason, each.count) for each in self.rejects),
@@ -135,7 +135,7 @@ class Follower:
         return plan.splits
 
     def poll(self, now_ms: int = NOW_MS, *, complete: bool = False) -> Extracted:
-        """One run; what has been extracted so far."""
+        """Makes one run; returns everything extracted so far."""
         positions: list[Position] = []
         todo = list(self.plan(now_ms, complete=complete))
         while todo:
@@ -160,7 +160,7 @@ class Follower:
 
 
 def read_once(directory: Path | str, **settings: Any) -> Extracted:
-    """All that a directory's logs tell."""
+    """Everything in a directory's logs."""
     return Follower(directory, **settings).poll()
 
 
@@ -197,7 +197,9 @@ def insert(path: str, *children: dict[str, Any], table: str = "", mode: str = "O
 
 
 def command(name: str, arguments: str = "", logical: str = "") -> tuple[dict[str, Any], str]:
-    """A command as 4.x tells it: nothing in the tree, all in the text. ``logical`` are further blocks, as printed."""
+    """A command as Spark 4.x logs it: nothing in the tree, everything in the text. ``logical`` are further blocks, as
+    printed.
+    """
     names = [line.split(") ", 1)[1] for line in logical.splitlines() if line.startswith("(")]
     tree = "".join(f"         +- {each} ({number})\n" for number, each in enumerate(names, 3))
     text = (
@@ -212,7 +214,7 @@ def log_start(version: str = "4.3.0") -> dict[str, Any]:
 
 
 def environment(**properties: str) -> dict[str, Any]:
-    """Hadoop properties; two underscores stand for a dot."""
+    """Hadoop properties; two underscores mean a dot."""
     hadoop = {key.replace("__", "."): value for key, value in properties.items()}
     return {"Event": "SparkListenerEnvironmentUpdate", "Spark Properties": {}, "Hadoop Properties": hadoop}
 
@@ -256,7 +258,7 @@ def start(
 
 
 def end(number: int, *, at_ms: int = 0, error: str | None = "") -> dict[str, Any]:
-    """``error`` None is an end before 3.4, which says nothing of success."""
+    """``error`` None is an end before 3.4, which does not tell success."""
     event = {
         "Event": _SQL + "SparkListenerSQLExecutionEnd",
         "executionId": number,
@@ -290,6 +292,6 @@ def write_log(directory: Path, *log_events: dict[str, Any], name: str = "applica
 
 
 def extracted_of(directory: Path, *log_events: dict[str, Any], **settings: Any) -> Extracted:
-    """What an application's log tells that holds these events after its beginning."""
+    """Everything in an application's log that has these events after its beginning."""
     write_log(directory, log_start(), application(), *log_events)
     return read_once(directory, **settings)

@@ -1,4 +1,4 @@
-"""Printed plans, damaged in all the ways in which a log may be: for the tests, and in greater numbers for the bench."""
+"""Printed plans, damaged in all the ways that a log may be: for the tests, and in greater numbers for the bench."""
 
 # ruff: noqa: E501 - plans as Spark prints them
 
@@ -102,7 +102,7 @@ def plans() -> list[tuple[str, str]]:
 
 
 def mutations(texts: list[str], seed: int | str) -> Iterator[str]:
-    """Damaged texts without end."""
+    """An endless stream of damaged texts."""
     dice = random.Random(seed)
     while True:
         text = dice.choice(texts)
@@ -191,7 +191,7 @@ _DAMAGES: tuple[Callable[[str, random.Random], str], ...] = (
 
 
 def monsters(size: int) -> dict[str, str]:
-    """Texts of some ``size`` characters that are made to take long."""
+    """Texts of about ``size`` characters that are made to take long."""
     head = "== Physical Plan ==\nExecute InsertIntoHadoopFsRelationCommand (3)\n+- Project (2)\n   +- Scan parquet spark_catalog.d.a (1)\n\n\n(1) Scan parquet spark_catalog.d.a\nOutput [2]: [id#1L, k#2]\n\n"
     last = "\n\n(3) Execute InsertIntoHadoopFsRelationCommand\nInput: []\nArguments: file:/w, false, Parquet, [], Append, `c`.`d`.`o`, serde, [x]\n"
 

@@ -1,4 +1,4 @@
-"""Plans as Spark prints them, operator by operator, and the columns that are read from them."""
+"""Plans as Spark prints them, operator by operator, and the columns read from them."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from tests.support.spark_logs import FORMATTED, node, start
 
 @dataclass(frozen=True)
 class Op:
-    """An operator: its name as the tree has it, its block's lines, and what stands below it.
+    """An operator: its name in the tree, its block's lines, and its children.
 
-    ``inner`` children stand deeper, as cached plans, commands' plans and the subqueries of logical plans do. ``title`` is
-    the block's own name where it is another than the tree's. The same operator at two places has one number, as in Spark.
+    ``inner`` children are indented deeper, as those of cached plans, commands and subqueries of logical plans. ``title``
+    is the block's own name if it differs from the tree's. The same operator at two places has one number, as in Spark.
     """
 
     name: str
@@ -45,7 +45,6 @@ def where(condition: str, below: Op, given: str) -> Op:
 
 
 def unary(name: str, arguments: str, below: Op, given: str) -> Op:
-    """An operator with its input and its arguments."""
     return op(name, f"{_listed('Input', given)}\nArguments: {arguments}", below)
 
 
@@ -72,7 +71,7 @@ def aggregate(keys: str, functions: str, results: str, below: Op, given: str, of
 def grouped(
     keys: str, function: str, argument: str, results: str, below: Op, given: str, more: str = ""
 ) -> Op:
-    """Both steps of an aggregate with one function, whose attribute is #900; ``more`` stands behind it in the first."""
+    """Both steps of an aggregate with one function, whose attribute is #900; ``more`` follows it in the first step."""
     comma = f"{keys}, " if keys else ""
     text = f"{function}({argument})"
     first = aggregate(keys, f"partial_{text}{more}", f"{comma}buffer#901", below, given, "buffer#902")
@@ -89,12 +88,12 @@ def _listed(field: str, columns: str) -> str:
 
 
 def counted(field: str, count: int, columns: str) -> str:
-    """A list whose elements hold commas of their own."""
+    """A list whose elements contain commas."""
     return f"{field} [{count}]: [{columns}]"
 
 
 def printed(root: Op, subqueries: dict[int, Op] | None = None) -> str:
-    """The formatted plan. ``subqueries`` by the number of the expression that uses them."""
+    """The formatted plan. ``subqueries`` are keyed by the number of the expression that uses them."""
     numbers: dict[int, int] = {}
     blocks: list[str] = []
     main = "\n".join(_tree(root, "", "", numbers, blocks))
@@ -125,7 +124,7 @@ WRITE = "Execute InsertIntoHadoopFsRelationCommand"
 
 
 def inserting(query: Op, names: str, given: str = "") -> Op:
-    """The query's rows written into ``d.out``; ``given`` is what the write lists as its input."""
+    """Writes the query's rows into ``d.out``; ``given`` is the input that the write lists."""
     arguments = f"file:/w/out, false, Parquet, [path=file:/w/out], Append, `spark_catalog`.`d`.`out`, serde, [{names}]"
     below = op("WriteFiles", _listed("Input", given), query) if given else query
     return op(WRITE, f"Input: []\nArguments: {arguments}", below)
@@ -138,12 +137,12 @@ def commanded(command: str, arguments: str, query: Op) -> Op:
 
 
 def written(root: Op, subqueries: dict[int, Op] | None = None) -> WrittenColumns:
-    """What is read of the columns that a plan's only command writes."""
+    """The columns read from a plan's only command."""
     return written_of(printed(root, subqueries), root.name, root.block)
 
 
 def written_of(text: str, command: str = WRITE, block: str = "") -> WrittenColumns:
-    """The same of a printed plan."""
+    """The same for a printed plan."""
     arguments = block.partition("Arguments: ")[2]
     tree: dict[str, Any] = node(command, f"{command} {arguments}".strip())
     reading = read_plan(start(0, (tree, text)))
@@ -152,7 +151,7 @@ def written_of(text: str, command: str = WRITE, block: str = "") -> WrittenColum
 
 
 def flow(each: ColumnFlow) -> str:
-    """``data | control``, each sorted, with the flags behind. What passes as it is counts as data."""
+    """``data | control``, each sorted, followed by the flags. Columns copied unchanged count as data."""
     data = (*each.data, *each.kept)
     text = f"{_named(data)} | {_named(tuple(one for one in each.control if one not in data))}".strip(" ")
     flags = [name for name in ("inferred", "opaque", "incomplete") if getattr(each, name)]

@@ -1,4 +1,4 @@
-"""Statements that real Sparks ran, each described by its name, and what their logs tell of them."""
+"""Named statements that real Sparks ran, and the lineage in their logs."""
 
 from __future__ import annotations
 
@@ -12,13 +12,15 @@ from navlin.model.keys import EntityType, Key, RelationType
 from tests.support.spark_logs import Extracted, read_once
 
 LOGS = Path(__file__).parents[1] / "spark_statements"
-"""Made small: only SQL executions, without metrics and tasks."""
+"""Reduced: only SQL executions, without metrics and tasks."""
 _SHORT = {"h2:mem:pg": "pg.", "h2:mem:crm": "crm."}
 
 
 @dataclass
 class Told:
-    """``columns``: by what is written, ``data | control``, both sorted, and the flags behind a ``!``."""
+    """The lineage in a log of one statement. ``columns``: ``data | control`` by written column, both sorted, then the
+    flags after a ``!``.
+    """
 
     operation: str
     inputs: list[str]
@@ -28,7 +30,7 @@ class Told:
 
 
 def statements(log: str, directory: Path, **settings: Any) -> dict[str, Told]:
-    """By its name, what the log tells of each statement."""
+    """The lineage of each statement in the log, by the statement's name."""
     packed = (LOGS / f"{log}.zst").read_bytes()
     (directory / "local-1").write_bytes(zstandard.ZstdDecompressor().decompress(packed, 1 << 28))
     extracted = read_once(directory, **settings)
@@ -50,7 +52,7 @@ def statements(log: str, directory: Path, **settings: Any) -> dict[str, Told]:
 
 
 def columns_of(extracted: Extracted, operation: str) -> dict[str, str]:
-    """The columns that an operation writes, each with what it is made of."""
+    """The columns that an operation writes, each with its sources."""
     found = {}
     for part in extracted.entities.values():
         if part.key.type is not EntityType.SUB_OPERATION or part.key.parent is None:
@@ -71,7 +73,7 @@ def columns_of(extracted: Extracted, operation: str) -> dict[str, str]:
 
 
 def shown(column: Key) -> str:
-    """``db.t.column``; of a database's tables the short name of the database stands before them."""
+    """``db.t.column``; for tables of a database, prefixed with its short name."""
     table = column.parent
     assert table is not None
     if table.type is EntityType.DATASET:

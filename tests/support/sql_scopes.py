@@ -1,13 +1,12 @@
-"""What names in SQL mean, as tables: texts with the lineage that is true of them, written down before they were read.
+"""Name resolution in SQL, as tables of cases: texts with their true lineage, written down before navlin read them.
 
-The rules are those on which Hive, Impala and Spark agree; where they do not, or where a table of unknown columns leaves it
-open, nothing is the truth, marked as such. A case is a text, the lines that go on with it are indented, then its truth:
+The rules are those on which Hive, Impala and Spark agree; if they do not, or if a table of unknown columns leaves it open,
+the truth is nothing, marked as such. A case is a text, whose continuation lines are indented, then its truth:
 
-    => column: sources ~ what decides of this column alone; … / what decides which rows there are / tables
+    => column: sources ~ control of this column only; … / control of the rows / tables
 
-``refunds.amount?`` is a column that only the text knows: nothing else can be meant by the name. ``?`` alone stands where
-what is meant is not known. Behind the columns ``…`` says that there are more of them, ``~`` before a table that it only
-decides.
+``refunds.amount?`` is a column that is only known from the text: the name cannot mean anything else. ``?`` alone means
+unknown. ``…`` after the columns means that there are more, ``~`` before a table that it is control flow only.
 """
 
 from __future__ import annotations
@@ -27,12 +26,12 @@ SCHEMA: Final[Mapping[str, Sequence[str]]] = {
     "s.events": ("region", "id", "ts", "day", "year", "value", "key", "pos", "col", "props"),
     "k.items": ("part",),
 }
-"""``refunds`` and ``returns`` are tables that nobody knows."""
+"""``refunds`` and ``returns`` are tables with unknown columns."""
 
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """A text and what it makes, in one form of words."""
+    """A text and its lineage, in one textual form."""
 
     text: str
     columns: tuple[str, ...]
@@ -70,7 +69,7 @@ def _truth(text: str, columns: str, rows: str, tables: str) -> Truth:
 
 
 def read(reader: SqlReader, text: str, dialects: tuple[str, ...] = ("hive", "spark")) -> Truth:
-    """What navlin reads in a text."""
+    """The lineage that navlin reads in a text."""
     answer = reader.read(Question(text, SCHEMA, "s", dialects))
     assert answer.problem == "", answer.problem
     (made,) = answer.made

@@ -1,4 +1,4 @@
-"""SQL texts with the lineage that is expected of them, and how what navlin reads in them is compared."""
+"""SQL texts with their expected lineage, and the comparison with the lineage that navlin reads."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from navlin.sql.bounded import SqlReader
 from navlin.sql.reading import Answer, Made, MadeColumn, Question
 
 DIALECTS: Final = {"ansi": "", "sparksql": "spark", "mariadb": "mysql", "db2": ""}
-"""The parser's name of a dialect, where it is another."""
+"""The parser's name of a dialect, if it differs."""
 
 Pair = tuple[str, str]
-"""A source column and the column that is made of it, ``table.column``."""
+"""A source column and the column made of it, ``table.column``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +31,7 @@ class Case:
 
     @property
     def implied_schema(self) -> Mapping[str, Sequence[str]]:
-        """The schema, and the columns that the expected lineage itself names of further tables: what a metastore would know
-        of this text's tables, at least."""
+        """The schema, plus the columns of further tables in the expected lineage: a metastore would know at least these."""
         schema: dict[str, list[str]] = {}
         for column in (column for pair in self.columns or () for column in pair):
             table, _, name = column.rpartition(".")
@@ -42,7 +41,7 @@ class Case:
 
 
 def cases(file: Path) -> Iterator[Case]:
-    """The cases of a corpus: a JSON object a line."""
+    """The cases of a corpus: one JSON object per line."""
     for line in file.read_text().splitlines():
         reported = json.loads(line)
         tables = columns = None
@@ -60,13 +59,13 @@ DATABASE: Final = "default"
 
 
 def read(reader: SqlReader, case: Case, schema: Mapping[str, Sequence[str]]) -> Answer:
-    """What navlin reads in a case's text."""
+    """The lineage that navlin reads in a case's text."""
     dialect = DIALECTS.get(case.dialect, case.dialect)
     return reader.read(Question(case.sql, schema, DATABASE, (dialect,)))
 
 
 def tables_of(answer: Answer) -> tuple[frozenset[str], frozenset[str]]:
-    """The (sources, targets) of a text as a whole: what one statement writes for a later one to read is neither."""
+    """The (sources, targets) of a text as a whole, without tables that one statement writes for a later one to read."""
     sources: set[str] = set()
     targets: set[str] = set()
     passed_on: set[str] = set()
@@ -80,8 +79,9 @@ def tables_of(answer: Answer) -> tuple[frozenset[str], frozenset[str]]:
 
 
 def columns_of(answer: Answer, *, own_names: bool = False) -> frozenset[Pair]:
-    """The pairs of a text as a whole, through what one statement writes for a later one. With ``own_names`` a target whose
-    columns are not known is supposed to call them as the query does."""
+    """The pairs of a text as a whole, through tables that one statement writes for a later one. With ``own_names`` the
+    columns of a target with unknown columns are assumed to be named as in the query.
+    """
     made_of: dict[str, set[str]] = {}
     passed_on: set[str] = set()
     for made in answer.made:
@@ -91,7 +91,7 @@ def columns_of(answer: Answer, *, own_names: bool = False) -> frozenset[Pair]:
                 name = f"{_short(source.table)}.{source.column.lower()}"
                 passed_on.update({name} & made_of.keys())
                 sources |= made_of.get(name, {name})
-            if sources or made.kind not in ("UPDATE", "MERGE"):  # which leave values as they were
+            if sources or made.kind not in ("UPDATE", "MERGE"):  # these two keep other values as they were
                 made_of.setdefault(target, set()).update(sources)
     return frozenset(
         (source, target)

@@ -1,4 +1,4 @@
-"""The examples of SQLFlow's reference 1.2 by their number, and its documents as tests read them."""
+"""The numbered examples of SQLFlow's reference 1.2, and its documents in a form for tests."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def xml_of(elements: Iterable[Any]) -> str:
 
 
 def elements(text: str) -> ElementTree.Element:
-    """The document, checked: whatever a relation names is there, under the id and the name that it gives."""
+    """The parsed document, checked: everything that a relation refers to exists, with the same id and name."""
     root = ElementTree.fromstring(text)
     named: dict[str, str] = {}
     for each in root:
@@ -55,7 +55,7 @@ def elements(text: str) -> ElementTree.Element:
 
 
 def arrows(text: str) -> set[str]:
-    """The relations, as the reference writes them in its sentences: ``t2.f1 -> fdd -> v1.f1``."""
+    """The relations, as the reference's sentences write them: ``t2.f1 -> fdd -> v1.f1``."""
     found = set()
     for relation in elements(text).iter("relation"):
         target, *sources = list(relation)
@@ -74,15 +74,15 @@ def tree(node: ElementTree.Element) -> Any:
     return node.tag, dict(node.attrib), [tree(each) for each in node]
 
 
-# Each is what Hive or Impala would have recorded of the statement, and the arrows that must come: column by column, end to
-# end, and from table to table.
+# Each example has the operation that Hive or Impala would have recorded for the statement, and the expected arrows:
+# column by column, end to end, and from table to table.
 
 EMP = 'SELECT a.empName "eName" FROM scott.emp a Where sal > 1000'
 
 
 @dataclass(frozen=True)
 class Example:
-    """A statement of the reference. ``ends`` are the end-to-end relations, where they are others than ``columns``."""
+    """A statement of the reference. ``ends`` are the end-to-end relations, if they differ from ``columns``."""
 
     items: Sequence[Item]
     columns: set[str]
@@ -135,7 +135,7 @@ EXAMPLES = {
         },
     ),
     "4 create an external table at a stage": Example(
-        # navlin knows of no stages: the table lies at the path.
+        # navlin has no stages: the table is located at the path.
         [
             described(
                 dataset("exttable_part"),
@@ -354,4 +354,5 @@ EXAMPLES = {
     ),
 }
 """The examples that are statements which navlin could meet. Those about cursors, scalar variables, foreign keys, function
-tables and orphan columns are no lineage that it knows: their elements stand in `test_elements_that_navlin_never_has`."""
+tables and orphan columns are not lineage that it knows: their elements are in `test_elements_that_navlin_never_has`.
+"""

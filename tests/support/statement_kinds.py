@@ -1,14 +1,13 @@
-"""Every kind of statement that Hive and Impala know: what it is called, and what a record of it tells where it names tables
-and where it names none.
+"""Every kind of statement of Hive and Impala: its names, and how to take a record of it, with tables or without.
 
-A row is: the engine's own name, the operationType, what becomes of a record of it, the text.
+A row is: the engine's own name, the operationType, the outcome of its record, the text.
 
-    table    data come into a table: without its targets a record is incomplete
-    files    data go where no record names it: targets are labels, and a record is incomplete
-    both     a table and a directory: only the tables of a record hold
-    result   somebody gets a result: targets are labels
-    nothing  no data come from anywhere
-    shown    what it names is not even read
+    table    writes a table: without its targets a record is incomplete
+    files    writes to places that no record names: targets are labels, and a record is incomplete
+    both     writes a table and a directory: only the tables of a record are valid
+    result   returns a result: targets are labels
+    nothing  moves no data
+    shown    does not even read the objects that it names
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ class Row(NamedTuple):
 
 
 def rows(table: str) -> list[Row]:
-    """The rows of a table; an indented line goes on with the one before."""
+    """The rows of a table; an indented line continues the one before."""
     return [
         Row(*map(str.strip, line.split("|", 3))) for line in table.replace("\n  ", " ").strip().splitlines()
     ]

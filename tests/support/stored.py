@@ -1,4 +1,4 @@
-"""What the index would keep of records, without an index."""
+"""The text that the index would keep of records, without an index."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from navlin.model.records import Entity, Listing, Record, Reject, Relation
 
 
 def stored(records: Iterable[Record]) -> str:
-    """Envelopes of entities, listings and relations and of what their claims grant, and documents of rejects, as text."""
+    """Envelopes of entities, listings and relations and of the entities that their claims grant, and documents of
+    rejects, as text.
+    """
     return repr([kept for record in records for kept in _kept(record)])
 
 

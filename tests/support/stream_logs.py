@@ -1,4 +1,4 @@
-"""Streaming queries as logs have them, and what is known of one when its log has been read."""
+"""Streaming queries as in logs, and the lineage read from them."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ STREAMING = "org.apache.spark.sql.streaming.StreamingQueryListener$Query"
 
 @dataclass(frozen=True)
 class Seen:
-    """What is known of one query: inputs, outputs, the columns as ``data | control`` with their flags, and what is unknown.
-    ``complete``: whether its operation is not marked."""
+    """The lineage of one query: inputs, outputs, the columns as ``data | control`` with their flags, and the unknown
+    parts. ``complete``: its operation is not marked incomplete.
+    """
 
     inputs: set[str]
     outputs: set[str]
@@ -29,7 +30,7 @@ class Seen:
 
 
 def seen(extracted: Extracted, name: str) -> Seen:
-    """The query of a name; paths by their last part."""
+    """The query of a name; paths are shortened to their last part."""
     [operation] = [each for each in extracted.operations if each.key.name.endswith(f": {name}")]
     identity = operation.key.identity
     flows = [
@@ -106,13 +107,13 @@ def progress(
 
 
 def scanned(root: Op, *leaves: dict[str, Any], number: int = 0, **more: Any) -> dict[str, Any]:
-    """The start of a micro-batch with this plan, of which the tree has these leaves."""
+    """The start of a micro-batch with this plan; ``leaves`` are the leaves of its tree."""
     [tree] = leaves if "Scan" in root.name else [node(root.name, root.name, *leaves)]
     return start(number, (copy.deepcopy(tree), printed(root)), **{**batch(), **more})
 
 
 def stream_scan(columns: str, text: str) -> tuple[Op, dict[str, Any]]:
-    """``MicroBatchScan`` as printed, and as the tree has it."""
+    """``MicroBatchScan`` as printed, and as in the tree."""
     block = f"Output [{columns.count('#')}]: [{columns}]\n{text}"
     return op("MicroBatchScan", block), node("MicroBatchScan", f"MicroBatchScan[{columns}] {text}")
 

@@ -1,4 +1,4 @@
-"""What navlin tells of the inputs in ``data/unseen``, in the names of their truths."""
+"""Lineage that navlin reads from the inputs in ``data/unseen``, with the names used in their truths."""
 
 from __future__ import annotations
 
@@ -39,19 +39,19 @@ from tests.support.unseen_truths import (
 )
 
 LATER_MS: Final = 1_795_800_000_000
-"""27 November 2026, after all that the inputs tell."""
+"""27 November 2026, after everything in the inputs."""
 WRITTEN_S: Final = 1_795_740_000
-"""Earlier that day: the time of the files, so that none is being written."""
+"""Earlier that day: the time of the files, so that none counts as still being written."""
 DAY_MS: Final = 86_400_000
 READ_TIMEOUT_S: Final = 2.0
-"""Far less than what a slow answer takes there."""
+"""Far less than a slow answer takes there."""
 
-# -- What navlin tells --------------------------------------------------------------------------------------------------
+# -- navlin's lineage ----------------------------------------------------------------------------------------------------
 
 
 @dataclass
 class Told:
-    """What an index would hold after some rounds. ``saved`` are the positions, ``still`` what the next round would read."""
+    """The contents of an index after some rounds. ``saved`` are the positions, ``still`` the splits of the next round."""
 
     entities: dict[str, Entity] = field(default_factory=dict)
     relations: dict[tuple[str, str, str], Relation] = field(default_factory=dict)
@@ -61,7 +61,7 @@ class Told:
     still: str = ""
 
     def add(self, records: Iterable[Record]) -> None:
-        """One round: what is covered, and was not told in it, is gone."""
+        """Adds one round: things covered but not yielded in it are gone."""
         records = list(records)
         fresh: dict[tuple[str, str, str], Relation] = {}
         for record in records:
@@ -107,7 +107,7 @@ METASTORE: Final = _source(HIVE, "HIVE-1", "thrift://hms:9083")
 
 
 def told_of(name: str, directory: Path) -> Told:
-    """What one input tells, taken in by its extractor. ``directory`` is an empty one, for a copy."""
+    """Lineage of one input, read by its extractor. ``directory`` is an empty one, for a copy."""
     kind, folder, told = index()[name], DATA / name, Told()
     match kind:
         case "spark":
@@ -153,8 +153,9 @@ def _served(folder: Path) -> Iterator[str]:
 
 
 def _round(told: Told, extractor: Extractor) -> None:
-    """Plans and reads as the pipeline does: a split that fails gives nothing, the others go on, and the plan's positions are
-    saved only if all has been read."""
+    """Plans and reads as the pipeline does: a split that fails yields nothing, the others continue, and the plan's
+    positions are saved only if all were read.
+    """
     plan = extractor.plan(Positions(dict(told.saved), LATER_MS))
     records: list[Record] = []
     splits: list[Split] = list(plan.splits)
@@ -170,9 +171,9 @@ def _round(told: Told, extractor: Extractor) -> None:
 
 
 def name_of(key: Key, kind: str) -> str:
-    """A key's name as the truths have it.
+    """A key's name as in the truths.
 
-    The path of a table in the warehouse is the table: so the linker knows it.
+    The path of a table in the warehouse becomes the table, as the linker would resolve it.
     """
     if key.type is EntityType.FIELD:
         assert key.parent is not None
@@ -194,7 +195,7 @@ def name_of(key: Key, kind: str) -> str:
 
 
 def _of_database(address: str, table: str) -> str:
-    """The name of a table behind JDBC. A quoted identifier with a dot in it may keep its quotes."""
+    """The name of a table accessed by JDBC. A quoted identifier with a dot in it may keep its quotes."""
     plain = re.sub(r'"([^"]*)"', lambda found: found[1] if "." in found[1] else found[0], table)
     catalog = CATALOGS.get(address)
     return f"{catalog}.{plain}" if catalog else f"jdbc {plain}"
@@ -202,8 +203,9 @@ def _of_database(address: str, table: str) -> str:
 
 @dataclass
 class Edges:
-    """The edges of data that were told of one input. ``marks``: how those between columns are marked. ``read`` and
-    ``written``: all ends of operations."""
+    """The data edges read from one input. ``marks``: marks of edges between columns. ``read`` and ``written``: all ends
+    of operations.
+    """
 
     tables: set[Edge] = field(default_factory=set)
     columns: set[Edge] = field(default_factory=set)
@@ -211,18 +213,18 @@ class Edges:
     read: set[str] = field(default_factory=set)
     written: set[str] = field(default_factory=set)
     doubted: set[str] = field(default_factory=set)
-    """Tables and columns into which more may flow, by the word of the operation."""
+    """Tables and columns into which more may flow, according to the operation."""
     adrift: int = 0
-    """How many operations say that something lacks, and name nothing that they write."""
+    """Number of operations that are marked incomplete and name no output."""
     flags: list[str] = field(default_factory=list)
-    """What is flagged as incomplete, in words."""
+    """Descriptions of everything flagged as incomplete."""
 
 
 MARKS: Final = ("incomplete", "inferred", "opaque", "parsed")
 
 
 def edges_of(told: Told, truth: Truth) -> Edges:
-    """What was told, in the truth's names."""
+    """The edges read, in the truth's names."""
     edges = Edges()
     for operation in told.of(EntityType.OPERATION):
         ins = {name: marks for end, name, marks in _ends(told, operation.key, truth, inwards=True)}
@@ -264,7 +266,7 @@ def _add_part(edges: Edges, told: Told, part: Entity, truth: Truth) -> None:
 def _ends(
     told: Told, of: Key, truth: Truth, *, inwards: bool, flow: RelationType = RelationType.DATA_FLOW
 ) -> Iterator[tuple[Key, str, set[str]]]:
-    """(key, name, marks) of what flows into an operation or a part, or out of it."""
+    """(key, name, marks) of the inputs or outputs of an operation or a part."""
     others = (OTHER_SOURCES if inwards else OTHER_TARGETS).get(truth.name, {})
     for relation in told.relations.values():
         near, far = (relation.ep2, relation.ep1) if inwards else (relation.ep1, relation.ep2)

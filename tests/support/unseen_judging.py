@@ -1,4 +1,4 @@
-"""How far what navlin tells of an input in ``data/unseen`` is right."""
+"""Judges the lineage that navlin reads from an input in ``data/unseen``."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ OPERATION: Final = "the operation"
 
 @dataclass
 class Judgement:
-    """What is wrong, what is lacking and nobody says so, and what is flagged though the input tells it. In words."""
+    """Wrong edges, edges missing without a flag, flags though the input has everything, and all flags: as text."""
 
     wrong: list[str]
     silent: list[str]
@@ -41,7 +41,7 @@ class Judgement:
 
 
 def judged(told: Told, truth: Truth) -> Judgement:
-    """Compares what was told of an input with what is true of it."""
+    """Compares the lineage read from an input with its truth."""
     edges = edges_of(told, truth)
     if _is_refused_archive(told, truth):
         return Judgement([], [], [], ["the archive is rejected as a whole"])
@@ -91,7 +91,7 @@ def _silent(edges: Edges, told: Told, truth: Truth) -> list[str]:
         for edge in lacking
         if not _is_doubted(edge[1], edges, truth) and not _waits(edge[1], told, truth)
     ]
-    # What one operation lacks that names no target is one target's.
+    # The edges missing from one operation that names no target belong to one target.
     adrift = len({_table_of(target, truth) for _, target in untold}) <= edges.adrift
     found = [] if adrift else [f"{source} → {target}" for source, target in untold]
     exempt = truth.name in ONLY_IF_COLUMNS_LACK and not lacking
@@ -102,7 +102,7 @@ def _silent(edges: Edges, told: Told, truth: Truth) -> list[str]:
 
 
 def _other_edges(edges: Iterable[Edge], known: Iterable[Edge]) -> set[Edge]:
-    """Those edges that are not among the known ones. The engines fold case."""
+    """The edges that are not among the known ones. Engines fold case."""
     folded = {(_folded(source), _folded(target)) for source, target in known}
     return {(source, target) for source, target in edges if (_folded(source), _folded(target)) not in folded}
 
@@ -124,7 +124,7 @@ def _is_doubted(target: str, edges: Edges, truth: Truth) -> bool:
 
 
 def _table_of(name: str, truth: Truth) -> str:
-    """The table of a column, by the truth; the name itself if it has none there."""
+    """The table of a column according to the truth; the name itself if there is none."""
     tables = [
         each
         for each in truth.sources | truth.targets
@@ -134,12 +134,12 @@ def _table_of(name: str, truth: Truth) -> str:
 
 
 def _through(edge: Edge, truth: Truth) -> set[Edge]:
-    """The edges that one makes that begins at a column of a view."""
+    """The edges that replace one that begins at a column of a view."""
     return {(source, edge[1]) for source, target in truth.columns if target == edge[0]}
 
 
 def _has_waiting(told: Told, truth: Truth) -> bool:
-    """Whether a job that did not come is in the next plan, or has a position of its own."""
+    """Whether a missing job is in the next plan, or has a position of its own."""
     job, _ = ASKED_AGAIN.get(truth.name, ("", ""))
     number = job.removeprefix("job_")
     return bool(job) and (job in told.still or any(number in key for key in told.saved))

@@ -1,4 +1,4 @@
-"""What is true of the inputs in ``data/unseen``, and which other names and ends the notes of their truths allow."""
+"""The truths of the inputs in ``data/unseen``, and the other names and ends that their notes allow."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def index() -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Truth:
-    """What is true of one input."""
+    """The true lineage of one input."""
 
     name: str
     kind: str
@@ -49,13 +49,13 @@ def truth_of(name: str) -> Truth:
 
 
 def _spelled(name: str) -> str:
-    """A truth's name. No log has the address of a database behind JDBC: its tables are known by their names alone."""
+    """A truth's name. No log has the address of a JDBC database: its tables are only known by name."""
     return re.sub(r"^jdbc:\S+ ", "jdbc ", name)
 
 
 # -- Notes -------------------------------------------------------------------------------------------------------------
 
-# Which other names and ends the notes of the truths allow. A pattern is of a whole name.
+# Other names and ends that the notes of the truths allow. A pattern matches a whole name.
 
 OTHER_SOURCES: Final = {
     "i_json_infer": {r"file:/data/unseen/in/events/day=2026-01-0[12]": "file:/data/unseen/in/events"},
@@ -70,12 +70,12 @@ OTHER_COLUMNS: Final = {
     "i_json_infer": {"file:/data/unseen/in/events#who.name": "file:/data/unseen/in/events#who"}
 }
 CATALOGS: Final = {"h2:mem:crm": "crm", "h2:mem:erp": "erp"}
-"""The JDBC catalogs of the programs, by what their settings name; a table of theirs may be told by either."""
+"""The JDBC catalogs of the programs, by the database in their settings; their tables may be named by either."""
 ALSO_READ: Final = {
     "y_hive_staging": {"hdfs://nn1.example:8020/warehouse/raw.db/s"},
     "h_no_edges": {"default.tmp_orders"},
 }
-"""What is read and is in no edge of the truth."""
+"""Tables and paths that are read without being in an edge of the truth."""
 ALSO_TRUE: Final = {
     "d_window_mix": {
         ("src.cust.id", "out.d_window_mix.known"),
@@ -87,9 +87,9 @@ WRITTEN_FROM_NOTHING: Final = {
     "a_show_tables": {"file:/data/unseen/files/a_show_tables"},
     "a_range_literals": {"out.a_range_literals"},
 }
-"""What is written, and nothing of a table or a path flows into it."""
+"""Tables and paths that are written though nothing flows into them."""
 DECIDING: Final = {"d_window_mix": {("src.cust", "out.d_window_mix")}}
-"""Edges between tables that may be told as what decides, for only a test reads the table."""
+"""Edges between tables that may be control flow, because only a condition reads the table."""
 GLOBS: Final = {
     "y_commas_globs": {
         "hdfs://nn1.example:8020/in": (
@@ -98,12 +98,12 @@ GLOBS: Final = {
         )
     }
 }
-"""Directories above what a pattern means, by which it may be told if that is marked as inferred."""
+"""Directories above the paths that a glob matches; they may be named instead if marked as inferred."""
 VIEWS: Final = {"e_view_wide": "out.e_view"}
-"""Views through which what flows may be told as well."""
+"""Views that a flow may pass through."""
 ASKED_AGAIN: Final = {"y_slow_job": ("job_1795000000000_0022", "hdfs://nn1.example:8020/out/22")}
-"""A job that may wait, and what it writes."""
+"""A job that may be waiting, and its output."""
 ONLY_IF_COLUMNS_LACK: Final = {"d_simple_join"}
-"""What must be flagged only if columns are not told."""
+"""Inputs that must be flagged only if columns are missing."""
 INEXACT: Final = {"d_cogroup"}
-"""Edges from all columns are no error where they are marked as opaque."""
+"""Edges from all columns are not an error if they are marked as opaque."""

@@ -1,5 +1,6 @@
-"""Visits to every page of the console in a real browser: where each of its states is, and what is wrong with it: barriers
-(by axe-core), what the policy refuses, what is wider than the window."""
+"""Visits every page of the console in a real browser, in each of its states, and checks accessibility (with axe-core),
+violations of the content security policy, and overflow of the window.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ axe.run(document, { resultTypes: ["violations"] }).then(
 
 
 def addresses(estate: ConsoleEstate) -> dict[str, list[str]]:
-    """By the path of a page the queries that show it in each of its states."""
+    """By page path, the queries that show it in each of its states."""
     entities = [
         urlencode({"entity": each.identity})
         for each in (estate.report, estate.evil, estate.long, estate.operation, estate.directory)
@@ -63,7 +64,7 @@ def addresses(estate: ConsoleEstate) -> dict[str, list[str]]:
 
 
 def shown(browser: Chromium, address: str) -> None:
-    """Opens a page, and waits until it is whole."""
+    """Opens a page, and waits until it is complete."""
     browser.open(address)
     if browser.count("#diagram"):
         states = ("ready", "failed", "empty")
@@ -71,8 +72,8 @@ def shown(browser: Chromium, address: str) -> None:
 
 
 def wrong(browser: Chromium, address: str) -> list[str]:
-    """What is wrong with a page as it stands, each with its address."""
-    # An address that means nothing is answered with 404, which the browser logs.
+    """Problems of a page in its present state, each with its address."""
+    # An invalid address is answered with 404, which the browser logs.
     found = [each for each in browser.wrong() if "status of 40" not in each]
     found += barriers(browser)
     if (width := browser.run("return document.documentElement.scrollWidth")) > browser.run(
@@ -87,7 +88,7 @@ def wrong(browser: Chromium, address: str) -> list[str]:
 
 
 def barriers(browser: Chromium) -> list[str]:
-    """Each rule that the page breaks, and where. Skips the test if axe-core is not there."""
+    """Each accessibility rule that the page breaks, and where. Skips the test if axe-core is missing."""
     file = HOME / FILE
     if not file.exists():
         pytest.skip("axe-core is not there: `make browser` fetches it")

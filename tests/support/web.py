@@ -24,7 +24,7 @@ from navlin.index.solr import SolrAddress
 PASSWORD = "correct horse battery"
 PATIENCE_S = 60.0
 STARTS_S = 240.0
-"""For a start that takes seconds on a quiet machine."""
+"""Limit for a start that takes seconds on a quiet machine."""
 CONFIGURATION = """\
 [navlin]
 cluster = "estate"
@@ -43,8 +43,6 @@ base_path = "/navlin"
 
 @dataclass
 class Web:
-    """A running ``navlin web``."""
-
     file: Path
     url: str
     process: subprocess.Popen[str]
@@ -79,14 +77,14 @@ class Web:
         pytest.fail(f"{at_least} lines {event!r} with {fields}; those with this event: {alike}")
 
     def command(self, *arguments: str) -> Any:
-        """What the command prints as JSON."""
+        """The JSON that the command prints."""
         command = [sys.executable, "-m", "navlin", "--config", str(self.file), *arguments, "--json"]
         return json.loads(subprocess.run(command, capture_output=True, text=True, check=False).stdout)
 
 
 @contextmanager
 def running_web(address: SolrAddress, home: Path, *settings: str) -> Iterator[Web]:
-    """One whose configuration and state are in ``home``; ``settings`` are further lines of ``[web]``."""
+    """A navlin web with its configuration and state in ``home``; ``settings`` are further lines of ``[web]``."""
     (home / "solr.password").write_text(address.password or "")
     file = home / "navlin.toml"
     text = CONFIGURATION.format(url=address.url, user=address.user or "")
@@ -104,7 +102,7 @@ def running_web(address: SolrAddress, home: Path, *settings: str) -> Iterator[We
 
 @contextmanager
 def started_web(file: Path) -> Iterator[Web]:
-    """One with this configuration, maybe beside another one."""
+    """A navlin web with this configuration, possibly next to another one."""
     with subprocess.Popen(
         [sys.executable, "-m", "navlin", "--config", str(file), "web"], stderr=subprocess.PIPE, text=True
     ) as process:

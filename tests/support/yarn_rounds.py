@@ -1,4 +1,4 @@
-"""Rounds of the extractor of YARN without a pipeline: what it plans and reads, and what its services hold."""
+"""Rounds of the YARN extractor without a pipeline: plans, records, and contents of its services."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ESTATE = Estate("c", (SOURCE, NAMENODE, METASTORE))
 
 
 def app(number: int, name: str | None = "nightly", type: str = "SPARK", **more: Any) -> dict[str, Any]:
-    """An application as the ResourceManager writes it; for a second, ten minutes ago, if a test says nothing else."""
+    """An application as the ResourceManager writes it; it ran for one second, ten minutes ago, by default."""
     started_ms = NOW_MS - 10 * MINUTE_MS + number
     return {
         "id": f"application_1799000000000_{number:04d}",
@@ -52,7 +52,7 @@ def running(number: int, **more: Any) -> dict[str, Any]:
 
 
 def job(number: int, name: str = "word count", **more: Any) -> dict[str, Any]:
-    """A job as the JobHistoryServer writes it: of the application of that number."""
+    """A job as the JobHistoryServer writes it, for the application of that number."""
     started_ms = NOW_MS - 10 * MINUTE_MS + number
     return {
         "id": f"job_1799000000000_{number:04d}",
@@ -70,7 +70,7 @@ def job(number: int, name: str = "word count", **more: Any) -> dict[str, Any]:
 
 @dataclass
 class Extracted:
-    """One plan, and all that reading it yielded."""
+    """One plan, and everything that reading it yielded."""
 
     plan: Plan
     records: list[Record] = field(default_factory=list)
@@ -96,7 +96,7 @@ class Extracted:
 
     @property
     def reasons(self) -> dict[str, list[str]]:
-        """Why each operation is incomplete, by its name."""
+        """The reasons why each operation is incomplete, by its name."""
         return {name: each.attributes.get("incompleteReasons", []) for name, each in self.operations.items()}
 
     @property
@@ -116,7 +116,7 @@ def named(key: Key) -> str:
 
 
 class Following:
-    """An extractor with its positions, run round by round as the pipeline does: saved only when all was read."""
+    """An extractor with its positions, run round by round as in the pipeline: saved only if all was read."""
 
     def __init__(self, *services: RestServer, history: RestServer | None = None, **settings: Any) -> None:
         histories = (history.url,) if history else ()

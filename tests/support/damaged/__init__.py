@@ -1,5 +1,5 @@
-"""A source of each extractor whose records are damaged, and what becomes of each of them.
+"""For each extractor, a source with damaged records, and the outcome of each record.
 
-Every one goes in by ``plan`` and ``read``, and comes out of the function that a Spark task runs. Beside what is damaged
-stand sound records, which have to be there in the end whatever stood beside them.
+Each source is read with ``plan``, ``read`` and the function that a Spark task runs. Sound records lie next to the damaged
+ones, and must be in the result whatever their neighbours.
 """

@@ -34,14 +34,14 @@ _SPARK_EVENT = re.compile(rb'\s*\{\s*"Event"\s*:\s*"([^"]{1,200})"')
 _NOT_PARSED: Final = frozenset(
     {None, events.JOB_START, events.JOB_END, events.LOG_START, events.APPLICATION_END}
 )
-"""Of most kinds of events a line is passed over by its first bytes; of these so is its rest."""
+"""Lines of most kinds of events are skipped by their first bytes; lines of these kinds are not parsed either."""
 _PACKED: Final[Mapping[str, Callable[[bytes], bytes]]] = {
     "zstandard": lambda data: zstandard.ZstdCompressor(level=1, write_checksum=True).compress(data),
     "gzip": lambda data: bytes(cramjam.gzip.compress(data)),
 }
-"""With a sum: without one a changed letter is another letter, and nobody can tell."""
+"""With a checksum: without one a changed letter is just another letter, and nobody can tell."""
 PACKED_SHARE: Final = 0.15
-"""Of so many logs it is not one event that is damaged, but the compressed log."""
+"""Share of logs in which the compressed log is damaged instead of one event."""
 
 
 def spark_events(folder: Path, chance: random.Random, count: int, corpora: Sequence[Path]) -> Tally:
@@ -150,7 +150,7 @@ def _spark_records() -> list[Any]:
 
 
 def _spark_events_of(corpora: Sequence[Path]) -> list[Any]:
-    """Events that matter, of some plain and some compressed logs."""
+    """Events of the relevant kinds, from plain and compressed logs."""
     found: dict[str, list[Any]] = {}
     for folder in corpora:
         for path in sorted((folder / "spark-event-logs").iterdir()):

@@ -28,12 +28,14 @@ from tests.support.image_trees import varied
 from tests.support.images import Tree
 
 IMAGES_SHARE: Final = 0.01
-"""Of what is damaged of an HDFS: an image is read in some ten milliseconds. The rest are sidecars, rows and inodes."""
+"""Share of images among the damaged items, because reading one takes some ten milliseconds. The rest are sidecars, rows
+and inodes.
+"""
 FILES_A_LISTING: Final = 300
 
 
 def hdfs(folder: Path, chance: random.Random, count: int, corpora: Sequence[Path]) -> Tally:
-    """A NameNode's answers with odd values, sidecars that are damaged, images with odd inodes, and damaged images."""
+    """Damages NameNode answers (odd values), sidecars, images (odd inodes), and images as a whole."""
     tally = Tally()
     folder.mkdir(parents=True, exist_ok=True)
     while tally.total < count:
@@ -119,12 +121,12 @@ _ROWS: Final[tuple[tuple[int, Sequence[Any]], ...]] = (
 
 
 def _row(name: str) -> list[Any]:
-    """What the Java child answers about a file; in a listing with its name first."""
+    """The Java child's answer about a file; in a listing the name comes first."""
     return [name, False, 3, 1024, 3, "etl", "users", "rw-r--r--", 1, 1, 17, None, False, None, None, []]
 
 
 class _NameNode:
-    """What the Java child would answer about a directory ``/d`` of files."""
+    """The Java child's answers about a directory ``/d`` of files."""
 
     def __init__(self) -> None:
         self.rows: dict[str, list[Any]] = {}
@@ -133,7 +135,7 @@ class _NameNode:
 
     @contextmanager
     def answers(self) -> Iterator[None]:
-        """Every child answers so."""
+        """Makes every child answer this way."""
         ask = Child.ask
         Child.ask = lambda child, request, *_: self._answer(request)  # type: ignore[method-assign]
         try:
@@ -167,7 +169,7 @@ class _NameNode:
 
 
 def _damage_inodes(folder: Path, tally: Tally, chance: random.Random, count: int) -> None:
-    """An image that is sound, of inodes that are odd."""
+    """Reads a sound image with odd inodes."""
     tree = Tree(transaction_id=chance.randrange(1, 1 << 40))
     names: dict[str, str] = {}
     for number in range(count):
@@ -228,7 +230,7 @@ def _damage_image(folder: Path, tally: Tally, chance: random.Random) -> None:
     if message and image.name not in message:
         raise Damaged(f"a damaged image is not named: {message}")
     read = sum("fileSystemPath" in each for each in task.documents)
-    # Flipped where no checksum is, a byte may be another letter of a name: a row it is all the same.
+    # Without a checksum a flipped byte may just change a letter of a name: that is still a row.
     if not message and read < len(sound):
         raise Damaged(f"{of_bytes.__name__}: of {len(sound)} rows {read} are read, without a failure")
     tally.add(f"an image, {of_bytes.__name__}", Outcome.WHOLE if message else Outcome.VALID)

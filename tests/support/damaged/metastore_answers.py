@@ -1,4 +1,4 @@
-"""Damaged tables and partitions in the answers of a Hive Metastore."""
+"""Damaged tables and partitions in answers of a Hive Metastore."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ I32: Final = (0, -1, (1 << 31) - 1, -(1 << 31), 1)
 
 
 def hms(folder: Path, chance: random.Random, count: int, corpora: Sequence[Path]) -> Tally:
-    """Damaged fields of tables and partitions, and damaged bytes of answers that hold them."""
+    """Damages fields of tables and partitions, and bytes of the answers that contain them."""
     tally = Tally()
     with ThriftMetastore() as metastore:
         source, estate = damaged_source("hms", HIVE)
@@ -58,12 +58,12 @@ def hms(folder: Path, chance: random.Random, count: int, corpora: Sequence[Path]
 
 
 def wrong_utf_8(record: bytes, chance: random.Random) -> bytes:
-    """In the bytes of a text: Thrift counts them, and does not look at them."""
+    """Breaks the bytes of a text: Thrift only counts them."""
     return record.replace(b"damaged on the wire", b"damaged \xff\xfe the wire")
 
 
 def other_bytes(record: bytes, chance: random.Random) -> bytes:
-    """Behind the head of the message."""
+    """Changes bytes after the head of the message."""
     damaged = bytearray(record)
     for _ in range(chance.choice((1, 3, 20))):
         damaged[chance.randrange(30, len(damaged))] = chance.randrange(256)
@@ -138,7 +138,7 @@ def _descriptor(location: str) -> idl.StorageDescriptor:
 
 
 def _damage_fields(struct: Any, chance: random.Random) -> str:
-    """Exchanges a field of a structure, or of one within it, for another value that the wire can carry."""
+    """Replaces a field of a structure, or of one nested in it, with another value that the wire can carry."""
     name = chance.choice([each.name for each in fields(struct)])
     value = getattr(struct, name)
     match value:

@@ -1,4 +1,4 @@
-"""The damaged sources by the extractor that reads them."""
+"""Readers of damaged sources by extractor."""
 
 from __future__ import annotations
 
@@ -30,4 +30,4 @@ READERS: Final[Mapping[str, Reader]] = {
         openlineage_events,
     )
 }
-"""By the name of the extractor."""
+"""By extractor name."""

@@ -1,4 +1,4 @@
-"""What became of damaged records: counted by damage and outcome, and read as a Spark task reads."""
+"""Outcomes of damaged records, counted by damage and outcome, and reading them as a Spark task does."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from navlin.pipeline.reading import ReadSummary, read_splits, summarize
 from tests.support import damage
 
 LONGEST_S: Final = 120.0
-"""What reading one split may take, of some hundred records at most, on a machine that others use as well."""
+"""Limit for reading one split of at most a few hundred records, on a machine that others use as well."""
 FILES_A_PLAN: Final = 100
 LARGEST_BYTES: Final = 40_000
-"""Larger records of the corpora are left out: what they show, smaller ones do."""
+"""Larger records of the corpora are left out: smaller ones show the same."""
 TEXTS_ON_THE_WIRE: Final = tuple(
     each for each in damage.ODD_TEXTS if "\ud800" not in each and "\udc00" not in each
 )
@@ -34,23 +34,23 @@ TEXTS_ON_THE_WIRE: Final = tuple(
 
 
 class Outcome(StrEnum):
-    """What became of a damaged record."""
+    """Outcome of a damaged record."""
 
     VALID = "still valid"
     REJECTED = "rejected with its place"
     PASSED_OVER = "no record of ours any more"
     """By a rule of the format: a blank line, or another logger's."""
     WHOLE = "the whole refused"
-    """Of an image or an answer that is one: its split fails, with words that name it, and nothing of it is believed."""
+    """An image or an answer is one unit: its split fails, with an error that names it, and nothing in it is used."""
 
 
 class Damaged(AssertionError):
-    """A damaged record did what none may."""
+    """A damaged record had an effect that none may have."""
 
 
 @dataclass(slots=True)
 class Tally:
-    """What became of how many, by damage and outcome."""
+    """Number of records by damage and outcome."""
 
     counts: Counter[tuple[str, Outcome]] = field(default_factory=Counter)
 
@@ -71,7 +71,7 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What a Spark task made of splits."""
+    """The result of a Spark task that read splits."""
 
     documents: tuple[dict[str, Any], ...]
     summary: ReadSummary
@@ -82,12 +82,14 @@ class Task:
 
 
 Reader = Callable[[Path, random.Random, int, Sequence[Path]], Tally]
-"""Damages so many records of a source in a directory of its own; the last are folders of the corpora, or none."""
+"""Damages that many records of a source in a directory of its own; the last argument lists folders of the corpora, if
+any.
+"""
 
 
 @contextmanager
 def in_time(what: str) -> Iterator[None]:
-    """Raises `Damaged` if what is inside does not come to an end."""
+    """Raises `Damaged` if the block takes too long."""
 
     def too_long(*_: object) -> None:
         raise Damaged(f"{what} takes more than {LONGEST_S} s")
@@ -114,7 +116,7 @@ def in_a_task(extractor: Extractor, *splits: Split) -> Task:
         documents += (orjson.loads(row["document"]) | {"identity": row["identity"]} for row in elements)
         of_round = summarize(rows)
         summary, waiting = summary + of_round, of_round.splits
-    # Not what is granted to it of others.
+    # Without entities of other sources that are granted to it.
     return Task(tuple(each for each in documents if each.get("sourceId") == extractor.source.id), summary)
 
 
