@@ -16,11 +16,11 @@ from tests.conftest import REPOSITORY
 FOLDERS: Final = ("navlin", "extractors", "linker", "tests", "bench")
 DO: Final = "is|are|was|were|has|have|had|may|can|would|will|does|do|did"
 MOST: Final = {
-    r"\A(What|Who|Whom|Which|Where|When|How|Why)\b": 0.1,
+    r"\A(What|Who|Whom|Which|Where|When|How|Why)\b": 0.5,
     r"\A(Of|For) (a|an|the|what|these|those|each|several|all|one|this|its)\b": 0.3,
     rf"\b([Ww]hat|[Ww]ho) ({DO})\b": 0.5,
     r"\bof (which|whom)\b": 0.3,
-    r"\b(stands|stood)\b": 0.1,
+    r"\b(stands|stood)\b": 0.5,
     r"\b(anew|beside|behind|of it)\b": 1.0,
     r"(?<!\bthere )\b(is|are|was|were) no (?!longer\b)": 0.3,
 }
