@@ -83,7 +83,7 @@ def files(solr: Solr, spark: Callable[[], SparkSession], tmp_path: Path) -> File
 
 
 @pytest.mark.services
-def test_a_deleted_directory_takes_very_many_files_with_it_and_no_neighbour(files: FileSystem) -> None:
+def test_deleting_a_directory_deletes_all_its_files_and_no_sibling(files: FileSystem) -> None:
     files.list({"/a": MANY, "/a_old": 3, "/b": 3}, {"path": "/"})
     assert files.count(below="/a", deleted=False) == MANY + 1
 
@@ -99,7 +99,7 @@ def test_a_deleted_directory_takes_very_many_files_with_it_and_no_neighbour(file
 
 
 @pytest.mark.services
-def test_a_directory_that_is_listed_anew_loses_only_what_is_not_there_any_more(files: FileSystem) -> None:
+def test_relisting_a_directory_deletes_only_the_missing_files(files: FileSystem) -> None:
     files.list({"/a": MANY}, {"path": "/"})
 
     record = files.list({"/a": MANY - 7}, {"path": "/a", "reported": True})
@@ -109,7 +109,7 @@ def test_a_directory_that_is_listed_anew_loses_only_what_is_not_there_any_more(f
 
 
 @pytest.mark.services
-def test_more_places_than_one_question_can_name_are_covered_at_once(files: FileSystem) -> None:
+def test_more_covered_paths_than_one_solr_query_allows_are_all_covered(files: FileSystem) -> None:
     """Solr takes 10,000 clauses in a query; the events of one run may name more paths than that."""
     files.list({"/a": MANY, "/b": 3, "/c": 3}, {"path": "/"})
     gone = [{"path": f"/b/part-0000{n}", "reported": True} for n in range(2)]
@@ -122,7 +122,7 @@ def test_more_places_than_one_question_can_name_are_covered_at_once(files: FileS
     assert files.count(below="/c", deleted=False) == 4
 
 
-def test_what_a_filter_leaves_out_is_never_flagged_though_nobody_lists_it(files: FileSystem) -> None:
+def test_filtered_out_paths_are_never_flagged_deleted(files: FileSystem) -> None:
     files.list({"/a": 3, "/tmp": 3, "/tmp/x": 2}, {"path": "/"})
 
     files.list({"/a": 2}, {"path": "/", "matching": "(?!/tmp(/|$)).*"})
@@ -131,7 +131,7 @@ def test_what_a_filter_leaves_out_is_never_flagged_though_nobody_lists_it(files:
     assert files.count(below="/tmp", deleted=False) == 7
 
 
-def test_a_directory_contains_what_is_listed_in_it(files: FileSystem) -> None:
+def test_a_directory_is_the_parent_of_its_listed_files(files: FileSystem) -> None:
     files.list({"/a": 2}, {"path": "/"})
 
     (directory, file) = (listed_path_key(files.source, "/a", EntityType.DIRECTORY), "/a/part-00001")
@@ -140,7 +140,7 @@ def test_a_directory_contains_what_is_listed_in_it(files: FileSystem) -> None:
     assert file in [relation["endpoint2Name"] for relation in named]
 
 
-def test_words_left_in_the_source_follow_it_until_a_person_writes_others(files: FileSystem) -> None:
+def test_sidecar_metadata_is_replaced_once_a_user_edits_it(files: FileSystem) -> None:
     words = {"/a": {"description": "from the sidecar", "tags": ["raw"], "up_contact": "etl"}}
     files.list({"/a": 0}, {"path": "/"}, words=words)
     assert (files.of("/a")["description"], files.of("/a")["tags"]) == ("from the sidecar", ["raw"])
@@ -159,7 +159,7 @@ def test_words_left_in_the_source_follow_it_until_a_person_writes_others(files: 
 
 
 @pytest.mark.services
-def test_files_that_nothing_refers_to_are_left_out_where_only_claimed_ones_are_wanted(
+def test_unreferenced_files_are_skipped_if_only_claimed_ones_are_kept(
     files: FileSystem,
 ) -> None:
     files.list({"/a": 50}, {"path": "/"}, where_claimed=True)
@@ -174,7 +174,7 @@ def test_files_that_nothing_refers_to_are_left_out_where_only_claimed_ones_are_w
     assert files.list({"/a": 7}, {"path": "/", "reported": True}, where_claimed=True).counts.deleted == 1
 
 
-def test_a_column_of_a_path_is_granted_and_no_listing_flags_it(files: FileSystem) -> None:
+def test_a_path_column_is_granted_and_no_listing_deletes_it(files: FileSystem) -> None:
     files.reads("/a", "amount")
     column = path_column_key(path_key(files.source, "/a"), "AMOUNT")
     assert files.solr.get(ELEMENTS, [path_key(files.source, "/a").identity]) == []

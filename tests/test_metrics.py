@@ -74,7 +74,7 @@ def sourced(solr_server: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
         yield web
 
 
-def test_the_figures_are_those_of_the_status(sourced: Web) -> None:
+def test_metrics_agree_with_the_status_command(sourced: Web) -> None:
     found = scraped(sourced.url)
     status = sourced.command("status")
 
@@ -100,9 +100,7 @@ def test_the_figures_are_those_of_the_status(sourced: Web) -> None:
     assert by_reason == sum(each["relations"] for each in status["unlinked"])
 
 
-def test_the_last_daily_purge_has_its_time_and_one_that_was_not_made_yet_has_none(
-    sourced: Web, solr: Solr
-) -> None:
+def test_only_a_completed_daily_purge_sets_its_timestamp(sourced: Web, solr: Solr) -> None:
     name = "navlin_last_purge_timestamp_seconds", frozenset[tuple[str, str]]()
     try:
         remember_daily(solr, DailyPurge(1_700_000_000_000, made=False))
@@ -128,7 +126,7 @@ def next_snapshot(url: str) -> Samples:
         time.sleep(0.2)
 
 
-def test_answers_are_counted_by_address_and_status(web: Web) -> None:
+def test_responses_are_counted_by_address_and_status(web: Web) -> None:
     answers = ((f"{ROOT}/search", 200), ("/api/v*/entities", 200), ("other", 401))
 
     def counts() -> list[float]:
@@ -145,19 +143,19 @@ def test_answers_are_counted_by_address_and_status(web: Web) -> None:
     assert [after - one for after, one in zip(counts(), before, strict=True)] == [1, 2, 1]
 
 
-def test_it_is_a_snapshot_of_which_the_age_is_said(web: Web) -> None:
+def test_the_snapshot_age_grows_until_the_next_snapshot(web: Web) -> None:
     next_snapshot(web.url)
     ages_s = [scraped(web.url)[AGE] for _ in range(20)]
     assert ages_s == sorted(ages_s)
     assert ages_s[0] < ages_s[-1] < MOST_AGE_S
 
 
-def test_nobody_reads_it_without_a_user(web: Web) -> None:
+def test_metrics_require_authentication(web: Web) -> None:
     assert web.get("/metrics", user=None).status_code == 401
 
 
 @pytest.mark.services
-def test_without_an_index_it_says_so(solr: Solr, tmp_path: Path) -> None:
+def test_metrics_report_an_unreachable_solr(solr: Solr, tmp_path: Path) -> None:
     nowhere = replace(solr.address, url="http://127.0.0.1:9/solr")
     with running_web(nowhere, tmp_path) as web:
         found = scraped(web.url)
@@ -177,7 +175,7 @@ def expressions(file: str) -> list[str]:
 
 
 @pytest.mark.parametrize("file", ["alerts.yml", "dashboard.json"])
-def test_alerts_and_dashboard_name_only_what_there_is(sourced: Web, file: str) -> None:
+def test_alerts_and_dashboard_use_only_existing_metrics(sourced: Web, file: str) -> None:
     scraped(sourced.url)  # the first answer is counted once it is sent
     there = {name for name, _ in scraped(sourced.url)}
     # These gauges exist only with a daemon and after a successful status query.
@@ -205,7 +203,7 @@ def test_every_gauge_is_in_the_dashboard_or_an_alert(sourced: Web) -> None:
     }
 
 
-def test_alerts_name_commands_that_there_are() -> None:
+def test_alerts_name_only_existing_commands() -> None:
     text = (PROMETHEUS / "alerts.yml").read_text()
     named = set(re.findall(r"`navlin ([a-z]+)", text))
     assert named

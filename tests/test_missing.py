@@ -22,20 +22,20 @@ def look(missing: Missing = TWO, *, held: int = 100, read: int = 97, most: int =
     return Look(missing, held, read, HighWater(most, 1), **known)  # type: ignore[arg-type]
 
 
-def test_the_topmost_of_what_is_missing_stands_for_what_is_below() -> None:
+def test_the_topmost_missing_path_represents_everything_below_it() -> None:
     paths = ["/a", "/a/b", "/a/b/c", "/a-b", "/a.b/c", "/b/c", "/b/c/d", "/é", "/é/x"]
     found = topmost(sorted(paths, key=lambda path: path.replace("/", BELOW_FIRST)))
     assert found.places == {"/a": 3, "/a-b": 1, "/a.b/c": 1, "/b/c": 2, "/é": 2}
     assert found.entities == len(paths)
 
 
-def test_the_paths_of_what_is_missing_are_bounded_in_length_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_paths_are_bounded_in_total_length(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("navlin.pipeline.missing.MOST_CHARS", 10_000)
     found = topmost(f"/a/{number:03d}{'x' * 200}" for number in range(100))
     assert (found.places, found.too_many, found.entities) == ({"/a": 100}, True, 100)
 
 
-def test_of_too_many_places_what_contains_them_is_shown_and_every_entity_counts(
+def test_too_many_missing_places_are_grouped_by_parent_and_all_counted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("navlin.pipeline.missing.MOST_PLACES", 3)
@@ -87,7 +87,7 @@ def test_of_too_many_places_what_contains_them_is_shown_and_every_entity_counts(
         ),
     ],
 )  # fmt: skip
-def test_what_is_missing_is_flagged_if_nothing_speaks_for_it(
+def test_missing_entities_are_flagged_unless_evidence_contradicts(
     seen: Look, flagged: set[str], held: str, note: str
 ) -> None:
     verdict = decide(GUARD, seen)
@@ -98,12 +98,12 @@ def test_what_is_missing_is_flagged_if_nothing_speaks_for_it(
     assert bool(note) == bool(verdict.notes)
 
 
-def test_what_is_shown_to_a_person_is_what_is_held() -> None:
+def test_the_places_shown_are_the_blocked_ones() -> None:
     assert set(decide(GUARD, look(Missing({"/a": 60}), asked=())).shown) == {"/a"}
     assert decide(GUARD, look(asked=())) == Verdict()
 
 
-def test_the_largest_size_lately_counts_for_a_week_and_reported_drops_are_off_it() -> None:
+def test_the_high_water_mark_lasts_a_week_and_reported_drops_lower_it() -> None:
     water = HighWater().after(100, reported=0, now_ms=1_000)
     assert water == HighWater(100, 1_000)
     assert water.after(52, reported=0, now_ms=2_000) == water
@@ -122,7 +122,7 @@ def tables(count: int) -> dict[str, list[str]]:
     return {f"s.t{number:03}": ["id"] for number in range(count)}
 
 
-def test_a_listing_that_is_cut_short_without_an_error_deletes_nothing(estate: SmallEstate) -> None:
+def test_a_silently_truncated_listing_deletes_nothing(estate: SmallEstate) -> None:
     everything = tables(40)
     estate.tables(everything)
     estate.pull()
@@ -137,7 +137,7 @@ def test_a_listing_that_is_cut_short_without_an_error_deletes_nothing(estate: Sm
 
 
 @pytest.mark.services
-def test_a_source_that_cannot_be_asked_must_miss_it_twice(estate: SmallEstate) -> None:
+def test_a_source_without_lookups_deletes_after_two_misses(estate: SmallEstate) -> None:
     estate.tables({"s.a": ["id"], "s.b": ["id"], "s.c": ["id"]})
     estate.pull()
     without_b = {"s.a": ["id"], "s.c": ["id"]}
@@ -156,7 +156,7 @@ def test_a_source_that_cannot_be_asked_must_miss_it_twice(estate: SmallEstate) -
 
 
 @pytest.mark.services
-def test_losing_nearly_half_again_and_again_is_held(
+def test_repeatedly_losing_nearly_half_is_blocked(
     solr: Solr, spark: Callable[[], SparkSession], tmp_path: Path
 ) -> None:
     estate = SmallEstate(solr, spark, tmp_path, guard=GUARD)
@@ -169,7 +169,7 @@ def test_losing_nearly_half_again_and_again_is_held(
 
 
 @pytest.mark.services
-def test_a_person_accepts_what_was_shown_and_nothing_beyond(
+def test_accepting_a_loss_covers_only_the_entities_shown(
     solr: Solr, spark: Callable[[], SparkSession], tmp_path: Path
 ) -> None:
     estate = SmallEstate(solr, spark, tmp_path, guard=GUARD)

@@ -92,24 +92,24 @@ def world(solr_server: EmbeddedSolr) -> Iterator[World]:
         ("naming-hdfs", "naming-hdfs"),
     ],
 )
-def test_a_name_means_one_entity(world: World, name: str, expected: str) -> None:
+def test_a_name_resolves_to_one_entity(world: World, name: str, expected: str) -> None:
     assert entity_named(world.solr, name).name == expected
 
 
-def test_an_id_means_its_entity_in_any_case(world: World) -> None:
+def test_an_id_resolves_in_any_case(world: World) -> None:
     identity = world.named("orders").identity
     assert entity_named(world.solr, identity).name == "Naming_Db.Orders"
     assert entity_named(world.solr, identity.upper()).id == identity
 
 
-def test_paths_are_spelled_as_they_are(world: World) -> None:
+def test_paths_are_case_sensitive(world: World) -> None:
     with pytest.raises(UnknownName):
         entity_named(world.solr, "/naming/IN")
     with pytest.raises(UnknownName):
         entity_named(world.solr, "hdfs://elsewhere/naming/in2")
 
 
-def test_a_name_in_two_metastores_is_reported_with_both(world: World) -> None:
+def test_a_name_in_two_metastores_is_ambiguous_and_both_are_listed(world: World) -> None:
     other = World(world.solr, "naming-other", database="Naming_Db")
     other.table("shared")
     other.index()
@@ -127,7 +127,7 @@ def test_a_name_in_two_metastores_is_reported_with_both(world: World) -> None:
     assert "deleted" in str(error.value)
 
 
-def test_a_table_may_be_called_without_its_database_where_that_is_clear(world: World) -> None:
+def test_a_table_name_needs_no_database_if_unambiguous(world: World) -> None:
     world.table("naming_alone")
     world.table("naming_twice", database="one")
     world.table("naming_twice", database="two")
@@ -150,7 +150,7 @@ def test_a_table_may_be_called_without_its_database_where_that_is_clear(world: W
         ("/naming/inn", "/naming/in"),
     ],
 )
-def test_what_is_not_there_is_answered_with_what_is_near(world: World, name: str, expected: str) -> None:
+def test_an_unknown_name_suggests_similar_ones(world: World, name: str, expected: str) -> None:
     with pytest.raises(UnknownName) as error:
         entity_named(world.solr, name)
     assert expected in [thing.name for thing in error.value.suggestions]
@@ -164,13 +164,13 @@ def test_what_is_not_there_is_answered_with_what_is_near(world: World, name: str
         *("TO", "a AND", "NOT a", "no_such.OR", "/no/OR", "no) OR (*:*", "/no/a) OR (*:*"),
     ],
 )
-def test_no_name_breaks_the_question(world: World, name: str) -> None:
+def test_no_name_breaks_the_query(world: World, name: str) -> None:
     with pytest.raises(UnknownName, match="nothing is called"):
         entity_named(world.solr, name)
 
 
 @pytest.mark.parametrize("name", ["AND", "OR", "NOT", "a) OR (*:*"])
-def test_a_word_of_the_query_language_is_only_a_name(world: World, name: str) -> None:
+def test_query_keywords_are_ordinary_names(world: World, name: str) -> None:
     table = world.table(name, database="Naming_Words")
     path = world.path(f"/naming/words/{name}")
     world.index()
@@ -180,5 +180,5 @@ def test_a_word_of_the_query_language_is_only_a_name(world: World, name: str) ->
     assert name in {each.own_name for each in suggestions_for(world.solr, name)}
 
 
-def test_sources_of_all_kinds_are_named(world: World) -> None:
+def test_a_source_is_resolved_by_its_name(world: World) -> None:
     assert entity_named(world.solr, world.sources[HDFS].id).type == "SOURCE"

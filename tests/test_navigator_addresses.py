@@ -162,7 +162,7 @@ def filled(value: Any, known: dict[str, str]) -> Any:
 
 
 @pytest.mark.parametrize("row", [*SERVED, *REFUSED, *ELSEWHERE], ids=str)
-def test_every_address_is_served_or_says_why_not(web: Web, known: dict[str, str], row: Row) -> None:
+def test_every_address_is_served_or_explains_its_refusal(web: Web, known: dict[str, str], row: Row) -> None:
     how = {} if row.body is None else {"json": filled(row.body, known)}
     answer = web.send(row.method, filled(row.path, known), row.user, **how)
     assert answer.status_code == row.status, answer.text
@@ -171,7 +171,7 @@ def test_every_address_is_served_or_says_why_not(web: Web, known: dict[str, str]
         assert row.words in answer.json()["message"]
 
 
-def test_the_table_has_every_endpoint() -> None:
+def test_the_table_lists_every_endpoint() -> None:
     asked = {(row.method, row.path.partition("?")[0].rstrip("/")) for row in [*SERVED, *REFUSED]}
     missing = [
         f"{each.method} {each.path}"
@@ -188,7 +188,7 @@ def test_the_table_has_every_endpoint() -> None:
     } == set(NOT_HERE)
 
 
-def test_the_readme_names_every_endpoint_and_what_is_not_here() -> None:
+def test_the_readme_lists_every_served_and_unsupported_endpoint() -> None:
     chapter = README.partition("### Coming from Navigator")[2].partition("\n## ")[0]
     table = "\n".join(line for line in chapter.splitlines() if line.startswith("| "))
     named = [

@@ -55,7 +55,7 @@ def found(web: Web, method: str, path: str, **how: Any) -> Any:
 
 
 @pytest.mark.parametrize("version", [OLDEST, 3, 7, 8, 9, 10, 12, NEWEST])
-def test_every_version_answers_alike(web: Web, world: World, version: int) -> None:
+def test_every_api_version_returns_the_same_entities(web: Web, world: World, version: int) -> None:
     ours = {"query": f"sourceId:{world.source(HIVE).id} AND type:TABLE"}
     names = [each["originalName"] for each in found(web, "GET", f"/api/v{version}/entities", params=ours)]
     assert sorted(names) == ["salary", "top"]
@@ -64,20 +64,22 @@ def test_every_version_answers_alike(web: Web, world: World, version: int) -> No
 @pytest.mark.parametrize(
     "path", ["/api/v1/entities", "/api/v15/entities", "/api/v9/audits", "/api/v9/nothing"]
 )
-def test_what_navigator_had_not_is_404(web: Web, path: str) -> None:
+def test_unsupported_versions_and_addresses_return_404(web: Web, path: str) -> None:
     assert web.get(path).status_code == 404
 
 
 @pytest.mark.parametrize(
     "endpoint", [*ENDPOINTS, *UNVERSIONED], ids=lambda each: f"{each.method} {each.path}"
 )
-def test_everything_wants_a_user(web: Web, endpoint: Any) -> None:
+def test_every_endpoint_requires_authentication(web: Web, endpoint: Any) -> None:
     path = re.sub(r"\{\w+\}", "x", endpoint.path.replace("{resource}", "entities"))
     base = "" if endpoint in UNVERSIONED else V
     assert web.send(endpoint.method, base + path, user=None).status_code == 401
 
 
-def test_a_slash_at_the_end_unknown_parameters_and_any_accept_are_fine(web: Web, world: World) -> None:
+def test_trailing_slash_unknown_parameters_and_any_accept_header_are_tolerated(
+    web: Web, world: World
+) -> None:
     answer = web.send(
         "GET",
         f"{V}/entities/?query=type:TABLE&limit=1&offset=0&entityIds=27&nothing=x",
@@ -97,7 +99,7 @@ def test_a_slash_at_the_end_unknown_parameters_and_any_accept_are_fine(web: Web,
         "query=(type:TABLE)AND(originalName:salary)AND(sourceId:{id})",
     ],
 )
-def test_query_strings_are_read_as_clients_write_them(web: Web, world: World, text: str) -> None:
+def test_query_strings_are_parsed_as_clients_encode_them(web: Web, world: World, text: str) -> None:
     # The URL is set directly, because requests would escape it.
     prepared = requests.Request("GET", web.url + f"{V}/entities", auth=("viewer", PASSWORD)).prepare()
     prepared.url = f"{web.url}{V}/entities?" + text.format(id=world.source(HIVE).id)
@@ -107,7 +109,7 @@ def test_query_strings_are_read_as_clients_write_them(web: Web, world: World, te
 
 
 @pytest.mark.parametrize("query", ["type:[", "{!join from=id to=id}x", "(a", "a:b:c:", "size:big"])
-def test_a_query_that_does_not_parse_is_400_with_a_sentence(web: Web, query: str) -> None:
+def test_an_invalid_query_returns_400_with_a_message(web: Web, query: str) -> None:
     page = {"query": query, "limit": 10, "cursorMark": "*"}
     for answer in (
         web.get(f"{V}/entities", query=query),
@@ -119,7 +121,7 @@ def test_a_query_that_does_not_parse_is_400_with_a_sentence(web: Web, query: str
         assert answer.json()["message"]
 
 
-def test_every_query_of_a_client_finds_what_search_finds(web: Web, solr: Solr) -> None:
+def test_every_client_query_finds_what_search_finds(web: Web, solr: Solr) -> None:
     placed = {"<hive>": "x", "<hdfs>": "y", "<impala>": "z"}
     unlike = {}
     for path, queries in (("entities", ENTITIES), ("relations", RELATIONS_FOUND)):
@@ -138,7 +140,7 @@ def test_every_query_of_a_client_finds_what_search_finds(web: Web, solr: Solr) -
 # -- Entities ----------------------------------------------------------------------------------------------------------
 
 
-def test_an_entity_shows_every_key_of_its_kind(web: Web, world: World) -> None:
+def test_an_entity_has_every_key_of_its_type(web: Web, world: World) -> None:
     for entity in found(
         web, "GET", f"{V}/entities", params={"query": f"sourceId:{world.source(HIVE).id}", "limit": 500}
     ):
@@ -147,7 +149,7 @@ def test_an_entity_shows_every_key_of_its_kind(web: Web, world: World) -> None:
         assert isinstance(entity["customProperties"], dict)
 
 
-def test_an_entity_has_people_s_words_in_navigators_form(web: Web, world: World) -> None:
+def test_user_metadata_has_navigators_keys(web: Web, world: World) -> None:
     table = world.table("salary")
     entity = found(web, "GET", f"{V}/entities/{table.identity}")
     assert (entity["name"], entity["tags"], entity["properties"]) == ("pay", ["pii", "gold"], {"team": "x"})
@@ -159,7 +161,7 @@ def test_an_entity_has_people_s_words_in_navigators_form(web: Web, world: World)
     assert entity["description"] is None
 
 
-def test_an_entity_that_is_not_there_is_404(web: Web) -> None:
+def test_an_unknown_entity_returns_404(web: Web) -> None:
     answer = web.get(f"{V}/entities/27")
     assert answer.status_code == 404
     assert "no entity 27" in answer.json()["message"]
@@ -168,7 +170,7 @@ def test_an_entity_that_is_not_there_is_404(web: Web) -> None:
 # -- As the SDK reads ----------------------------------------------------------------------------------------------------
 
 
-def test_a_long_list_is_sent_in_pieces_and_is_the_same(web: Web, world: World) -> None:
+def test_a_chunked_list_equals_the_short_one(web: Web, world: World) -> None:
     query = f"sourceId:{world.source(HIVE).id}"
     short: dict[str, Any] = {"query": query, "limit": 10_000}
     others: tuple[dict[str, Any], ...] = ({}, {"offset": 2}, {"query": "identity:nothing"})
@@ -200,7 +202,7 @@ def iterated(web: Web, resource: str, query: str, limit: int) -> Iterator[dict[s
 
 
 @pytest.mark.parametrize("limit", [1, 3, 1_000])
-def test_a_cursor_brings_everything_once(web: Web, world: World, limit: int) -> None:
+def test_a_cursor_returns_every_entity_once(web: Web, world: World, limit: int) -> None:
     query = f"sourceId:{world.source(HIVE).id}"
     ids = [each["identity"] for each in iterated(web, "entities", query, limit)]
     assert ids == sorted(set(ids))
@@ -213,13 +215,13 @@ def test_a_cursor_brings_everything_once(web: Web, world: World, limit: int) -> 
     assert empty["entities"] == []
 
 
-def test_a_cursor_mark_of_somebody_elses_is_refused(web: Web) -> None:
+def test_a_foreign_cursor_mark_is_refused(web: Web) -> None:
     answer = web.send("POST", f"{V}/entities/paging", json={"query": "*", "limit": 5, "cursorMark": "zz"})
     assert answer.status_code == 400
     assert "cursorMark" in answer.json()["message"]
 
 
-def test_a_query_with_ten_thousand_ids_is_answered(web: Web, world: World) -> None:
+def test_a_query_with_ten_thousand_ids_works(web: Web, world: World) -> None:
     table = world.table("salary")
     ids = ",".join([table.identity, *(f"{number:032x}" for number in range(10_000))])
     page = {"query": f"{{!terms f=id}}{ids}", "limit": 10, "cursorMark": "*"}
@@ -227,7 +229,7 @@ def test_a_query_with_ten_thousand_ids_is_answered(web: Web, world: World) -> No
     assert [each["identity"] for each in answer["entities"]] == [table.identity]
 
 
-def test_sources_are_such_as_the_sdk_can_load(web: Web, world: World) -> None:
+def test_the_sdk_can_load_the_sources(web: Web, world: World) -> None:
     query = "type:SOURCE AND originalName:navigator*"
     sources = found(web, "GET", f"{V}/entities", params={"query": query})
     assert {each["originalName"] for each in sources} == {
@@ -259,7 +261,7 @@ RELATION_SIDES = {
 
 
 @pytest.mark.parametrize("kind", RELATION_SIDES)
-def test_relations_name_their_sides_by_their_type(web: Web, world: World, kind: str) -> None:
+def test_relation_endpoints_are_named_by_relation_type(web: Web, world: World, kind: str) -> None:
     first, one, second, other = RELATION_SIDES[kind]
     ids = ",".join(world.elements)
     query = f"type:{kind} AND {{!terms f=endpoint1Ids}}{ids}"
@@ -276,7 +278,7 @@ def test_relations_name_their_sides_by_their_type(web: Web, world: World, kind: 
 # -- As Hue reads --------------------------------------------------------------------------------------------------------
 
 
-def test_hues_search_is_answered_with_counts_and_what_matched(web: Web, world: World) -> None:
+def test_hues_search_returns_counts_and_highlighting(web: Web, world: World) -> None:
     body = {
         "query": "((originalName:sal*^3)OR(name:sal*^10)OR(owner:sal*))AND((originalName:[* TO *])OR(name:[* TO *]))",
         "facetFields": ["type", "owner", "tags"],
@@ -310,7 +312,7 @@ def test_hues_search_is_answered_with_counts_and_what_matched(web: Web, world: W
     assert "<em>" in json.dumps(marked)
 
 
-def test_facets_that_were_asked_for_are_there_and_may_be_narrowed(web: Web, world: World) -> None:
+def test_facets_return_counts_and_accept_a_prefix(web: Web, world: World) -> None:
     of_ours = [f"sourceId:{world.source(HIVE).id}", "type:TABLE OR type:VIEW"]
     body = {"query": "*", "facetFields": ["owner", "principal"], "facetPrefix": "B", "filterQueries": of_ours}
     facets = found(web, "POST", f"{V}/interactive/entities", json=body)["facets"]
@@ -320,13 +322,13 @@ def test_facets_that_were_asked_for_are_there_and_may_be_narrowed(web: Web, worl
         assert found(web, "POST", f"{V}/interactive/entities", json=body)["facets"]["owner"] == owners
 
 
-def test_a_search_by_get_needs_nothing_and_counts_with_limit_0(web: Web, world: World) -> None:
+def test_a_get_search_needs_no_query_and_limit_0_only_counts(web: Web, world: World) -> None:
     answer = found(web, "GET", f"{V}/interactive/entities?limit=0&offset=0")
     assert answer["totalMatched"] > 0
     assert answer["results"] == []
 
 
-def test_suggestions_are_names_that_begin_so_tables_first(web: Web, world: World) -> None:
+def test_suggestions_are_distinct_names_with_the_prefix(web: Web, world: World) -> None:
     names = found(web, "GET", f"{V}/interactive/suggestions", params={"query": "salar"})
     assert {"salary", "salaries"} <= set(names)
     assert len(names) == len(set(names)) <= 10
@@ -334,7 +336,7 @@ def test_suggestions_are_names_that_begin_so_tables_first(web: Web, world: World
     assert found(web, "GET", f"{V}/interactive/suggestions", params={"query": 'a") OR (*:*'}) == []
 
 
-def test_hues_lineage_has_operations_with_tables_in_capitals(web: Web, world: World) -> None:
+def test_hues_lineage_lists_operations_with_uppercase_table_names(web: Web, world: World) -> None:
     table = world.table("top")
     answer = found(web, "GET", f"{V}/lineage", params={"entityIds": table.identity, "offset": 0})
     entities = {each["identity"]: each for each in answer["entities"]}
@@ -348,7 +350,7 @@ def test_hues_lineage_has_operations_with_tables_in_capitals(web: Web, world: Wo
     assert web.get(f"{V}/lineage", entityIds="nothing").status_code == 404
 
 
-def test_a_diagram_of_more_than_a_hundred_entities_is_refused(web: Web, world: World) -> None:
+def test_lineage_of_more_than_100_entities_is_refused(web: Web, world: World) -> None:
     answer = web.get(f"{V}/lineage", entityIds=[world.table("top").identity, *["x"] * 100])
     assert (answer.status_code, "100 entities at most" in answer.text) == (400, True)
 
@@ -381,7 +383,7 @@ def alike(solr_server: EmbeddedSolr) -> World:
 
 
 @pytest.mark.parametrize("who", LOOKED_UP)
-def test_one_entity_is_looked_up_by_its_whole_name(web: Web, alike: World, who: str) -> None:
+def test_a_lookup_by_full_name_returns_one_entity(web: Web, alike: World, who: str) -> None:
     query = LOOKED_UP[who].replace("<s>", alike.source(HIVE).id).replace("<n>", "wages")
     within = {"query": f"sourceId:{alike.source(HIVE).id} AND ({query})", "limit": 2, "offset": 0}
     (one,) = found(web, "GET", f"{V}/entities", params=within)
@@ -404,7 +406,7 @@ def test_one_entity_is_looked_up_by_its_whole_name(web: Web, alike: World, who: 
         ("wages", {"wages", "old_wages", "wages-2020"}),
     ],
 )
-def test_a_part_of_a_name_is_found_where_nothing_has_it_as_a_whole(
+def test_a_partial_name_matches_if_no_full_name_does(
     web: Web, alike: World, query: str, names: set[str]
 ) -> None:
     tables = {"query": f"+sourceId:{alike.source(HIVE).id} +type:TABLE +({query})"}
@@ -417,7 +419,7 @@ def test_a_part_of_a_name_is_found_where_nothing_has_it_as_a_whole(
 @pytest.mark.parametrize(
     ("direction", "start", "end"), [("DOWNSTREAM", "salary", "top"), ("UPSTREAM", "top", "salary")]
 )
-def test_an_export_of_lineage_lists_children_by_relation(
+def test_a_lineage_export_lists_children_by_relation_type(
     web: Web, world: World, direction: str, start: str, end: str
 ) -> None:
     path = f"/lineage3/export?direction={direction}&length=5&lineageOptions=-1"
@@ -451,7 +453,7 @@ def chain(solr_server: EmbeddedSolr) -> dict[str, str]:
         ("UPSTREAM", ["t1", "o0"], {"t1": ["o0"], "o0": ["t0"], "t0": []}),
     ],
 )
-def test_a_node_has_its_children_in_whatever_order_an_export_begins(
+def test_exported_children_do_not_depend_on_the_start_order(
     web: Web, chain: dict[str, str], direction: str, starts: list[str], expected: dict[str, list[str]]
 ) -> None:
     names = {identity: name for name, identity in chain.items()}
@@ -464,7 +466,7 @@ def test_a_node_has_its_children_in_whatever_order_an_export_begins(
     assert children == expected
 
 
-def test_a_node_that_one_walk_ends_at_has_the_children_that_another_finds(
+def test_a_node_at_the_depth_limit_of_one_walk_gets_children_from_another(
     web: Web, chain: dict[str, str]
 ) -> None:
     body = [chain["t0"], chain["o0"]]
@@ -474,14 +476,12 @@ def test_a_node_that_one_walk_ends_at_has_the_children_that_another_finds(
 
 
 @pytest.mark.parametrize("order", [1, -1])
-def test_an_export_that_begins_at_what_is_unknown_too_is_refused(
-    web: Web, chain: dict[str, str], order: int
-) -> None:
+def test_an_export_from_an_unknown_entity_is_refused(web: Web, chain: dict[str, str], order: int) -> None:
     answer = web.send("POST", "/lineage3/export?direction=DOWNSTREAM", json=[chain["t0"], "gone"][::order])
     assert (answer.status_code, "gone" in answer.json()["message"]) == (404, True)
 
 
-def test_an_answer_that_does_not_have_all_says_where(web: Web, world: World) -> None:
+def test_a_truncated_answer_lists_where_it_was_cut(web: Web, world: World) -> None:
     hub = world.table("hub_of_many")
     world.operation(
         "insert overwrite many", [hub], [world.table(f"spoke{number:04d}") for number in range(1_100)]
@@ -498,12 +498,12 @@ def test_an_answer_that_does_not_have_all_says_where(web: Web, world: World) -> 
     assert "truncatedAt" not in whole
 
 
-def test_an_export_of_nothing_is_an_empty_list_and_of_too_much_is_refused(web: Web) -> None:
+def test_an_empty_export_is_an_empty_list_and_a_large_one_is_refused(web: Web) -> None:
     assert found(web, "POST", "/lineage3/export?direction=UPSTREAM", json=[]) == []
     assert web.send("POST", "/lineage3/export", json=["x"] * 101).status_code == 400
 
 
-def test_the_fields_of_queries_are_listed(web: Web) -> None:
+def test_query_fields_are_listed(web: Web) -> None:
     entities = {each["name"] for each in found(web, "GET", f"{V}/schemas/entities/fields")}
     relations = {each["name"] for each in found(web, "GET", f"{V}/schemas/relations/fields")}
     assert {"originalName", "sourceType", "queryText"} <= entities

@@ -376,7 +376,7 @@ def test_clients_run_twice_on_a_small_estate(small: Navigator) -> None:
 
 
 @pytest.mark.services
-def test_clients_run_twice_on_the_estate_of_the_demo(
+def test_clients_run_twice_on_the_demo_estate(
     hadoop_jars: Path, metastore_jars: Path, tmp_path: Path
 ) -> None:
     from tests.support.demo import COMMAND, CTRL_C, SERVES, Demo, printed_address

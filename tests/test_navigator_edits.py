@@ -98,7 +98,7 @@ RULES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("who", RULES)
-def test_what_a_put_does_not_name_stays_and_null_erases(web: Web, orders: str, who: str) -> None:
+def test_a_put_keeps_absent_keys_and_null_deletes(web: Web, orders: str, who: str) -> None:
     body, expected = RULES[who]
     before = put(web, orders, FULL)
     assert {key: before[key] for key in FULL} == FULL
@@ -109,7 +109,7 @@ def test_what_a_put_does_not_name_stays_and_null_erases(web: Web, orders: str, w
     assert web.send("GET", orders).json() == after, "read at once"
 
 
-def test_a_put_answers_with_all_keys_and_is_noted_with_the_user(web: Web, world: World, orders: str) -> None:
+def test_a_put_returns_all_keys_and_records_the_user(web: Web, world: World, orders: str) -> None:
     after = put(web, orders, {"name": "Orders"})
     assert {"identity", "parentPath", "originalName", "name", "description", "metaClassName"} <= after.keys()
     (edit,), _ = edits_of(world.solr, after["identity"], 1)
@@ -121,7 +121,7 @@ def test_a_put_answers_with_all_keys_and_is_noted_with_the_user(web: Web, world:
     assert {line["user"] for line in web.logged("edit requested", path=orders)} == {"editor"}
 
 
-def test_who_follows_a_source_as_the_sdk_does_sees_an_edit(web: Web, world: World, orders: str) -> None:
+def test_an_sdk_client_following_a_source_sees_an_edit(web: Web, world: World, orders: str) -> None:
     def iteration() -> int:
         query = f"type:SOURCE AND identity:{world.hive.id}"
         (source,) = web.get(f"{V}/entities", query=query).json()
@@ -176,7 +176,7 @@ def test_who_follows_a_source_as_the_sdk_does_sees_an_edit(web: Web, world: Worl
     ],
     ids=lambda body: str(body)[:40],
 )
-def test_a_body_that_cannot_be_is_400_with_a_sentence_and_changes_nothing(
+def test_an_invalid_body_returns_400_and_changes_nothing(
     web: Web, world: World, orders: str, body: Any
 ) -> None:
     before = world.versions()
@@ -185,12 +185,12 @@ def test_a_body_that_cannot_be_is_400_with_a_sentence_and_changes_nothing(
     assert world.versions() == before
 
 
-def test_long_names_and_descriptions_as_navigators_api_took_them(web: Web, orders: str) -> None:
+def test_names_and_descriptions_may_be_as_long_as_navigators(web: Web, orders: str) -> None:
     after = put(web, orders, {"name": "x" * 500, "description": "word " * 10_000})
     assert (len(after["name"]), len(after["description"])) == (500, 50_000)
 
 
-def test_only_an_editor_writes_and_only_with_a_password_or_token(web: Web, orders: str) -> None:
+def test_only_an_authenticated_editor_may_write(web: Web, orders: str) -> None:
     for path, method in ((orders, "PUT"), (f"{V}/entities/bulk", "PUT"), (f"{V}/models", "POST")):
         assert web.send(method, path, "viewer", json={}).status_code == 403
         assert web.send(method, path, None, json={}).status_code == 401
@@ -210,7 +210,7 @@ def test_a_put_without_a_body_is_400_and_changes_nothing(web: Web, world: World,
     assert world.versions() == before
 
 
-def test_several_entities_are_put_at_once_all_or_none(web: Web, world: World) -> None:
+def test_a_bulk_put_is_all_or_nothing(web: Web, world: World) -> None:
     ids = [world.table(f"shop.{name}").identity for name in ("orders", "raw")]
     found = put(web, f"{V}/entities/bulk", [{"identity": each, "tags": ["bulk"]} for each in ids])
     assert [(each["identity"], each["tags"]) for each in found] == [(each, ["bulk"]) for each in ids]
@@ -260,7 +260,7 @@ INNER = {
 }
 
 
-def test_models_are_answered_in_the_form_that_the_sdk_reads_and_again_alike(web: Web, ns: str) -> None:
+def test_models_are_returned_in_the_sdks_form_and_posting_is_idempotent(web: Web, ns: str) -> None:
     sent = models(ns, {"name": "steward", "type": "TEXT", "maxLength": 30}, {"name": "n", "type": "INTEGER"})
     answer = post(web, f"{V}/models", sent)
     assert answer.keys() == {"packages", "classes", "namespaces", "properties", "mappings"}, (
@@ -279,7 +279,7 @@ def test_models_are_answered_in_the_form_that_the_sdk_reads_and_again_alike(web:
     }
 
 
-def test_hues_catalog_sets_its_namespace_up(web: Web, ns: str) -> None:
+def test_hues_catalog_registers_its_namespace(web: Web, ns: str) -> None:
     missing = web.get(f"{V}/models/namespaces/{ns}")
     assert (missing.status_code, missing.content) == (204, b""), "Hue makes it then, and gives up at an error"
     made = post(web, f"{V}/models/namespaces", {"name": ns, "description": "of Hue"})
@@ -330,7 +330,7 @@ BAD_MODELS: dict[str, dict[str, Any]] = {
 }
 
 
-def test_what_several_programs_map_to_one_class_at_once_is_all_mapped(web: Web, ns: str) -> None:
+def test_concurrent_mappings_to_one_class_are_all_kept(web: Web, ns: str) -> None:
     names = [f"p{number}" for number in range(4)]
     post(web, f"{V}/models", models(ns, *({"name": name, "type": "TEXT"} for name in names), mapped=False))
     address = f"{V}/models/packages/nav/classes/{ns}/properties"
@@ -340,9 +340,7 @@ def test_what_several_programs_map_to_one_class_at_once_is_all_mapped(web: Web, 
 
 
 @pytest.mark.parametrize("what", BAD_MODELS)
-def test_models_that_cannot_be_are_refused_and_none_of_them_is_registered(
-    web: Web, ns: str, what: str
-) -> None:
+def test_invalid_models_are_refused_and_none_is_registered(web: Web, ns: str, what: str) -> None:
     body = BAD_MODELS[what]
     message = refused(web, "POST", f"{V}/models", {"packages": [{"name": ns}], **body})
     assert "navlin; its log" not in message
@@ -350,7 +348,7 @@ def test_models_that_cannot_be_are_refused_and_none_of_them_is_registered(
 
 
 @pytest.mark.services
-def test_no_value_of_any_key_is_an_error_of_navlins(web: Web, orders: str, ns: str) -> None:
+def test_no_value_causes_a_server_error(web: Web, orders: str, ns: str) -> None:
     from tests.test_navigator_plugin import ODD
 
     sent = models(ns, {"name": "p", "type": "ENUM", "enumValues": ["a"], "pattern": "a", "maxLength": 1})
@@ -370,7 +368,7 @@ def test_no_value_of_any_key_is_an_error_of_navlins(web: Web, orders: str, ns: s
     assert failed == {}
 
 
-def test_the_type_of_a_property_stays_and_its_limits_may_change(web: Web, ns: str) -> None:
+def test_a_property_type_is_fixed_and_its_limits_may_change(web: Web, ns: str) -> None:
     post(web, f"{V}/models", models(ns, {"name": "p", "type": "ENUM", "enumValues": ["a"]}))
     wider = post(web, f"{V}/models", models(ns, {"name": "p", "type": "ENUM", "enumValues": ["a", "b"]}))
     assert wider["properties"][0]["enumValues"] == ["a", "b"]
@@ -418,7 +416,7 @@ VALUES: list[tuple[dict[str, Any], Any, Any]] = [
 
 
 @pytest.mark.parametrize(("prop", "value", "expected"), VALUES, ids=str)
-def test_values_of_registered_properties_are_checked_on_every_write(
+def test_values_of_registered_properties_are_validated_on_every_write(
     web: Web, orders: str, ns: str, prop: dict[str, Any], value: Any, expected: Any
 ) -> None:
     post(web, f"{V}/models", models(ns, {"name": "p", **prop}))
@@ -434,7 +432,7 @@ def test_values_of_registered_properties_are_checked_on_every_write(
         assert put(web, orders, {"customProperties": {ns: {"p": None}}})["customProperties"].get(ns) is None
 
 
-def test_a_value_of_before_its_property_was_registered_gives_way(web: Web, orders: str, ns: str) -> None:
+def test_a_value_older_than_its_property_may_be_replaced(web: Web, orders: str, ns: str) -> None:
     put(web, orders, {"customProperties": {ns: {"p": "7"}}})
     post(web, f"{V}/models", models(ns, {"name": "p", "type": "LONG"}))
     assert put(web, orders, {"customProperties": {ns: {"p": 8}}})["customProperties"][ns] == {"p": 8}

@@ -27,7 +27,7 @@ def listed(web: Web, what: str, **parameters: Any) -> list[dict[str, Any]]:
     return found
 
 
-def test_only_an_administrator_asks_for_a_purge_and_somebody_must_be_there_to_do_it(web: Web) -> None:
+def test_a_purge_needs_an_administrator_and_a_running_daemon(web: Web) -> None:
     assert web.send("POST", f"{V}/purge", "editor").status_code == 403
     alone = web.send("POST", f"{V}/purge?deleteTimeThresholdMinutes=86400&runtimeCapMinutes=720", "chief")
     assert alone.status_code == 503
@@ -35,13 +35,13 @@ def test_only_an_administrator_asks_for_a_purge_and_somebody_must_be_there_to_do
 
 
 @pytest.mark.parametrize("minutes", ["-1", "soon", "99999999999"])
-def test_a_threshold_that_is_none_is_refused(web: Web, minutes: str) -> None:
+def test_an_invalid_threshold_is_refused(web: Web, minutes: str) -> None:
     answer = web.send("POST", f"{V}/purge?deleteTimeThresholdMinutes={minutes}", "chief")
     assert answer.status_code == 400
     assert "deleteTimeThresholdMinutes must be" in answer.json()["message"]
 
 
-def test_what_runs_and_what_ran_is_listed_with_figures(world: World, tmp_path: Path) -> None:
+def test_running_and_past_purges_are_listed_with_counts(world: World, tmp_path: Path) -> None:
     fill(world)
     with running_web(world.solr.address, tmp_path) as web:
         assert listed(web, "running") == listed(web, "history") == []
@@ -69,7 +69,7 @@ def test_what_runs_and_what_ran_is_listed_with_figures(world: World, tmp_path: P
         assert listed(web, "history", limit=1, offset=1) == []
 
 
-def test_what_was_asked_for_and_not_done_is_in_the_history_for_a_day(world: World, tmp_path: Path) -> None:
+def test_a_purge_not_done_is_in_the_history_for_a_day(world: World, tmp_path: Path) -> None:
     now_ms = BEFORE_MS + 1
     with running_web(world.solr.address, tmp_path) as web:
         dry = leave_request(world.solr, Job.PURGE, {"before_ms": BEFORE_MS, "dry_run": True}, "ann", now_ms)

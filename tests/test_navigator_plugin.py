@@ -173,7 +173,7 @@ NAMED: dict[str, Callable[[World], tuple[Key, dict[str, Any]]]] = {
 
 
 @pytest.mark.parametrize("what", NAMED)
-def test_everything_that_a_client_can_name_gets_its_words_under_the_id_of_its_extractor(
+def test_every_nameable_entity_gets_metadata_under_its_extractors_id(
     web: Web, world: World, what: str
 ) -> None:
     key, named = NAMED[what](world)
@@ -192,7 +192,7 @@ def test_everything_that_a_client_can_name_gets_its_words_under_the_id_of_its_ex
 
 
 @pytest.mark.parametrize("what", [each for each in NAMED if "Pig" not in each])
-def test_later_extraction_takes_over_what_was_registered(web: Web, world: World, what: str) -> None:
+def test_later_extraction_takes_over_a_registered_entity(web: Web, world: World, what: str) -> None:
     key, named = NAMED[what](world)
     assert plugin(web, {**named, **words(description="d")}) == ([], [])
 
@@ -209,7 +209,7 @@ def test_later_extraction_takes_over_what_was_registered(web: Web, world: World,
         assert world.solr.count(RELATIONS, " AND ".join(ends)) == 1
 
 
-def test_the_same_is_registered_by_a_post_to_entities(web: Web, world: World) -> None:
+def test_a_post_to_entities_registers_the_same(web: Web, world: World) -> None:
     bodies: dict[str, dict[str, Any]] = {
         world.table("shop.later").identity: {"type": "TABLE", "parentPath": "/shop", "originalName": "later"},
         world.column("shop.later.id").identity: {
@@ -237,7 +237,7 @@ def test_the_same_is_registered_by_a_post_to_entities(web: Web, world: World) ->
         assert web.send("POST", f"{V}/entities", "editor", json=bad).status_code == 400
 
 
-def test_the_source_says_what_a_post_without_a_type_is_about(web: Web, world: World) -> None:
+def test_a_post_without_a_type_takes_it_from_the_source(web: Web, world: World) -> None:
     there = world.file("/data/orders/part-0")
     world.put(world.hdfs, world.entity(there))
     posted = {
@@ -258,7 +258,7 @@ def test_the_source_says_what_a_post_without_a_type_is_about(web: Web, world: Wo
     assert entity(web, arrived.identity)["tags"] == ["early"]
 
 
-def test_an_identity_that_the_client_computed_is_that_of_its_names(web: Web, world: World, ns: str) -> None:
+def test_a_client_computed_identity_equals_that_of_its_names(web: Web, world: World, ns: str) -> None:
     key = world.path("/computed")
     named = {
         "sourceId": world.hdfs.id,
@@ -317,9 +317,7 @@ BAD_ENTITIES: dict[str, tuple[Any, str]] = {
 }
 
 
-def test_what_is_wrong_with_one_object_is_its_error_and_the_others_are_written(
-    web: Web, world: World
-) -> None:
+def test_an_invalid_object_is_reported_and_the_others_are_written(web: Web, world: World) -> None:
     placed = {
         "<hive>": world.hive.id,
         "<hdfs>": world.hdfs.id,
@@ -360,9 +358,7 @@ def test_what_is_wrong_with_one_object_is_its_error_and_the_others_are_written(
     ],
     ids=str,
 )
-def test_change_sets_are_set_then_added_to_then_taken_from(
-    web: Web, world: World, change: Any, expected: Any
-) -> None:
+def test_change_sets_apply_set_then_add_then_del(web: Web, world: World, change: Any, expected: Any) -> None:
     identity = world.table("shop.orders").identity
     assert plugin(web, {"identity": identity, "tags": {"set": ["a", "b"]}}) == ([], [])
     before = entity(web, identity)
@@ -371,9 +367,7 @@ def test_change_sets_are_set_then_added_to_then_taken_from(
     assert entity(web, identity) == {**before, "tags": expected}, "null is untouched"
 
 
-def test_properties_have_change_sets_and_an_entity_named_twice_is_written_twice(
-    web: Web, world: World
-) -> None:
+def test_properties_have_change_sets_and_repeated_objects_apply_in_order(web: Web, world: World) -> None:
     identity = world.table("shop.orders").identity
     first = {"identity": identity, "properties": {"set": {"a": "1", "b": "2"}}, "tags": {"add": ["x"]}}
     second = {"identity": identity, "properties": {"add": {"c": "3"}, "del": ["a"]}, "tags": {"add": ["y"]}}
@@ -382,9 +376,7 @@ def test_properties_have_change_sets_and_an_entity_named_twice_is_written_twice(
     assert (there["properties"], there["tags"]) == ({"b": "2", "c": "3"}, ["x", "y"])
 
 
-def test_registered_properties_are_checked_as_the_examples_of_the_sdk_expect(
-    web: Web, world: World, ns: str
-) -> None:
+def test_registered_properties_are_validated_as_in_the_sdks_examples(web: Web, world: World, ns: str) -> None:
     prop = {"name": "group", "type": "ENUM", "enumValues": ["INFRA"]}
     assert web.send("POST", f"{V}/models", "editor", json=models(ns, prop)).status_code == 200
     identity = world.table("shop.orders").identity
@@ -413,7 +405,7 @@ ODD: tuple[Any, ...] = (
 """Values that hardly any key expects."""
 
 
-def test_no_value_of_any_key_is_more_than_an_error_of_its_object(web: Web, world: World, ns: str) -> None:
+def test_no_value_causes_more_than_an_error_of_its_object(web: Web, world: World, ns: str) -> None:
     orders = {"identity": world.table("shop.orders").identity, **words(description="d", name="n")}
     named = {"sourceId": world.hive.id, "sourceType": "HIVE", "type": "TABLE", "databaseName": "shop"}
     report = own(
@@ -484,7 +476,7 @@ def related(world: World, ns: str) -> list[dict[str, Any]]:
     return list(world.solr.cursor(RELATIONS, f"namespace:{ns}", "*"))
 
 
-def test_an_entity_of_ones_own_has_what_its_program_says_and_is_written_again_in_place(
+def test_a_custom_entity_keeps_its_attributes_and_is_updated_in_place(
     web: Web, world: World, ns: str
 ) -> None:
     given = own(
@@ -526,7 +518,7 @@ def test_an_entity_of_ones_own_has_what_its_program_says_and_is_written_again_in
     assert [entity(web, given["identity"])[key] for key in ("deleted", "deleteTime")] == [False, None]
 
 
-def test_the_source_of_what_programs_write_is_no_programs(web: Web, world: World, ns: str) -> None:
+def test_clients_cannot_change_the_sdk_source(web: Web, world: World, ns: str) -> None:
     assert plugin(web, own(ns, "a", "DATASET")) == ([], [])
     before = entity(web, SDK_SOURCE)
     (error,), _ = plugin(
@@ -536,7 +528,7 @@ def test_the_source_of_what_programs_write_is_no_programs(web: Web, world: World
     assert entity(web, SDK_SOURCE) == before
 
 
-def test_a_request_with_too_many_ends_is_refused_before_any_is_looked_up(web: Web, ns: str) -> None:
+def test_a_request_with_too_many_ends_is_refused_before_any_lookup(web: Web, ns: str) -> None:
     many = [{"queryText": f"select {number}"} for number in range(MOST_ENDS)]
     relation = {
         **flow(ns, "DATA_FLOW", mine(ns, "a", "DATASET"), mine(ns, "b", "DATASET")),
@@ -548,7 +540,7 @@ def test_a_request_with_too_many_ends_is_refused_before_any_is_looked_up(web: We
     assert (answer.status_code, "ends" in answer.text) == (400, True), answer.text
 
 
-def test_a_request_with_too_many_pairs_of_ends_writes_as_many_as_may_be(
+def test_relations_beyond_the_limit_of_end_pairs_are_rejected(
     web: Web, world: World, ns: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("navlin.edit.plugin.MOST_PAIRS_TOGETHER", 3)
@@ -564,9 +556,7 @@ def test_a_request_with_too_many_pairs_of_ends_writes_as_many_as_may_be(
     assert "pairs" in taken.errors[1]
 
 
-def test_a_program_of_its_own_changes_but_words_of_what_was_extracted(
-    web: Web, world: World, ns: str
-) -> None:
+def test_clients_change_only_the_metadata_of_extracted_entities(web: Web, world: World, ns: str) -> None:
     key = world.table("shop.orders")
     before = entity(web, key.identity)
     claimed = own(ns, "orders", "TABLE", owner="thief", identity=key.identity)
@@ -574,7 +564,9 @@ def test_a_program_of_its_own_changes_but_words_of_what_was_extracted(
     assert entity(web, key.identity) == {**before, "tags": ["gold"], "properties": {"k": "v"}}
 
 
-def test_relations_are_known_by_type_and_ends_and_draw_in_lineage(web: Web, world: World, ns: str) -> None:
+def test_relations_are_identified_by_type_and_ends_and_appear_in_lineage(
+    web: Web, world: World, ns: str
+) -> None:
     orders = world.table("shop.orders")
     things = [own(ns, "job", "OPERATION"), own(ns, "report", "DATASET"), own(ns, "total", "FIELD")]
     hive = {"SourceId": world.hive.id, "SourceType": "HIVE", "Type": "TABLE", "Ids": []}
@@ -601,9 +593,7 @@ def test_relations_are_known_by_type_and_ends_and_draw_in_lineage(web: Web, worl
 
 
 @pytest.mark.parametrize("name", ["notes", "notes.txt", "bucket:/notes", "a/b"])
-def test_a_file_of_ones_own_has_lineage_whatever_it_is_called(
-    web: Web, world: World, ns: str, name: str
-) -> None:
+def test_a_custom_file_has_lineage_whatever_its_name(web: Web, world: World, ns: str, name: str) -> None:
     file = own(ns, name, "FILE")
     hive = {"SourceId": world.hive.id, "SourceType": "HIVE", "Type": "TABLE", "Ids": []}
     orders = {**hive, "Attributes": [{"databaseName": "shop", "tableName": "orders"}]}
@@ -616,7 +606,7 @@ def test_a_file_of_ones_own_has_lineage_whatever_it_is_called(
     assert web.get(f"{V}/lineage", entityIds=file["identity"]).status_code == 200
 
 
-def test_an_end_that_is_not_there_yet_is_linked_when_it_arrives(web: Web, world: World, ns: str) -> None:
+def test_an_unlinked_end_is_linked_once_it_exists(web: Web, world: World, ns: str) -> None:
     later = {"SourceId": world.hdfs.id, "SourceType": "HDFS", "Type": "DIRECTORY"}
     ends = {**later, "Attributes": [{"fileSystemPath": "/later"}]}
     relation = flow(ns, "DATA_FLOW", mine(ns, "job", "OPERATION"), ends)
@@ -633,7 +623,7 @@ def test_an_end_that_is_not_there_yet_is_linked_when_it_arrives(web: Web, world:
     assert [each.get("unlinked", False) for each in related(world, ns)] == [False]
 
 
-def test_a_relation_may_come_before_the_entities_that_it_is_between(web: Web, world: World, ns: str) -> None:
+def test_a_relation_may_precede_its_entities(web: Web, world: World, ns: str) -> None:
     relation = flow(ns, "DATA_FLOW", mine(ns, "a", "DATASET"), mine(ns, "b", "DATASET"))
     assert plugin(web, own(ns, "a", "DATASET"), relations=[relation]) == ([], [])
     assert [each["unlinked"] for each in related(world, ns)] == [True]
@@ -669,9 +659,7 @@ BAD_RELATIONS: dict[str, tuple[Any, str]] = {
 }
 
 
-def test_what_is_wrong_with_one_relation_is_its_error_and_the_others_are_written(
-    web: Web, world: World, ns: str
-) -> None:
+def test_an_invalid_relation_is_reported_and_the_others_are_written(web: Web, world: World, ns: str) -> None:
     good = flow(ns, "DATA_FLOW", mine(ns, "a", "DATASET"), mine(ns, "b", "DATASET"))
     bad = [given for given, _ in BAD_RELATIONS.values()]
     things = [own(ns, "a", "DATASET"), own(ns, "b", "DATASET")]
@@ -686,7 +674,7 @@ def test_what_is_wrong_with_one_relation_is_its_error_and_the_others_are_written
 # -- Purge keeps them --------------------------------------------------------------------------------------------------
 
 
-def test_purge_leaves_alone_what_programs_wrote(private_solr: Solr, ns: str) -> None:
+def test_a_purge_keeps_client_entities(private_solr: Solr, ns: str) -> None:
     world = World(private_solr, ns)
     world.put(world.hdfs, world.entity(world.path("/data")))
     old = {"started": "2001-01-01T00:00:00.000Z", "ended": "2001-01-01T00:00:00.000Z"}
@@ -718,7 +706,7 @@ def everything(world: World) -> set[str]:
 
 
 @pytest.mark.services
-def test_a_full_listing_does_not_miss_what_was_registered_and_takes_it_over_when_it_comes(
+def test_a_full_listing_does_not_delete_a_registered_table_and_later_adopts_it(
     estate: SmallEstate,
 ) -> None:
     estate.tables({"sales.orders": ["id"], "sales.other": ["id"]})

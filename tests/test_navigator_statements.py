@@ -94,9 +94,7 @@ def shown(world: World, cluster: str = "", text: str = TEXT) -> Key:
     return operation
 
 
-def test_a_statement_that_nobody_ran_is_kept_and_written_again_in_place(
-    web: Web, world: World, ns: str
-) -> None:
+def test_a_statement_not_yet_run_is_kept_and_updated_in_place(web: Web, world: World, ns: str) -> None:
     for _ in range(2):
         write(web, world, ns)
 
@@ -109,7 +107,7 @@ def test_a_statement_that_nobody_ran_is_kept_and_written_again_in_place(
     assert not relation.get("unlinked")
 
 
-def test_the_statement_that_its_source_shows_takes_over(web: Web, world: World, ns: str) -> None:
+def test_an_extracted_statement_replaces_the_registered_one(web: Web, world: World, ns: str) -> None:
     write(web, world, ns)
 
     operation = shown(world)
@@ -127,7 +125,7 @@ def test_the_statement_that_its_source_shows_takes_over(web: Web, world: World, 
     assert len(at_script(world, ns)) == 1
 
 
-def test_what_was_written_of_the_statement_that_is_shown_stays(web: Web, world: World) -> None:
+def test_metadata_already_on_an_extracted_statement_is_kept(web: Web, world: World) -> None:
     source = statements(world)
     assert plugin(web, tagged(world)) == ([], [])
     operation = operation_key(source, TEXT, (world.table("shop.orders").identity,))
@@ -151,7 +149,9 @@ def test_what_was_written_of_the_statement_that_is_shown_stays(web: Web, world: 
     ],
     ids=["another number", "a longer text", "another cluster"],
 )
-def test_another_statement_takes_nothing_over(web: Web, world: World, ns: str, other: dict[str, str]) -> None:
+def test_a_different_statement_takes_over_nothing(
+    web: Web, world: World, ns: str, other: dict[str, str]
+) -> None:
     write(web, world, ns)
     (awaited,) = of_text(world)
 
@@ -163,7 +163,7 @@ def test_another_statement_takes_nothing_over(web: Web, world: World, ns: str, o
 
 
 @pytest.mark.services
-def test_linking_everything_does_the_same(web: Web, world: World, ns: str) -> None:
+def test_linking_everything_gives_the_same_result(web: Web, world: World, ns: str) -> None:
     write(web, world, ns)
     source = statements(world)
     operation = operation_key(source, TEXT, (world.table("shop.orders").identity,))

@@ -26,7 +26,7 @@ def indexed(solr: Solr, *relations: dict[str, Any]) -> Graph:
     return Graph(solr)
 
 
-def test_each_of_many_ids_has_its_relations_in_their_order(solr: Solr) -> None:
+def test_each_id_gets_its_own_relations_in_order(solr: Solr) -> None:
     world = uuid.uuid4().hex
     ids = [f"{world}-{number}" for number in range(COUNT)]
     flows = [
@@ -43,7 +43,7 @@ def test_each_of_many_ids_has_its_relations_in_their_order(solr: Solr) -> None:
     assert not found.cut
 
 
-def test_a_relation_with_ids_in_both_parts_is_read_once(solr: Solr) -> None:
+def test_a_relation_with_ids_in_both_batches_is_read_once(solr: Solr) -> None:
     world = uuid.uuid4().hex
     ids = [f"{world}-{number}" for number in range(COUNT)]
     # The ids of the two parts are adjacent.
@@ -53,7 +53,7 @@ def test_a_relation_with_ids_in_both_parts_is_read_once(solr: Solr) -> None:
     assert not found.cut
 
 
-def test_several_hops_are_read_at_once_and_each_by_itself(solr: Solr) -> None:
+def test_concurrent_hops_are_independent(solr: Solr) -> None:
     world = uuid.uuid4().hex
     ids = [f"{world}-{number}" for number in range(COUNT)]
     graph = indexed(
@@ -76,7 +76,7 @@ def test_several_hops_are_read_at_once_and_each_by_itself(solr: Solr) -> None:
     assert found == [{ids[0]: flow}, {ids[-1]: flow}, {ids[0]: [f"{world}-location"]}, {}]
 
 
-def test_the_same_edge_stated_twice_is_one_and_as_certain_as_one_of_them(solr: Solr) -> None:
+def test_duplicate_edges_merge_into_the_most_certain_one(solr: Solr) -> None:
     world = uuid.uuid4().hex
     start, end = f"{world}-start", f"{world}-end"
     graph = indexed(
@@ -90,7 +90,7 @@ def test_the_same_edge_stated_twice_is_one_and_as_certain_as_one_of_them(solr: S
     assert not found.cut
 
 
-def test_what_an_id_has_past_the_fan_out_is_cut_and_reported(solr: Solr) -> None:
+def test_relations_beyond_the_fan_out_limit_are_cut_and_reported(solr: Solr) -> None:
     world = uuid.uuid4().hex
     flows = [relation(f"{world}-{number}", [f"{world}-hub"], f"{world}-end-{number}") for number in range(3)]
     graph = indexed(solr, *flows)

@@ -114,7 +114,7 @@ def test_some_faults_leave_no_trace(
 
 
 @pytest.mark.services
-def test_logs_that_are_rotated_truncated_and_restored_lose_nothing_and_double_nothing(
+def test_rotated_truncated_and_restored_logs_lose_and_duplicate_nothing(
     solr: Solr, spark: Callable[[], SparkSession], tmp_path: Path
 ) -> None:
     """Each nemesis of logs happens once, followed by a run or not."""
@@ -130,7 +130,7 @@ def test_logs_that_are_rotated_truncated_and_restored_lose_nothing_and_double_no
 
 
 @pytest.mark.soak
-def test_a_disk_that_is_full_at_times_leaves_no_trace(
+def test_an_intermittently_full_disk_leaves_no_trace(
     tmp_path: Path, solr_jars: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     done = on_a_small_disk(tmp_path, "3", runs=SMALL, faults_a_run=2)
@@ -139,7 +139,7 @@ def test_a_disk_that_is_full_at_times_leaves_no_trace(
 
 
 @pytest.mark.soak
-def test_faults_without_end_leave_no_trace(
+def test_continual_faults_leave_no_trace(
     solr_server: EmbeddedSolr,
     spark: Callable[[], SparkSession],
     tmp_path: Path,
@@ -164,7 +164,7 @@ def test_faults_without_end_leave_no_trace(
 
 
 @pytest.mark.soak
-def test_a_disk_that_is_full_again_and_again_leaves_no_trace(
+def test_a_repeatedly_full_disk_leaves_no_trace(
     tmp_path: Path, solr_jars: Path, capsys: pytest.CaptureFixture[str], seed: str, soaked: Soaked
 ) -> None:
     done = on_a_small_disk(tmp_path, seed, runs=ALL, faults_a_run=2)

@@ -119,7 +119,7 @@ def in_a_package(
     del EXTRACTORS["notes"]
 
 
-def test_an_extractor_of_a_package_is_checked_run_and_shown_in_status(in_a_package: Notes) -> None:
+def test_an_extractor_from_a_package_is_checked_run_and_shown_in_status(in_a_package: Notes) -> None:
     run_a_new_extractor(in_a_package)
 
 
@@ -171,7 +171,7 @@ def run_a_new_extractor(notes: Notes) -> None:
 
 
 @pytest.mark.services
-def test_a_source_that_another_process_runs_is_left_alone(in_extractors: Notes) -> None:
+def test_a_source_leased_by_another_process_is_skipped(in_extractors: Notes) -> None:
     notes = in_extractors
     (notes.folder / "one.note").write_text("harbour")
     identity = source_id(notes.cluster, "NOTES-1")

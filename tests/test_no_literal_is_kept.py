@@ -142,7 +142,7 @@ CASES = {
 }
 
 
-def test_every_extractor_that_reads_texts_has_a_case() -> None:
+def test_every_extractor_of_texts_has_a_case() -> None:
     # A NameNode reports only paths, and the views of a metastore have their own test.
     own = {name for name, each in load_extractors().items() if each.make.__module__.startswith("extractors.")}
     assert own - CASES.keys() == {"hdfs", "hms"}
@@ -154,7 +154,7 @@ SMOKES = ("impala_events", "spark_events")
 @pytest.mark.parametrize(
     "name", [each if each in SMOKES else pytest.param(each, marks=pytest.mark.services) for each in CASES]
 )
-def test_a_planted_literal_is_in_no_core_and_every_entity_has_the_id_that_it_had(
+def test_a_planted_literal_is_in_no_core_and_all_ids_are_unchanged(
     name: str, private_solr: Solr, spark: Callable[[], SparkSession], tmp_path: Path
 ) -> None:
     kind, solr = EXTRACTORS[name], private_solr
@@ -179,7 +179,7 @@ def test_a_planted_literal_is_in_no_core_and_every_entity_has_the_id_that_it_had
     assert ids[0] == ids[1]
 
 
-def test_a_views_text_loses_its_literals_and_a_sample_is_its_length() -> None:
+def test_literals_are_masked_in_view_texts_and_samples_become_their_length() -> None:
     source = Source(source_id("literals", "hms"), "HIVE", "hms", "literals")
     view = Entity(table_key(source, "s", "v", EntityType.VIEW), 1, {"queryText": TEXT, "owner": "o'neil"})
     masked = without_literals_in(view)
@@ -204,12 +204,12 @@ def test_a_views_text_loses_its_literals_and_a_sample_is_its_length() -> None:
         ("sum(orders.amount)", "sum(orders.amount)"),
     ],
 )
-def test_a_text_is_masked_by_its_tokens_or_stored_as_its_length(text: str, masked: str) -> None:
+def test_a_text_is_masked_by_token_or_replaced_by_its_length(text: str, masked: str) -> None:
     assert without_literals(text) == masked
     assert without_literals(masked) == masked
 
 
-def test_the_setting_reaches_the_extractors(tmp_path: Path) -> None:
+def test_the_literals_setting_reaches_the_extractors(tmp_path: Path) -> None:
     file = tmp_path / "navlin.toml"
     source = f'[[source]]\nname = "i"\nextractor = "impala_events"\ndirectory = "{tmp_path}"\n'
     for literals, masks in (("marked", False), ("all", True)):

@@ -107,18 +107,14 @@ def everything(estate: Estate) -> None:
         estate.run("export", target, "--out", str(estate.folder / f"exported-{target}"))
 
 
-def test_a_planted_literal_is_in_no_file_export_or_line_that_navlin_writes(
-    tmp_path: Path, solr_jars: Path
-) -> None:
+def test_a_planted_literal_is_in_no_file_export_or_output(tmp_path: Path, solr_jars: Path) -> None:
     assert set(OF_FILES) <= set(CASES.values())
     estate = Estate(tmp_path, "all")
     everything(estate)
     assert estate.planted() == []
 
 
-def test_without_the_setting_it_is_in_the_exports_and_in_what_is_printed(
-    tmp_path: Path, solr_jars: Path
-) -> None:
+def test_without_masking_the_literal_is_in_exports_and_output(tmp_path: Path, solr_jars: Path) -> None:
     estate = Estate(tmp_path, "marked")
     everything(estate)
     found = estate.planted()
