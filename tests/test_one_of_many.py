@@ -80,7 +80,7 @@ MISHAPS = pytest.mark.parametrize("mishap", ["silent", "broken", "refused"])
 
 
 @MISHAPS
-def test_a_database(mishap: str) -> None:
+def test_a_failing_database_is_rejected_alone(mishap: str) -> None:
     with metastore_of(databases=NAMES) as service:
         service.tables.clear()
         service.mishaps["get_database", "n2"] = mishap
@@ -90,7 +90,7 @@ def test_a_database(mishap: str) -> None:
 
 
 @MISHAPS
-def test_the_list_of_a_databases_tables(mishap: str) -> None:
+def test_a_failing_table_list_of_one_database_is_noted_alone(mishap: str) -> None:
     with metastore_of(databases=NAMES) as service:
         service.mishaps["get_all_tables", "n2"] = mishap
         records, note = read_metastore(service)
@@ -100,7 +100,7 @@ def test_the_list_of_a_databases_tables(mishap: str) -> None:
 
 
 @MISHAPS
-def test_a_table(mishap: str) -> None:
+def test_a_failing_table_is_left_out_alone(mishap: str) -> None:
     with metastore_of() as service:
         service.mishaps["get_table_objects_by_name_req", "n2"] = mishap
         records, _ = read_metastore(service)
@@ -108,7 +108,7 @@ def test_a_table(mishap: str) -> None:
 
 
 @MISHAPS
-def test_the_list_of_a_tables_partitions(mishap: str) -> None:
+def test_a_failing_partition_list_is_left_out_alone(mishap: str) -> None:
     with metastore_of() as service:
         service.mishaps["get_partition_names", "n2"] = mishap
         records, _ = read_metastore(service)
@@ -124,7 +124,7 @@ def test_the_list_of_a_tables_partitions(mishap: str) -> None:
 @pytest.mark.parametrize(
     "call", ["get_database", "get_all_tables", "get_partition_names", "get_table_objects_by_name_req"]
 )
-def test_what_broke_the_connection_once_is_asked_for_again(call: str) -> None:
+def test_a_call_that_broke_the_connection_once_is_retried(call: str) -> None:
     with metastore_of() as service:
         service.mishaps[call, "d" if call in ("get_database", "get_all_tables") else "n2"] = "broken once"
         records, note = read_metastore(service, batch_size=1)
@@ -135,14 +135,14 @@ def test_what_broke_the_connection_once_is_asked_for_again(call: str) -> None:
 
 
 @pytest.mark.parametrize("call", ["get_database", "get_all_tables", "get_partition_names"])
-def test_a_metastore_that_answers_nothing_of_a_kind_is_away(call: str) -> None:
+def test_a_metastore_silent_on_every_call_of_a_kind_is_unavailable(call: str) -> None:
     with metastore_of(databases=NAMES) as service:
         service.mishaps.update(dict.fromkeys(((call, name) for name in NAMES), "silent"))
         with pytest.raises(MetastoreError, match="no answer within"):
             read_metastore(service, call_timeout_s=0.2)
 
 
-def test_a_metastore_that_lists_the_tables_of_no_database_fails_the_plan() -> None:
+def test_a_metastore_that_lists_no_databases_tables_fails_the_plan() -> None:
     with metastore_of(databases=NAMES) as service:
         service.mishaps.update(dict.fromkeys((("get_all_tables", name) for name in NAMES), "refused"))
         with pytest.raises(MetastoreError, match="the tables of no database can be listed"):
@@ -209,7 +209,7 @@ def listed(records: Sequence[Record]) -> set[str]:
 EVERYTHING = {"/a", "/b", "/c", "/a/f", "/b/g", "/b/d", "/c/h", "/c/.navigator"}
 
 
-def test_a_directory_that_is_not_answered_for_is_read_by_itself() -> None:
+def test_an_unanswered_directory_is_read_as_a_split_of_its_own() -> None:
     client = client_of(**{"list /b": SILENT})
     records = list(read_walk(client, HDFS_READING, ["/"]))
     assert listed(records) == EVERYTHING - {"/b/g", "/b/d"}
@@ -221,13 +221,13 @@ def test_a_directory_that_is_not_answered_for_is_read_by_itself() -> None:
 
 
 @pytest.mark.parametrize("mishap", [BROKEN, DENIED])
-def test_a_directory_that_cannot_be_listed_is_rejected(mishap: tuple[str, str]) -> None:
+def test_an_unlistable_directory_is_rejected(mishap: tuple[str, str]) -> None:
     records = list(read_walk(client_of(**{"list /b": mishap}), HDFS_READING, ["/"]))
     assert (listed(records), rejected(records)) == (EVERYTHING - {"/b/g", "/b/d"}, ["/b"])
 
 
 @pytest.mark.parametrize("mishap", [BROKEN, DENIED])
-def test_a_path_that_cannot_be_described_is_rejected(mishap: tuple[str, str]) -> None:
+def test_an_undescribable_path_is_rejected(mishap: tuple[str, str]) -> None:
     for read in (
         read_described(client_of(**{"describe /b": mishap}), HDFS_READING, ["/a", "/b", "/c", "/none"]),
         read_trees(
@@ -243,7 +243,7 @@ def test_a_path_that_cannot_be_described_is_rejected(mishap: tuple[str, str]) ->
 
 
 @pytest.mark.parametrize("mishap", [SILENT, BROKEN])
-def test_a_sidecar_that_does_not_read_is_rejected(mishap: tuple[str, str]) -> None:
+def test_an_unreadable_sidecar_is_rejected(mishap: tuple[str, str]) -> None:
     records = list(read_walk(client_of(**{"open /c/.navigator": mishap}), HDFS_READING, ["/"]))
     assert listed(records) == EVERYTHING
     assert [
@@ -254,7 +254,7 @@ def test_a_sidecar_that_does_not_read_is_rejected(mishap: tuple[str, str]) -> No
 
 
 @pytest.mark.parametrize("mishap", [SILENT, BROKEN])
-def test_an_hdfs_that_is_away_fails_the_reading(mishap: tuple[str, str]) -> None:
+def test_an_unavailable_hdfs_fails_the_reading(mishap: tuple[str, str]) -> None:
     split = TreeSplit(("/a", "/b"), HDFS_READING.as_of_ms)
     for read in (read_walk, read_described):
         with pytest.raises(HdfsError):
@@ -263,7 +263,7 @@ def test_an_hdfs_that_is_away_fails_the_reading(mishap: tuple[str, str]) -> None
         list(read_trees(client_of(**{"": mishap}), HDFS_READING, split))
 
 
-def test_an_hdfs_that_goes_away_at_a_sidecar_fails_the_reading() -> None:
+def test_an_hdfs_lost_at_a_sidecar_fails_the_reading() -> None:
     client = client_of(**{"open /c/.navigator": SILENT})
     records = read_walk(client, HDFS_READING, ["/c"])
     client._child.mishaps["describe /"] = SILENT  # type: ignore[attr-defined]
@@ -274,7 +274,7 @@ def test_an_hdfs_that_goes_away_at_a_sidecar_fails_the_reading() -> None:
 # -- Files of OpenLineage events, which are read one after the other -------------------------------------------------------
 
 
-def test_a_file_that_does_not_read_fails_alone(follower: Follower, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreadable_file_fails_alone(follower: Follower, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("a", "b", "c"):
         end = event("COMPLETE", 1, name, job=name, inputs=[table("a.a")], outputs=[path(f"/{name}")])
         follower.write(end, name=f"{name}.jsonl")

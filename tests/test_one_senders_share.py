@@ -29,7 +29,7 @@ PROGRAM = "import sys; from tests.support.deadly_files import main; main(*sys.ar
 
 
 @pytest.mark.services
-def test_many_starts_with_long_texts_leave_spark_alive_and_another_sender_whole(
+def test_many_long_start_events_neither_kill_spark_nor_affect_another_sender(
     solr: Solr, spark: Callable[[], SparkSession], tmp_path: Path
 ) -> None:
     cluster = f"share-{uuid.uuid4().hex[:8]}"
@@ -72,7 +72,7 @@ def test_many_starts_with_long_texts_leave_spark_alive_and_another_sender_whole(
 
 
 @pytest.mark.services
-def test_a_split_that_ends_spark_is_set_aside_after_the_second_time_and_the_others_are_read(
+def test_a_split_that_kills_spark_twice_is_set_aside_and_the_others_are_read(
     solr: Solr, tmp_path: Path
 ) -> None:
     folder, cluster = tmp_path / "files", f"deadly-{uuid.uuid4().hex[:8]}"

@@ -100,7 +100,7 @@ def parts_of(url: str) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize("kind", ["http", "appended", "one file an event"])
-def test_the_python_clients_events_are_read(
+def test_events_of_the_python_client_are_read(
     door: tuple[Web, str], client: Path, tmp_path: Path, kind: str
 ) -> None:
     web, token = door
@@ -134,7 +134,7 @@ ONLY_AGENT = {("default.totals.country", "CONTROL default.orders.country")}
 """Column edges that only one of them has: for the agent, a grouping column also decides about itself."""
 
 
-def test_the_agent_and_the_event_log_know_the_same(job: tuple[Path, Path]) -> None:
+def test_the_agent_and_the_event_log_agree(job: tuple[Path, Path]) -> None:
     folder, events = job
     agent = Read(read_all(OpenLineageEvents(SDK_1, ESTATE, str(events))))
     log = Read(read_all(SparkEvents(SDK_1, ESTATE, str(folder / "log"))))
@@ -192,7 +192,7 @@ class Both:
 
 
 # The index is shared, and an application has one identity in all clusters: so this test runs before its log is indexed.
-def test_without_an_event_log_the_agents_word_is_all_there_is(
+def test_without_an_event_log_the_agents_events_are_used(
     solr: Solr, spark: Callable[[], SparkSession], job: tuple[Path, Path]
 ) -> None:
     both = Both(solr, spark, *job)
@@ -210,7 +210,7 @@ def test_without_an_event_log_the_agents_word_is_all_there_is(
 @pytest.mark.parametrize(
     "order", [("openlineage_events", "spark_events"), ("spark_events", "openlineage_events")]
 )
-def test_one_job_that_two_tell_of_is_one_graph_without_doubles(
+def test_a_job_reported_twice_yields_one_graph_without_duplicates(
     solr: Solr, spark: Callable[[], SparkSession], job: tuple[Path, Path], order: tuple[str, str]
 ) -> None:
     both = Both(solr, spark, *job)

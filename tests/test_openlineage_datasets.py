@@ -87,7 +87,7 @@ def follower(tmp_path: Path) -> Follower:
         ),
     ],
 )  # fmt: skip
-def test_a_dataset_is_claimed_where_it_is(
+def test_a_dataset_resolves_to_the_entity_of_its_system(
     tmp_path: Path, given: Json, means: str, kind: str, system: str
 ) -> None:
     follower = Follower(tmp_path, metastore_namespaces=("trino://trino:8080",))
@@ -98,7 +98,7 @@ def test_a_dataset_is_claimed_where_it_is(
         assert read.identity == table_key(read.source, "sales", "orders").identity
 
 
-def test_fields_of_a_struct_are_the_column_of_a_table(follower: Follower) -> None:
+def test_struct_fields_map_to_the_table_column(follower: Follower) -> None:
     facet = of_fields(
         {
             "out.f1": [source("a.a", "st.f1", SUM)],
@@ -115,13 +115,13 @@ def test_fields_of_a_struct_are_the_column_of_a_table(follower: Follower) -> Non
     assert len(identities) == len(set(identities)) == 2
 
 
-def test_files_of_two_machines_are_two(follower: Follower) -> None:
+def test_files_on_two_hosts_are_two_datasets(follower: Follower) -> None:
     read = [dataset(f"file://{host}", "/a/b") for host in ("one", "two")]
     got = follower.read(event("COMPLETE", 1, inputs=read, outputs=[table("b.b")]))
     assert len({r.ep1.identity for r in got.relations if r.ep2 == got.operation.key}) == 2
 
 
-def test_a_table_lies_where_its_symlink_says(follower: Follower) -> None:
+def test_a_symlink_gives_the_location_of_a_table(follower: Follower) -> None:
     linked = path("/wh/o", **symlinks(("hive://hms:9083", "sales.orders", "TABLE")))
     got = follower.read(event("COMPLETE", 1, inputs=[linked], outputs=[table("b.b")]))
     (lies,) = [r for r in got.relations if r.type is RelationType.LOGICAL_PHYSICAL]
@@ -130,7 +130,7 @@ def test_a_table_lies_where_its_symlink_says(follower: Follower) -> None:
 
 
 @pytest.mark.parametrize("nothing", [{}, {"job": None, "run": None, "eventType": None, "inputs": None}])
-def test_an_event_of_a_table_alone_says_where_it_lies(follower: Follower, nothing: Json) -> None:
+def test_a_dataset_event_gives_the_location_of_a_table(follower: Follower, nothing: Json) -> None:
     linked = table("sales.orders", **symlinks(("hdfs://ns1", "/wh/o", "LOCATION")))
     (lies,) = follower.read({"eventTime": "2023-11-14T22:14:00Z", "dataset": linked, **nothing}).records
     assert isinstance(lies, Relation)
@@ -213,7 +213,7 @@ def test_an_event_of_a_table_alone_says_where_it_lies(follower: Follower, nothin
         ),
     ],
 )  # fmt: skip
-def test_column_lineage(
+def test_column_lineage_facets_become_column_flows(
     follower: Follower, facet: Json, expected: dict[str, set[str]], tables: set[str]
 ) -> None:
     got = follower.read(wrote(facet))
@@ -221,7 +221,7 @@ def test_column_lineage(
     assert flows(got) == {f"{each} -> operation" for each in tables} | {"operation -> b.b"}
 
 
-def test_columns_are_those_of_the_table_that_the_symlink_names(follower: Follower) -> None:
+def test_columns_belong_to_the_table_named_by_the_symlink(follower: Follower) -> None:
     read = path("/wh/o", **symlinks(("hive://hms:9083", "sales.orders", "TABLE")))
     of_path = source("/wh/o", "ID", namespace="hdfs://ns1")
     facet = of_fields({"id": [of_path]})
@@ -239,7 +239,7 @@ def test_columns_are_those_of_the_table_that_the_symlink_names(follower: Followe
         (("mysql://db:3306", "Shop.Orders"), ("mysql://db:3306", "shop.orders"), "Shop.Orders"),
     ],
 )
-def test_a_source_of_a_column_is_the_input_that_is_spelled_otherwise(
+def test_a_column_source_matches_an_input_spelled_differently(
     follower: Follower, given: tuple[str, str], spelled: tuple[str, str], means: str
 ) -> None:
     links = symlinks(("hive://hms:9083", "sales.orders", "TABLE")) if means == "sales.orders" else {}
@@ -251,7 +251,7 @@ def test_a_source_of_a_column_is_the_input_that_is_spelled_otherwise(
     assert columns(got) == {"b.b.x": {f"{means}.id"}}
 
 
-def test_inputs_that_differ_by_their_case_alone_are_two(follower: Follower) -> None:
+def test_inputs_differing_only_in_case_are_two(follower: Follower) -> None:
     names = ("Shop.Orders", "SHOP.ORDERS")
     told = of_fields({"x": [source("shop.orders", "id", namespace="mysql://db:3306")]})
     inputs = [dataset("mysql://db:3306", name) for name in names]
@@ -291,7 +291,7 @@ def reasons(got: Read) -> list[str]:
         ),
     ],
 )
-def test_a_source_of_a_column_is_the_one_input_whose_name_ends_so(
+def test_a_column_source_matches_the_only_input_with_that_suffix(
     follower: Follower, inputs: list[str], named: str, expected: set[str] | None, why: list[str]
 ) -> None:
     told = of_fields({"y": [source(named, "x", IDENTITY, namespace=PG)]})
@@ -305,7 +305,7 @@ def test_a_source_of_a_column_is_the_one_input_whose_name_ends_so(
     assert reasons(got) == why
 
 
-def test_a_name_of_another_host_is_not_an_input_of_this_one(follower: Follower) -> None:
+def test_a_column_source_on_another_host_matches_no_input(follower: Follower) -> None:
     told = of_fields({"y": [source("public.t", "x", IDENTITY, namespace="postgres://other:5432")]})
     read = [dataset(PG, "data.public.t")]
     got = follower.read(event("COMPLETE", 1, inputs=read, outputs=[dataset(PG, "data.public.o", **told)]))
@@ -313,7 +313,7 @@ def test_a_name_of_another_host_is_not_an_input_of_this_one(follower: Follower) 
     assert reasons(got) == [UNLISTED]
 
 
-def test_of_two_sources_of_a_column_the_one_that_is_clear_stays(follower: Follower) -> None:
+def test_an_ambiguous_column_source_does_not_drop_the_clear_one(follower: Follower) -> None:
     clear = source("a.public.k", "k", IDENTITY, namespace=PG)
     told = of_fields({"y": [source("public.t", "x", IDENTITY, namespace=PG), clear], "z": [], "k": [clear]})
     read = [dataset(PG, name) for name in ("a.public.t", "b.public.t", "a.public.k")]
@@ -322,7 +322,7 @@ def test_of_two_sources_of_a_column_the_one_that_is_clear_stays(follower: Follow
     assert reasons(got) == [SEVERAL]
 
 
-def test_an_input_that_may_be_the_source_of_a_column_does_not_only_decide(follower: Follower) -> None:
+def test_an_ambiguous_column_source_is_not_taken_as_control_flow(follower: Follower) -> None:
     decides = source("a.public.t", "id", FILTER, namespace=PG)
     told = of_fields({"y": [source("public.t", "x", IDENTITY, namespace=PG), decides]})
     read = [dataset(PG, name) for name in ("a.public.t", "b.public.t")]
@@ -331,7 +331,7 @@ def test_an_input_that_may_be_the_source_of_a_column_does_not_only_decide(follow
     assert columns(got) == {"o.y": {"CONTROL a.public.t.id"}}
 
 
-def test_how_a_column_is_computed_is_kept(follower: Follower) -> None:
+def test_the_transformation_of_a_column_is_kept(follower: Follower) -> None:
     masked = {**SUM, "masking": True}
     got = follower.read(wrote(of_fields({"x": [source("a.a", "x", IDENTITY), source("a.a", "y", masked)]})))
     (part,) = got.of(EntityType.SUB_OPERATION)
@@ -348,7 +348,7 @@ def test_how_a_column_is_computed_is_kept(follower: Follower) -> None:
     }
 
 
-def test_what_decides_about_very_many_columns_is_stated_once(follower: Follower) -> None:
+def test_control_columns_shared_by_many_columns_are_stated_once(follower: Follower) -> None:
     names = [f"c{number}" for number in range(60)]
     deciding = [source("a.b", f"k{number}", FILTER) for number in range(50)]
     got = follower.read(wrote(of_fields({name: [source("a.a", name), *deciding] for name in names})))
@@ -361,7 +361,7 @@ def test_what_decides_about_very_many_columns_is_stated_once(follower: Follower)
     assert all(len(read) == 51 for read in columns(got).values())
 
 
-def test_a_writer_of_whose_columns_nothing_is_said_is_incomplete(follower: Follower) -> None:
+def test_a_writer_without_column_lineage_is_incomplete(follower: Follower) -> None:
     got = follower.read(wrote({}))
     assert got.operation.attributes["incompleteReasons"] == [
         "the producer does not say where columns come from"
@@ -393,7 +393,7 @@ def own(got: Read) -> dict[str, Entity]:
         ({"y": {"inputFields": [source("a.a", "z")]}, "": {"inputFields": [source("a.b", "z")]}}, {"a.a.z"}),
     ],
 )
-def test_sources_of_columns_that_do_not_read_leave_it_incomplete(
+def test_unreadable_column_sources_make_the_operation_incomplete(
     follower: Follower, facet: Json, told: set[str]
 ) -> None:
     got = follower.read(wrote({"columnLineage": {"fields": facet}}))
@@ -414,12 +414,12 @@ def test_sources_of_columns_that_do_not_read_leave_it_incomplete(
     ],
     ids=["columns", "sources of one", "schema"],
 )
-def test_more_columns_than_are_followed_are_incomplete(follower: Follower, facets: Json) -> None:
+def test_too_many_columns_make_the_operation_incomplete(follower: Follower, facets: Json) -> None:
     got = follower.read(wrote(facets))
     assert got.operation.attributes["incompleteReasons"] == ["there are more columns than navlin follows"]
 
 
-def test_a_dataset_of_its_own_has_its_columns(follower: Follower) -> None:
+def test_an_unclaimed_dataset_has_its_own_columns(follower: Follower) -> None:
     schema: Json = {
         "schema": {"fields": [{"name": "id", "type": "bigint"}, {"name": "amount", "type": "numeric"}]}
     }
@@ -444,7 +444,7 @@ def change(kind: str, **more: Any) -> Json:
     return {"lifecycleStateChange": {"lifecycleStateChange": kind, **more}}
 
 
-def test_a_dataset_of_its_own_that_is_dropped_is_gone(follower: Follower) -> None:
+def test_a_dropped_unclaimed_dataset_is_deleted(follower: Follower) -> None:
     dropped = {"eventTime": "2023-11-14T22:14:00Z", "dataset": dataset(*ORDERS, **change("DROP"))}
     got = follower.read(dropped)
     key = next(iter(own(follower.read({**dropped, "dataset": dataset(*ORDERS)})).values())).key
@@ -452,7 +452,7 @@ def test_a_dataset_of_its_own_that_is_dropped_is_gone(follower: Follower) -> Non
     assert got.entities == []
 
 
-def test_a_rename_is_an_operation_and_words_go_along(follower: Follower) -> None:
+def test_a_rename_is_an_operation_and_metadata_moves_along(follower: Follower) -> None:
     before = own(follower.read(event("COMPLETE", 1, "0", outputs=[dataset(*ORDERS)])))["public.orders"].key
     previous = {"previousIdentifier": {"namespace": ORDERS[0], "name": ORDERS[1]}}
     got = follower.read(
@@ -476,7 +476,7 @@ def test_a_rename_is_an_operation_and_words_go_along(follower: Follower) -> None
         ("OVERWRITE", [], {"operation -> b.b"}),
     ],
 )
-def test_a_change_of_state_by_which_no_data_moves_is_no_flow(
+def test_a_state_change_without_data_is_not_a_flow(
     follower: Follower, kind: str, inputs: list[Json], expected: set[str]
 ) -> None:
     got = follower.read(event("COMPLETE", 1, inputs=inputs, outputs=[table("b.b", **change(kind))]))
@@ -485,7 +485,7 @@ def test_a_change_of_state_by_which_no_data_moves_is_no_flow(
 
 
 @pytest.mark.parametrize("kind", ["ALTER", "CREATE", "DROP", "TRUNCATE"])
-def test_where_it_is_said_what_columns_come_from_data_moved(follower: Follower, kind: str) -> None:
+def test_column_lineage_implies_a_flow_in_any_state_change(follower: Follower, kind: str) -> None:
     output = table("b.b", **change(kind), **of_fields({"x": [source("a.a", "x")]}))
     assert flows(follower.read(event("COMPLETE", 1, outputs=[output]))) == {
         "a.a -> operation",
@@ -493,19 +493,19 @@ def test_where_it_is_said_what_columns_come_from_data_moved(follower: Follower, 
     }
 
 
-def test_a_table_that_is_created_by_a_query_is_written_though_nothing_was_read(follower: Follower) -> None:
+def test_a_table_created_by_a_query_is_written_even_without_inputs(follower: Follower) -> None:
     output = table("b.b", **change("CREATE"))
     job = "nightly.atomic_create_table_as_select.b_b"
     assert flows(follower.read(event("COMPLETE", 1, job=job, outputs=[output]))) == {"operation -> b.b"}
 
 
-def test_a_dropped_table_of_whose_columns_nothing_is_said_is_not_written(follower: Follower) -> None:
+def test_a_dropped_table_without_column_lineage_is_not_written(follower: Follower) -> None:
     output = table("b.b", **change("DROP"), **of_fields({"x": []}))
     assert flows(follower.read(event("COMPLETE", 1, outputs=[output]))) == set()
 
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
-def test_of_two_changes_of_state_the_later_counts(follower: Follower, order: tuple[int, ...]) -> None:
+def test_the_later_of_two_state_changes_counts(follower: Follower, order: tuple[int, ...]) -> None:
     events = [
         event("START", 1, outputs=[table("b.b", **change("CREATE"))]),
         event("COMPLETE", 5, outputs=[table("b.b", **change("OVERWRITE"))]),

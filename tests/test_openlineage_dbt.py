@@ -41,7 +41,7 @@ def dbt() -> Environment:
         pytest.skip(f"pip does not install {', '.join(PACKAGES)}: {why}")
 
 
-def test_what_each_model_of_dbt_reads_and_writes_is_read(
+def test_inputs_and_outputs_of_each_dbt_model_are_read(
     dbt: Environment, solr_server: EmbeddedSolr, tmp_path: Path
 ) -> None:
     for name, text in PROJECT.items():

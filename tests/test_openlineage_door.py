@@ -65,7 +65,7 @@ def post(
     )
 
 
-def test_what_was_answered_is_kept_and_read(door: Web, events: Path) -> None:
+def test_an_acknowledged_event_is_stored_and_read(door: Web, events: Path) -> None:
     for each in (COMPLETE, RUNNING, START):
         answer = post(door, each)
         assert (answer.status_code, answer.content) == (201, b"")
@@ -105,7 +105,9 @@ def test_what_was_answered_is_kept_and_read(door: Web, events: Path) -> None:
         "nothing",
     ],
 )
-def test_forms_of_bodies(door: Web, events: Path, body: bytes, encoding: str, count: int) -> None:
+def test_plain_compressed_and_multi_event_bodies_are_accepted(
+    door: Web, events: Path, body: bytes, encoding: str, count: int
+) -> None:
     before = len(kept(events))
     headers = {"Content-Encoding": encoding} if encoding else {}
     assert post(door, body, **headers).status_code == 201
@@ -136,7 +138,7 @@ NAMELESS: Json = {**COMPLETE, "job": {"namespace": "prod"}}
     ],
     ids=lambda value: "" if isinstance(value, bytes) else None,
 )
-def test_what_never_will_be_read_is_refused_and_nothing_is_kept(
+def test_unreadable_bodies_are_refused_and_not_stored(
     door: Web, events: Path, body: bytes, encoding: str, status: int, words: str
 ) -> None:
     before = kept(events)
@@ -145,7 +147,7 @@ def test_what_never_will_be_read_is_refused_and_nothing_is_kept(
     assert kept(events) == before
 
 
-def test_of_a_batch_what_is_no_event_is_named_and_all_else_is_kept(door: Web, events: Path) -> None:
+def test_invalid_events_of_a_batch_are_listed_and_the_others_stored(door: Web, events: Path) -> None:
     before = len(kept(events))
     answer = post(door, [START, 7, COMPLETE, NAMELESS], address=BATCH)
     reasons = [
@@ -176,7 +178,7 @@ def test_of_a_batch_what_is_no_event_is_named_and_all_else_is_kept(door: Web, ev
         (json.dumps([START]).encode(), "reader", 403, "openlineage_users"),
     ],
 )
-def test_what_is_no_batch_is_refused_whole(
+def test_an_invalid_batch_is_refused_whole(
     door: Web, events: Path, body: bytes, user: str, status: int, words: str
 ) -> None:
     before = kept(events)
@@ -186,7 +188,7 @@ def test_what_is_no_batch_is_refused_whole(
 
 
 @pytest.mark.services
-def test_others_are_answered_while_a_large_body_is_read(door: Web) -> None:
+def test_other_requests_are_answered_while_a_large_body_is_read(door: Web) -> None:
     line, last = json.dumps(COMPLETE).encode() + b"\n", json.dumps(NAMELESS).encode()
     body = gzip.compress(line * ((30 << 20) // len(line)) + last, 1)
     with ThreadPoolExecutor() as threads:
@@ -201,7 +203,7 @@ def test_others_are_answered_while_a_large_body_is_read(door: Web) -> None:
     assert slowest_s < took_s / 2, f"one waited {slowest_s:.1f} of {took_s:.1f} s"
 
 
-def test_who_may_send(door: Web, events: Path, home: Path) -> None:
+def test_only_permitted_users_and_origins_may_send(door: Web, events: Path, home: Path) -> None:
     token = AccessFile(home / "state").add_token("viewer", "jobs", None, 0)
     url, data = door.url + ADDRESS, json.dumps(START)
     sent = requests.post(url, data, headers={"Authorization": f"Bearer {token}"}, timeout=PATIENCE_S)
@@ -235,7 +237,7 @@ def at_most(size_bytes: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
-def test_lines_that_do_not_fit_are_taken_back_whole(tmp_path: Path) -> None:
+def test_a_partial_write_is_rolled_back(tmp_path: Path) -> None:
     spool = EventSpool(tmp_path, all_read)
     spool.append([b"one"])
     with at_most(10), pytest.raises(OSError, match="too large"):
@@ -247,7 +249,7 @@ def test_lines_that_do_not_fit_are_taken_back_whole(tmp_path: Path) -> None:
     spool.close()
 
 
-def test_a_file_that_was_removed_takes_no_more(tmp_path: Path) -> None:
+def test_a_removed_file_gets_no_more_lines(tmp_path: Path) -> None:
     spool = EventSpool(tmp_path, all_read)
     spool.append([b"one"])
     next(tmp_path.iterdir()).unlink()
@@ -264,7 +266,7 @@ def none_read(sizes_bytes: Mapping[str, int]) -> Collection[str]:
     return ()
 
 
-def test_each_day_each_process_and_each_sender_has_a_file_and_old_ones_go_once_they_are_read(
+def test_each_day_process_and_sender_has_a_file_and_old_read_files_are_removed(
     tmp_path: Path,
 ) -> None:
     now_s = 1_700_000_000.0
@@ -301,7 +303,7 @@ def test_each_day_each_process_and_each_sender_has_a_file_and_old_ones_go_once_t
     other.close()
 
 
-def test_a_sender_without_room_is_refused_until_what_it_sent_is_read_and_no_other_is(
+def test_only_the_sender_over_its_quota_is_refused_until_its_events_are_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("navlin.api.event_spool.SENDER_BYTES", 100)
@@ -324,9 +326,7 @@ def test_a_sender_without_room_is_refused_until_what_it_sent_is_read_and_no_othe
     spool.close()
 
 
-def test_senders_that_want_much_together_leave_room_for_one_that_wants_little(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_heavy_senders_leave_room_for_a_light_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("navlin.api.event_spool.ALL_BYTES", 300)
     spool = EventSpool(tmp_path, none_read)
     for sender in ("a", "b", "c"):
@@ -337,7 +337,7 @@ def test_senders_that_want_much_together_leave_room_for_one_that_wants_little(
     spool.close()
 
 
-def test_only_files_that_all_their_sources_have_read_to_the_end_count_as_read(
+def test_only_files_read_to_the_end_by_all_their_sources_count_as_read(
     solr_server: EmbeddedSolr,
 ) -> None:
     with Solr(solr_server.start()) as solr:
@@ -351,7 +351,7 @@ def test_only_files_that_all_their_sources_have_read_to_the_end_count_as_read(
         assert read_to_end(solr, {f"h:1:{number}": 10 for number in (1, 2, 3, 4)}) == {"h:1:1"}
 
 
-def test_the_door_answers_429_before_it_accepts(
+def test_a_sender_over_its_quota_gets_429_and_others_are_accepted(
     solr_server: EmbeddedSolr, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with running_web(solr_server.start(), tmp_path, 'openlineage_directory = "events"') as web:

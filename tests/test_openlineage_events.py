@@ -49,7 +49,7 @@ def follower(tmp_path: Path) -> Follower:
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations((START, RUNNING, COMPLETE))))
-def test_events_of_a_run_are_merged_in_whatever_order_and_in_however_many_readings_they_come(
+def test_events_of_a_run_are_merged_in_any_order_and_across_readings(
     follower: Follower, order: tuple[Json, ...]
 ) -> None:
     together = Follower(follower.directory)
@@ -69,7 +69,7 @@ def test_events_of_a_run_are_merged_in_whatever_order_and_in_however_many_readin
         assert (flows(each), statuses(each)) == (set(), {RUN: "RUNNING"})
 
 
-def test_a_run_that_never_ends_is_shown_as_running_with_the_datasets_that_it_names(
+def test_an_unfinished_run_is_shown_running_with_its_datasets(
     follower: Follower,
 ) -> None:
     got = follower.read(event("RUNNING", 5, inputs=[table("a.a")], outputs=[table("b.b")]))
@@ -84,7 +84,7 @@ def test_a_run_that_never_ends_is_shown_as_running_with_the_datasets_that_it_nam
     }
 
 
-def test_the_end_of_a_run_takes_the_place_of_its_running_and_withdraws_nothing_of_a_run_that_hangs(
+def test_the_end_of_a_run_replaces_its_running_state_and_affects_no_hanging_run(
     follower: Follower,
 ) -> None:
     running = follower.read(event("START", 1), event("START", 2, "hangs"))
@@ -96,7 +96,7 @@ def test_the_end_of_a_run_takes_the_place_of_its_running_and_withdraws_nothing_o
     assert [each.path for each in ended.covers] == [ended.operation.key.tree_path]
 
 
-def test_a_run_that_goes_on_changes_nothing_of_what_an_earlier_one_showed_of_its_job(
+def test_a_running_run_changes_nothing_shown_by_an_earlier_run_of_its_job(
     follower: Follower,
 ) -> None:
     text: Json = {"job_facets": sql("INSERT INTO b.b SELECT * FROM a.a")}
@@ -111,33 +111,33 @@ def test_a_run_that_goes_on_changes_nothing_of_what_an_earlier_one_showed_of_its
     assert running.execution.as_of_ms < ended.execution.as_of_ms
 
 
-def test_what_a_run_was_is_not_emptied_by_an_event_that_says_nothing(follower: Follower) -> None:
+def test_a_late_empty_event_does_not_erase_a_finished_run(follower: Follower) -> None:
     follower.read(START, RUNNING, COMPLETE)
     late = follower.read(event("RUNNING", 11))
     assert flows(late) == WHOLE
     assert statuses(late) == {RUN: "SUCCEEDED"}
 
 
-def test_an_end_alone_is_a_run(follower: Follower) -> None:
+def test_an_end_event_alone_is_a_run(follower: Follower) -> None:
     got = follower.read(event("COMPLETE", 10, inputs=[table("a.a")], outputs=[table("b.b")]))
     assert flows(got) == {"a.a -> operation", "operation -> b.b"}
     assert "started" not in {name for name, value in got.execution.attributes.items() if value}
 
 
-def test_a_run_without_any_dataset_covers_nothing(follower: Follower) -> None:
+def test_a_run_without_datasets_covers_nothing(follower: Follower) -> None:
     got = follower.read(event("START", 0), event("COMPLETE", 3))
     assert (got.covers, flows(got), statuses(got)) == ([], set(), {RUN: "SUCCEEDED"})
 
 
 @pytest.mark.parametrize(("kind", "status"), [("FAIL", "FAILED"), ("ABORT", "KILLED")])
-def test_a_run_that_failed_is_an_execution_without_flows(follower: Follower, kind: str, status: str) -> None:
+def test_a_failed_run_is_an_execution_without_flows(follower: Follower, kind: str, status: str) -> None:
     error = {"errorMessage": {"message": "no space left", "programmingLanguage": "JAVA"}}
     got = follower.read(START, event(kind, 3, outputs=[table("sales.daily")], run_facets=error))
     assert (flows(got), got.covers, statuses(got)) == (set(), [], {RUN: status})
     assert got.execution.attributes["errorMessage"] == "no space left"
 
 
-def test_a_streaming_job_that_runs_has_flows_already(follower: Follower) -> None:
+def test_a_running_streaming_job_already_has_flows(follower: Follower) -> None:
     streaming = {"jobType": {"processingType": "STREAMING", "integration": "FLINK", "jobType": "JOB"}}
     kafka = dataset("kafka://broker:9092", "orders")
     got = follower.read(event("RUNNING", 5, job_facets=streaming, inputs=[kafka], outputs=[path("/out")]))
@@ -150,9 +150,7 @@ def test_a_streaming_job_that_runs_has_flows_already(follower: Follower) -> None
     ("kind", "status"), [("FAIL", "FAILED"), ("ABORT", "KILLED"), ("COMPLETE", "SUCCEEDED")]
 )
 @pytest.mark.parametrize("readings", [1, 3])
-def test_what_streamed_until_it_was_stopped_has_flowed(
-    follower: Follower, kind: str, status: str, readings: int
-) -> None:
+def test_a_stopped_stream_keeps_its_flows(follower: Follower, kind: str, status: str, readings: int) -> None:
     streaming = {"jobType": {"processingType": "STREAMING", "integration": "FLINK", "jobType": "JOB"}}
     kafka = dataset("kafka://broker:9092", "orders")
     events = [
@@ -170,7 +168,7 @@ def test_what_streamed_until_it_was_stopped_has_flowed(
     assert flows(never_ran) == ({"operation -> /x"} if kind == "COMPLETE" else set())
 
 
-def test_a_job_is_one_operation_and_each_text_of_it_another(follower: Follower) -> None:
+def test_a_job_has_one_operation_per_text(follower: Follower) -> None:
     def of(run: str, text: str = "", job: str = "daily") -> Json:
         sql = {"sql": {"query": text}} if text else {}
         return event("COMPLETE", 3, run, job=job, job_facets=sql, outputs=[table("b.b")])
@@ -184,7 +182,7 @@ def test_a_job_is_one_operation_and_each_text_of_it_another(follower: Follower) 
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
-def test_the_text_of_a_run_is_the_one_that_was_told_last(follower: Follower, order: tuple[int, ...]) -> None:
+def test_the_latest_text_of_a_run_is_used(follower: Follower, order: tuple[int, ...]) -> None:
     events = [
         event("START", 0, job_facets={"sql": {"query": "select {{ x }}"}}),
         event("RUNNING", 5, job_facets={"sql": {"query": "select 1"}}),
@@ -216,7 +214,7 @@ def test_a_static_job_has_flows_and_no_execution(follower: Follower, nothing: Js
 
 
 @pytest.mark.parametrize("kind", ["START", "RUNNING", "COMPLETE", "ABORT", "FAIL"])
-def test_an_event_of_a_run_that_names_none_is_a_reject_and_what_it_says_of_its_job_counts(
+def test_a_run_event_without_a_run_is_rejected_and_its_job_still_counts(
     follower: Follower, kind: str
 ) -> None:
     got = follower.read(event(kind, 0, inputs=[table("a.a")], outputs=[table("b.b")]) | {"run": None})
@@ -225,7 +223,7 @@ def test_an_event_of_a_run_that_names_none_is_a_reject_and_what_it_says_of_its_j
     assert got.of(EntityType.OPERATION_EXECUTION) == []
 
 
-def test_a_description_without_columns_takes_no_columns_from_a_run(follower: Follower) -> None:
+def test_a_static_job_without_columns_removes_no_columns_of_a_run(follower: Follower) -> None:
     facet = of_fields({"x": [source("a.a", "x", SUM)]})
     static = event(None, 9, inputs=[table("a.a")], outputs=[table("b.b")])
     del static["run"]
@@ -235,7 +233,7 @@ def test_a_description_without_columns_takes_no_columns_from_a_run(follower: Fol
     assert follower.read(described).covers != []
 
 
-def test_a_late_word_on_a_run_that_was_forgotten_does_not_undo_its_end(follower: Follower) -> None:
+def test_a_late_event_of_a_forgotten_run_does_not_undo_its_end(follower: Follower) -> None:
     ended = follower.read(START, COMPLETE).execution
     follower.now_ms += 2 * 3_600_000
     follower.read(event("START", 1, "another"))
@@ -247,7 +245,7 @@ def test_a_late_word_on_a_run_that_was_forgotten_does_not_undo_its_end(follower:
     assert (late.attributes["status"], late.as_of_ms < ended.as_of_ms) == ("UNKNOWN", True)
 
 
-def test_an_end_that_is_sent_again_after_its_run_was_forgotten_takes_nothing_of_the_run_away(
+def test_an_end_sent_again_after_its_run_was_forgotten_removes_nothing(
     follower: Follower,
 ) -> None:
     first = follower.read(START, RUNNING, COMPLETE)
@@ -267,7 +265,7 @@ def test_an_end_that_is_sent_again_after_its_run_was_forgotten_takes_nothing_of_
     assert before.as_of_ms >= min(each.as_of_ms for each in first.relations), "another run replaces all of it"
 
 
-def test_a_run_that_is_read_after_the_end_of_what_it_is_part_of_is_known_at_once(
+def test_a_run_read_after_the_end_of_its_parent_is_unknown_at_once(
     follower: Follower,
 ) -> None:
     parent = {"parent": {"run": {"runId": AIRFLOW}, "job": {"namespace": "af", "name": "dag"}}}
@@ -277,7 +275,7 @@ def test_a_run_that_is_read_after_the_end_of_what_it_is_part_of_is_known_at_once
     assert statuses(follower.read(event("COMPLETE", 5, "child", run_facets=parent)))["child"] == "SUCCEEDED"
 
 
-def test_what_a_job_reads_by_the_facet_of_its_lineage_is_read(follower: Follower) -> None:
+def test_inputs_from_the_lineage_facet_of_a_job_are_read(follower: Follower) -> None:
     read = {"namespace": "hive://hms:9083", "name": "a.k", "type": "DATASET"}
     other = {"namespace": "hive://hms:9083", "name": "a.other", "type": "DATASET"}
     entries = [
@@ -289,7 +287,7 @@ def test_what_a_job_reads_by_the_facet_of_its_lineage_is_read(follower: Follower
     assert flows(got) == {"a.k -> operation", "operation -> b.b"}
 
 
-def test_runs_that_ended_are_kept_for_an_hour_and_others_for_a_month(follower: Follower) -> None:
+def test_ended_runs_are_kept_for_an_hour_and_others_for_a_month(follower: Follower) -> None:
     def kept() -> set[str]:
         return {run[0] for key, value in follower.saved.items() if key.startswith("runs ") for run in value}
 
@@ -303,7 +301,7 @@ def test_runs_that_ended_are_kept_for_an_hour_and_others_for_a_month(follower: F
     assert kept() == {"last"}
 
 
-def test_a_run_that_is_given_up_is_known_without_its_end(
+def test_an_abandoned_run_is_shown_without_its_end(
     follower: Follower, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given = event(None, 1, "other", job="x", inputs=[table("a.a")], outputs=[table("a.b")])
@@ -317,7 +315,7 @@ def test_a_run_that_is_given_up_is_known_without_its_end(
     assert statuses(follower.read(event("START", 3, "last"))) == {"last": "RUNNING"}
 
 
-def test_a_run_that_has_not_ended_is_kept_rather_than_many_that_have(
+def test_an_open_run_is_kept_in_preference_to_ended_ones(
     follower: Follower, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("extractors.openlineage.kept_runs.MAX_RUNS", 3)
@@ -328,13 +326,13 @@ def test_a_run_that_has_not_ended_is_kept_rather_than_many_that_have(
     assert set(statuses(got).values()) == {"SUCCEEDED"}
 
 
-def test_a_complete_plan_begins_anew(follower: Follower) -> None:
+def test_a_complete_plan_reads_everything_again(follower: Follower) -> None:
     first = follower.read(START, RUNNING, COMPLETE)
     again = follower.read(complete=True)
     assert [each for each in again.records if each not in again.covers[1:]] == first.records
 
 
-def test_a_large_file_is_read_in_several_rounds_with_the_runs_carried_along(follower: Follower) -> None:
+def test_a_large_file_is_read_in_rounds_that_carry_open_runs(follower: Follower) -> None:
     follower.write(*(event("START", 0, f"run {n}", inputs=[table(f"a.t{n}")]) for n in range(1_500)))
     got = follower.read(*(event("COMPLETE", 5, f"run {n}", outputs=[table("a.sum")]) for n in range(1_500)))
     ended = [
@@ -347,7 +345,7 @@ def test_a_large_file_is_read_in_several_rounds_with_the_runs_carried_along(foll
 
 @pytest.mark.parametrize("newline", ["\n", ""])
 @pytest.mark.parametrize("bound", range(1, 6))
-def test_a_round_that_ends_within_an_array_of_lines_goes_on_with_its_next_event(
+def test_a_round_ending_within_an_array_resumes_at_the_next_event(
     follower: Follower, monkeypatch: pytest.MonkeyPatch, bound: int, newline: str
 ) -> None:
     monkeypatch.setattr("extractors.openlineage.openlineage_events.SPLIT_EVENTS", bound)
@@ -361,7 +359,7 @@ def test_a_round_that_ends_within_an_array_of_lines_goes_on_with_its_next_event(
 # -- Applications --------------------------------------------------------------------------------------------------------
 
 
-def test_what_a_run_is_part_of_is_its_parent_and_the_application_is_yarns(follower: Follower) -> None:
+def test_parent_facets_become_parents_and_the_application_has_yarns_key(follower: Follower) -> None:
     def parent(run: str, name: str, **root: Any) -> Json:
         return {"parent": {"run": {"runId": run}, "job": {"namespace": "prod", "name": name}, **root}}
 
@@ -399,14 +397,14 @@ def test_what_a_run_is_part_of_is_its_parent_and_the_application_is_yarns(follow
 
 
 @pytest.mark.parametrize("facet", ["parent", "parentRun"])
-def test_the_parent_has_an_older_name_too(follower: Follower, facet: str) -> None:
+def test_the_older_parent_facet_is_read_too(follower: Follower, facet: str) -> None:
     dag = {"run": {"runId": AIRFLOW}, "job": {"namespace": "prod", "name": "dag"}}
     got = follower.read(event("COMPLETE", 2, run_facets={facet: dag}, outputs=[table("b.b")]))
     (part,) = [r for r in got.relations if r.type is RelationType.PARENT_CHILD]
     assert (shown(part.ep1), shown(part.ep2)) == (AIRFLOW, RUN)
 
 
-def test_what_never_ended_is_unknown_once_what_it_is_part_of_has(follower: Follower) -> None:
+def test_an_unended_run_is_unknown_once_its_parent_has_ended(follower: Follower) -> None:
     above = {"parent": {"run": {"runId": APPLICATION}, "job": {"namespace": "prod", "name": "app"}}}
     follower.read(event("START", 0, run_facets=above, inputs=[table("a.a")], outputs=[table("b.b")]))
     got = follower.read(event("COMPLETE", 9, APPLICATION, job="app"))
@@ -444,7 +442,7 @@ def pretty(value: Any) -> str:
         "byte order mark",
     ],
 )
-def test_forms_of_files(follower: Follower, text: str) -> None:
+def test_every_file_format_is_read(follower: Follower, text: str) -> None:
     (follower.directory / "event.json").write_text(text)
     got = follower.read()
     assert "operation -> sales.daily" in flows(got)
@@ -482,14 +480,14 @@ LINES = [json.dumps(each) for each in (START, RUNNING, COMPLETE)]
         "side by side, no newline",
     ],
 )
-def test_events_side_by_side(follower: Follower, text: str) -> None:
+def test_events_in_an_array_or_on_one_line_are_read(follower: Follower, text: str) -> None:
     (follower.directory / "events.json").write_bytes(text.encode())
     got = follower.read()
     assert (got.rejects, flows(got)) == ([], WHOLE)
     assert follower.read().records == []
 
 
-def test_what_breaks_off_among_events_side_by_side_is_rejected_where_it_begins(follower: Follower) -> None:
+def test_an_incomplete_event_among_others_is_rejected_at_its_start(follower: Follower) -> None:
     got = follower.read(LINES[0] + LINES[1], LINES[1] + LINES[1][:200] + LINES[2])
     assert [each.offset for each in got.rejects] == [len(LINES[0]) + 2 * len(LINES[1]) + 1]
     assert flows(got) == WHOLE
@@ -499,19 +497,19 @@ def test_what_breaks_off_among_events_side_by_side_is_rejected_where_it_begins(f
     ]
 
 
-def test_every_event_behind_half_of_another_is_read(follower: Follower) -> None:
+def test_events_after_a_truncated_one_are_read(follower: Follower) -> None:
     got = follower.read("".join((LINES[0], LINES[1][:200], LINES[1], LINES[2][:100], LINES[2])))
     assert len(got.rejects) == 2
     assert flows(got) == WHOLE
 
 
-def test_each_event_in_a_file_of_its_own(follower: Follower) -> None:
+def test_events_in_separate_files_are_merged(follower: Follower) -> None:
     for number, each in enumerate((COMPLETE, RUNNING, START)):
         (follower.directory / f"event-{number}.json").write_text(pretty(each))
     assert flows(follower.read()) == WHOLE
 
 
-def test_an_event_that_is_being_written_waits_for_its_end(follower: Follower) -> None:
+def test_an_incomplete_file_waits_for_its_end(follower: Follower) -> None:
     text = pretty(COMPLETE)
     file = follower.directory / "event.json"
     file.write_text(text[:300])
@@ -539,7 +537,7 @@ def test_an_event_that_is_being_written_waits_for_its_end(follower: Follower) ->
         ({"eventTime": "2023-11-14T22:14:00Z", "dataset": {"name": "x"}}, "no namespace"),
     ],
 )
-def test_what_is_no_event_is_rejected_with_its_place_and_the_others_are_read(
+def test_a_line_that_is_not_an_event_is_rejected_with_its_offset(
     follower: Follower, broken: Any, reason: str
 ) -> None:
     got = follower.read(START, broken if isinstance(broken, str) else json.dumps(broken), RUNNING, COMPLETE)
@@ -568,7 +566,9 @@ def test_what_is_no_event_is_rejected_with_its_place_and_the_others_are_read(
         {"eventType": ["COMPLETE"]},
     ],
 )
-def test_a_part_that_is_broken_is_rejected_and_the_rest_stands(follower: Follower, broken: Json) -> None:
+def test_a_broken_part_is_rejected_and_the_rest_of_the_event_is_kept(
+    follower: Follower, broken: Json
+) -> None:
     got = follower.read({**event("RUNNING", 3), **broken}, COMPLETE)
     assert [each.reason[:27] for each in got.rejects] == ["a part of the event is brok"]
     assert "operation -> sales.daily" in flows(got)
@@ -588,7 +588,7 @@ def test_a_part_that_is_broken_is_rejected_and_the_rest_stands(follower: Followe
         {"run": {"runId": RUN, "facets": {"unknown": {"x": [1]}, "parent": None, "nominalTime": "x"}}},
     ],
 )
-def test_what_may_be_missing_or_odd_is_no_reject(follower: Follower, odd: Json) -> None:
+def test_missing_or_unusual_optional_parts_are_accepted(follower: Follower, odd: Json) -> None:
     got = follower.read({**COMPLETE, **odd})
     assert (got.rejects, flows(got)) == ([], {"operation -> sales.daily"})
 
@@ -610,7 +610,7 @@ def test_what_may_be_missing_or_odd_is_no_reject(follower: Follower, odd: Json) 
         "2023-11-14T23:14:00.000000001+01:00[Europe/Paris]",
     ],
 )
-def test_every_form_of_a_time_is_the_same_moment(follower: Follower, given: str) -> None:
+def test_every_time_format_gives_the_same_instant(follower: Follower, given: str) -> None:
     got = follower.read({**COMPLETE, "eventTime": given})
     assert (got.rejects, got.execution.attributes["ended"]) == ([], FIRST_MS + 40_000)
 
@@ -619,13 +619,13 @@ def test_every_form_of_a_time_is_the_same_moment(follower: Follower, given: str)
     "given",
     ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00", "2023-11-14T22:14:60Z", "1700000000", "Z"],
 )
-def test_a_time_that_cannot_be_one_ends_no_reading(follower: Follower, given: str) -> None:
+def test_an_impossible_time_is_rejected_and_reading_continues(follower: Follower, given: str) -> None:
     got = follower.read(START, {**COMPLETE, "eventTime": given}, RUNNING, COMPLETE)
     assert [each.reason for each in got.rejects] == [f"eventTime {given!r} cannot be one"]
     assert flows(got) == WHOLE
 
 
-def test_secrets_are_not_in_names(follower: Follower) -> None:
+def test_dataset_names_lose_their_credentials(follower: Follower) -> None:
     given = dataset("postgres://ana:hunter2Zx@db:5432", "public.orders")
     got = follower.read(
         event("COMPLETE", 1, inputs=[given], outputs=[dataset("s3://AK:hunter2Zx@bucket", "a")])
@@ -633,7 +633,7 @@ def test_secrets_are_not_in_names(follower: Follower) -> None:
     assert "hunter2Zx" not in str(got.records)
 
 
-def test_secrets_are_not_kept_and_the_job_is_the_same_after_a_restart(follower: Follower) -> None:
+def test_secrets_are_not_stored_and_the_operation_survives_a_restart(follower: Follower) -> None:
     secret = "hunter2Zx"
     given = event("START", 0, job_facets={"sql": {"query": f"create user x identified by '{secret}'"}})
     failed = {"errorMessage": {"message": f"cannot connect: password={secret}"}}
@@ -670,7 +670,7 @@ def saved_bytes(follower: Follower) -> int:
     return len(json.dumps(follower.saved))
 
 
-def test_what_is_kept_of_many_runs_with_long_texts_is_bounded_and_each_end_has_its_whole_text(
+def test_stored_long_texts_are_bounded_and_each_end_has_its_whole_text(
     follower: Follower,
 ) -> None:
     starts = [event("START", 0, f"r{n}", job_facets=sql(noise(60_000, n))) for n in range(100)]
@@ -685,7 +685,7 @@ def test_what_is_kept_of_many_runs_with_long_texts_is_bounded_and_each_end_has_i
     }
 
 
-def test_a_long_text_whose_file_is_gone_is_cut_and_its_operation_is_incomplete(follower: Follower) -> None:
+def test_a_long_text_whose_file_is_gone_is_truncated_and_incomplete(follower: Follower) -> None:
     first = event("START", 0, job_facets=sql(noise(20_000)), inputs=[table("a.a")])
     follower.write(first, name="starts.jsonl")
     follower.read()
@@ -698,7 +698,7 @@ def test_a_long_text_whose_file_is_gone_is_cut_and_its_operation_is_incomplete(f
     assert "a.a -> operation" in flows(got)
 
 
-def test_a_sender_of_many_runs_takes_none_of_anothers(
+def test_a_sender_of_many_runs_evicts_no_run_of_another(
     follower: Follower, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("extractors.openlineage.kept_runs.MAX_RUNS", 8)
@@ -715,7 +715,9 @@ def test_a_sender_of_many_runs_takes_none_of_anothers(
     assert flows(follower.read()) == {"sales.orders -> operation", "operation -> sales.daily"}
 
 
-def test_bytes_are_shared_as_runs_are(follower: Follower, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stored_bytes_are_shared_between_senders_like_runs(
+    follower: Follower, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("extractors.openlineage.kept_runs.MAX_BYTES", 60_000)
     follower.write(START, name=SPOOLED.format("quiet"))
     loud = [event("START", 1, f"r{n}", job_facets=sql(noise(4_000, n))) for n in range(40)]
@@ -732,7 +734,7 @@ def test_bytes_are_shared_as_runs_are(follower: Follower, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("days", [0, 31])
-def test_the_end_of_a_run_that_was_given_up_is_incomplete(
+def test_the_end_of_an_abandoned_run_is_incomplete(
     follower: Follower, monkeypatch: pytest.MonkeyPatch, days: int
 ) -> None:
     monkeypatch.setattr("extractors.openlineage.kept_runs.MAX_RUNS", 1 if not days else 9)
@@ -746,7 +748,7 @@ def test_the_end_of_a_run_that_was_given_up_is_incomplete(
     )
 
 
-def test_more_given_up_runs_than_are_remembered_put_all_of_their_sender_in_doubt_and_of_no_other(
+def test_a_sender_with_too_many_abandoned_runs_makes_only_its_own_ends_incomplete(
     follower: Follower, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("extractors.openlineage.kept_runs.MAX_RUNS_OF_SENDER", 1)
@@ -764,7 +766,7 @@ def test_more_given_up_runs_than_are_remembered_put_all_of_their_sender_in_doubt
     assert "known any more" not in str(reasons("loud", "another"))
 
 
-def test_a_run_that_says_more_than_is_kept_of_one_is_incomplete_and_a_reject(follower: Follower) -> None:
+def test_a_run_beyond_the_size_limit_is_rejected_and_incomplete(follower: Follower) -> None:
     fields = {"schema": {"fields": [{"name": noise(60, n), "type": noise(90, n)} for n in range(4_000)]}}
     got = follower.read(event("START", 0, inputs=[table("a.a", **fields)]))
     assert [each.place for each in got.rejects] == [f"events of {follower.directory}"]

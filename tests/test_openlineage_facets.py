@@ -125,7 +125,7 @@ _IN_FACETS = {DATASET: ("DatasetFacet",), JOB: ("JobFacet",), RUN_FACET: ("RunFa
 
 
 @pytest.mark.parametrize("facet", FACETS, ids=lambda each: f"{each.name} of {each.place}: {each.fate}")
-def test_what_becomes_of_each_facet(tmp_path: Path, facet: Facet) -> None:
+def test_each_facet_is_used_or_ignored_as_the_table_says(tmp_path: Path, facet: Facet) -> None:
     def read(folder: str, facets: Json) -> Sequence[Record]:
         (tmp_path / folder).mkdir()
         own = {"namespace": "postgres://db:5432", "name": "orders"}
@@ -207,7 +207,7 @@ def _completed(value: Json) -> Json:
     return made
 
 
-def test_openlineages_own_examples_are_read(tmp_path: Path, corpora: Path) -> None:
+def test_openlineages_examples_are_read(tmp_path: Path, corpora: Path) -> None:
     read = 0
     for name, value in examples(corpora):
         folder = tmp_path / name
@@ -247,7 +247,7 @@ def _moves(output: Json, value: Json) -> bool:
     return changed not in ("ALTER", "DROP", "TRUNCATE")
 
 
-def test_tables_of_its_examples_are_bound_by_their_symlinks(tmp_path: Path, corpora: Path) -> None:
+def test_tables_of_openlineages_examples_are_bound_by_their_symlinks(tmp_path: Path, corpora: Path) -> None:
     bound = 0
     for name, value in examples(corpora):
         linked = [

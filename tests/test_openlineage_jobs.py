@@ -48,7 +48,7 @@ def edges(got: Read) -> dict[str, set[str]]:
     }  # fmt: skip
 
 
-def test_two_jobs_of_one_name_are_two_by_what_they_write(follower: Follower) -> None:
+def test_jobs_of_one_name_are_distinguished_by_their_outputs(follower: Follower) -> None:
     def of(run: str, read: str, written: str, at_s: float = 0) -> Json:
         return event("COMPLETE", at_s, run, job=SPARK_JOB, inputs=[path(read)], outputs=[path(written)])
 
@@ -63,7 +63,7 @@ def test_two_jobs_of_one_name_are_two_by_what_they_write(follower: Follower) -> 
     assert [each.path for each in again.covers] == [again.operation.key.tree_path]
 
 
-def test_a_run_that_wrote_nothing_or_failed_is_one_of_the_job_itself(follower: Follower) -> None:
+def test_a_failed_run_uses_the_operation_of_its_outputs_or_else_of_its_job(follower: Follower) -> None:
     failed = follower.read(event("START", 0), event("FAIL", 3))
     assert failed.operation.key.identity == formerly_of("daily").identity
     wrote = follower.read(event("COMPLETE", 9, "2", outputs=[table("b.b")]))
@@ -73,7 +73,7 @@ def test_a_run_that_wrote_nothing_or_failed_is_one_of_the_job_itself(follower: F
 
 
 @pytest.mark.parametrize("streams", [True, False])
-def test_a_run_whose_outputs_grow_leaves_no_second_operation(follower: Follower, streams: bool) -> None:
+def test_a_run_whose_outputs_grow_replaces_its_operation(follower: Follower, streams: bool) -> None:
     kind, facets = ("RUNNING", STREAMING) if streams else ("COMPLETE", {})
     first = follower.read(event(kind, 5, job_facets=facets, inputs=[table("a.a")], outputs=[path("/x")]))
     grown = follower.read(event(kind, 9, job_facets=facets, outputs=[path("/y")]))
@@ -85,7 +85,7 @@ def test_a_run_whose_outputs_grow_leaves_no_second_operation(follower: Follower,
 
 
 @pytest.mark.parametrize("text", ["", "insert into b select * from a"])
-def test_a_complete_plan_withdraws_the_operation_that_was_keyed_by_the_name_alone(
+def test_a_complete_plan_withdraws_operations_keyed_by_name_alone(
     follower: Follower, monkeypatch: pytest.MonkeyPatch, text: str
 ) -> None:
     monkeypatch.setattr("extractors.openlineage.openlineage_events.SPLIT_EVENTS", 2)
@@ -103,7 +103,7 @@ def test_a_complete_plan_withdraws_the_operation_that_was_keyed_by_the_name_alon
     assert formerly & anew == (set() if text else formerly)
 
 
-def test_what_a_run_is_part_of_is_of_the_job_that_it_is_known_as(follower: Follower) -> None:
+def test_a_child_run_refers_to_its_parents_known_operation(follower: Follower) -> None:
     parent = {"parent": {"run": {"runId": AIRFLOW}, "job": {"namespace": "prod", "name": "dag"}}}
     dag = follower.read(event("COMPLETE", 1, AIRFLOW, job="dag", outputs=[table("b.b")])).operation.key
     got = follower.read(event("COMPLETE", 2, "child", run_facets=parent, outputs=[table("c.c")]))
@@ -111,7 +111,7 @@ def test_what_a_run_is_part_of_is_of_the_job_that_it_is_known_as(follower: Follo
 
 
 @pytest.mark.parametrize("one_by_one", [True, False])
-def test_a_stream_with_several_sinks_has_a_part_for_each(follower: Follower, one_by_one: bool) -> None:
+def test_a_stream_with_several_sinks_has_a_part_for_each_sink(follower: Follower, one_by_one: bool) -> None:
     kafka = {name: dataset("kafka://broker:9092", name) for name in ("orders", "people")}
     of: Json = {"job_facets": STREAMING}
     if one_by_one:
@@ -133,7 +133,7 @@ def test_a_stream_with_several_sinks_has_a_part_for_each(follower: Follower, one
     ]
 
 
-def test_a_stream_with_one_sink_and_a_batch_with_several_have_no_such_parts(follower: Follower) -> None:
+def test_a_stream_with_one_sink_and_a_batch_have_no_parts(follower: Follower) -> None:
     stream = event("RUNNING", 5, inputs=[table("a.a")], outputs=[path("/x")], job_facets=STREAMING)
     batch = event("COMPLETE", 5, "2", inputs=[table("a.a")], outputs=[path("/x"), path("/y")])
     assert columns(follower.read(stream, batch)) == {}
@@ -193,7 +193,7 @@ MERGE = "MERGE INTO dw.t USING dw.s ON t.id = s.id WHEN MATCHED THEN UPDATE SET 
         ("{{ macro }}", ["dw.s"], [], []),
     ],
 )
-def test_a_statement_says_that_its_producer_leaves_out_what_was_read_or_written(
+def test_a_statement_reveals_inputs_or_outputs_that_its_producer_omits(
     follower: Follower, text: str, inputs: list[str], outputs: list[str], why: list[str]
 ) -> None:
     ends: Json = {"inputs": [table(name) for name in inputs], "outputs": [table(name) for name in outputs]}
@@ -209,7 +209,7 @@ def test_a_statement_says_that_its_producer_leaves_out_what_was_read_or_written(
     assert len(marked) == (len(outputs) if why else 0)
 
 
-def test_columns_tell_what_was_read_too(follower: Follower) -> None:
+def test_column_lineage_counts_as_an_input(follower: Follower) -> None:
     of: Json = {"job_facets": {"sql": {"query": MERGE}}}
     told = of_fields({"v": [source("dw.s", "v")]})
     got = follower.read(event("COMPLETE", 3, inputs=[], outputs=[table("dw.t", **told)], **of))
@@ -246,7 +246,7 @@ def test_columns_tell_what_was_read_too(follower: Follower) -> None:
         ("map_partitions_parallel_collection", False),
     ],
 )
-def test_a_command_of_sparks_that_writes_and_names_no_output_is_incomplete(
+def test_a_spark_write_command_without_an_output_is_incomplete(
     follower: Follower, command: str, writes: bool
 ) -> None:
     got = follower.read(event("COMPLETE", 3, job=f"my.app.{command}", inputs=[table("a.a")]))

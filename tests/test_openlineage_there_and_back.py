@@ -157,7 +157,7 @@ def strangers(items: Iterable[Item]) -> Iterator[bytes]:
 
 
 @pytest.mark.parametrize("where", WHERE, ids=lambda each: each.__name__)
-def test_there_and_back_the_lineage_is_the_same(
+def test_exported_lineage_is_unchanged_when_read_back(
     where: Callable[[Solr, Callable[[], Path], str], list[Item]],
     solr: Solr,
     private_solr: Solr,

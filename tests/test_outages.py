@@ -37,7 +37,7 @@ WIDE = {f"wide.t{number:03d}": [f"c{c}" for c in range(12)] for number in range(
 
 
 @pytest.mark.services
-def test_solr_killed_in_the_middle_of_a_write_fails_the_run_and_the_next_completes_it(
+def test_a_run_fails_if_solr_is_killed_mid_write_and_the_next_completes_it(
     solr_server: EmbeddedSolr, solr: Solr, spark: Callable[[], SparkSession], tmp_path: Path
 ) -> None:
     uninterrupted = SmallEstate(solr, spark, tmp_path)
@@ -65,7 +65,7 @@ def test_solr_killed_in_the_middle_of_a_write_fails_the_run_and_the_next_complet
     assert differences(expected, index_of(uninterrupted)) == []
 
 
-def test_solr_away_while_it_plans_is_reported_in_words(
+def test_an_unavailable_solr_during_planning_is_reported(
     solr: Solr, spark: Callable[[], SparkSession], tmp_path: Path
 ) -> None:
     with SolrProxy(solr.address, lambda call: False) as proxy, Solr(proxy.address) as nowhere:
@@ -80,7 +80,7 @@ def test_solr_away_while_it_plans_is_reported_in_words(
 
 
 @pytest.mark.services
-def test_a_metastore_that_goes_away_in_the_middle_of_a_listing_costs_no_table_and_the_next_run_is_complete(
+def test_a_metastore_lost_mid_listing_deletes_no_table_and_the_next_run_is_complete(
     estate: SmallEstate, tmp_path: Path, metastore_jars: Path
 ) -> None:
     with Metastore(tmp_path / "metastore", metastore_jars) as metastore:
@@ -119,7 +119,7 @@ def test_a_metastore_that_goes_away_in_the_middle_of_a_listing_costs_no_table_an
 # -- Another process is active -----------------------------------------------------------------------------------------
 
 
-def test_a_push_is_through_while_a_pull_is_still_reading(estate: SmallEstate, tmp_path: Path) -> None:
+def test_a_push_completes_while_a_pull_is_still_reading(estate: SmallEstate, tmp_path: Path) -> None:
     reported = tmp_path / "the push is through"
     estate.tables({"sales.orders": ["id"], "sales.slow": ["id"]}, waiting={"sales.slow": str(reported)})
     estate.happen("insert", ["sales.orders"], ["sales.report"], at_ms=FIRST_MS)
@@ -176,7 +176,7 @@ def another_process(estate: SmallEstate) -> Iterator[subprocess.Popen[str]]:
 
 
 @pytest.mark.parametrize("ends_by", ["itself", "SIGKILL"])
-def test_a_second_process_on_one_source_is_kept_out_until_the_first_has_ended(
+def test_a_second_process_is_kept_off_a_source_until_the_first_ends(
     estate: SmallEstate, ends_by: str
 ) -> None:
     estate.tables({"sales.orders": ["id"]})

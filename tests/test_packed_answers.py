@@ -34,7 +34,7 @@ def taken(web: Web, path: str, encoding: str, *, accept: str = "*/*", **query: s
     return web.send("GET", path, headers=headers, params=query, stream=True)
 
 
-def test_a_large_answer_is_packed_for_whoever_takes_that(web: Web, query: str) -> None:
+def test_a_large_answer_is_compressed_for_clients_that_accept_gzip(web: Web, query: str) -> None:
     plain = taken(web, ROOT + "/search", "identity", query=query, limit="300", sort="originalName asc")
     packed = taken(web, ROOT + "/search", "gzip, deflate", query=query, limit="300", sort="originalName asc")
     whole, small = plain.raw.read(decode_content=False), packed.raw.read(decode_content=False)
@@ -46,7 +46,7 @@ def test_a_large_answer_is_packed_for_whoever_takes_that(web: Web, query: str) -
     assert len(small) == int(packed.headers["Content-Length"]) < len(whole) / 5
 
 
-def test_a_small_answer_and_an_error_are_sent_as_they_are(web: Web) -> None:
+def test_small_answers_and_errors_are_not_compressed(web: Web) -> None:
     for status, query in ((200, "originalName:nothing_has_this_name"), (400, "(")):
         answer = taken(web, ROOT + "/search", "gzip", query=query)
         assert answer.status_code == status
@@ -55,7 +55,7 @@ def test_a_small_answer_and_an_error_are_sent_as_they_are(web: Web) -> None:
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl"])
-def test_what_is_streamed_is_packed_and_sent_a_piece_at_a_time(web: Web, query: str, form: str) -> None:
+def test_a_streamed_answer_is_compressed_chunk_by_chunk(web: Web, query: str, form: str) -> None:
     plain = taken(web, ROOT + "/search", "identity", query=query, **{form: "true"}).content
     answer = taken(web, ROOT + "/search", "gzip", query=query, **{form: "true"})
     assert answer.headers["Content-Encoding"] == "gzip"
@@ -70,7 +70,7 @@ def test_what_is_streamed_is_packed_and_sent_a_piece_at_a_time(web: Web, query: 
     assert unpacking.eof
 
 
-def test_a_page_which_has_the_sessions_token_is_not_packed(web: Web) -> None:
+def test_a_page_containing_the_session_token_is_not_compressed(web: Web) -> None:
     answer = taken(web, "/search", "gzip", accept="text/html", query="packed or not")
     assert answer.headers["Content-Type"].startswith("text/html")
     assert len(answer.content) > PACKED_FROM_BYTES

@@ -36,7 +36,7 @@ def normal(name: str) -> str:
     return name.lower().replace("_", "-").replace(".", "-")
 
 
-def test_all_that_navlin_requires_is_packed_but_for_what_spark_brings_and_for_development() -> None:
+def test_the_archive_has_all_dependencies_except_sparks_and_development_ones() -> None:
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
     asked = {normal(line.partition(">")[0].partition("=")[0]) for line in project["dependencies"]}
 
@@ -47,7 +47,7 @@ def test_all_that_navlin_requires_is_packed_but_for_what_spark_brings_and_for_de
     assert found.isdisjoint({*OF_SPARK, "pytest", "mypy", "ruff", "hypothesis"})
 
 
-def test_what_is_not_installed_is_named() -> None:
+def test_a_missing_package_or_module_is_named() -> None:
     with pytest.raises(
         NotPacked, match="the package no-such-package is not installed, and executors need it"
     ):
@@ -67,7 +67,7 @@ def module_of_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterato
     sys.modules.pop("module_of_others", None)
 
 
-def test_the_archive_is_made_once_and_anew_if_a_file_changes(
+def test_the_archive_is_reused_until_a_file_changes(
     tmp_path: Path, module_of_others: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(packing, "required", lambda names: [])  # navlin and the module are enough here
@@ -92,7 +92,7 @@ def test_the_archive_is_made_once_and_anew_if_a_file_changes(
 
 
 @pytest.mark.services
-def test_the_archive_runs_where_nothing_else_is(tmp_path: Path) -> None:
+def test_the_archive_runs_without_anything_else_installed(tmp_path: Path) -> None:
     archive = pack(REPOSITORY / ".jars" / "environments", python=True)
     subprocess.run(["tar", "-xzf", str(archive), "-C", str(tmp_path)], check=True)
     program = (
@@ -118,7 +118,7 @@ def test_the_archive_runs_where_nothing_else_is(tmp_path: Path) -> None:
 # -- Settings for Spark --------------------------------------------------------------------------------------------------
 
 
-def test_executors_start_the_python_that_was_brought_or_the_one_of_their_node(tmp_path: Path) -> None:
+def test_executors_start_the_packed_python_or_the_configured_one(tmp_path: Path) -> None:
     brought = Cluster(tmp_path, tmp_path / "environment.tar.gz")
     theirs = Cluster(tmp_path, tmp_path / "environment.tar.gz", "/opt/python/bin/python3")
 
@@ -132,7 +132,7 @@ def test_executors_start_the_python_that_was_brought_or_the_one_of_their_node(tm
     assert "spark.executorEnv.LD_LIBRARY_PATH" not in theirs.properties()
 
 
-def test_the_keytab_is_given_to_spark(tmp_path: Path) -> None:
+def test_the_keytab_is_passed_to_spark(tmp_path: Path) -> None:
     properties = Cluster(
         tmp_path, tmp_path / "e.tar.gz", principal="navlin@A", keytab=tmp_path / "navlin.keytab"
     ).properties()
@@ -141,7 +141,7 @@ def test_the_keytab_is_given_to_spark(tmp_path: Path) -> None:
     assert properties["spark.kerberos.keytab"] == str(tmp_path / "navlin.keytab")
 
 
-def test_the_archive_of_jars_has_another_name_for_other_jars(tmp_path: Path) -> None:
+def test_the_archive_of_jars_is_renamed_if_a_jar_changes(tmp_path: Path) -> None:
     (tmp_path / "a.jar").write_text("1")
     first = archive_of_jars(tmp_path)
     assert archive_of_jars(tmp_path) == first
@@ -169,7 +169,7 @@ WHERE = {
 """Each extractor with the relevant settings: whether all of its splits are read on navlin's machine."""
 
 
-def test_each_extractor_says_whether_executors_may_read_for_it() -> None:
+def test_each_extractor_declares_whether_executors_may_read() -> None:
     built_in = {
         name for name, each in load_extractors().items() if each.make.__module__.startswith("extractors.")
     }
@@ -184,9 +184,7 @@ def test_each_extractor_says_whether_executors_may_read_for_it() -> None:
         assert made.local is here, (name, settings)
 
 
-def test_what_is_read_here_is_what_a_task_would_have_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_local_reading_gives_the_same_rows_as_a_task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     splits = [Numbered(number) for number in range(20)]
     extractor = operations(len(splits))
     batch = pa.RecordBatch.from_pydict({"split": [pickle.dumps(split) for split in splits]})
@@ -212,7 +210,7 @@ def in_order(rows: Iterable[dict[str, Any]]) -> list[str]:
     return sorted(map(repr, rows))
 
 
-def test_a_reader_that_ends_fails_the_run_and_leaves_no_process(tmp_path: Path) -> None:
+def test_a_reader_that_exits_fails_the_run_and_leaves_no_process(tmp_path: Path) -> None:
     splits = [Numbered(number) for number in range(4)]
     with pytest.raises(ReaderEnded, match="a process that reads on this machine ended with exit code 3"):
         list(read_here(made(Deadly), splits, tmp_path, processes=2))
@@ -263,7 +261,7 @@ def children_of(parent: int) -> list[int]:
     return found
 
 
-def test_the_environment_of_the_driver_names_hadoops_configuration(tmp_path: Path) -> None:
+def test_the_drivers_environment_names_hadoops_configuration(tmp_path: Path) -> None:
     variables = Cluster(tmp_path, tmp_path / "e.tar.gz").variables()
 
     assert (variables["HADOOP_CONF_DIR"], variables["YARN_CONF_DIR"]) == (str(tmp_path), str(tmp_path))
@@ -272,7 +270,7 @@ def test_the_environment_of_the_driver_names_hadoops_configuration(tmp_path: Pat
     assert all(os.access(each, os.R_OK) for each in archives)
 
 
-def test_a_file_of_authorities_is_found_in_the_working_directory_of_an_executor(
+def test_the_ca_file_is_found_in_an_executors_working_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -372,7 +372,7 @@ def refused(peer: Peer, words: str, where: str) -> Iterator[None]:
 @pytest.mark.parametrize(
     ("name", "attack"), [(name, attack) for name, peer in PEERS.items() for attack in peer.attacks]
 )
-def test_what_a_hostile_peer_answers_ends_and_is_refused(name: str, attack: str) -> None:
+def test_a_hostile_answer_is_bounded_and_refused(name: str, attack: str) -> None:
     peer = PEERS[name]
     made, words = peer.attacks[attack]
     with made() as other:
@@ -383,7 +383,7 @@ def test_what_a_hostile_peer_answers_ends_and_is_refused(name: str, attack: str)
 
 @pytest.mark.parametrize("name", [name for name, peer in PEERS.items() if peer.by_tls])
 @pytest.mark.parametrize("stall", [hostile.silence, hostile.tls_drip])
-def test_a_peer_that_stalls_tls_is_given_up(name: str, stall: Made) -> None:
+def test_a_peer_that_stalls_tls_times_out(name: str, stall: Made) -> None:
     peer = PEERS[name]
     assert peer.by_tls is not None
     with stall() as other, refused(peer, "timed out|in time|no answer within 0.5 s", other.where):
@@ -394,7 +394,7 @@ def test_a_peer_that_stalls_tls_is_given_up(name: str, stall: Made) -> None:
     "body",
     [b"[]", b"{}", b"null", b'{"conf":{}}', b'{"conf":{"property":[]}}', b'{"conf":[]}', b'{"apps":{}}'],
 )
-def test_a_configuration_of_another_shape_is_rejected_and_its_job_incomplete(body: bytes) -> None:
+def test_a_malformed_configuration_is_rejected_and_its_job_is_incomplete(body: bytes) -> None:
     with hostile.http_answer(body) as other:
         records = yarn_history(other.where)
     [reject] = [each for each in records if isinstance(each, Reject)]
@@ -410,7 +410,7 @@ def test_a_configuration_of_another_shape_is_rejected_and_its_job_incomplete(bod
 @pytest.mark.parametrize(
     "target", ["http://127.0.0.2:{}/ws/v1/cluster/apps", "https://127.0.0.2:{}/", "http://[::1", "/x"]
 )
-def test_a_redirect_to_a_host_that_nobody_configured_is_not_followed(target: str) -> None:
+def test_a_redirect_to_an_unconfigured_host_is_not_followed(target: str) -> None:
     believed = b'{"apps":{"app":[{"id":"application_1_0001"}]}}'
     other = HostilePeer(lambda: iter((b"HTTP/1.1 200 OK\r\n\r\n" + believed,)), address="127.0.0.2")
     with other, hostile.http_redirect(target.format(other.port)) as first:
@@ -421,7 +421,7 @@ def test_a_redirect_to_a_host_that_nobody_configured_is_not_followed(target: str
         assert other.asked == []
 
 
-def test_a_redirect_to_a_host_that_is_configured_is_followed() -> None:
+def test_a_redirect_to_a_configured_host_is_followed() -> None:
     with ResourceManager(app(1)) as active, HostilePeer(lambda: iter(()), address="127.0.0.2") as standby:
         standby._pieces = hostile.http_redirect(f"{active.url}/ws/v1/cluster/apps")._pieces
         following = _yarn(Following(active), urls=(f"http://{standby.where}", active.url))
@@ -429,7 +429,7 @@ def test_a_redirect_to_a_host_that_is_configured_is_followed() -> None:
         assert len(standby.asked) == 1
 
 
-def test_a_redirect_that_leaves_tls_is_not_followed(tmp_path: Path) -> None:
+def test_a_redirect_from_tls_to_plain_http_is_not_followed(tmp_path: Path) -> None:
     tls = certificate(tmp_path)
     with ResourceManager(app(1)) as plain, ResourceManager() as service:
         context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)

@@ -40,7 +40,7 @@ def operation_id(estate: SmallEstate, text: str, *tables: str) -> str:
 # -- new, changed and deleted entities -----------------------------------------------------------------------------
 
 
-def test_what_a_source_holds_is_in_the_index_after_a_run(estate: SmallEstate) -> None:
+def test_a_run_indexes_the_entities_of_a_source(estate: SmallEstate) -> None:
     estate.tables({"sales.orders": ["id", "amount"]})
     assert estate.pull().status is Status.FINISHED
     assert estate.live("DATABASE", "TABLE", "FIELD") == {
@@ -64,7 +64,7 @@ def test_what_a_source_holds_is_in_the_index_after_a_run(estate: SmallEstate) ->
     }
 
 
-def test_a_second_run_over_the_same_writes_nothing(estate: SmallEstate) -> None:
+def test_a_second_run_without_changes_writes_nothing(estate: SmallEstate) -> None:
     estate.tables({"sales.orders": ["id"]})
     first = estate.pull()
     versions = {d["identity"]: d["_version_"] for d in estate.documents(ELEMENTS) if d["type"] != "SOURCE"}
@@ -75,7 +75,7 @@ def test_a_second_run_over_the_same_writes_nothing(estate: SmallEstate) -> None:
     }
 
 
-def test_a_change_is_written_and_stamped_and_what_did_not_change_is_not(estate: SmallEstate) -> None:
+def test_only_changed_entities_are_written_and_stamped(estate: SmallEstate) -> None:
     estate.tables({"sales.orders": {"columns": ["id"], "owner": "ann"}, "sales.items": ["id"]})
     first = estate.pull()
     estate.tables({"sales.orders": {"columns": ["id"], "owner": "bob"}, "sales.items": ["id"]})
@@ -87,7 +87,7 @@ def test_a_change_is_written_and_stamped_and_what_did_not_change_is_not(estate: 
 
 
 @pytest.mark.services
-def test_statistics_are_no_change_but_come_along_with_one(estate: SmallEstate) -> None:
+def test_statistics_alone_are_not_a_change_but_are_written_with_one(estate: SmallEstate) -> None:
     estate.tables({"sales.orders": {"columns": ["id"], "rows": 1}})
     estate.pull()
     estate.tables({"sales.orders": {"columns": ["id"], "rows": 2}})
@@ -98,7 +98,7 @@ def test_statistics_are_no_change_but_come_along_with_one(estate: SmallEstate) -
     assert estate.element("sales.orders")["tp_numRows"] == ["2"]
 
 
-def test_what_a_complete_listing_no_longer_has_is_flagged_deleted_with_its_columns(
+def test_tables_missing_from_a_complete_listing_are_deleted_with_their_columns(
     estate: SmallEstate,
 ) -> None:
     estate.tables({"sales.orders": ["id"], "sales.items": ["id"]})
@@ -112,7 +112,7 @@ def test_what_a_complete_listing_no_longer_has_is_flagged_deleted_with_its_colum
     assert orders["extractorRunId"] == run.run_id
 
 
-def test_what_comes_back_is_no_longer_deleted_though_nothing_of_it_changed(estate: SmallEstate) -> None:
+def test_a_returning_unchanged_table_is_undeleted(estate: SmallEstate) -> None:
     estate.tables({"sales.orders": ["id"], "sales.items": ["id"]})
     estate.pull()
     estate.tables({"sales.items": ["id"]})
@@ -124,7 +124,7 @@ def test_what_comes_back_is_no_longer_deleted_though_nothing_of_it_changed(estat
 
 
 @pytest.mark.services
-def test_what_comes_back_after_a_purge_has_its_parent_again(estate: SmallEstate) -> None:
+def test_a_table_returning_after_a_purge_gets_its_parent_again(estate: SmallEstate) -> None:
     estate.tables({"sales.orders": ["id"], "sales.items": ["id"]})
     estate.pull()
     estate.tables({"sales.items": ["id"]})
@@ -138,7 +138,7 @@ def test_what_comes_back_after_a_purge_has_its_parent_again(estate: SmallEstate)
     assert len(estate.solr.get(RELATIONS, [contained])) == 1
 
 
-def test_a_table_dropped_and_created_again_keeps_its_id_and_shows_that_it_was_recreated(
+def test_a_recreated_table_keeps_its_id_and_records_the_recreation(
     estate: SmallEstate,
 ) -> None:
     estate.tables({"sales.orders": {"columns": ["id"], "created_ms": T1}})
@@ -149,7 +149,7 @@ def test_a_table_dropped_and_created_again_keeps_its_id_and_shows_that_it_was_re
 
 
 @pytest.mark.parametrize("created_ms", [1_700_000_000_000, 1_700_000_000_120])
-def test_a_table_that_is_altered_is_not_created_again(estate: SmallEstate, created_ms: int) -> None:
+def test_an_altered_table_is_not_recreated(estate: SmallEstate, created_ms: int) -> None:
     for owner in ("etl", "ann"):
         estate.tables({"sales.orders": {"columns": ["id"], "created_ms": created_ms, "owner": owner}})
         estate.pull()
@@ -158,7 +158,7 @@ def test_a_table_that_is_altered_is_not_created_again(estate: SmallEstate, creat
 
 
 @pytest.mark.services
-def test_a_location_that_changes_leaves_one_live_relation(estate: SmallEstate) -> None:
+def test_a_changed_location_leaves_one_live_relation(estate: SmallEstate) -> None:
     for location in ("hdfs://ns/w/a", "hdfs://ns/w/b"):
         estate.tables({"sales.orders": {"columns": ["id"], "location": location}})
         estate.pull()
@@ -171,7 +171,7 @@ def test_a_location_that_changes_leaves_one_live_relation(estate: SmallEstate) -
 
 
 @pytest.mark.services
-def test_the_location_of_a_dropped_table_is_history_and_stays(estate: SmallEstate) -> None:
+def test_a_dropped_table_keeps_its_location_as_history(estate: SmallEstate) -> None:
     estate.tables({"sales.orders": {"columns": ["id"], "location": "hdfs://ns/w/a"}, "sales.items": ["id"]})
     estate.pull()
     estate.tables({"sales.items": ["id"]})
@@ -183,7 +183,7 @@ def test_the_location_of_a_dropped_table_is_history_and_stays(estate: SmallEstat
 # -- nothing is deleted on doubt ---------------------------------------------------------------------------------------
 
 
-def test_a_split_that_fails_deletes_nothing_and_the_others_are_written(estate: SmallEstate) -> None:
+def test_a_failed_split_deletes_nothing_and_the_others_are_written(estate: SmallEstate) -> None:
     estate.tables({"sales.orders": ["id"], "sales.items": ["id"]})
     estate.pull()
     estate.tables({"sales.items": ["id", "price"], "sales.new": ["id"]}, broken=["sales.new"])
@@ -204,7 +204,7 @@ def test_the_run_after_a_failure_is_complete_again(estate: SmallEstate) -> None:
     assert "/SALES/NEW" in estate.live("TABLE")
 
 
-def test_a_reject_with_a_path_withdraws_that_path_and_no_other(estate: SmallEstate) -> None:
+def test_a_reject_with_a_path_protects_only_that_path_from_deletion(estate: SmallEstate) -> None:
     estate.tables({"sales.orders": ["id"], "sales.items": ["id"], "sales.old": ["id"]})
     estate.pull()
     estate.tables({"sales.orders": ["id"], "sales.items": ["id"]}, rejected=["sales.orders"])
@@ -214,7 +214,7 @@ def test_a_reject_with_a_path_withdraws_that_path_and_no_other(estate: SmallEsta
     assert {"/SALES/ORDERS", "/SALES/ORDERS/ID"} <= estate.live("TABLE", "FIELD")
 
 
-def test_a_source_that_cannot_plan_fails_its_run_and_deletes_nothing(estate: SmallEstate) -> None:
+def test_a_failed_plan_fails_the_run_and_deletes_nothing(estate: SmallEstate) -> None:
     estate.tables({"sales.orders": ["id"]})
     estate.pull()
     estate.tables({}, down="no route to the metastore")
@@ -223,7 +223,7 @@ def test_a_source_that_cannot_plan_fails_its_run_and_deletes_nothing(estate: Sma
     assert estate.live("TABLE") == {"/SALES/ORDERS"}
 
 
-def test_an_implausible_loss_is_held_while_what_is_new_is_written(
+def test_an_implausible_loss_is_blocked_and_new_entities_are_written(
     solr: Solr, spark: Callable[[], SparkSession], tmp_path: pytest.TempPathFactory
 ) -> None:
     estate = SmallEstate(solr, spark, tmp_path, guard=Guard(ratio=0.5, floor=3))  # type: ignore[arg-type]
@@ -243,7 +243,7 @@ def test_an_implausible_loss_is_held_while_what_is_new_is_written(
 
 
 @pytest.mark.services
-def test_one_of_one_gone_is_plausible_as_long_as_something_was_read(estate: SmallEstate) -> None:
+def test_losing_a_database_of_one_table_is_plausible_if_anything_was_read(estate: SmallEstate) -> None:
     estate.tables({"sales.orders": ["id"], "tmp.one": ["id"]})
     estate.pull()
     estate.tables({"sales.orders": ["id"]})
@@ -251,7 +251,7 @@ def test_one_of_one_gone_is_plausible_as_long_as_something_was_read(estate: Smal
     assert estate.deleted("TABLE") == {"/TMP/ONE"}
 
 
-def test_a_listing_that_comes_back_empty_is_held(estate: SmallEstate) -> None:
+def test_an_empty_listing_is_blocked(estate: SmallEstate) -> None:
     estate.tables({"sales.orders": ["id"]})
     estate.pull()
     estate.tables({})
@@ -262,7 +262,7 @@ def test_a_listing_that_comes_back_empty_is_held(estate: SmallEstate) -> None:
 # -- owners ------------------------------------------------------------------------------------------------------------
 
 
-def test_peoples_words_survive_a_change_a_deletion_and_a_return(estate: SmallEstate) -> None:
+def test_user_metadata_survives_a_change_a_deletion_and_a_return(estate: SmallEstate) -> None:
     estate.tables({"sales.orders": {"columns": ["id"], "owner": "ann"}, "sales.items": ["id"]})
     estate.pull()
     words = {"description": {"set": "all orders"}, "tags": {"set": ["gold"]}, "up_steward": {"set": "eve"}}
@@ -282,7 +282,7 @@ def test_peoples_words_survive_a_change_a_deletion_and_a_return(estate: SmallEst
     assert estate.element("sales.orders")["owner"] == "bob"
 
 
-def test_peoples_words_go_along_with_a_rename(estate: SmallEstate) -> None:
+def test_user_metadata_follows_a_rename(estate: SmallEstate) -> None:
     estate.tables({"sales.orders": ["id"]})
     estate.pull()
     estate.solr.add(
@@ -293,7 +293,7 @@ def test_peoples_words_go_along_with_a_rename(estate: SmallEstate) -> None:
     assert estate.element("sales.purchases")["description"] == "all orders"
 
 
-def test_a_person_who_writes_during_a_run_loses_nothing(estate: SmallEstate) -> None:
+def test_an_edit_during_a_run_is_kept(estate: SmallEstate) -> None:
     estate.tables({"sales.orders": {"columns": ["id"], "owner": "ann"}})
     estate.pull()
     estate.tables({"sales.orders": {"columns": ["id"], "owner": "bob"}})
@@ -326,7 +326,7 @@ def test_a_person_who_writes_during_a_run_loses_nothing(estate: SmallEstate) -> 
 # -- claims ------------------------------------------------------------------------------------------------------------
 
 
-def test_a_flow_whose_table_is_not_there_yet_waits_and_is_linked_when_it_comes(estate: SmallEstate) -> None:
+def test_a_flow_to_a_missing_table_is_linked_once_it_exists(estate: SmallEstate) -> None:
     estate.happen("insert", ["sales.orders"], ["sales.report"], at_ms=T1)
     estate.follow()
     assert {d["unlinked"] for d in estate.documents(RELATIONS) if d["type"] == "DATA_FLOW"} == {True}
@@ -336,7 +336,7 @@ def test_a_flow_whose_table_is_not_there_yet_waits_and_is_linked_when_it_comes(e
 
 
 @pytest.mark.services
-def test_however_often_a_run_fails_it_uses_up_no_iteration_and_what_it_wrote_is_linked_in_the_end(
+def test_failed_runs_use_no_iteration_and_their_relations_are_linked_later(
     estate: SmallEstate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     estate.happen("insert", ["sales.orders"], ["sales.report"], at_ms=T1)
@@ -359,7 +359,7 @@ def test_however_often_a_run_fails_it_uses_up_no_iteration_and_what_it_wrote_is_
 
 
 @pytest.mark.parametrize("there", [pytest.param(True, marks=pytest.mark.services), False])
-def test_a_new_relation_is_written_once_with_what_becomes_of_its_claims(
+def test_a_new_relation_is_written_once_with_its_claims_resolved(
     estate: SmallEstate, monkeypatch: pytest.MonkeyPatch, there: bool
 ) -> None:
     if there:
@@ -390,7 +390,7 @@ def test_a_new_relation_is_written_once_with_what_becomes_of_its_claims(
     [None, pytest.param(300_000, marks=pytest.mark.services)],
     ids=["it goes on", "by a clock that is behind"],
 )
-def test_what_goes_between_the_writing_of_a_relation_and_its_linking_is_noticed(
+def test_an_entity_removed_between_writing_and_linking_a_relation_is_noticed(
     estate: SmallEstate,
     monkeypatch: pytest.MonkeyPatch,
     few: int,
@@ -427,7 +427,7 @@ def test_what_goes_between_the_writing_of_a_relation_and_its_linking_is_noticed(
     assert set(reasons.values()) == {None}
 
 
-def test_what_is_claimed_where_nobody_serves_is_granted_and_never_overwrites_an_owner(
+def test_a_claim_on_an_unserved_place_is_granted_and_never_overwrites_its_owner(
     estate: SmallEstate,
 ) -> None:
     estate.happen("export", ["sales.orders"], ["hdfs://ns1/out/orders"], at_ms=T1)
@@ -449,7 +449,7 @@ def test_what_is_claimed_where_nobody_serves_is_granted_and_never_overwrites_an_
     assert estate.of_id(out.identity)["owner"] == "hdfs"
 
 
-def test_equal_flows_of_one_statement_are_one_relation_and_a_self_loop_keeps_both_sides(
+def test_duplicate_flows_are_one_relation_and_a_self_loop_keeps_both_sides(
     estate: SmallEstate,
 ) -> None:
     estate.happen("insert into t select * from t", ["sales.t"], ["sales.t"], at_ms=T1)
@@ -464,7 +464,7 @@ def test_equal_flows_of_one_statement_are_one_relation_and_a_self_loop_keeps_bot
 
 
 @pytest.mark.services
-def test_a_statement_that_is_read_anew_loses_the_parts_it_no_longer_has(estate: SmallEstate) -> None:
+def test_a_statement_read_again_loses_its_removed_parts(estate: SmallEstate) -> None:
     estate.happen("ctas", ["s.a"], ["s.b"], at_ms=T1, parts=[["s.a.x", "s.b.x"], ["s.a.y", "s.b.y"]])
     estate.follow()
     estate.happen("ctas", ["s.a"], ["s.b"], at_ms=T2, parts=[["s.a.x", "s.b.x"]])
@@ -481,7 +481,7 @@ def test_a_statement_that_is_read_anew_loses_the_parts_it_no_longer_has(estate: 
         *(pytest.param(each, marks=pytest.mark.services) for each in [(1, 2, 3), (2, 3, 1), (3, 2, 1)]),
     ],
 )
-def test_the_order_in_which_records_arrive_does_not_matter(
+def test_the_order_of_records_does_not_matter(
     solr: Solr, spark: Callable[[], SparkSession], tmp_path: pytest.TempPathFactory, order: tuple[int, ...]
 ) -> None:
     """Three runs of one statement whose parts changed, one record a run or all in one: the same live index."""
@@ -518,7 +518,7 @@ def test_an_old_record_does_not_revive_a_newer_deletion(estate: SmallEstate) -> 
 # -- rejects, positions, records -------------------------------------------------------------------------------------
 
 
-def test_a_bad_line_is_recorded_with_its_place_and_the_rest_goes_on(estate: SmallEstate) -> None:
+def test_a_bad_line_is_rejected_with_its_offset_and_the_rest_is_read(estate: SmallEstate) -> None:
     estate.line("{half a record")
     estate.happen("insert", ["s.a"], ["s.b"], at_ms=T1)
     run = estate.follow()
@@ -529,7 +529,7 @@ def test_a_bad_line_is_recorded_with_its_place_and_the_rest_goes_on(estate: Smal
     assert ("s.a", "insert") in estate.flows()
 
 
-def test_a_storm_of_rejects_is_capped_and_said_so(estate: SmallEstate) -> None:
+def test_rejects_beyond_the_limit_are_only_counted(estate: SmallEstate) -> None:
     for _ in range(250):
         estate.line("no record")
     run = estate.follow()
@@ -539,7 +539,7 @@ def test_a_storm_of_rejects_is_capped_and_said_so(estate: SmallEstate) -> None:
 
 
 @pytest.mark.services
-def test_a_storm_of_rejects_withdraws_every_path_it_names(estate: SmallEstate) -> None:
+def test_rejects_beyond_the_limit_still_protect_their_paths(estate: SmallEstate) -> None:
     tables = {f"sales.t{number}": ["id"] for number in range(120)}
     estate.tables(tables)
     estate.pull()
@@ -548,7 +548,7 @@ def test_a_storm_of_rejects_withdraws_every_path_it_names(estate: SmallEstate) -
     assert estate.deleted("TABLE", "FIELD") == set()
 
 
-def test_a_document_that_solr_refuses_becomes_a_reject_and_the_others_are_written(
+def test_a_document_refused_by_solr_is_rejected_and_the_others_are_written(
     estate: SmallEstate,
 ) -> None:
     too_large_for_a_long = {"columns": ["id"], "attributes": {"size": 2**64 - 1}}
@@ -560,13 +560,13 @@ def test_a_document_that_solr_refuses_becomes_a_reject_and_the_others_are_writte
     assert estate.live("TABLE", "FIELD") == {"/SALES/ITEMS", "/SALES/ITEMS/ID", "/SALES/ORDERS/ID"}
 
 
-def test_what_was_read_once_is_not_read_again_and_a_quiet_poll_leaves_no_record(estate: SmallEstate) -> None:
+def test_records_are_read_once_and_a_quiet_poll_leaves_no_record(estate: SmallEstate) -> None:
     estate.happen("insert", ["s.a"], ["s.b"], at_ms=T1)
     assert estate.follow().counts.records > 0
     assert estate.follow().status is Status.IDLE
 
 
-def test_a_source_with_nothing_new_is_up_to_date_as_of_when_it_was_asked_which_is_noted_once_an_hour(
+def test_an_idle_source_updates_its_read_time_once_an_hour(
     estate: SmallEstate,
 ) -> None:
     def read_ms() -> int:
@@ -591,7 +591,7 @@ def test_a_source_with_nothing_new_is_up_to_date_as_of_when_it_was_asked_which_i
     assert read_ms() > asked_ms
 
 
-def test_changed_settings_make_the_next_plan_a_complete_one(estate: SmallEstate) -> None:
+def test_changed_settings_cause_a_complete_plan(estate: SmallEstate) -> None:
     estate.happen("insert", ["s.a"], ["s.b"], at_ms=T1)
     first = estate.follow()
     estate.follower = {"lines_in_split": 7}
@@ -608,7 +608,7 @@ def test_a_split_may_yield_further_splits(estate: SmallEstate) -> None:
 
 
 @pytest.mark.services
-def test_one_of_many_splits_that_fails_is_no_failed_run_and_of_no_more_account_once_all_is_read(
+def test_a_single_failed_split_does_not_fail_the_run_and_is_retried(
     estate: SmallEstate,
 ) -> None:
     estate.follower = {"lines_in_split": 2}
@@ -633,7 +633,7 @@ def held_back(estate: SmallEstate) -> list[str]:
     return [each["key"] for each in positions if each["key"].startswith("held back")]
 
 
-def test_a_run_of_the_same_source_elsewhere_keeps_this_one_out_with_a_message(estate: SmallEstate) -> None:
+def test_a_source_running_elsewhere_is_leased_with_a_message(estate: SmallEstate) -> None:
     estate.tables({"sales.orders": ["id"]})
     with held_by(estate.solr, estate.hive.id):
         run = estate.pull()
@@ -642,7 +642,7 @@ def test_a_run_of_the_same_source_elsewhere_keeps_this_one_out_with_a_message(es
     assert estate.pull().status is Status.FINISHED
 
 
-def test_the_lease_of_a_dead_process_of_this_host_is_taken_over_at_once(estate: SmallEstate) -> None:
+def test_the_lease_of_a_dead_process_on_this_host_is_taken_over_at_once(estate: SmallEstate) -> None:
     estate.tables({"sales.orders": ["id"]})
     dead = replace(this_process(), started="long ago")
     leave(estate.solr, estate.hive.id, dead)
@@ -665,9 +665,7 @@ def test_a_dry_run_counts_and_writes_nothing(estate: SmallEstate) -> None:
 
 
 @pytest.mark.parametrize("minutes", [-3, 3])
-def test_a_clock_that_is_wrong_takes_no_lease_from_one_who_renews_it(
-    estate: SmallEstate, minutes: int
-) -> None:
+def test_a_wrong_clock_takes_no_renewed_lease(estate: SmallEstate, minutes: int) -> None:
     estate.tables({"sales.orders": ["id"]})
     with held_by(estate.solr, estate.hive.id, replace(ANOTHER, host=this_process().host)) as held:
         estate.now_ms += minutes * 60_000
@@ -676,7 +674,7 @@ def test_a_clock_that_is_wrong_takes_no_lease_from_one_who_renews_it(
     assert estate.documents(ELEMENTS) == []
 
 
-def test_an_execution_of_which_more_becomes_known_is_of_the_operation_that_it_has_then(
+def test_an_execution_moves_to_its_newly_known_operation(
     estate: SmallEstate,
 ) -> None:
     def instances() -> list[tuple[str, str]]:
@@ -694,7 +692,7 @@ def test_an_execution_of_which_more_becomes_known_is_of_the_operation_that_it_ha
     assert instances() == [("another", other), ("insert", run)]
 
 
-def test_a_run_that_loses_its_lease_ends_before_its_next_step_and_saves_no_position(
+def test_a_run_that_loses_its_lease_stops_before_the_next_step_and_saves_nothing(
     estate: SmallEstate,
 ) -> None:
     estate.pipeline = replace(estate.pipeline, lease_s=12)
@@ -731,7 +729,7 @@ def until_its_thread_has_ended(name: str) -> None:
             assert not each.is_alive()
 
 
-def test_a_lost_lease_cancels_what_spark_is_doing(estate: SmallEstate, tmp_path: Path) -> None:
+def test_a_lost_lease_cancels_the_spark_job(estate: SmallEstate, tmp_path: Path) -> None:
     estate.pipeline = replace(estate.pipeline, lease_s=12)
     never = tmp_path / "never"
     estate.tables({"sales.orders": ["id"], "sales.slow": ["id"]}, waiting={"sales.slow": str(never)})
@@ -749,7 +747,7 @@ def test_a_lost_lease_cancels_what_spark_is_doing(estate: SmallEstate, tmp_path:
 
 
 @pytest.mark.services
-def test_a_loser_that_stood_still_until_its_end_saves_nothing(estate: SmallEstate) -> None:
+def test_a_stalled_run_that_lost_its_lease_saves_nothing(estate: SmallEstate) -> None:
     """It stalls just before saving, another process runs the source meanwhile, and its own thread renews nothing."""
     estate.tables({"sales.orders": ["id"]})
     winner: list[RunRecord] = []

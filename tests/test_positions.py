@@ -179,7 +179,7 @@ def other(value: Any) -> Any:
     return (*value, "x")
 
 
-def test_the_table_above_has_every_setting_of_every_extractor() -> None:
+def test_the_table_covers_every_setting_of_every_extractor() -> None:
     declared = {
         name: {item.name for item in fields(each.make)} - set(GIVEN) for name, each in registrations().items()
     }
@@ -191,7 +191,7 @@ def test_the_table_above_has_every_setting_of_every_extractor() -> None:
     ("name", "setting", "becomes"),
     [(name, setting, becomes) for name, of in SETTINGS.items() for setting, becomes in of.items()],
 )
-def test_a_setting_that_changes_what_is_read_changes_what_positions_are_saved_under(
+def test_only_settings_that_affect_reading_change_the_fingerprint(
     name: str, setting: str, becomes: str
 ) -> None:
     registration = registrations()[name]
@@ -214,7 +214,7 @@ def test_a_setting_that_changes_what_is_read_changes_what_positions_are_saved_un
         ("0123456789abcdef", "the extractor is another one or a newer one than at the last run"),
     ],
 )
-def test_why_everything_is_read_again_is_reported(saved_under: str, why: str) -> None:
+def test_the_reason_for_reading_everything_again_is_reported(saved_under: str, why: str) -> None:
     assert why_read_again([saved_under], "hms 1 0000").startswith(why)
 
 
@@ -270,7 +270,7 @@ def tables(metastore: Metastore) -> Iterator[tuple[str, str]]:
 
 
 @pytest.mark.services
-def test_a_longer_timeout_reads_nothing_again_and_another_filter_reads_everything(
+def test_a_new_timeout_reads_nothing_again_and_a_new_filter_reads_everything(
     configured: Configured, metastore: Metastore, tables: tuple[str, str]
 ) -> None:
     settings = {"name": "HIVE-1", "extractor": "hms", "uris": [metastore.uri], "databases": ["positions"]}
@@ -294,7 +294,7 @@ def test_a_longer_timeout_reads_nothing_again_and_another_filter_reads_everythin
 
 
 @pytest.mark.services
-def test_another_directory_is_read_and_the_files_of_the_first_are_not_read_again(
+def test_a_new_directory_is_read_without_reading_the_first_again(
     configured: Configured, tmp_path: Path
 ) -> None:
     folders = [tmp_path / "one", tmp_path / "two"]
@@ -322,7 +322,7 @@ def test_another_directory_is_read_and_the_files_of_the_first_are_not_read_again
     assert fourth.counts.records == first.counts.records + second.counts.records
 
 
-def test_why_everything_is_read_is_reported_until_it_was(estate: SmallEstate) -> None:
+def test_the_reason_for_a_complete_reading_is_reported_until_it_succeeds(estate: SmallEstate) -> None:
     estate.tables({"sales.orders": ["id"]})
     estate.pull()
     moved = estate.tables_file.with_name("moved.json")
@@ -339,7 +339,7 @@ def test_why_everything_is_read_is_reported_until_it_was(estate: SmallEstate) ->
     assert "everything is read again" not in estate.pull().note
 
 
-def test_what_failed_is_tried_at_once_with_other_settings(estate: SmallEstate) -> None:
+def test_a_failed_split_is_retried_at_once_if_settings_change(estate: SmallEstate) -> None:
     estate.tables({"sales.orders": ["id"], "sales.items": ["id"]}, broken=["sales.items"])
     assert estate.pull().failures
     estate.tables({"sales.orders": ["id"], "sales.items": ["id"]})
