@@ -50,13 +50,13 @@ def obeys(text: str) -> set[str]:
 
 
 @pytest.mark.parametrize("name", OBEYED)
-def test_what_a_terminal_obeys_is_replaced_and_all_else_stays(name: str) -> None:
+def test_terminal_control_sequences_are_replaced_and_other_text_is_kept(name: str) -> None:
     assert not obeys(printable(f"a{OBEYED[name]}b\nc"))
     assert printable("Größe, 表, 🙂, [red]\n") == "Größe, 表, 🙂, [red]\n"
 
 
 @pytest.mark.parametrize("name", sorted(set(OBEYED) - {"half a pair"}))
-def test_json_means_the_same_and_is_obeyed_by_no_terminal(
+def test_printed_json_is_equivalent_and_free_of_control_sequences(
     name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     print_json({"name": OBEYED[name]})
@@ -67,7 +67,7 @@ def test_json_means_the_same_and_is_obeyed_by_no_terminal(
 
 
 @pytest.mark.parametrize("name", OBEYED)
-def test_no_text_of_whatever_rich_prints_is_obeyed(name: str) -> None:
+def test_rich_output_has_no_control_sequences(name: str) -> None:
     text = OBEYED[name]
     out = io.StringIO()
     to = CleanConsole(file=out, width=80)
@@ -81,7 +81,7 @@ def test_no_text_of_whatever_rich_prints_is_obeyed(name: str) -> None:
     assert not obeys(out.getvalue())
 
 
-def test_colours_of_our_own_stay_on_a_terminal() -> None:
+def test_navlins_own_colours_are_kept_on_a_terminal() -> None:
     out = io.StringIO()
     CleanConsole(file=out, force_terminal=True, color_system="standard").print("[red]failed[/] \x1b[2J")
     assert "\x1b[31m" in out.getvalue()
@@ -153,7 +153,7 @@ def doors(source: str) -> Iterator[str]:
                 )
 
 
-def test_nothing_prints_but_the_door() -> None:
+def test_only_the_printing_module_prints() -> None:
     found = {
         (str(file.relative_to(ROOT)), door)
         for package in ("navlin", "linker", "extractors")
@@ -179,7 +179,7 @@ def test_nothing_prints_but_the_door() -> None:
         "import logging\nlogging.basicConfig()",
     ],
 )
-def test_a_new_door_would_be_found(source: str) -> None:
+def test_every_way_of_printing_is_detected(source: str) -> None:
     assert list(doors(source))
 
 
@@ -188,7 +188,7 @@ def test_a_new_door_would_be_found(source: str) -> None:
 
 @pytest.mark.services
 @pytest.mark.usefixtures("spark_of_commands")
-def test_a_name_of_a_file_is_obeyed_in_no_answer(solr: Solr, tmp_path: Path) -> None:
+def test_file_names_cannot_control_the_terminal(solr: Solr, tmp_path: Path) -> None:
     logs = tmp_path / "lineage"
     logs.mkdir()
     evil = "".join(text for name, text in OBEYED.items() if name != "half a pair") + "\n"
@@ -219,7 +219,7 @@ def test_a_name_of_a_file_is_obeyed_in_no_answer(solr: Solr, tmp_path: Path) -> 
         assert not obeys(answer.output), answer.output
 
 
-def test_an_error_that_nobody_foresaw_is_not_obeyed() -> None:
+def test_an_unexpected_error_cannot_control_the_terminal() -> None:
     script = "import navlin.cli as c; c.Commands.invoke = lambda *_: 1 / 0 if 0 else int('\\x1b[2J'); c.main(['x'])"
     ended = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, cwd=ROOT, check=False
@@ -229,7 +229,7 @@ def test_an_error_that_nobody_foresaw_is_not_obeyed() -> None:
     assert not obeys(ended.stderr)
 
 
-def test_logs_are_not_obeyed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_logs_cannot_control_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     root = logging.getLogger()
     handlers, level = root.handlers[:], root.level
     try:
@@ -246,7 +246,7 @@ def test_logs_are_not_obeyed(capsys: pytest.CaptureFixture[str]) -> None:
     assert not obeys(first + out.getvalue())
 
 
-def test_the_console_of_commands_is_the_door() -> None:
+def test_commands_print_through_the_clean_console() -> None:
     assert isinstance(console(), CleanConsole)
     assert isinstance(console(on_stderr=True), CleanConsole)
     assert isinstance(main, click.Group)

@@ -99,7 +99,7 @@ class TestExecutions:
             "undated",
         ],
     )
-    def test_it_goes_if_executed_before_the_date(
+    def test_an_execution_is_purged_if_it_ended_before_the_date(
         self, world: World, dates: dict[str, int], *, goes: bool
     ) -> None:
         operation = world.operation("create")
@@ -112,7 +112,7 @@ class TestExecutions:
         assert gone(world, execution.key, operation) == [goes, False]
         assert ("INSTANCE_OF create -> " in " ".join(kinds(world))) is not goes
 
-    def test_an_undated_one_is_as_old_as_what_was_told_of_it(self, world: World) -> None:
+    def test_an_undated_execution_is_as_old_as_its_record(self, world: World) -> None:
         operation = world.operation("create")
         world.now_ms = BEFORE_MS
         execution = run_of(world, operation, "1")
@@ -122,7 +122,7 @@ class TestExecutions:
 
         assert gone(world, execution.key) == [False]
 
-    def test_its_operation_keeps_the_last_run_its_user_and_how_many(self, world: World) -> None:
+    def test_an_operation_keeps_its_last_run_user_and_execution_count(self, world: World) -> None:
         operation = world.operation("create")
         runs = [
             run_of(world, operation, "1", ended=BEFORE_MS - 3, principal="ann"),
@@ -149,7 +149,7 @@ class TestExecutions:
             "joe",
         )
 
-    def test_its_other_relations_go_along(self, world: World) -> None:
+    def test_an_executions_other_relations_are_purged_with_it(self, world: World) -> None:
         operation, job = world.operation("create"), world.operation("job", source=world.spark)
         execution, ran_as = run_of(world, operation, "1", ended=1), run_of(world, job, "2", ended=BEFORE_MS)
         runs_as = Relation(
@@ -184,7 +184,7 @@ class TestOperations:
         )
         return operation, part
 
-    def test_without_output_and_with_old_executions_it_goes(self, world: World) -> None:
+    def test_an_operation_without_output_and_with_old_executions_is_purged(self, world: World) -> None:
         operation, part = self.reading(world, BEFORE_MS - 2, BEFORE_MS - 1)
 
         run_purge(world.solr)
@@ -197,7 +197,7 @@ class TestOperations:
         ]
         assert kinds(world) == ["PARENT_CHILD s.read -> s.read.c", "PARENT_CHILD ? -> s.read"][::-1]
 
-    def test_without_executions_it_goes_by_what_was_last_told_of_it(self, world: World) -> None:
+    def test_an_operation_without_executions_is_as_old_as_its_last_record(self, world: World) -> None:
         operation, _ = self.reading(world)
         assert gone(world, operation) == [False]
         run_purge(world.solr, world.now_ms)
@@ -205,7 +205,7 @@ class TestOperations:
         run_purge(world.solr, world.now_ms + 1)
         assert gone(world, operation) == [True]
 
-    def test_with_one_execution_since_it_stays_with_all_it_has(self, world: World) -> None:
+    def test_an_operation_executed_since_the_date_is_kept_whole(self, world: World) -> None:
         operation, part = self.reading(world, BEFORE_MS - 1, BEFORE_MS)
 
         report = run_purge(world.solr)
@@ -218,7 +218,7 @@ class TestOperations:
         assert tally(report, "operations").kept == {"executed since": 1}
 
     @pytest.mark.parametrize("output", ["table", "view", "directory", "column"])
-    def test_one_that_produces_something_never_goes_though_its_product_is_long_gone(
+    def test_a_producing_operation_is_kept_even_if_its_output_is_deleted(
         self, world: World, output: str
     ) -> None:
         operation, part = self.reading(world, BEFORE_MS - 1)
@@ -237,7 +237,7 @@ class TestOperations:
         assert tally(report, "operations").kept == {"has output": 1}
         assert next(each.count for each in report.never if each.never.name == "producing operations") == 1
 
-    def test_an_output_that_was_withdrawn_is_none(self, world: World) -> None:
+    def test_a_withdrawn_output_does_not_count(self, world: World) -> None:
         operation, _ = self.reading(world, BEFORE_MS - 1)
         made = world.flow(operation, world.table("s.made"))
         world.put(world.impala, made)
@@ -247,7 +247,7 @@ class TestOperations:
 
         assert gone(world, operation) == [True]
 
-    def test_what_the_linker_said_of_its_paths_goes_as_linking_everything_would_have_it(
+    def test_inferred_relations_of_purged_paths_are_removed_as_by_linking_everything(
         self, world: World
     ) -> None:
         table, directory, day = world.table("s.orders"), world.path("/s/orders"), world.path("/s/orders/ds=1")
@@ -284,7 +284,7 @@ class TestDirectories:
         [(BEFORE_MS - 1, True), (BEFORE_MS, False), (0, False)],
         ids=["before", "on", "unknown"],
     )
-    def test_it_goes_with_what_says_what_it_contained(
+    def test_a_deleted_directory_is_purged_with_its_containment_relations(
         self, world: World, delete_ms: int, *, goes: bool
     ) -> None:
         above, directory, file = world.path("/a"), world.path("/a/d"), world.file("/a/d/f")
@@ -299,9 +299,7 @@ class TestDirectories:
         assert gone(world, above, directory, file) == [False, goes, False]
         assert kinds(world) == ([] if goes else ["PARENT_CHILD /a -> /a/d", "PARENT_CHILD /a/d -> /a/d/f"])
 
-    def test_a_file_flagged_deleted_in_a_directory_that_is_there_keeps_its_relation(
-        self, world: World
-    ) -> None:
+    def test_a_deleted_file_in_a_live_directory_keeps_its_relation(self, world: World) -> None:
         directory, file = world.path("/d"), world.file("/d/f")
         world.put(world.hdfs, world.entity(directory), Entity(_child(file, directory), world.now_ms))
         _flag(world, file)
@@ -311,7 +309,9 @@ class TestDirectories:
         assert kinds(world) == ["PARENT_CHILD /d -> /d/f"]
 
     @pytest.mark.parametrize("reason", ["in a flow", "a table's location", "described"])
-    def test_one_that_has_to_stay_still_loses_what_it_contained(self, world: World, reason: str) -> None:
+    def test_a_kept_deleted_directory_loses_its_containment_relations(
+        self, world: World, reason: str
+    ) -> None:
         directory, file = world.path("/d"), world.file("/d/f")
         world.put(world.hdfs, world.entity(directory), Entity(_child(file, directory), world.now_ms))
         _hold(world, directory, reason)
@@ -324,7 +324,7 @@ class TestDirectories:
         assert tally(report, "directories").kept == {reason: 1}
         assert tally(report, "directories").kept_examples == {reason: ["/d"]}
 
-    def test_a_table_and_its_location_stay_though_both_were_dropped_long_ago(self, world: World) -> None:
+    def test_a_table_and_its_location_are_kept_though_long_dropped(self, world: World) -> None:
         table, directory = world.table("s.t"), world.path("/s/t")
         lies = world.location(table, directory)
         world.put(world.hdfs, world.entity(directory))
@@ -339,7 +339,7 @@ class TestDirectories:
         counts = {each.never.name: each.count for each in report.never}
         assert counts == {"tables": 1, "producing operations": 0, "locations": 1}
 
-    def test_a_relation_that_stays_without_its_end_says_that_it_was_purged(self, world: World) -> None:
+    def test_a_relation_that_lost_its_end_is_unlinked_as_purged(self, world: World) -> None:
         partition, directory = world.partition("s.t", "ds=1"), world.path("/s/t/ds=1")
         lies = world.location(partition, directory)
         world.put(world.hdfs, world.entity(directory))
@@ -368,33 +368,33 @@ class TestFiles:
         world.now_ms = back
         return file
 
-    def test_it_goes_with_its_parent_child(self, world: World) -> None:
+    def test_a_deleted_file_is_purged_with_its_parent_relation(self, world: World) -> None:
         file = self.one(world)
         report = run_purge(world.solr)
         assert gone(world, file, world.path("/d")) == [True, False]
         assert kinds(world) == []
         assert (tally(report, "files").removed, tally(report, "files").relations) == (1, 1)
 
-    def test_on_the_date_it_stays(self, world: World) -> None:
+    def test_a_file_deleted_on_the_date_is_kept(self, world: World) -> None:
         file = self.one(world, BEFORE_MS)
         run_purge(world.solr)
         assert gone(world, file) == [False]
 
-    def test_switched_off_it_stays(self, world: World) -> None:
+    def test_deleted_files_are_kept_if_their_rule_is_off(self, world: World) -> None:
         file = self.one(world)
         report = run_purge(world.solr, deleted_files=False)
         assert gone(world, file) == [False]
         assert "files" not in [rule.name for rule, _ in report.rules]
 
     @pytest.mark.parametrize("reason", ["in a flow", "a table's location", "described"])
-    def test_held_by_something_it_stays(self, world: World, reason: str) -> None:
+    def test_a_deleted_file_still_in_use_is_kept(self, world: World, reason: str) -> None:
         file = self.one(world)
         _hold(world, file, reason)
         report = run_purge(world.solr)
         assert gone(world, file) == [False]
         assert tally(report, "files").kept == {reason: 1}
 
-    def test_a_flow_that_was_withdrawn_does_not_hold_it(self, world: World) -> None:
+    def test_a_withdrawn_flow_does_not_keep_a_file(self, world: World) -> None:
         file = self.one(world)
         flow = _hold(world, file, "in a flow")
         assert flow is not None
@@ -501,7 +501,7 @@ def counts(report: PurgeReport) -> dict[str, tuple[int, int, int, Mapping[str, i
     return {rule.name: (t.candidates, t.removed, t.relations, t.kept) for rule, t in report.rules}
 
 
-def test_a_dry_run_shows_exactly_what_would_go_and_writes_nothing(world: World) -> None:
+def test_a_dry_run_reports_exactly_what_a_purge_removes_and_writes_nothing(world: World) -> None:
     fill(world)
     before = world.versions()
     world.solr.commit(RUNS, soft=True)
@@ -526,7 +526,7 @@ def test_a_dry_run_shows_exactly_what_would_go_and_writes_nothing(world: World) 
     assert tally(forecast, "files").examples == tally(done, "files").examples
 
 
-def test_purging_twice_finds_nothing_the_second_time(world: World) -> None:
+def test_a_second_purge_removes_nothing(world: World) -> None:
     fill(world)
     run_purge(world.solr)
     before = world.versions()
@@ -538,13 +538,13 @@ def test_purging_twice_finds_nothing_the_second_time(world: World) -> None:
     assert world.versions() == before
 
 
-def test_with_nothing_to_do_it_says_so(world: World) -> None:
+def test_an_empty_purge_finishes_without_a_note(world: World) -> None:
     report = run_purge(world.solr)
     assert (report.status, report.resumed, report.note) == ("finished", False, "")
     assert all(t == Tally() for _, t in report.rules)
 
 
-def test_what_was_purged_is_remembered_from_before_the_first_removal(world: World) -> None:
+def test_the_threshold_is_stored_before_the_first_removal(world: World) -> None:
     fill(world)
     seen: list[int] = []
 
@@ -590,7 +590,7 @@ class Dying(Solr):
 
 
 @pytest.mark.soak
-def test_cut_off_at_any_write_and_continued_it_ends_the_same(world: World) -> None:
+def test_a_purge_cut_off_at_any_write_and_continued_ends_the_same(world: World) -> None:
     fill(world)
     filled = {core: world.stored(core) for core in (ELEMENTS, RELATIONS)}
     whole_counts = _entities(run_purge(world.solr, batch=6))
@@ -615,7 +615,7 @@ def test_cut_off_at_any_write_and_continued_it_ends_the_same(world: World) -> No
 
 
 @pytest.mark.soak
-def test_cut_off_again_and_again_and_continued_it_ends_the_same(world: World, seed: str) -> None:
+def test_a_purge_cut_off_repeatedly_and_continued_ends_the_same(world: World, seed: str) -> None:
     chance = random.Random(seed)
     fill(world)
     filled = {core: world.stored(core) for core in (ELEMENTS, RELATIONS)}
@@ -671,7 +671,7 @@ purge(solr, int(before_ms), holder=Holder("here", os.getpid(), "x"), lives=lambd
 """
 
 
-def test_killed_halfway_it_is_continued_with_its_own_threshold_when_its_lease_is_free(world: World) -> None:
+def test_a_killed_purge_is_continued_with_its_threshold_once_its_lease_is_free(world: World) -> None:
     fill(world)
     address = world.solr.address
     arguments = [address.url, address.user or "", address.password or "", str(BEFORE_MS), "6"]
@@ -699,7 +699,7 @@ def test_killed_halfway_it_is_continued_with_its_own_threshold_when_its_lease_is
 
 
 @pytest.mark.services
-def test_stopped_on_request_it_goes_on_next_time(world: World) -> None:
+def test_a_stopped_purge_continues_next_time(world: World) -> None:
     fill(world)
     asked = iter([False, False, True])
     report = run_purge(world.solr, batch=2, stop=lambda: next(asked))
@@ -712,7 +712,7 @@ def test_stopped_on_request_it_goes_on_next_time(world: World) -> None:
     assert sum(t.removed for _, t in report.rules) == 23
 
 
-def test_a_second_purge_beside_a_first_is_ignored(world: World) -> None:
+def test_a_concurrent_second_purge_is_refused(world: World) -> None:
     fill(world)
     before = world.versions()
 
@@ -728,7 +728,7 @@ def test_a_second_purge_beside_a_first_is_ignored(world: World) -> None:
 @pytest.mark.parametrize(
     "again", [ME, SOMEBODY], ids=["the same process", "another, when it was still for its length"]
 )
-def test_a_solr_that_went_away_in_the_middle_leaves_no_lease_in_the_way(world: World, again: Holder) -> None:
+def test_a_solr_outage_mid_purge_leaves_no_blocking_lease(world: World, again: Holder) -> None:
     fill(world)
     away = threading.Event()
 
@@ -748,7 +748,7 @@ def test_a_solr_that_went_away_in_the_middle_leaves_no_lease_in_the_way(world: W
 
 
 @pytest.mark.services
-def test_one_that_lost_its_lease_records_nothing_more(world: World) -> None:
+def test_a_purge_that_lost_its_lease_records_nothing_more(world: World) -> None:
     fill(world)
     other: list[PurgeReport] = []
 
@@ -789,7 +789,7 @@ def crossing(world: World, meanwhile: Callable[[], Any]) -> PurgeReport:
     return report
 
 
-def test_a_file_that_comes_back_between_reading_and_removing_stays_with_its_relations(world: World) -> None:
+def test_a_file_returning_during_the_purge_keeps_its_relations(world: World) -> None:
     directory, file = world.path("/d"), world.file("/d/f")
     found = Entity(_child(file, directory), world.now_ms)
     world.put(world.hdfs, world.entity(directory), found)
@@ -803,7 +803,7 @@ def test_a_file_that_comes_back_between_reading_and_removing_stays_with_its_rela
     assert tally(report, "files").removed == 0
 
 
-def test_a_directory_that_comes_back_keeps_what_it_contained(world: World) -> None:
+def test_a_directory_returning_during_the_purge_keeps_its_contents(world: World) -> None:
     directory, file = world.path("/d"), world.file("/d/f")
     found = world.entity(directory)
     world.put(world.hdfs, found, Entity(_child(file, directory), world.now_ms))
@@ -815,7 +815,7 @@ def test_a_directory_that_comes_back_keeps_what_it_contained(world: World) -> No
     assert kinds(world) == ["PARENT_CHILD /d -> /d/f"]
 
 
-def test_a_directory_that_has_to_stay_and_comes_back_keeps_what_it_contained(world: World) -> None:
+def test_a_kept_directory_returning_during_the_purge_keeps_its_contents(world: World) -> None:
     held, other, file = world.path("/d"), world.path("/e"), world.file("/d/f")
     found = world.entity(held)
     world.put(world.hdfs, found, world.entity(other), Entity(_child(file, held), world.now_ms))
@@ -828,7 +828,7 @@ def test_a_directory_that_has_to_stay_and_comes_back_keeps_what_it_contained(wor
     assert kinds(world) == ["PARENT_CHILD /d -> /d/f"]
 
 
-def test_an_execution_that_is_written_anew_is_not_counted_as_purged(world: World) -> None:
+def test_an_execution_rewritten_during_the_purge_is_not_counted_as_purged(world: World) -> None:
     operation = world.operation("create")
     made = world.flow(operation, world.table("s.made"))
     runs = [run_of(world, operation, str(number), ended=BEFORE_MS - 1) for number in range(2)]
@@ -841,7 +841,7 @@ def test_an_execution_that_is_written_anew_is_not_counted_as_purged(world: World
     assert (world.entity_of(operation) or {})["purgedExecutions"] == 1
 
 
-def test_an_operation_that_is_executed_again_just_then_is_put_back(world: World) -> None:
+def test_an_operation_executed_during_the_purge_is_restored(world: World) -> None:
     operation = world.operation("select")
     part = world.part(operation, "1")
     read = world.flow(world.table("s.read"), operation)
@@ -855,7 +855,7 @@ def test_an_operation_that_is_executed_again_just_then_is_put_back(world: World)
     assert tally(report, "operations").kept == {"changed meanwhile": 1}
 
 
-def test_peoples_words_on_an_operation_survive_what_purge_writes_on_it(world: World) -> None:
+def test_an_edit_of_an_operation_survives_the_purges_own_write(world: World) -> None:
     operation = world.operation("create")
     made = world.flow(operation, world.table("s.made"))
     world.put(world.impala, world.entity(operation), made, run_of(world, operation, "1", ended=BEFORE_MS - 1))
@@ -882,7 +882,7 @@ def old_executions(world: World, count: int, *, ended_ms: int = BEFORE_MS - 1) -
     return runs
 
 
-def test_a_purge_that_would_take_half_of_the_history_is_held_until_a_person_accepts_just_that(
+def test_a_purge_of_half_of_the_history_is_blocked_until_that_number_is_accepted(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(purge_doubt, "LEAST", 10)
@@ -902,12 +902,12 @@ def test_a_purge_that_would_take_half_of_the_history_is_held_until_a_person_acce
     assert (done.status, tally(done, "executions").removed) == ("finished", 20)
 
 
-def test_a_purge_that_was_cut_short_is_not_reported_as_done() -> None:
+def test_a_stopped_purge_does_not_exit_successfully() -> None:
     assert exit_code({"status": "stopped"}) == Exit.FAILED
     assert exit_code({"status": "finished"}) == Exit.OK
 
 
-def test_a_held_purge_is_known_by_its_exit_code(
+def test_a_blocked_purge_has_its_own_exit_code(
     world: World, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(purge_doubt, "LEAST", 10)
@@ -919,7 +919,7 @@ def test_a_held_purge_is_known_by_its_exit_code(
     assert "--accept 21" in held.stdout
 
 
-def test_a_purge_by_a_clock_ahead_is_held_however_small_the_index_is(world: World, tmp_path: Path) -> None:
+def test_a_purge_with_a_clock_ahead_is_blocked_even_on_a_small_index(world: World, tmp_path: Path) -> None:
     old_executions(world, 3)
     before = world.versions()
     file = configuration(world.solr, tmp_path)
@@ -937,9 +937,7 @@ def test_a_purge_by_a_clock_ahead_is_held_however_small_the_index_is(world: Worl
 
 
 @pytest.mark.parametrize("told", ["started", "modified"])
-def test_a_clock_is_believed_if_a_source_told_of_something_new_and_not_if_of_the_far_future(
-    world: World, told: str
-) -> None:
+def test_a_clock_is_trusted_if_a_source_has_a_recent_but_not_a_future_record(world: World, told: str) -> None:
     old_executions(world, 3)
     in_30_days = BEFORE_MS + 30 * DAY_MS
 
@@ -957,7 +955,7 @@ def test_a_clock_is_believed_if_a_source_told_of_something_new_and_not_if_of_the
     assert run_purge(world.solr, clock=lambda: in_30_days).status == "finished"
 
 
-def test_executions_and_operations_that_a_person_described_or_tagged_stay(world: World) -> None:
+def test_described_or_tagged_executions_and_operations_are_kept(world: World) -> None:
     plain, tagged, ran = (world.operation(name) for name in ("plain", "tagged", "ran"))
     runs = {each: run_of(world, each, each.name, ended=BEFORE_MS - 1) for each in (plain, tagged, ran)}
     world.put(world.impala, *[world.entity(each) for each in runs], *runs.values())
@@ -979,7 +977,7 @@ def test_executions_and_operations_that_a_person_described_or_tagged_stay(world:
     assert any(each.startswith("INSTANCE_OF ran -> ") for each in kinds(world))
 
 
-def test_records_of_purged_times_are_written_again_once_the_threshold_is_forgotten(world: World) -> None:
+def test_forgetting_the_purge_threshold_resets_it(world: World) -> None:
     old_executions(world, 2)
     run_purge(world.solr)
     assert purged_before_ms(world.solr) == BEFORE_MS

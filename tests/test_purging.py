@@ -45,7 +45,7 @@ def status_of(file: Path) -> tuple[int, Any, str]:
     return answered.exit_code, status["purge"], " ".join(run(file, "status").stdout.split())
 
 
-def test_a_held_purge_stands_in_the_status_until_the_command_there_has_let_it_through(
+def test_a_blocked_purge_is_in_the_status_until_the_command_given_there_has_run(
     held: World, tmp_path: Path
 ) -> None:
     file = configuration(held.solr, tmp_path)
@@ -67,7 +67,7 @@ def test_a_held_purge_stands_in_the_status_until_the_command_there_has_let_it_th
     assert status_of(file)[:2] == (Exit.OK, None)
 
 
-def test_a_purge_that_was_put_off_or_failed_stands_in_the_status_until_one_ends(
+def test_a_postponed_or_failed_purge_is_in_the_status_until_one_finishes(
     private_solr: Solr, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file, settings = configuration(private_solr, tmp_path), PurgeSettings(before_days=BEFORE_DAYS)
@@ -89,7 +89,7 @@ def test_a_purge_that_was_put_off_or_failed_stands_in_the_status_until_one_ends(
     assert status_of(file)[:2] == (Exit.OK, None)
 
 
-def test_a_reason_bears_no_secret_and_is_forgotten_if_nothing_is_purged_daily_any_more(
+def test_a_purge_reason_is_redacted_and_cleared_once_daily_purging_is_off(
     private_solr: Solr, tmp_path: Path
 ) -> None:
     file, purging = configuration(private_solr, tmp_path), daily(private_solr.address)
@@ -102,7 +102,7 @@ def test_a_reason_bears_no_secret_and_is_forgotten_if_nothing_is_purged_daily_an
     assert status_of(file)[:2] == (Exit.OK, None)
 
 
-def test_a_purge_without_an_index_to_keep_its_reason_in_raises_nothing() -> None:
+def test_a_purge_without_an_index_raises_nothing() -> None:
     nobody = SolrAddress("http://127.0.0.1:9/solr")
     daily(nobody).daily(PurgeSettings())
     daily(nobody).daily(PurgeSettings(), "the clock jumped")
@@ -117,7 +117,7 @@ def at(address: SolrAddress, now_ms: int, *, stopping: bool = False) -> Purging:
     return Purging(address, lambda: now_ms, lambda: stopping)
 
 
-def test_a_daily_purge_is_missed_if_it_was_due_since_the_last_one_and_none_was_made(
+def test_a_daily_purge_is_missed_if_one_was_due_since_the_last(
     private_solr: Solr, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TZ", "UTC")

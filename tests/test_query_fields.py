@@ -32,7 +32,7 @@ FILES = "(+sourceType:HDFS +type:(FILE DIRECTORY) -internalType:[* TO *])"
         ("owner", "ann", None),
     ],
 )
-def test_a_field_that_is_not_stored_becomes_a_clause(field: str, value: str, expected: str | None) -> None:
+def test_an_unstored_field_value_becomes_a_clause(field: str, value: str, expected: str | None) -> None:
     assert clause(field, value) == expected
 
 
@@ -46,15 +46,13 @@ def test_a_field_that_is_not_stored_becomes_a_clause(field: str, value: str, exp
         ('"a b"', 'anyText:"a b"', 'type:"A B"'),
     ],
 )
-def test_a_word_without_a_field_is_asked_of_each_field_that_keeps_words(
-    value: str, parts: str, constant: str
-) -> None:
+def test_a_bare_word_is_searched_in_every_word_field(value: str, parts: str, constant: str) -> None:
     asked = clause("", value)
     assert asked is not None
     assert asked.startswith(f"({parts} originalName:{value} ")
     assert asked.endswith(f" {constant})")
 
 
-def test_words_in_capitals_are_asked_for_in_capitals() -> None:
+def test_values_of_uppercase_fields_are_uppercased() -> None:
     assert value_of("sourceType", "hive") == "HIVE"
     assert value_of("owner", "Ann") == "Ann"

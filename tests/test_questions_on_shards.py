@@ -38,7 +38,7 @@ def drawn(solr: Solr) -> World:
 
 
 @pytest.mark.services
-def test_every_question_is_answered_alike(solr: Solr, cloud: Solr) -> None:
+def test_every_query_gives_the_same_answer_on_two_shards(solr: Solr, cloud: Solr) -> None:
     alone, sharded = drawn(solr), drawn(cloud)
     for start in ("t00", "t15", "t29", "heavy"):
         for options in (Options(), Options(columns=True, operations=True, deleted=True), Options(depth=2)):
@@ -58,6 +58,6 @@ def test_every_question_is_answered_alike(solr: Solr, cloud: Solr) -> None:
 
 
 @pytest.mark.services
-def test_pages_over_the_shards_add_up(cloud: Solr) -> None:
+def test_pages_over_shards_are_complete_and_distinct(cloud: Solr) -> None:
     ids = [document["identity"] for document in search(cloud, "type:DATA_FLOW", limit=500_000).documents]
     assert len(ids) == len(set(ids)) == search(cloud, "type:DATA_FLOW", limit=0).total > 10_000

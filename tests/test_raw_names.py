@@ -67,7 +67,7 @@ def read(extractor: Extractor, positions: dict[str, Any]) -> ReadSummary:
 
 
 @pytest.mark.parametrize("made", FOLLOWERS, ids=lambda each: each.__name__)
-def test_files_of_any_name_are_read_known_again_and_let_go(
+def test_files_of_any_name_are_read_recognized_and_forgotten(
     tmp_path: Path, made: Callable[..., AbstractContextManager[contract.Case]]
 ) -> None:
     directory = tmp_path / "files"
@@ -92,7 +92,7 @@ def test_files_of_any_name_are_read_known_again_and_let_go(
         assert read(case.extractor, saved).failures == {}
 
 
-def test_positions_of_any_key_are_saved_and_loaded(solr: Solr) -> None:
+def test_positions_with_any_key_are_saved_and_loaded(solr: Solr) -> None:
     for name in RAW.values():
         key = os.fsdecode(b"/logs/" + name)
         save_positions(solr, "raw-names", "kind", [Position(key, {"path": key})], {})
@@ -103,7 +103,7 @@ def test_positions_of_any_key_are_saved_and_loaded(solr: Solr) -> None:
 
 
 @pytest.mark.parametrize("name", [*RAW.values(), b"plain", "ü𐍈".encode(), b"\\xff", b"\\u0000"])
-def test_the_stored_form_is_a_text_from_which_the_name_is_made_again(name: bytes) -> None:
+def test_the_stored_form_is_text_and_reversible(name: bytes) -> None:
     text = os.fsdecode(name)
     stored(text).encode()
     assert raw(stored(text)) == text
@@ -111,5 +111,5 @@ def test_the_stored_form_is_a_text_from_which_the_name_is_made_again(name: bytes
     shown(text).encode()
 
 
-def test_the_form_for_people_has_an_escape_for_each_byte_that_is_no_character() -> None:
+def test_the_display_form_escapes_each_undecodable_byte() -> None:
     assert shown(os.fsdecode(b"application_1_\xff.log")) == "application_1_\\xff.log"

@@ -58,7 +58,7 @@ def sent(value: object) -> Answer:
 # -- YARN ----------------------------------------------------------------------------------------------------------------
 
 
-def test_applications_and_jobs_of_any_name_stay_apart_and_are_known_again(
+def test_applications_and_jobs_of_any_name_are_distinct_and_recognized(
     resource_manager: ResourceManager, history: JobHistory
 ) -> None:
     apps = [
@@ -112,7 +112,7 @@ def test_tables_columns_and_partitions_of_any_name_are_read() -> None:
     assert [each for each in done.records if isinstance(each, Reject)] == []
 
 
-def test_a_table_whose_name_is_no_utf_8_leaves_the_others_whole() -> None:
+def test_a_table_name_that_is_not_utf_8_affects_no_other_table() -> None:
     source, estate = source_of("HIVE", "HIVE-1")
     with ThriftMetastore() as metastore:
         metastore.databases = ["plain"]
@@ -136,7 +136,7 @@ def test_a_table_whose_name_is_no_utf_8_leaves_the_others_whole() -> None:
 # -- HDFS ----------------------------------------------------------------------------------------------------------------
 
 
-def test_an_image_has_each_name_in_the_form_for_people(tmp_path: Path) -> None:
+def test_an_image_yields_every_name_in_its_display_form(tmp_path: Path) -> None:
     source, _ = source_of("HDFS", "HDFS-1")
     tree = Tree()
     names = (*RAW.values(), b"_\xfe")

@@ -56,11 +56,11 @@ def events(records: int, held: int, covered: int) -> Sizes:
         pytest.param(events(10, 900_000, 900_000), CARRIED, 1, id="events, however much they cover"),
     ],
 )
-def test_the_way_to_what_is_held(sizes: Sizes, state: HeldState, ranges: int) -> None:
+def test_the_comparison_method_depends_on_sizes(sizes: Sizes, state: HeldState, ranges: int) -> None:
     assert choose(sizes) == Comparison(state, ranges)
 
 
-def test_no_task_has_more_than_its_share() -> None:
+def test_no_task_gets_more_than_its_limit_of_records() -> None:
     for records in (1, RECORDS_IN_TASK, 7 * RECORDS_IN_TASK + 1):
         ranges = choose(listing(records, 0)).ranges
         assert (ranges - 1) * RECORDS_IN_TASK < records <= ranges * RECORDS_IN_TASK

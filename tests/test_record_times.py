@@ -132,7 +132,7 @@ def stands(got: Read) -> bool:
 
 
 @pytest.mark.parametrize("case", HIVES)
-def test_hives_times_are_worked_out_or_rejected_and_the_lineage_stands(tmp_path: Path, case: str) -> None:
+def test_hives_times_are_computed_or_rejected_and_the_lineage_is_kept(tmp_path: Path, case: str) -> None:
     timestamp, duration, started_ms, ended_ms, fine = HIVES[case]
     got = read(hive, tmp_path, GRAPH | {"timestamp": timestamp, "duration": duration})
     run = got.execution.attributes
@@ -146,7 +146,7 @@ def test_hives_times_are_worked_out_or_rejected_and_the_lineage_stands(tmp_path:
 
 
 @pytest.mark.parametrize("case", IMPALAS)
-def test_impalas_times_are_taken_or_rejected_and_the_lineage_stands(tmp_path: Path, case: str) -> None:
+def test_impalas_times_are_used_or_rejected_and_the_lineage_is_kept(tmp_path: Path, case: str) -> None:
     timestamp, end_time, started_ms, ended_ms, fine = IMPALAS[case]
     got = read(impala, tmp_path, GRAPH | {"timestamp": timestamp, "endTime": end_time})
     run = got.execution.attributes
@@ -158,7 +158,7 @@ def test_impalas_times_are_taken_or_rejected_and_the_lineage_stands(tmp_path: Pa
     assert stands(got)
 
 
-def test_a_record_of_impala_without_any_time_is_rejected_with_what_it_has(tmp_path: Path) -> None:
+def test_an_impala_record_without_a_valid_time_is_rejected_with_its_values(tmp_path: Path) -> None:
     got = read(impala, tmp_path, GRAPH | {"timestamp": 0, "endTime": YEAR_2100})
     (reject,) = got.rejects
     assert "neither endTime nor timestamp" in reject.reason
@@ -176,7 +176,7 @@ def test_a_record_of_impala_without_any_time_is_rejected_with_what_it_has(tmp_pa
         (YEAR_2100, None, False),
     ],
 )
-def test_when_a_table_was_created_is_a_time_as_well(
+def test_a_table_creation_time_is_validated_too(
     tmp_path: Path, created: int, expected: Ms, fine: bool
 ) -> None:
     vertices = [dict(GRAPH["vertices"][0]), GRAPH["vertices"][1]]
@@ -187,14 +187,14 @@ def test_when_a_table_was_created_is_a_time_as_well(
     assert (got.rejects == []) is fine
 
 
-def test_runs_are_distinguished_by_what_is_no_time_too(tmp_path: Path) -> None:
+def test_runs_with_invalid_times_remain_distinct(tmp_path: Path) -> None:
     records = [GRAPH | {"timestamp": 72 * 10**9 + at, "duration": after(72 * 10**12)} for at in (0, 1, 1)]
     got = read(hive, tmp_path, *records)
     assert len({run.key.identity for run in got.of(EntityType.OPERATION_EXECUTION)}) == 2
 
 
 @pytest.mark.parametrize("made_by", [hive, impala])
-def test_a_file_that_was_copied_without_its_time_is_read_by_the_clock(
+def test_a_file_without_a_modification_time_is_read_by_the_clock(
     tmp_path: Path, made_by: Callable[[Path], Extractor]
 ) -> None:
     got = read(made_by, tmp_path, GRAPH | {"timestamp": STARTED}, file_ms=0)
@@ -203,9 +203,7 @@ def test_a_file_that_was_copied_without_its_time_is_read_by_the_clock(
 
 
 @pytest.mark.parametrize("made_by", [hive, impala])
-def test_a_clock_that_is_ahead_by_hours_is_believed(
-    tmp_path: Path, made_by: Callable[[Path], Extractor]
-) -> None:
+def test_a_clock_hours_ahead_is_believed(tmp_path: Path, made_by: Callable[[Path], Extractor]) -> None:
     ahead_s = (FILE_MS + DAY_MS // 2) // 1000
     got = read(made_by, tmp_path, GRAPH | {"timestamp": ahead_s})
     assert got.execution.attributes["started"] == ahead_s * 1000

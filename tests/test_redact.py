@@ -151,18 +151,18 @@ def test_a_secret_is_masked(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", BY_FORM)
-def test_what_looks_like_a_secret_is_masked(text: str) -> None:
+def test_a_text_shaped_like_a_secret_is_masked(text: str) -> None:
     assert MASK in redact(text)
     assert not any(part in redact(text) for part in ("7EXAMPLE", "eyJzdWIi"))
 
 
 @pytest.mark.parametrize("text", MUST_NOT_CHANGE)
-def test_what_is_no_secret_stays(text: str) -> None:
+def test_ordinary_text_is_unchanged(text: str) -> None:
     assert redact(text) == text
 
 
 @pytest.mark.parametrize("text", MUST_CHANGE + BY_FORM)
-def test_redacting_twice_changes_nothing(text: str) -> None:
+def test_redaction_is_idempotent(text: str) -> None:
     assert redact(redact(text)) == redact(text)
 
 
@@ -199,7 +199,7 @@ def test_only_the_secret_is_masked(text: str, redacted: str) -> None:
         "oauth2.token",
     ],
 )
-def test_the_value_of_a_telling_key_is_masked_whatever_it_is(key: str) -> None:
+def test_the_value_of_a_secret_key_is_always_masked(key: str) -> None:
     assert redact_options({key: "x"}) == {key: MASK}
 
 
@@ -216,11 +216,11 @@ def test_the_value_of_a_telling_key_is_masked_whatever_it_is(key: str) -> None:
         ("/x/y", "/x/y"),
     ],
 )
-def test_a_location_loses_its_credentials_and_stays_the_same_place(uri: str, place: str) -> None:
+def test_a_location_loses_its_credentials_and_keeps_its_path(uri: str, place: str) -> None:
     assert without_credentials(uri) == place
 
 
-def test_other_options_are_redacted_as_texts() -> None:
+def test_values_of_other_options_are_redacted_as_text() -> None:
     options = {"url": "jdbc:mysql://h/d?password=hunter2Zx", "dbtable": "orders", "partitionColumn": "key"}
     assert redact_options(options) == options | {"url": f"jdbc:mysql://h/d?password={MASK}"}
     assert not is_secret("partitionColumn")
@@ -273,7 +273,7 @@ PIECES = [
         for at, each in enumerate(PIECES)
     ],
 )
-def test_the_time_taken_follows_the_length(first: str) -> None:
+def test_redaction_time_is_linear_in_length(first: str) -> None:
     """Four times the length takes four times as long; a pattern that starts again at each place would take sixteen
     times."""
     for second in ["", *PIECES]:
@@ -289,18 +289,18 @@ def _cpu_s(text: str) -> float:
 
 
 @given(st.lists(st.sampled_from(PIECES) | st.text(max_size=5), max_size=30).map("".join))
-def test_any_text_can_be_redacted_and_redacting_again_changes_nothing(text: str) -> None:
+def test_redacting_any_text_returns_a_text(text: str) -> None:
     assert isinstance(redact(text), str)
 
 
-def test_a_long_text_is_cut_with_a_note() -> None:
+def test_a_long_text_is_truncated_with_a_marker() -> None:
     text = bounded("é" * 100, 51)
     assert text.endswith(CUT)
     assert text.startswith("é")
     assert len(text.encode()) <= 51
 
 
-def test_a_text_that_fits_is_left_as_it_is() -> None:
+def test_a_text_within_the_limit_is_unchanged() -> None:
     assert bounded("é" * 10, 20) == "é" * 10
 
 
@@ -358,14 +358,14 @@ UNREDACTED: dict[str, Record] = {
 
 
 @pytest.mark.parametrize("record", UNREDACTED.values(), ids=UNREDACTED)
-def test_an_extractor_that_redacts_nothing_leaks_nothing(record: Record) -> None:
+def test_texts_of_an_extractor_that_does_not_redact_are_redacted_on_storing(record: Record) -> None:
     kept = stored([record])
 
     assert SECRET not in kept
     assert MASK in kept
 
 
-def test_names_of_what_is_named_are_left_alone() -> None:
+def test_entity_names_are_not_redacted() -> None:
     path = path_key(SOURCE, "/sales/token=17", EntityType.DIRECTORY)
     table = table_key(SOURCE, "db", "pwd='x'")
     relation = Relation(RelationType.LOGICAL_PHYSICAL, table, path, "/x", 1)
@@ -373,7 +373,7 @@ def test_names_of_what_is_named_are_left_alone() -> None:
     assert MASK not in stored([Entity(path, 1), Entity(table, 1), relation])
 
 
-def test_what_is_cut_is_redacted_first() -> None:
+def test_a_text_is_redacted_before_it_is_truncated() -> None:
     assert (
         bounded("x" * 30 + " " + URL, 50)
         == "x" * 30 + f" https://u:{MASK}"[: 50 - len(CUT.encode()) - 30] + CUT

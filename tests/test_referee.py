@@ -29,7 +29,7 @@ def edges(*words: str) -> set[Edge]:
     return {Edge(*(Column(*end.rsplit(".", 1)) for end in (source, target))) for source, target in pairs}
 
 
-def test_a_line_of_truth_gives_its_columns_their_sources() -> None:
+def test_a_line_of_truth_maps_columns_to_their_sources() -> None:
     truth = read_truth("s", iter(["a, b = t.x, u.y", "c =", "id == t"]))
     assert truth.data == edges(
         "src.t.x out.s.a", "src.u.y out.s.a", "src.t.x out.s.b", "src.u.y out.s.b", "src.t.id out.s.id"
@@ -37,13 +37,13 @@ def test_a_line_of_truth_gives_its_columns_their_sources() -> None:
     assert {target.name for target in truth.targets} == {"a", "b", "c", "id"}
 
 
-def test_control_of_all_is_of_the_columns_of_its_output_alone() -> None:
+def test_a_starred_control_line_applies_only_to_the_columns_of_its_output() -> None:
     truth = read_truth("s", iter(["a = t.x", "* ~ t.x, t.k", "-> other", "b = t.y"]))
     assert truth.control == edges("src.t.k out.s.a")
     assert truth.data == edges("src.t.x out.s.a", "src.t.y out.other.b")
 
 
-def test_brackets_say_what_decides_and_what_may_be_there() -> None:
+def test_brackets_mark_deciding_and_optional_sources() -> None:
     truth = read_truth("s", iter(["a = t.x, (t.y), [t.z]"]))
     assert (truth.data, truth.deciding, truth.optional) == (
         edges("src.t.x out.s.a"),
@@ -52,7 +52,7 @@ def test_brackets_say_what_decides_and_what_may_be_there() -> None:
     )
 
 
-def test_names_may_hold_dots_commas_and_backticks_and_places_are_in_angle_brackets() -> None:
+def test_quoted_names_may_hold_any_character_and_paths_are_in_angle_brackets() -> None:
     truth = read_truth("s", iter(["-> <files/a, b>", "`x.y` = t.`p``q,r`, <files/c>.z, other.t.v"]))
     target = Column("<files/a, b>", "x.y")
     assert truth.data == {
@@ -62,26 +62,26 @@ def test_names_may_hold_dots_commas_and_backticks_and_places_are_in_angle_bracke
     }
 
 
-def test_a_range_is_a_line_for_each_number() -> None:
+def test_a_range_expands_to_a_line_for_each_number() -> None:
     truth = read_truth("s", iter(["c{1..3} = t.c{@+1}"]))
     assert truth.data == edges("src.t.c2 out.s.c1", "src.t.c3 out.s.c2", "src.t.c4 out.s.c3")
 
 
 @pytest.mark.parametrize("line", ["a", "a = ..x", "a = t.x y", "c{1..2} = t.c{1..3}"])
-def test_what_is_not_of_the_notation_is_refused_with_its_place(line: str, tmp_path: Path) -> None:
+def test_an_invalid_line_is_refused_with_its_location(line: str, tmp_path: Path) -> None:
     (tmp_path / "some.sql").write_text(f"--- s\n-- {line}\nSELECT 1\n")
     with pytest.raises(BadStatement, match=r"some\.sql, s"):
         read_statements(tmp_path)
 
 
-def test_statements_of_our_own_are_more_than_asked_for_and_all_have_a_truth() -> None:
+def test_navlins_own_statements_are_enough_and_all_have_a_truth() -> None:
     statements = read_statements()
     assert len(statements) > 150
     assert all(each.truth and each.truth.targets and each.sql for each in statements)
     assert any("c1 INT, c2 INT" in each for each in setup_statements())
 
 
-def test_a_statement_is_judged_by_what_the_sql_says() -> None:
+def test_extracted_edges_are_judged_by_the_truth() -> None:
     statement = Statement("s", (), read_truth("s", iter(["a = t.x, t.y, (t.d)", "a ~ t.k"])))
     navlin = Extracted(data=edges("src.t.x out.s.a", "src.t.k out.s.a"), control=edges("src.t.d out.s.a"))
     agent = Extracted(data=edges("src.t.x out.s.a", "src.t.y out.s.a", "src.t.q out.s.a"))
@@ -96,7 +96,7 @@ def test_a_statement_is_judged_by_what_the_sql_says() -> None:
     assert judged.unsaid == {"unknown"}
 
 
-def test_what_is_missed_is_forgiven_where_it_is_flagged() -> None:
+def test_a_missed_edge_is_forgiven_if_flagged() -> None:
     statement = Statement("s", (), read_truth("s", iter(["a = t.x"])))
     judged = judge(statement, "", Extracted(flags={"incomplete"}, unsure={"out.s"}), Extracted())
     assert not judged.unsaid
@@ -107,7 +107,7 @@ def test_what_is_missed_is_forgiven_where_it_is_flagged() -> None:
     ("unsure", "silent"),
     [(set(), True), ({"out.other"}, True), ({"out.s"}, False), ({ANYWHERE}, False)],
 )
-def test_a_flag_forgives_what_is_missed_of_its_own_table_alone(unsure: set[str], silent: bool) -> None:
+def test_a_flag_forgives_only_misses_of_its_own_table(unsure: set[str], silent: bool) -> None:
     statement = Statement("s", (), read_truth("s", iter(["a = t.x"])))
     judged = judge(statement, "", Extracted(flags={"incomplete"}, unsure=unsure), Extracted())
     assert bool(judged.silent) is silent
@@ -119,7 +119,7 @@ def test_a_flag_forgives_what_is_missed_of_its_own_table_alone(unsure: set[str],
 LOCAL = Place("local.out.{name}", "local.out.{name}", "local.src", suffix="_there")
 
 
-def test_a_place_says_what_bare_names_stand_for() -> None:
+def test_a_place_sets_the_namespace_of_bare_names() -> None:
     lines = [
         "a = t.x, {out}.b, spark_catalog.plain.u.y",
         "-> {out_b}",
@@ -148,20 +148,20 @@ def test_a_place_says_what_bare_names_stand_for() -> None:
         ),
     ],
 )
-def test_a_statement_names_its_tables_as_its_place_does(place: Place, sql: str) -> None:
+def test_a_statement_names_its_outputs_by_its_place(place: Place, sql: str) -> None:
     statement = Statement("s", (), place=place)
     text = "INSERT INTO {out} SELECT * FROM {out_b}, x.{name}, '{dir}/{name}'"
     assert statement.outputs_named(text, "/f") == sql
 
 
-def test_a_line_of_truth_may_be_of_some_parts_alone() -> None:
+def test_a_line_of_truth_may_apply_to_some_parts_only() -> None:
     lines = ["a = [t.x]", "@ new newer: a = t.x", "@ old: b = t.y"]
     assert read_truth("s", iter(lines), part="newer").data == edges("src.t.x out.s.a")
     assert read_truth("s", iter(lines), part="old").data == edges("src.t.y out.s.b")
     assert not read_truth("s", iter(lines)).parts
 
 
-def test_what_decides_about_a_row_may_be_extracted_as_data() -> None:
+def test_a_deciding_column_may_be_extracted_as_data() -> None:
     statement = Statement("s", (), read_truth("s", iter(["a = t.x", "a ~ (t.k), t.f"])))
     extracted = Extracted(data=edges("src.t.x out.s.a", "src.t.k out.s.a", "src.t.f out.s.a"))
     judged = judge(statement, "", extracted, Extracted())
@@ -170,7 +170,7 @@ def test_what_decides_about_a_row_may_be_extracted_as_data() -> None:
 
 
 @pytest.mark.parametrize("source", ["local.src.t", "<warehouse/src.db/t>", "<there/src/t>"])
-def test_a_table_by_another_name_is_wrong_and_said_to_be_that(source: str) -> None:
+def test_a_table_under_another_name_is_wrong_and_reported_as_such(source: str) -> None:
     statement = Statement("s", (), read_truth("s", iter(["a = t.x"])))
     extracted = Extracted(data=edges(f"{source}.x out.s.a"))
     judged = judge(statement, "", extracted, Extracted())
@@ -180,7 +180,7 @@ def test_a_table_by_another_name_is_wrong_and_said_to_be_that(source: str) -> No
     }
 
 
-def test_a_column_that_flows_into_itself_is_neither_missed_nor_wrong() -> None:
+def test_a_self_loop_of_a_column_is_neither_missed_nor_wrong() -> None:
     statement = Statement("s", (), read_truth("s", iter(["a = t.x, out.s.a", "b ="])))
     extracted = Extracted(data=edges("src.t.x out.s.a", "out.s.b out.s.b"))
     judged = judge(statement, "", extracted, Extracted())
@@ -188,7 +188,7 @@ def test_a_column_that_flows_into_itself_is_neither_missed_nor_wrong() -> None:
     assert not judged.missing(extracted)
 
 
-def test_flows_of_tables_follow_from_those_of_columns_and_are_added_where_no_column_flows() -> None:
+def test_table_flows_include_column_flows_and_explicit_ones() -> None:
     truth = read_truth("s", iter(["a = t.x", "b = [u.y]", "<- v, [w]", "* ~ t.k, out.s.a, z.k"]))
     assert truth.table_flows == {Flow(f"src.{name}", "out.s") for name in "tvz"}
     statement = Statement("s", (), truth)
@@ -202,7 +202,7 @@ def test_flows_of_tables_follow_from_those_of_columns_and_are_added_where_no_col
 @pytest.mark.parametrize(
     "part", [part for part in PARTS.values() if part is not TPCDS], ids=lambda part: part.name
 )
-def test_each_part_has_statements_enough_and_each_of_them_a_truth(part: Part) -> None:
+def test_each_part_has_enough_statements_and_each_has_a_truth(part: Part) -> None:
     statements = statements_of(part, Path())
     assert len(statements) >= (64 if part.name == "crossed" else 150)
     assert len({each.name for each in statements}) == len(statements)
@@ -210,7 +210,7 @@ def test_each_part_has_statements_enough_and_each_of_them_a_truth(part: Part) ->
 
 
 @pytest.mark.parametrize(("one", "other"), [("delta-3.3", "delta-4"), ("iceberg-1.9", "iceberg-1.12")])
-def test_two_versions_of_a_format_differ_by_what_one_of_them_cannot_alone(one: str, other: str) -> None:
+def test_format_versions_differ_only_in_statements_marked_by_part(one: str, other: str) -> None:
     of_one, of_other = (
         {each.name: each for each in statements_of(PARTS[part], Path())} for part in (one, other)
     )
@@ -221,7 +221,7 @@ def test_two_versions_of_a_format_differ_by_what_one_of_them_cannot_alone(one: s
 
 
 @pytest.mark.services
-def test_an_environment_is_made_once_and_anew_when_its_packages_are_others(tmp_path: Path) -> None:
+def test_an_environment_is_built_once_and_rebuilt_if_its_packages_change(tmp_path: Path) -> None:
     python = python_of(Environment("some", ()), tmp_path)
     assert python.is_file()
     (left := tmp_path / "some" / "left").touch()

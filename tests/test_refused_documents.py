@@ -73,12 +73,14 @@ def export(solr: Solr) -> None:
     ],
     ids=lambda write: write.__name__.replace("_", " "),
 )
-def test_a_writer_says_which_document_solr_refused_and_why(solr: Solr, write: Callable[[Solr], None]) -> None:
+def test_every_writer_reports_the_refused_document_and_the_reason(
+    solr: Solr, write: Callable[[Solr], None]
+) -> None:
     with pytest.raises(SolrError, match=r"Solr at \S+, nav_runs: \S+ was refused: .+"):
         write(solr)
 
 
-def test_those_that_are_not_refused_are_written_all_the_same(solr: Solr) -> None:
+def test_the_other_documents_are_written(solr: Solr) -> None:
     good, bad = f"good-{uuid4().hex}", f"bad-{uuid4().hex}"
     documents: list[dict[str, Any]] = [{"identity": bad, "iteration": TOO_LARGE}, {"identity": good}]
 
@@ -88,7 +90,7 @@ def test_those_that_are_not_refused_are_written_all_the_same(solr: Solr) -> None
     assert [each["identity"] for each in solr.get(RUNS, [good, bad])] == [good]
 
 
-def test_a_conflict_is_no_refusal(solr: Solr) -> None:
+def test_a_conflict_is_not_a_refusal(solr: Solr) -> None:
     identity = f"there-{uuid4().hex}"
     solr.add_all(RUNS, [{"identity": identity}])
 

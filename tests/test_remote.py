@@ -57,7 +57,7 @@ def remote(web: Web, token_file: Path, tmp_path: Path) -> Navlin:
     return lambda *arguments: CliRunner().invoke(main, [*given, *arguments])
 
 
-def test_a_piece_of_an_answer_may_end_within_a_letter(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_answer_may_be_split_within_a_character(capsys: pytest.CaptureFixture[str]) -> None:
     whole = '{"name": "Tschüß €"}\n'.encode()
     for cut in range(len(whole)):
         print_pieces([whole[:cut], whole[cut:]])
@@ -67,7 +67,7 @@ def test_a_piece_of_an_answer_may_end_within_a_letter(capsys: pytest.CaptureFixt
 
 
 @pytest.mark.parametrize("zone", ["Europe/Berlin", "UTC"])
-def test_a_date_that_is_utc_here_is_utc_there(zone: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_date_option_is_utc_in_every_time_zone(zone: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TZ", zone)
     time.tzset()
     try:
@@ -103,7 +103,7 @@ ASKED = [
 
 
 @pytest.mark.parametrize("arguments", ASKED, ids=lambda words: " ".join(words))
-def test_an_answer_is_that_of_the_command_on_the_server_itself(
+def test_an_answer_equals_that_of_the_local_command(
     here: Navlin, remote: Navlin, world: World, arguments: tuple[str, ...]
 ) -> None:
     near, far = here(*arguments), remote(*arguments)
@@ -124,7 +124,7 @@ def test_an_answer_is_that_of_the_command_on_the_server_itself(
     ],
     ids=" ".join,
 )
-def test_a_table_is_that_of_the_command_on_the_server_itself(
+def test_csv_output_equals_that_of_the_local_command(
     here: Navlin, remote: Navlin, world: World, arguments: tuple[str, ...]
 ) -> None:
     near, far = here(*arguments), remote(*arguments)
@@ -132,7 +132,7 @@ def test_a_table_is_that_of_the_command_on_the_server_itself(
 
 
 @pytest.mark.parametrize("name", sorted(STREAMED))
-def test_an_answer_over_the_whole_estate_comes_as_json_or_csv(remote: Navlin, name: str) -> None:
+def test_a_streamed_answer_needs_json_or_csv(remote: Navlin, name: str) -> None:
     given = {"unused": ("--days", "30"), "inherited": ("nothing-has-this-tag",)}[name]
     refused = remote(name, *given)
 
@@ -140,7 +140,7 @@ def test_an_answer_over_the_whole_estate_comes_as_json_or_csv(remote: Navlin, na
     assert "--json or --csv" in refused.stderr
 
 
-def test_json_over_the_whole_estate_is_passed_on_as_it_comes(remote: Navlin) -> None:
+def test_streamed_json_is_passed_on(remote: Navlin) -> None:
     assert json.loads(remote("inherited", "nothing-has-this-tag", "--json").stdout)
 
 
@@ -158,7 +158,7 @@ def test_json_over_the_whole_estate_is_passed_on_as_it_comes(remote: Navlin) -> 
     ],
     ids=" ".join,
 )
-def test_an_export_is_that_of_the_command_on_the_server_itself(
+def test_an_export_equals_that_of_the_local_command(
     here: Navlin, remote: Navlin, world: World, tmp_path: Path, arguments: tuple[str, ...]
 ) -> None:
     (names := tmp_path / "names").write_text("\nremote_db:remote_a\n")
@@ -190,14 +190,14 @@ def test_an_export_is_that_of_the_command_on_the_server_itself(
         (("--out", "-", "-f", "/no/such/file"), "cannot be read"),
     ],
 )
-def test_an_export_that_is_not_to_be_had_from_here_is_an_error_of_use(
+def test_an_unsupported_remote_export_is_a_usage_error(
     remote: Navlin, options: tuple[str, ...], said: str
 ) -> None:
     result = remote("export", "atlas", *options)
     assert (result.exit_code, said in result.stderr) == (Exit.USAGE, True)
 
 
-def test_an_export_that_breaks_off_leaves_the_file_that_was_there(token_file: Path, tmp_path: Path) -> None:
+def test_an_interrupted_export_keeps_the_existing_file(token_file: Path, tmp_path: Path) -> None:
     class Broken(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             self.send_response(200)
@@ -221,7 +221,7 @@ def test_an_export_that_breaks_off_leaves_the_file_that_was_there(token_file: Pa
     assert {each.name for each in tmp_path.iterdir()} == {"graph", "token"}
 
 
-def test_an_edit_is_the_user_s_whose_token_it_is(remote: Navlin, world: World) -> None:
+def test_an_edit_is_attributed_to_the_tokens_user(remote: Navlin, world: World) -> None:
     world.table("remote_edited")
     world.index()
     given = ("edit", "remote_db.remote_edited", "--tag", "seen", "--description", "from elsewhere")
@@ -249,7 +249,7 @@ def timeless(answer: dict[str, object]) -> dict[str, object]:
     return {key: value for key, value in answer.items() if key not in ("now_ms", "space", "made")}
 
 
-def test_every_endpoint_of_a_command_can_be_asked_and_nothing_else() -> None:
+def test_remote_commands_cover_exactly_the_endpoints() -> None:
     grouped = {(f"/{name}", method) for name, commands in GROUPS.items() for method in commands.values()}
     assert grouped == {(each.path, each.method) for each in ENDPOINTS if each.path[1:] in GROUPS}
     addressed = [each for each in ENDPOINTS if "{" not in each.path and each.path[1:] not in GROUPS]
@@ -260,21 +260,21 @@ def test_every_endpoint_of_a_command_can_be_asked_and_nothing_else() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(set(COMMANDS) - {*QUESTIONS, *GROUPS, *DOWNLOADS, *WRITES, *JOBS}))
-def test_a_command_that_works_on_its_own_machine_only_is_refused(remote: Navlin, name: str) -> None:
+def test_a_local_only_command_is_refused(remote: Navlin, name: str) -> None:
     result = remote(name)
 
     assert result.exit_code == Exit.USAGE
     assert "on its own machine only" in result.stderr
 
 
-def test_a_name_that_is_not_there_is_answered_with_what_is_near(remote: Navlin, world: World) -> None:
+def test_an_unknown_name_suggests_similar_ones(remote: Navlin, world: World) -> None:
     result = remote("lineage", "remote_db.remote_bb")
 
     assert result.exit_code == Exit.NOTHING
     assert "remote_b " in result.stderr
 
 
-def test_a_query_that_does_not_read_is_an_error_of_use(remote: Navlin) -> None:
+def test_an_invalid_query_is_a_usage_error(remote: Navlin) -> None:
     result = remote("search", "type:(TABLE")
 
     assert result.exit_code == Exit.USAGE
@@ -282,16 +282,14 @@ def test_a_query_that_does_not_read_is_an_error_of_use(remote: Navlin) -> None:
 
 
 @pytest.mark.parametrize("job", [("extract", "HIVE-1"), ("link",), ("purge", "--before", "2020-01-01")])
-def test_what_runs_is_requested_and_where_nothing_runs_that_is_said(
-    remote: Navlin, job: tuple[str, ...]
-) -> None:
+def test_a_job_fails_if_no_daemon_runs(remote: Navlin, job: tuple[str, ...]) -> None:
     result = remote(*job)
 
     assert result.exit_code == Exit.FAILED
     assert "navlin serve does not run" in result.stderr
 
 
-def test_whoever_has_no_right_token_is_told(web: Web, tmp_path: Path) -> None:
+def test_a_missing_or_wrong_token_is_reported(web: Web, tmp_path: Path) -> None:
     def asked(*options: str) -> Result:
         return CliRunner().invoke(main, ["--url", web.url, *options, "status"])
 
@@ -305,7 +303,7 @@ def test_whoever_has_no_right_token_is_told(web: Web, tmp_path: Path) -> None:
     assert "this token is not known" in result.stderr
 
 
-def test_what_does_not_answer_or_is_no_navlin_is_a_sentence(token_file: Path) -> None:
+def test_an_unreachable_or_foreign_server_is_reported(token_file: Path) -> None:
     class Other(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             self.send_error(500)
@@ -326,7 +324,7 @@ def test_what_does_not_answer_or_is_no_navlin_is_a_sentence(token_file: Path) ->
         assert f"{url} does not answer" in result.stderr
 
 
-def test_an_answer_that_breaks_off_is_a_sentence_and_no_success(token_file: Path) -> None:
+def test_an_interrupted_answer_is_a_failure(token_file: Path) -> None:
     class Broken(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
@@ -360,7 +358,7 @@ def test_an_answer_that_breaks_off_is_a_sentence_and_no_success(token_file: Path
     ],
     ids=["cut off", "whole", "nothing found", "cut off in its last letter"],
 )
-def test_an_answer_that_ends_with_its_connection_tells_by_its_mark_whether_it_is_whole(
+def test_an_answer_ended_by_close_is_complete_only_with_its_end_mark(
     token_file: Path, ending: bytes, exit_code: Exit
 ) -> None:
     asked_for: list[str | None] = []
@@ -403,11 +401,11 @@ def test_an_answer_that_ends_with_its_connection_tells_by_its_mark_whether_it_is
         ("text/plain; q=0.5", 160),
     ],
 )
-def test_text_is_answered_to_those_who_ask_for_it_first(accept: str, width_chars: int) -> None:
+def test_text_is_sent_only_to_clients_that_prefer_it(accept: str, width_chars: int) -> None:
     assert text_width(accept) == width_chars
 
 
-def test_a_text_obeys_no_control_character_of_the_index(web: Web, world: World) -> None:
+def test_a_text_answer_has_no_control_characters(web: Web, world: World) -> None:
     table = world.table("remote_c", owner="\x1b[31mred\x07")
     world.index()
 

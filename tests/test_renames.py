@@ -92,13 +92,13 @@ TABLE: dict[Row, dict[str, str]] = {
 
 
 @pytest.mark.parametrize(("row", "owners"), TABLE.items())
-def test_the_model_says_what_people_expect(row: Row, owners: dict[str, str]) -> None:
+def test_the_model_gives_the_expected_owners(row: Row, owners: dict[str, str]) -> None:
     assert after(row).things == owners
     assert row in rows(3)
 
 
 @pytest.mark.parametrize("cuts", [0, 1, 2, 3])
-def test_words_moved_by_path_are_where_the_model_has_them(cuts: int) -> None:
+def test_metadata_moved_by_path_agrees_with_the_model(cuts: int) -> None:
     for row in rows(4):
         known: dict[str, Any] = {"/a": {"description": "A"}, "/a/x": {}, "/b": {"description": "B"}}
         for part in (row[:cuts], row[cuts:]):
@@ -109,7 +109,7 @@ def test_words_moved_by_path_are_where_the_model_has_them(cuts: int) -> None:
         assert owners == after(row).things, row
 
 
-def test_a_cycle_of_three_moves_all_that_is_below() -> None:
+def test_a_cycle_of_three_moves_everything_below() -> None:
     known = {f"/{name}{below}": {"tags": [name, below]} for name in NAMES for below in ("", "/x")}
     moves = [("/a", "/tmp"), ("/c", "/a"), ("/b", "/c"), ("/tmp", "/b")]
 
@@ -120,7 +120,7 @@ def test_a_cycle_of_three_moves_all_that_is_below() -> None:
     }
 
 
-def test_a_path_that_begins_alike_is_not_concerned() -> None:
+def test_a_path_sharing_only_a_prefix_is_unaffected() -> None:
     moved = Moved(frozenset(("/a", "/b")), {"/a/x": {"name": "it"}})
 
     assert [moved.concerns(path) for path in ("/a", "/a/x", "/ab", "/c", "/", "")] == [
@@ -255,22 +255,22 @@ SWAP: Row = (("rename", "a", "c"), ("rename", "b", "a"), ("rename", "c", "b"))
 
 
 @pytest.mark.soak
-def test_words_follow_the_thing_through_every_row_of_two_steps_and_a_swap(renamed: Renamed) -> None:
+def test_metadata_follows_through_every_two_steps_and_a_swap(renamed: Renamed) -> None:
     do_and_compare(renamed, [*rows(2), SWAP])
 
 
 @pytest.mark.soak
-def test_words_follow_the_thing_through_every_row_of_three_steps(renamed: Renamed) -> None:
+def test_metadata_follows_through_every_three_steps(renamed: Renamed) -> None:
     do_and_compare(renamed, [row for row in rows(3) if len(row) == 3])
 
 
 @pytest.mark.soak
-def test_words_follow_the_thing_through_every_row_of_four_steps(renamed: Renamed) -> None:
+def test_metadata_follows_through_every_four_steps(renamed: Renamed) -> None:
     do_and_compare(renamed, [row for row in rows(4) if len(row) == 4])
 
 
 @pytest.mark.parametrize("dies_at", ["link", "save"])
-def test_a_run_that_dies_half_way_and_is_repeated_does_not_swap_back(renamed: Renamed, dies_at: str) -> None:
+def test_a_run_repeated_after_dying_does_not_swap_back(renamed: Renamed, dies_at: str) -> None:
     class Died(Exception):
         pass
 

@@ -113,7 +113,7 @@ def test_lineage_is_two_trees(world: World, total: Key) -> None:
     )
 
 
-def test_columns_stand_below_the_edge_that_they_make(world: World, total: Key) -> None:
+def test_columns_are_listed_below_their_edge(world: World, total: Key) -> None:
     options = Options(columns=True, control_flow=True, direction=Direction.UPSTREAM, depth=1)
     view = seen(lineage_view(lineage(world.solr, total.identity, options)))
     assert "── <-- db.orders  …\n" in view
@@ -127,7 +127,7 @@ def test_columns_stand_below_the_edge_that_they_make(world: World, total: Key) -
     )
 
 
-def test_what_is_deleted_or_was_never_captured_says_so_without_colour(world: World, total: Key) -> None:
+def test_deleted_and_unlinked_nodes_are_marked_even_without_colour(world: World, total: Key) -> None:
     answer = lineage(world.solr, total.identity, Options(deleted=True, unlinked=True, operations=True))
     plain = seen(lineage_view(answer))
     assert "db.dropped (deleted)" in plain
@@ -139,7 +139,7 @@ def test_what_is_deleted_or_was_never_captured_says_so_without_colour(world: Wor
     assert "\x1b[3mdb.ghost\x1b[0m" in styled
 
 
-def test_a_location_and_an_operation_say_what_belongs_to_them(world: World, total: Key) -> None:
+def test_a_location_and_an_execution_name_their_table_and_operation(world: World, total: Key) -> None:
     location = seen(lineage_view(lineage(world.solr, world.path("/warehouse/total").identity)))
     assert location.startswith("/warehouse/total  DIRECTORY of HDFS\nlocation of db.total\n")
     assert "/warehouse/total\n└── <-- /landing\n" in location
@@ -152,7 +152,7 @@ def test_a_location_and_an_operation_say_what_belongs_to_them(world: World, tota
     )
 
 
-def test_a_lonely_table_has_nothing_on_either_side(world: World) -> None:
+def test_an_isolated_table_has_nothing_upstream_or_downstream(world: World) -> None:
     alone = world.table("alone", deleted=True)
     world.index()
     assert seen(lineage_view(lineage(world.solr, alone.identity))) == page(
@@ -174,13 +174,13 @@ def chain(length: int) -> Lineage:
     return Lineage("0", Direction.DOWNSTREAM, nodes, edges)
 
 
-def test_a_deep_tree_is_continued_below_and_loses_nothing() -> None:
+def test_a_deep_tree_is_continued_below_and_complete() -> None:
     view = seen(lineage_view(chain(400)))
     assert all(f"db.t{number}" in view for number in range(400))
     assert "--> db.t8  (continued below)\ndb.t8\n└── --> db.t9\n" in view
 
 
-def test_a_name_cannot_draw_on_the_terminal() -> None:
+def test_a_name_cannot_control_the_terminal() -> None:
     nodes = (Node("0", "[red]a\x1b[2Jb\n\rc[/]", "TABLE", "HIVE"),)
     answer = Lineage("0", Direction.BOTH, nodes, (), (Cut("0", "\x07x", Direction.BOTH, Reason.WALKED),))
     for terminal in (False, True):
@@ -190,14 +190,14 @@ def test_a_name_cannot_draw_on_the_terminal() -> None:
         assert "at �x: as many nodes were looked at as may be" in view
 
 
-def test_doubts_about_an_edge_are_said() -> None:
+def test_an_uncertain_edge_is_marked() -> None:
     nodes = (Node("a", "db.a", "TABLE"), Node("b", "db.b", "TABLE"))
     edge = Edge("a", "b", "DATA_FLOW", inferred=True, incomplete=True, parsed=True)
     view = seen(lineage_view(Lineage("a", Direction.DOWNSTREAM, nodes, (edge,))))
     assert "└── --> db.b  inferred  incomplete  parsed\n" in view
 
 
-def test_a_search_is_a_table(world: World, total: Key) -> None:
+def test_search_results_are_a_table(world: World, total: Key) -> None:
     mine = f"sourceId:({' OR '.join(source.id for source in world.sources.values())})"
     tables = search(world.solr, f"{mine} AND type:TABLE", sort="originalName", limit=3, facets=["type"])
     assert seen(search_view(tables)) == page(
@@ -227,7 +227,7 @@ def test_a_search_is_a_table(world: World, total: Key) -> None:
     )
 
 
-def test_a_row_that_would_break_words_is_a_paragraph() -> None:
+def test_a_row_that_would_break_words_becomes_a_paragraph() -> None:
     table = plain_table(
         "Source", "Reader", "State", "Last run", "Lag", "Due", "Entities", "Relations", "Rejects"
     )
@@ -242,14 +242,14 @@ def test_a_row_that_would_break_words_is_a_paragraph() -> None:
     """)
 
 
-def test_a_table_whose_long_names_alone_are_folded_stays_one() -> None:
+def test_a_table_with_one_long_name_stays_a_table() -> None:
     table = plain_table("Type", "Name")
     table.add_row("TABLE", "a" * 100)
 
     assert seen(table) == f"Type   Name\nTABLE  {'a' * 73}\n       {'a' * 27}\n"
 
 
-def test_an_entity_is_shown_by_groups(world: World, total: Key) -> None:
+def test_an_entity_is_shown_in_groups(world: World, total: Key) -> None:
     world.elements[total.identity].update({"tags": ["gold"], "cp_gov.steward": "eve", "tp_format": ["orc"]})
     world.index()
     view = seen(show_view(show(world.solr, total.identity)))
@@ -268,7 +268,7 @@ def test_an_entity_is_shown_by_groups(world: World, total: Key) -> None:
     assert "db.ghost (unlinked)\n" in unlinked
 
 
-def test_a_name_that_is_not_clear_is_answered_with_what_was_meant(world: World, total: Key) -> None:
+def test_an_unclear_name_lists_the_candidates(world: World, total: Key) -> None:
     with pytest.raises(UnknownName) as unknown:
         entity_named(world.solr, "db.customerz")
     assert "did you mean\n  db.customers  TABLE\n" in seen(unclear_name_view(unknown.value))
@@ -287,5 +287,5 @@ def test_a_name_that_is_not_clear_is_answered_with_what_was_meant(world: World, 
     ("count", "noun", "words"),
     [(0, "entity", "0 entities"), (1, "entity", "1 entity"), (1_204, "field", "1,204 fields")],
 )
-def test_one_is_not_several(count: int, noun: str, words: str) -> None:
+def test_a_count_of_one_has_a_singular_noun(count: int, noun: str, words: str) -> None:
     assert counted(count, noun) == words

@@ -18,7 +18,7 @@ def file(tmp_path: Path) -> Path:
     return file
 
 
-def test_what_is_written_takes_the_place_of_what_was_there(file: Path) -> None:
+def test_a_complete_file_replaces_the_old_one(file: Path) -> None:
     with replaced(file) as out:
         out.write(b"after")
         out.flush()
@@ -28,7 +28,7 @@ def test_what_is_written_takes_the_place_of_what_was_there(file: Path) -> None:
     assert os.listdir(file.parent) == [file.name]
 
 
-def test_only_its_owner_reads_it(file: Path) -> None:
+def test_only_the_owner_may_read_it(file: Path) -> None:
     file.chmod(0o644)
     replace_content(file, b"after")
 
@@ -36,9 +36,7 @@ def test_only_its_owner_reads_it(file: Path) -> None:
 
 
 @pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "No space left on device"), KeyboardInterrupt()])
-def test_an_error_in_the_middle_leaves_what_was_there_and_nothing_else(
-    file: Path, error: BaseException
-) -> None:
+def test_an_error_midway_leaves_only_the_old_file(file: Path, error: BaseException) -> None:
     with pytest.raises(type(error)), replaced(file) as out:
         out.write(b"half")
         out.flush()
@@ -49,7 +47,7 @@ def test_an_error_in_the_middle_leaves_what_was_there_and_nothing_else(
 
 
 @pytest.mark.parametrize(("owner", "call"), [(os, "fsync"), (Path, "replace")], ids=["fsync", "rename"])
-def test_a_disk_that_fails_at_the_end_leaves_what_was_there_and_nothing_else(
+def test_a_disk_failure_at_the_end_leaves_only_the_old_file(
     file: Path, monkeypatch: pytest.MonkeyPatch, owner: object, call: str
 ) -> None:
     def fail(*_: object) -> None:
@@ -63,7 +61,7 @@ def test_a_disk_that_fails_at_the_end_leaves_what_was_there_and_nothing_else(
     assert os.listdir(file.parent) == [file.name]
 
 
-def test_what_a_killed_process_left_half_written_is_in_nobodys_way(file: Path) -> None:
+def test_a_half_written_file_of_a_killed_process_is_overwritten(file: Path) -> None:
     file.with_name(file.name + ".new").write_bytes(b"half, and longer than what follows")
     replace_content(file, b"after", durable=False)
 
