@@ -90,7 +90,7 @@ def jobs(solr: Solr) -> Jobs:
     return Jobs(solr)
 
 
-def test_one_whose_answer_could_not_be_saved_is_ended_by_the_same_daemon(jobs: Jobs) -> None:
+def test_a_request_whose_result_was_not_saved_is_failed_by_its_own_daemon(jobs: Jobs) -> None:
     request = jobs.leave(source="HIVE-1")
     save_request(jobs.solr, replace(request, state=State.RUNNING, holder=this_process()))
 
@@ -104,7 +104,7 @@ def test_one_whose_answer_could_not_be_saved_is_ended_by_the_same_daemon(jobs: J
     assert jobs.times == 0
 
 
-def test_a_request_is_answered_with_who_asked_and_when(jobs: Jobs) -> None:
+def test_an_answered_request_records_its_user_and_times(jobs: Jobs) -> None:
     answered = jobs.answered(source="HIVE-1", complete=True)
 
     assert answered.answer == {"arguments": {"source": "HIVE-1", "complete": True}}
@@ -113,7 +113,7 @@ def test_a_request_is_answered_with_who_asked_and_when(jobs: Jobs) -> None:
     assert answered.id not in {request.id for request in open_requests(jobs.solr)}
 
 
-def test_what_it_does_is_in_the_document_while_it_runs(jobs: Jobs) -> None:
+def test_a_running_request_shows_its_step(jobs: Jobs) -> None:
     request = jobs.leave(how="wait", source="HIVE-1")
     jobs.requests.poll()
 
@@ -124,7 +124,7 @@ def test_what_it_does_is_in_the_document_while_it_runs(jobs: Jobs) -> None:
     assert jobs.until(request, lambda found: not found.open).step == ""
 
 
-def test_polled_again_it_is_not_taken_up_again(jobs: Jobs) -> None:
+def test_polling_again_does_not_run_a_request_twice(jobs: Jobs) -> None:
     request = jobs.leave(how="wait")
     for _ in range(5):
         jobs.requests.poll()
@@ -135,7 +135,7 @@ def test_polled_again_it_is_not_taken_up_again(jobs: Jobs) -> None:
     assert jobs.times == 1
 
 
-def test_of_two_daemons_one_takes_it_up(solr: Solr, jobs: Jobs) -> None:
+def test_only_one_of_two_daemons_runs_a_request(solr: Solr, jobs: Jobs) -> None:
     other = Jobs(solr, Holder("another-host", 1, "1"))
     requests = [jobs.leave(how="wait") for _ in range(3)]
     polling = [threading.Thread(target=each.requests.poll) for each in (jobs, other)]
@@ -159,14 +159,14 @@ def test_of_two_daemons_one_takes_it_up(solr: Solr, jobs: Jobs) -> None:
         ("stop", "navlin serve was stopped meanwhile"),
     ],
 )
-def test_what_goes_wrong_is_its_error(jobs: Jobs, how: str, error: str) -> None:
+def test_a_failure_becomes_the_error_of_the_request(jobs: Jobs, how: str, error: str) -> None:
     answered = jobs.answered(how=how)
 
     assert answered.state is State.FAILED
     assert error in answered.error
 
 
-def test_one_whose_daemon_died_is_ended_by_the_next(jobs: Jobs) -> None:
+def test_a_request_of_a_dead_daemon_is_failed_by_the_next(jobs: Jobs) -> None:
     dead = replace(this_process(), started="long ago")
     request = jobs.leave(source="HIVE-1")
     save_request(jobs.solr, replace(request, state=State.RUNNING, holder=dead))
@@ -182,7 +182,7 @@ def test_one_whose_daemon_died_is_ended_by_the_next(jobs: Jobs) -> None:
     withdraw_request(jobs.solr, still)
 
 
-def test_withdrawn_before_it_was_taken_up_it_is_not_run(jobs: Jobs) -> None:
+def test_a_withdrawn_request_is_not_run(jobs: Jobs) -> None:
     request = jobs.leave()
 
     assert withdraw_request(jobs.solr, request)
@@ -191,7 +191,7 @@ def test_withdrawn_before_it_was_taken_up_it_is_not_run(jobs: Jobs) -> None:
     assert read_request(jobs.solr, request.id) is None
 
 
-def test_taken_up_it_cannot_be_withdrawn(jobs: Jobs) -> None:
+def test_a_running_request_cannot_be_withdrawn_with_a_stale_version(jobs: Jobs) -> None:
     request = jobs.leave()
     taken = save_request(jobs.solr, replace(request, state=State.RUNNING, holder=this_process()))
 
@@ -201,7 +201,7 @@ def test_taken_up_it_cannot_be_withdrawn(jobs: Jobs) -> None:
     assert withdraw_request(jobs.solr, taken)
 
 
-def test_answers_are_kept_a_day(jobs: Jobs) -> None:
+def test_answers_are_kept_for_a_day(jobs: Jobs) -> None:
     answered = jobs.answered()
     jobs.solr.commit(RUNS, soft=True)
 

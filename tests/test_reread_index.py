@@ -57,7 +57,7 @@ def contents(estate: SmallEstate) -> dict[tuple[str, str], dict[str, Any]]:
     }
 
 
-def test_an_index_of_an_older_reader_becomes_what_a_newer_one_makes_of_the_same_records(
+def test_rereading_with_a_newer_reader_equals_a_fresh_index(
     estate: SmallEstate,
 ) -> None:
     history(estate)
@@ -76,7 +76,7 @@ def test_an_index_of_an_older_reader_becomes_what_a_newer_one_makes_of_the_same_
 
 
 @pytest.mark.services
-def test_reading_once_more_changes_nothing(estate: SmallEstate) -> None:
+def test_rereading_again_changes_nothing(estate: SmallEstate) -> None:
     history(estate)
     estate.mend()
     read(estate)
@@ -87,7 +87,7 @@ def test_reading_once_more_changes_nothing(estate: SmallEstate) -> None:
 
 
 @pytest.mark.parametrize("at", [1, *(pytest.param(each, marks=pytest.mark.services) for each in (0, 2, 3))])
-def test_a_pass_that_is_cut_off_is_made_good_by_the_next(
+def test_an_interrupted_pass_is_completed_by_the_next(
     estate: SmallEstate, monkeypatch: pytest.MonkeyPatch, at: int
 ) -> None:
     history(estate)
@@ -115,7 +115,7 @@ def test_a_pass_that_is_cut_off_is_made_good_by_the_next(
     assert mended == contents(estate)
 
 
-def test_words_of_people_go_over_to_the_operation_that_takes_the_place(estate: SmallEstate) -> None:
+def test_user_metadata_moves_to_the_replacing_operation(estate: SmallEstate) -> None:
     history(estate)
     read(estate)
     [old] = operations(estate, "statement one")
@@ -131,7 +131,7 @@ def test_words_of_people_go_over_to_the_operation_that_takes_the_place(estate: S
     assert estate.of_id(placeholder["identity"])["description"] == "kept"
 
 
-def test_what_an_older_reader_made_of_records_that_are_gone_is_named(estate: SmallEstate) -> None:
+def test_operations_of_an_older_reader_without_records_are_listed(estate: SmallEstate) -> None:
     history(estate)
     read(estate)
     lines = Path(estate.lines_file).read_text().splitlines()
@@ -159,7 +159,7 @@ def test_what_an_older_reader_made_of_records_that_are_gone_is_named(estate: Sma
 
 
 @pytest.mark.services
-def test_what_an_older_reader_made_is_named_if_no_record_at_all_is_left(estate: SmallEstate) -> None:
+def test_operations_of_an_older_reader_are_listed_if_no_record_is_left(estate: SmallEstate) -> None:
     history(estate)
     read(estate)
     Path(estate.lines_file).write_text("")
@@ -170,7 +170,7 @@ def test_what_an_older_reader_made_is_named_if_no_record_at_all_is_left(estate: 
 
 
 @pytest.mark.services
-def test_other_settings_are_no_older_reader(estate: SmallEstate) -> None:
+def test_changed_settings_are_not_an_older_reader(estate: SmallEstate) -> None:
     history(estate)
     read(estate)
     estate.follower = {"mended": True}
@@ -181,7 +181,7 @@ def test_other_settings_are_no_older_reader(estate: SmallEstate) -> None:
 
 
 @pytest.mark.services
-def test_an_operation_of_which_purge_removed_executions_stays(estate: SmallEstate) -> None:
+def test_an_operation_with_purged_executions_is_kept(estate: SmallEstate) -> None:
     history(estate)
     read(estate)
     [old] = operations(estate, "statement one")

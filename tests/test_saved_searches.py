@@ -61,7 +61,7 @@ def found(web: Web, user: str, name: str) -> requests.Response:
     return web.get(ROOT + "/search", user, saved=name)
 
 
-def test_a_saved_search_is_asked_by_its_name(web: Web, world: World) -> None:
+def test_a_saved_search_is_run_by_name(web: Web, world: World) -> None:
     assert save(web, "viewer", "mine", f"owner:{world.name}").status_code == 200
 
     assert [each["originalName"] for each in found(web, "viewer", "mine").json()["results"]] == ["orders"]
@@ -69,7 +69,7 @@ def test_a_saved_search_is_asked_by_its_name(web: Web, world: World) -> None:
     assert table.splitlines()[1:] == ['"orders"']
 
 
-def test_others_see_it_only_if_it_is_shared(web: Web) -> None:
+def test_other_users_see_only_shared_searches(web: Web) -> None:
     save(web, "viewer", "own")
     save(web, "viewer", "for all", shared=True)
     save(web, "editor", "own", "type:VIEW")
@@ -86,7 +86,7 @@ def test_others_see_it_only_if_it_is_shared(web: Web) -> None:
     assert "may be any of editor/own, viewer/own" in both.json()["message"]
 
 
-def test_only_its_owner_or_an_administrator_changes_or_removes_it(web: Web, solr: Solr) -> None:
+def test_only_the_owner_or_an_administrator_may_change_or_remove_a_search(web: Web, solr: Solr) -> None:
     save(web, "viewer", "shared", shared=True)
 
     assert save(web, "editor", "shared", "type:VIEW", owner="viewer", replace=True).status_code == 403
@@ -116,7 +116,7 @@ def test_a_name_is_taken_until_it_is_replaced_or_removed(web: Web) -> None:
 @pytest.mark.parametrize(
     "name", ["", " ", "a/b", ".hidden", "-x", "x ", "x" * 101, "a\nb", "a\x1b[31m", "<script>", "a'b", "*"]
 )
-def test_a_name_that_could_not_be_one_is_refused(web: Web, name: str) -> None:
+def test_an_invalid_name_is_refused(web: Web, name: str) -> None:
     answer = save(web, "viewer", name)
     assert answer.status_code == 400, answer.text
     assert "name" in answer.json()["message"]
@@ -125,19 +125,19 @@ def test_a_name_that_could_not_be_one_is_refused(web: Web, name: str) -> None:
 @pytest.mark.parametrize(
     "query", ["type:(TABLE", "{!join from=a to=b}x", "a AND", "nosuchfield:1", "size:big", " "]
 )
-def test_a_query_that_could_not_be_asked_is_not_saved(web: Web, query: str) -> None:
+def test_an_invalid_query_is_not_saved(web: Web, query: str) -> None:
     assert save(web, "viewer", "broken", query).status_code == 400
     assert seen(web, "viewer") == set()
 
 
-def test_of_many_that_save_one_new_name_at_once_one_does(web: Web) -> None:
+def test_only_one_of_several_concurrent_saves_succeeds(web: Web) -> None:
     with ThreadPoolExecutor(4) as threads:
         answers = threads.map(lambda number: save(web, "viewer", "raced", f"size:{number}"), range(8))
         statuses = sorted(answer.status_code for answer in answers)
     assert statuses == [200] + [409] * 7
 
 
-def test_what_was_read_before_a_change_is_not_written_over_it(web: Web, solr: Solr) -> None:
+def test_a_stale_version_is_not_written_or_removed(web: Web, solr: Solr) -> None:
     save(web, "viewer", "kept")
     before = saved_search(solr, "viewer", "kept")
     assert before is not None
@@ -148,7 +148,7 @@ def test_what_was_read_before_a_change_is_not_written_over_it(web: Web, solr: So
     assert found(web, "viewer", "kept").json()["query"] == "type:VIEW"
 
 
-def test_the_log_says_who_saved_and_who_removed(web: Web) -> None:
+def test_the_log_names_the_user_who_saved_or_removed(web: Web) -> None:
     save(web, "viewer", "noted")
     remove(web, "viewer", "noted")
     assert web.logged("edit requested", user="viewer", method="POST")
@@ -158,7 +158,7 @@ def test_the_log_says_who_saved_and_who_removed(web: Web) -> None:
 # -- By command ----------------------------------------------------------------------------------------------------------
 
 
-def test_the_commands_save_list_ask_and_remove(web: Web, world: World) -> None:
+def test_commands_save_list_run_and_remove(web: Web, world: World) -> None:
     def navlin(*arguments: str) -> Result:
         return CliRunner().invoke(main, ["--config", str(web.file), *arguments])
 
@@ -179,9 +179,7 @@ def test_the_commands_save_list_ask_and_remove(web: Web, world: World) -> None:
     assert navlin("saved", "remove", "orders of mine").exit_code == Exit.NOTHING
 
 
-def test_the_commands_do_so_on_a_server_in_the_name_of_the_token(
-    web: Web, world: World, remote: Any, solr: Solr
-) -> None:
+def test_remote_commands_act_as_the_tokens_user(web: Web, world: World, remote: Any, solr: Solr) -> None:
     assert "saved: chief/there" in remote("saved", "add", "there", f"owner:{world.name}", "--shared").stdout
     assert saved_search(solr, "chief", "there") is not None
     [listed] = json.loads(remote("saved", "list", "--json").stdout)["results"]
@@ -194,7 +192,7 @@ def test_the_commands_do_so_on_a_server_in_the_name_of_the_token(
 
 
 @pytest.mark.services
-def test_in_a_solrcloud_they_are_kept_changed_and_removed_as_well(cloud: Solr) -> None:
+def test_saved_searches_work_on_solrcloud(cloud: Solr) -> None:
     ann = Asker(Author("ann", 1_800_000_000_000), administrator=False)
     save_search(cloud, ann, "kept", "type:TABLE", shared=True, replace=False)
     with pytest.raises(NameTaken):

@@ -39,7 +39,7 @@ def test_a_wake_up_brings_a_run_forward() -> None:
     assert due_time.wake(now_s=101) == 101 + WAKE_S
 
 
-def test_a_burst_of_wake_ups_is_one_run() -> None:
+def test_a_burst_of_wake_ups_causes_one_run() -> None:
     due_time = DueTime(5, due_s=105)
 
     assert due_time.wake(now_s=101) == 101 + WAKE_S
@@ -51,7 +51,7 @@ def test_a_wake_up_just_before_a_run_is_due_changes_nothing() -> None:
     assert DueTime(5, due_s=105).wake(now_s=104.95) is None
 
 
-def test_a_wake_up_during_a_run_leads_to_another_one() -> None:
+def test_a_wake_up_during_a_run_causes_another_run() -> None:
     due_time = DueTime(600, due_s=0)
     due_time.begin(now_s=0)
 
@@ -66,7 +66,7 @@ def test_a_wake_up_during_a_run_leads_to_another_one() -> None:
     ("took_s", "rests_s"),
     [(0.02, WAKE_S), (0.6, 0.6), (1.0, 1.0), (1.4, 1.0), (1.7, 0.6), (2.0, WAKE_S), (7.0, WAKE_S)],
 )
-def test_a_source_that_is_written_all_the_time_rests_as_long_as_it_ran_but_never_long(
+def test_a_constantly_written_source_rests_as_long_as_it_ran_within_bounds(
     took_s: float, rests_s: float
 ) -> None:
     due_time = DueTime(5, due_s=0)
@@ -75,7 +75,7 @@ def test_a_source_that_is_written_all_the_time_rests_as_long_as_it_ran_but_never
     assert due_time.end(now_s=100 + took_s) == pytest.approx(100 + took_s + rests_s)
 
 
-def test_a_source_that_ran_for_minutes_does_not_rest_for_minutes() -> None:
+def test_a_source_that_ran_for_minutes_rests_briefly() -> None:
     due_time = DueTime(600, due_s=0)
     due_time.begin(now_s=0)
     due_time.wake(now_s=1)
@@ -84,7 +84,7 @@ def test_a_source_that_ran_for_minutes_does_not_rest_for_minutes() -> None:
 
 @pytest.mark.parametrize("each_s", [0.1, 0.3, 0.5])
 @pytest.mark.parametrize("fixed_s", [0.2, 0.5, 0.8])
-def test_what_is_written_all_the_time_is_indexed_within_the_interval(fixed_s: float, each_s: float) -> None:
+def test_constantly_written_records_are_indexed_within_the_interval(fixed_s: float, each_s: float) -> None:
     """A run takes a fixed time, and more for each second of records that it reads."""
     due_time = DueTime(5, due_s=0)
     began_s, read_to_s = 0.0, 0.0
@@ -96,7 +96,7 @@ def test_what_is_written_all_the_time_is_indexed_within_the_interval(fixed_s: fl
         read_to_s, began_s = began_s, due_time.end(ended_s)
 
 
-def test_a_write_while_a_source_rests_waits_for_the_end_of_that_and_a_later_one_for_nothing() -> None:
+def test_a_wake_up_while_resting_waits_for_its_end_and_a_later_one_does_not() -> None:
     due_time = DueTime(5, due_s=0)
     due_time.begin(now_s=100)
     assert due_time.end(now_s=101) == 106
@@ -108,7 +108,7 @@ def test_a_write_while_a_source_rests_waits_for_the_end_of_that_and_a_later_one_
     assert due_time.wake(now_s=105) == 105 + WAKE_S
 
 
-def test_a_shorter_interval_brings_a_run_forward_and_a_longer_one_waits_for_the_next() -> None:
+def test_a_shorter_interval_applies_at_once_and_a_longer_one_after_the_next_run() -> None:
     due_time = DueTime(600, due_s=700)
 
     assert due_time.set_interval(60, now_s=100) == 160
@@ -176,7 +176,7 @@ def test_a_wake_up_runs_a_source_long_before_its_interval(schedule: Schedule, ru
     assert [runs.next(), runs.next()] == ["a begins", "a ends"]
 
 
-def test_a_source_never_runs_beside_itself(schedule: Schedule, runs: Runs) -> None:
+def test_a_source_never_runs_twice_at_once(schedule: Schedule, runs: Runs) -> None:
     runs.gates["a"] = threading.Event()
     schedule.set_sources({"a": 3_600})
     assert runs.next() == "a begins"
@@ -190,7 +190,7 @@ def test_a_source_never_runs_beside_itself(schedule: Schedule, runs: Runs) -> No
     assert [runs.next() for _ in range(3)] == ["a ends", "a begins", "a ends"]
 
 
-def test_a_source_taken_out_and_put_back_while_it_runs_does_not_run_beside_itself(
+def test_a_source_removed_and_added_again_while_running_does_not_run_twice(
     schedule: Schedule, runs: Runs
 ) -> None:
     runs.gates["a"] = threading.Event()
@@ -205,7 +205,7 @@ def test_a_source_taken_out_and_put_back_while_it_runs_does_not_run_beside_itsel
     assert [runs.next(), runs.next()] == ["a ends", "a begins"]
 
 
-def test_a_source_that_is_taken_out_runs_no_more(schedule: Schedule, runs: Runs) -> None:
+def test_a_removed_source_does_not_run_again(schedule: Schedule, runs: Runs) -> None:
     runs.gates["a"] = threading.Event()
     schedule.set_sources({"a": 0.1})
     assert runs.next() == "a begins"
@@ -218,7 +218,7 @@ def test_a_source_that_is_taken_out_runs_no_more(schedule: Schedule, runs: Runs)
     assert schedule.due_s() == {}
 
 
-def test_a_source_that_hangs_or_breaks_holds_up_no_other(schedule: Schedule, runs: Runs) -> None:
+def test_a_hanging_or_failing_source_delays_no_other(schedule: Schedule, runs: Runs) -> None:
     runs.gates["hanging"] = threading.Event()
     schedule.set_sources({"hanging": 0.1, "broken": 0.2, "well": 0.2})
 
@@ -229,7 +229,7 @@ def test_a_source_that_hangs_or_breaks_holds_up_no_other(schedule: Schedule, run
     assert seen.count("broken ends") >= 2
 
 
-def test_after_a_stop_nothing_starts_and_what_runs_goes_on(schedule: Schedule, runs: Runs) -> None:
+def test_after_a_stop_nothing_starts_and_running_jobs_continue(schedule: Schedule, runs: Runs) -> None:
     runs.gates["a"] = threading.Event()
     schedule.set_sources({"a": 0.1})
     assert runs.next() == "a begins"
@@ -242,7 +242,7 @@ def test_after_a_stop_nothing_starts_and_what_runs_goes_on(schedule: Schedule, r
     assert runs.nothing_for(0.5)
 
 
-def test_a_stop_while_due_jobs_are_dealt_out_ends_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stop_while_jobs_are_dispatched_raises_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     died: list[object] = []
     monkeypatch.setattr(threading, "excepthook", died.append)
     for wait_ms in range(60):
@@ -282,7 +282,7 @@ after."""
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_time_of_day_is_there_once_on_each_day_when_clocks_are_changed(
+def test_a_time_of_day_occurs_once_a_day_when_clocks_change(
     change: str, in_zone: Callable[[str], None]
 ) -> None:
     zone, at, expected = CHANGES[change]
@@ -309,7 +309,7 @@ class NightClock(WallClock):
         return super().now_s() + self.off_s
 
 
-def test_in_the_night_in_which_clocks_are_changed_one_purge_is_made(in_zone: Callable[[str], None]) -> None:
+def test_one_purge_runs_in_the_night_when_clocks_change(in_zone: Callable[[str], None]) -> None:
     in_zone("Europe/Berlin")
     clock = NightClock()
     schedule = Schedule(lambda _: None, clock=clock)
@@ -328,7 +328,7 @@ def test_in_the_night_in_which_clocks_are_changed_one_purge_is_made(in_zone: Cal
     assert len(purges) == 1
 
 
-def test_a_purge_that_was_missed_is_made_at_once_and_then_at_its_time(schedule: Schedule) -> None:
+def test_a_missed_purge_runs_at_once_and_then_on_time(schedule: Schedule) -> None:
     made: SimpleQueue[float] = SimpleQueue()
     schedule.set_purge(lambda: made.put(time.monotonic()), "03:30", missed=True)
     made.get(timeout=SOON_S)
@@ -406,7 +406,7 @@ def test_a_write_wakes_the_source_that_reads_there(
     assert woken.get(timeout=SOON_S) == "a"
 
 
-def test_reading_wakes_nobody(tmp_path: Path, watching: Watching, woken: SimpleQueue[str]) -> None:
+def test_reading_a_file_wakes_no_source(tmp_path: Path, watching: Watching, woken: SimpleQueue[str]) -> None:
     file = tmp_path / "log"
     file.write_text("line\n")
     watching.watch([("a", str(tmp_path))])
@@ -419,7 +419,7 @@ def test_reading_wakes_nobody(tmp_path: Path, watching: Watching, woken: SimpleQ
     assert woken.empty()
 
 
-def test_a_directory_that_was_missing_or_replaced_is_watched_once_it_is_there(
+def test_a_missing_or_replaced_directory_is_watched_once_it_exists(
     tmp_path: Path, watching: Watching, woken: SimpleQueue[str]
 ) -> None:
     directory = tmp_path / "late"
@@ -435,7 +435,7 @@ def test_a_directory_that_was_missing_or_replaced_is_watched_once_it_is_there(
         assert woken.get(timeout=SOON_S) == "a"
 
 
-def test_two_sources_may_watch_one_directory_and_part_from_it(
+def test_two_sources_may_watch_one_directory_independently(
     tmp_path: Path, watching: Watching, woken: SimpleQueue[str]
 ) -> None:
     both = [("a", str(tmp_path)), ("b", str(tmp_path))]
@@ -453,9 +453,7 @@ def test_two_sources_may_watch_one_directory_and_part_from_it(
     assert seen == {"b"}
 
 
-def test_what_a_person_asks_for_waits_for_its_turn_and_keeps_the_source_from_running(
-    schedule: Schedule, runs: Runs
-) -> None:
+def test_a_requested_job_waits_for_its_turn_and_blocks_the_source(schedule: Schedule, runs: Runs) -> None:
     runs.gates["a"] = threading.Event()
     schedule.set_sources({"a": 3_600})
     assert runs.next() == "a begins"
@@ -483,7 +481,7 @@ def test_what_a_person_asks_for_waits_for_its_turn_and_keeps_the_source_from_run
     waiting.join()
 
 
-def test_what_waits_for_its_turn_is_not_begun_once_the_schedule_ends(schedule: Schedule, runs: Runs) -> None:
+def test_a_waiting_job_is_not_started_after_a_stop(schedule: Schedule, runs: Runs) -> None:
     runs.gates["a"] = threading.Event()
     schedule.set_sources({"a": 3_600})
     assert runs.next() == "a begins"
@@ -496,5 +494,5 @@ def test_what_waits_for_its_turn_is_not_begun_once_the_schedule_ends(schedule: S
     waiting.join()
 
 
-def test_a_source_that_is_not_scheduled_runs_at_once_when_asked_for(schedule: Schedule) -> None:
+def test_a_requested_job_of_an_unscheduled_source_runs_at_once(schedule: Schedule) -> None:
     assert schedule.run_in_turn("other", lambda: 3) == 3

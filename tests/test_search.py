@@ -113,7 +113,7 @@ COLUMNS = {"order_id", "Total_Amount"}
         ("hbase and gold", set()),
     ],
 )
-def test_a_query_finds_what_it_names_and_nothing_else(world: World, query: str, expected: set[str]) -> None:
+def test_a_query_finds_exactly_the_matching_entities(world: World, query: str, expected: set[str]) -> None:
     assert found(world, query) == expected
 
 
@@ -124,13 +124,13 @@ def test_every_entity_has_an_identity_and_a_run(world: World) -> None:
     )
 
 
-def test_up_to_eight_hundred_run_ids_may_be_asked_for(world: World) -> None:
+def test_eight_hundred_run_ids_fit_in_a_query(world: World) -> None:
     runs = [f"{world.sources[HIVE].id}##{number}" for number in range(1, 801)]
     assert found(world, f"type:table AND extractorRunId:({' OR '.join(runs)})") == TABLES
     assert found(world, f"type:table AND extractorRunId:({' OR '.join(runs[1:])})") == set()
 
 
-def test_filters_bear_tags(world: World) -> None:
+def test_filters_may_carry_tags(world: World) -> None:
     assert found(world, "*:*", "{!tag=type} type:TABLE OR type:VIEW", "-deleted:true") == {
         "Orders",
         "v_orders",
@@ -150,7 +150,7 @@ def test_relations_are_found_by_their_ends_whatever_the_sdk_appends(
     assert {document["endpoint2Ids"][0] for document in answer.documents} == set(runs)
 
 
-def test_ten_thousand_ids_are_one_query(world: World) -> None:
+def test_ten_thousand_ids_fit_in_a_query(world: World) -> None:
     ids = [f"{number:032x}" for number in range(9_999)] + [world.named("Orders").identity]
     answer = search(world.solr, "type:table AND {!terms f=id}" + ",".join(ids))
     assert [document["originalName"] for document in answer.documents] == ["Orders"]
@@ -169,11 +169,11 @@ def test_ten_thousand_ids_are_one_query(world: World) -> None:
         ("endpoint1Type:table", RELATIONS),
     ],
 )
-def test_the_core_follows_from_the_query(query: str, core: str) -> None:
+def test_the_query_determines_the_core(query: str, core: str) -> None:
     assert core_for(parse(query)) == core
 
 
-def test_the_core_may_be_said(world: World) -> None:
+def test_the_core_may_be_given(world: World) -> None:
     asked = f"extractorRunId:({world.sources[IMPALA].id}##1)"
     assert search(world.solr, asked).core == ELEMENTS
     assert {each["type"] for each in search(world.solr, asked, core=RELATIONS).documents} == {
@@ -182,7 +182,7 @@ def test_the_core_may_be_said(world: World) -> None:
     }
 
 
-def test_pages_add_up_to_the_whole(world: World) -> None:
+def test_pages_add_up_to_the_whole_result(world: World) -> None:
     def page(limit: int, offset: int) -> SearchAnswer:
         return search(world.solr, f"srcId:{world.sources[HIVE].id}", limit=limit, offset=offset)
 
@@ -202,7 +202,7 @@ def test_results_are_sorted_by_a_field(world: World) -> None:
 
 
 @pytest.mark.parametrize("query", ["orders", "ORDERS", "orders insert", "spark orders"])
-def test_who_types_a_name_finds_the_table_that_is_called_so_first(world: World, query: str) -> None:
+def test_an_exact_table_name_ranks_first(world: World, query: str) -> None:
     mine = "{!terms f=srcId}" + ",".join(source.id for source in world.sources.values())
 
     results = search(world.solr, query, filters=[mine], limit=100)
@@ -215,11 +215,11 @@ def test_who_types_a_name_finds_the_table_that_is_called_so_first(world: World, 
     "query",
     [r"a\"b", "AND\\ OR", "\\{!terms\\ f=type\\}TABLE", " ".join(f"w{number}" for number in range(400))],
 )
-def test_any_words_may_be_looked_for(world: World, query: str) -> None:
+def test_any_words_may_be_searched(world: World, query: str) -> None:
     assert found(world, query) == set()
 
 
-def test_facets_count_all_that_matched(world: World) -> None:
+def test_facets_count_every_match(world: World) -> None:
     answer = search(world.solr, f"srcId:{world.sources[HIVE].id}", limit=1, facets=["type", "serdeName"])
     assert answer.facets["type"] == {"DATABASE": 1, "FIELD": 2, "SOURCE": 1, "TABLE": 2, "VIEW": 1}
     assert answer.facets["serDeName"] == {"parquet": 1}
@@ -260,9 +260,7 @@ def test_facets_count_all_that_matched(world: World) -> None:
         ("x\\", "a backslash stands at the very end, at character 2"),
     ],
 )
-def test_a_wrong_query_is_reported_in_a_sentence_with_its_place(
-    world: World, query: str, sentence: str
-) -> None:
+def test_an_invalid_query_is_reported_with_its_position(world: World, query: str, sentence: str) -> None:
     with pytest.raises(QueryError) as error:
         search(world.solr, query)
     assert str(error.value) == sentence
@@ -280,7 +278,7 @@ def test_a_page_has_limits(world: World) -> None:
         search(world.solr, "*:*", sort="created upwards")
 
 
-def test_a_query_that_takes_too_long_is_refused_and_never_answered_in_part(world: World) -> None:
+def test_a_slow_query_is_refused_and_never_answered_in_part(world: World) -> None:
     # Parsing 100 wildcards alone takes Solr far longer than a millisecond; the first search of a core is slow anyway.
     for start in (0, 100, 200):
         words = (f"originalName:*a?*{number}*{'a?*' * (number % 8)}" for number in range(start, start + 100))

@@ -140,13 +140,13 @@ def _texts(compiled: bytes) -> Iterator[str]:
         entry += 2 if kind in (5, 6) else 1
 
 
-def test_each_key_that_looks_like_a_secret_is_known_to_be_one_or_none(keys: set[str]) -> None:
+def test_every_suspicious_key_is_classified(keys: set[str]) -> None:
     assert len(keys) > 4_000
     assert not SECRETS & NO_SECRETS
     assert {key for key in keys if LOOKS.search(key)} == SECRETS | NO_SECRETS
 
 
-def test_values_of_secrets_are_masked_and_no_others(keys: set[str]) -> None:
+def test_only_values_of_secret_keys_are_masked(keys: set[str]) -> None:
     assert {key for key in keys if is_secret(key)} == SECRETS
     assert {key for key in keys if redact(f"{key}=plain77") != f"{key}=plain77"} == SECRETS
     forms = (
@@ -160,6 +160,6 @@ def test_values_of_secrets_are_masked_and_no_others(keys: set[str]) -> None:
 
 
 @pytest.mark.parametrize(("key", "secret"), OF_OTHER_JARS.items())
-def test_keys_of_jars_that_are_not_here(key: str, secret: bool) -> None:
+def test_keys_of_other_jars_are_classified(key: str, secret: bool) -> None:
     assert is_secret(key) == secret
     assert (redact(f"{key}=plain77") != f"{key}=plain77") == secret

@@ -29,7 +29,7 @@ def cases(table: dict[str, str]) -> list[Any]:
 
 
 @pytest.mark.parametrize("text", cases(LEAKS))
-def test_the_secret_of_a_text_is_blanked_once_and_for_all(text: str) -> None:
+def test_every_secret_is_masked_and_redaction_is_idempotent(text: str) -> None:
     plain, secrets = marked(text)
     redacted = redact(plain)
     assert secrets
@@ -38,17 +38,17 @@ def test_the_secret_of_a_text_is_blanked_once_and_for_all(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", cases(STAYS))
-def test_a_text_without_a_secret_stays_as_it_is(text: str) -> None:
+def test_a_text_without_a_secret_is_unchanged(text: str) -> None:
     assert redact(text) == text
 
 
-def test_the_look_at_many_texts_at_once_misses_none_with_a_secret() -> None:
+def test_the_bulk_check_misses_no_text_with_a_secret() -> None:
     texts_with = [marked(text)[0] for block in LEAKS.values() for text in texts(block)]
     assert [text for text in texts_with if not shows(text.encode())] == []
     assert [text for text in texts_with if not shows(f"a\n{text}\nb".encode())] == []
 
 
-def test_the_first_look_hides_nothing_from_a_class_of_secrets() -> None:
+def test_the_first_check_hides_no_class_of_secrets() -> None:
     """Texts are spliced from the tables': the same is masked with and without the first check."""
     tables = [*LEAKS.values(), *STAYS.values()]
     plain = [marked(text)[0] for block in tables for text in texts(block)]
@@ -63,7 +63,7 @@ def test_the_first_look_hides_nothing_from_a_class_of_secrets() -> None:
 
 
 @pytest.mark.services
-def test_a_secret_behind_a_megabyte_of_anything_is_found() -> None:
+def test_a_secret_after_a_megabyte_of_text_is_found() -> None:
     """RE2 finds nothing if its automaton does not fit into memory; this would be a leak."""
     pieces = [*OPENINGS, "\ufffd", "é", "日本", "\ud800", "\0", *"aA0_-./ \n='\"<(|$@:"]
     at_random = random.Random(1)
@@ -198,7 +198,7 @@ STATEMENTS = [f"{STATEMENT} -- run {number}" for number in range(2_000)]
     [(COMMENTS, 5), (PATHS, 6), (STATEMENTS, 7)],
     ids=["comments", "paths", "statements"],
 )
-def test_most_texts_cost_little(plain: list[str], most: float) -> None:
+def test_redacting_ordinary_text_is_cheap(plain: list[str], most: float) -> None:
     """The unit is the work of indexing a text anyway: its JSON, and a hash of that."""
     redaction = min(_cpu_s(redact, plain) for _ in range(5))
     anyway = min(_cpu_s(lambda text: blake2b(orjson.dumps(text)).digest(), plain) for _ in range(5))
@@ -223,7 +223,7 @@ PROGRAMS = {".py", ".sh", ".java"}
 BEFORE_MASK = re.compile(r"([\w.-]*)\W{0,20}?(?<!\*)\*{8}(?!\*)")
 
 
-def test_of_texts_that_others_wrote_only_those_with_secrets_change(corpora: Path) -> None:
+def test_only_texts_with_secrets_change_in_the_corpora(corpora: Path) -> None:
     plain = set(_texts_in(corpora))
     changed = {text: redacted for text in plain if (redacted := redact(text)) != text}
     blanked = Counter(

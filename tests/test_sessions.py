@@ -68,7 +68,7 @@ def browser(web: Web, somebody: str) -> Browser:
 # -- Logging in ----------------------------------------------------------------------------------------------------------
 
 
-def test_a_log_in_says_who_that_is_and_its_cookie_does_from_then_on(web: Web, somebody: str) -> None:
+def test_a_login_returns_the_user_and_its_cookie_identifies_them(web: Web, somebody: str) -> None:
     browser = Browser(web)
     answer = browser.log_in(somebody)
     told = answer.json()
@@ -81,9 +81,7 @@ def test_a_log_in_says_who_that_is_and_its_cookie_does_from_then_on(web: Web, so
     assert web.logged("logged out", user=somebody)
 
 
-def test_the_cookie_is_out_of_reach_of_scripts_other_sites_and_other_paths(
-    web: Web, browser: Browser
-) -> None:
+def test_the_cookie_is_http_only_same_site_and_limited_to_its_path(web: Web, browser: Browser) -> None:
     (cookie,) = (browser.log_in("viewer").headers["Set-Cookie"],)
     name, _, rest = cookie.partition("=")
     instance = (state_of(web) / DIRECTORY / "instance").read_text()
@@ -91,7 +89,7 @@ def test_the_cookie_is_out_of_reach_of_scripts_other_sites_and_other_paths(
     assert re.fullmatch(r"[\w-]{43}; Path=/navlin; HttpOnly; SameSite=Lax", rest)
 
 
-def test_a_form_logs_in_and_goes_on_to_a_page_of_this_server_alone(web: Web, somebody: str) -> None:
+def test_a_form_login_redirects_only_within_this_server(web: Web, somebody: str) -> None:
     for wanted, there in {
         "/navlin/?view=detailsView&id=1": "/navlin/?view=detailsView&id=1",
         "": "/navlin/",
@@ -124,14 +122,14 @@ def test_a_form_logs_in_and_goes_on_to_a_page_of_this_server_alone(web: Web, som
         ({"json": {"name": "viewer\n", "password": PASSWORD}}, 401),
     ],
 )
-def test_nobody_else_gets_a_cookie(web: Web, how: dict[str, Any], status: int) -> None:
+def test_a_failed_login_sets_no_cookie(web: Web, how: dict[str, Any], status: int) -> None:
     answer = Browser(web).log_in("viewer", **how)
     assert answer.status_code == status, answer.text
     assert "Set-Cookie" not in answer.headers
     assert "WWW-Authenticate" not in answer.headers, "a page asks for the password, not the browser"
 
 
-def test_guessing_at_the_log_in_is_slowed_as_elsewhere(web: Web, somebody: str) -> None:
+def test_guessing_passwords_at_login_is_throttled(web: Web, somebody: str) -> None:
     statuses = [Browser(web).log_in(somebody, "guessed").status_code for _ in range(6)]
     assert statuses == [401] * 6
     locked = Browser(web).log_in(somebody)
@@ -142,7 +140,7 @@ def test_guessing_at_the_log_in_is_slowed_as_elsewhere(web: Web, somebody: str) 
     assert "guessed" not in json.dumps(web.log)
 
 
-def test_a_password_and_a_token_set_no_cookie(web: Web, somebody: str) -> None:
+def test_a_password_or_a_token_sets_no_cookie(web: Web, somebody: str) -> None:
     secret = AccessFile(state_of(web)).add_token(somebody, "test", None, 0)
     by_token = web.send("GET", SEARCH, None, headers={"Authorization": f"Bearer {secret}"})
     for answer in (web.get(SEARCH, somebody), by_token):
@@ -167,7 +165,7 @@ def addresses(web: Web) -> Iterator[tuple[str, str]]:
             yield from ((method, path) for method in (*sorted(methods), "DELETE", "QUERY"))
 
 
-def test_no_address_is_written_to_with_a_cookie_alone(web: Web, browser: Browser) -> None:
+def test_no_address_can_be_written_with_a_cookie_alone(web: Web, browser: Browser) -> None:
     open_to_all = {"/api/version", "/healthz", "/readyz", "/login"}
     tried = [each for each in dict.fromkeys(addresses(web)) if each[1] not in open_to_all]
     written = {(each.method, f"{ROOT}{each.path}") for each in own.ENDPOINTS if each.method != "GET"}
@@ -185,7 +183,7 @@ def test_no_address_is_written_to_with_a_cookie_alone(web: Web, browser: Browser
         assert browser.send("DELETE", path).status_code in (403, 405), path
 
 
-def test_a_session_may_what_its_user_may_and_is_noted_as_its_user(
+def test_a_session_has_the_role_of_its_user_and_is_logged_as_that_user(
     web: Web, browser: Browser, somebody: str
 ) -> None:
     assert browser.write(ROOT + "/link", json={}).status_code == 403
@@ -201,7 +199,7 @@ def test_a_session_may_what_its_user_may_and_is_noted_as_its_user(
     assert web.logged("read requested", user=somebody), "a page for administrators asks for no run"
 
 
-def test_no_address_that_is_read_wants_the_role_of_a_writer(web: Web) -> None:
+def test_no_read_endpoint_requires_a_writers_role(web: Web) -> None:
     reading = [
         each
         for each in (*own.ENDPOINTS, *navigator.ENDPOINTS, *navigator.UNVERSIONED)
@@ -210,7 +208,7 @@ def test_no_address_that_is_read_wants_the_role_of_a_writer(web: Web) -> None:
     assert {each.path for each in reading if each.role > Role.METADATA_ADMINISTRATOR} <= {"/requests/{id}"}
 
 
-def test_only_the_sessions_own_token_counts(web: Web, browser: Browser, somebody: str) -> None:
+def test_only_the_sessions_own_csrf_token_is_accepted(web: Web, browser: Browser, somebody: str) -> None:
     other = Browser(web)
     other.log_in(somebody)
     old = browser.csrf
@@ -234,7 +232,7 @@ def test_only_the_sessions_own_token_counts(web: Web, browser: Browser, somebody
     assert browser.known()
 
 
-def test_a_form_may_have_the_token_as_a_field_and_arrives_whole(web: Web, browser: Browser) -> None:
+def test_a_form_may_carry_the_token_as_a_field(web: Web, browser: Browser) -> None:
     other = Browser(web)
     other.cookies, other.csrf = dict(browser.cookies), browser.csrf
     answer = browser.send(
@@ -256,7 +254,7 @@ ELSEWHERE = [
 
 
 @pytest.mark.parametrize("headers", ELSEWHERE, ids=str)
-def test_what_a_page_of_another_server_sends_is_refused_even_with_the_token(
+def test_a_cross_origin_write_is_refused_even_with_the_token(
     web: Web, browser: Browser, headers: dict[str, str]
 ) -> None:
     answer = browser.write("/logout", headers=headers)
@@ -266,14 +264,14 @@ def test_what_a_page_of_another_server_sends_is_refused_even_with_the_token(
 
 
 @pytest.mark.parametrize("headers", ELSEWHERE, ids=str)
-def test_a_page_of_another_server_logs_nobody_in(web: Web, headers: dict[str, str]) -> None:
+def test_a_cross_origin_login_is_refused(web: Web, headers: dict[str, str]) -> None:
     body = {"name": "viewer", "password": PASSWORD}
     answer = requests.post(f"{web.url}/login", data=body, headers=headers, timeout=PATIENCE_S)
     assert answer.status_code == 403
     assert "Set-Cookie" not in answer.headers
 
 
-def test_a_page_of_this_server_is_no_other(web: Web, browser: Browser) -> None:
+def test_a_same_origin_write_is_accepted(web: Web, browser: Browser) -> None:
     own = {"Origin": web.url.removesuffix("/navlin"), "Sec-Fetch-Site": "same-origin"}
     assert browser.write("/logout", headers=own).json() == {"ended": 1}
 
@@ -292,14 +290,14 @@ def test_a_page_of_this_server_is_no_other(web: Web, browser: Browser) -> None:
         ("navigate", "object", "same-site", 403),
     ],
 )
-def test_from_another_site_the_cookie_opens_a_link_and_nothing_that_a_page_loads(
+def test_a_cross_site_request_is_accepted_only_for_navigation(
     browser: Browser, mode: str, destination: str, site: str, status: int
 ) -> None:
     headers = {"Sec-Fetch-Mode": mode, "Sec-Fetch-Dest": destination, "Sec-Fetch-Site": site}
     assert browser.send("GET", SEARCH, headers=headers).status_code == status
 
 
-def test_what_is_sent_on_purpose_goes_before_the_cookie(web: Web, browser: Browser) -> None:
+def test_an_authorization_header_takes_precedence_over_the_cookie(web: Web, browser: Browser) -> None:
     for header in ("Basic eDp5", "Bearer x", "Negotiate x", "x"):
         assert browser.send("GET", SEARCH, headers={"Authorization": header}).status_code == 401, header
     by_password = (
@@ -312,7 +310,7 @@ def test_what_is_sent_on_purpose_goes_before_the_cookie(web: Web, browser: Brows
 # -- Ids -----------------------------------------------------------------------------------------------------------------
 
 
-def test_each_log_in_has_an_id_that_nobody_knew(web: Web, somebody: str) -> None:
+def test_each_login_gets_a_new_unpredictable_id(web: Web, somebody: str) -> None:
     browser = Browser(web)
     name = f"navlin-{(state_of(web) / DIRECTORY / 'instance').read_text()}"
     planted = "A" * 43
@@ -329,14 +327,14 @@ def test_each_log_in_has_an_id_that_nobody_knew(web: Web, somebody: str) -> None
         assert not browser.known(), "a log-in ends what the browser had before"
 
 
-def test_of_two_cookies_none_counts(web: Web, browser: Browser) -> None:
+def test_two_session_cookies_are_refused(web: Web, browser: Browser) -> None:
     ((name, good),) = browser.cookies.items()
     for header in (f"{name}={good}; {name}=x", f"{name}=x; {name}={good}", f"{name}={good}; {name}={good}"):
         answer = requests.get(f"{web.url}/session", headers={"Cookie": header}, timeout=PATIENCE_S)
         assert answer.status_code == 401, header
 
 
-def test_what_is_no_id_opens_nothing(web: Web, browser: Browser) -> None:
+def test_an_invalid_id_is_refused(web: Web, browser: Browser) -> None:
     ((name, good),) = browser.cookies.items()
     (file,) = [
         each
@@ -360,7 +358,7 @@ def test_what_is_no_id_opens_nothing(web: Web, browser: Browser) -> None:
         assert "WWW-Authenticate" not in answer.headers, "a page asks for the password, not the browser"
 
 
-def test_neither_files_nor_the_log_nor_answers_have_an_id(web: Web, browser: Browser) -> None:
+def test_ids_are_in_no_file_log_or_answer(web: Web, browser: Browser) -> None:
     (secret,) = browser.cookies.values()
     assert secret not in browser.send("GET", "/session").text
     browser.send("POST", "/logout", headers={"X-Navlin-CSRF": "x"})
@@ -423,7 +421,7 @@ def log_out_everywhere(web: Web, name: str) -> None:
         log_out_everywhere,
     ],
 )
-def test_what_ends_every_session_of_a_user_ends_those_of_nobody_else(
+def test_ending_all_sessions_of_a_user_ends_nobody_elses(
     web: Web, somebody: str, browser: Browser, change: Callable[[Web, str], None]
 ) -> None:
     another, of_viewer = Browser(web), Browser(web)
@@ -435,9 +433,7 @@ def test_what_ends_every_session_of_a_user_ends_those_of_nobody_else(
     assert (browser.known(), another.known(), of_viewer.known()) == (False, False, True)
 
 
-def test_logging_out_ends_the_session_and_no_other_of_the_user(
-    web: Web, somebody: str, browser: Browser
-) -> None:
+def test_logging_out_ends_only_that_session(web: Web, somebody: str, browser: Browser) -> None:
     another = Browser(web)
     another.log_in(somebody)
     kept = dict(browser.cookies)
@@ -448,7 +444,7 @@ def test_logging_out_ends_the_session_and_no_other_of_the_user(
 
 
 @pytest.mark.services
-def test_sessions_hold_for_every_process_of_a_state_directory_and_not_for_another_navlin(
+def test_sessions_are_shared_by_processes_of_one_state_directory_only(
     solr: Solr, tmp_path: Path, web: Web
 ) -> None:
     with running_web(solr.address, tmp_path, "session_idle_s = 1.0") as first:
@@ -479,7 +475,9 @@ def test_sessions_hold_for_every_process_of_a_state_directory_and_not_for_anothe
 @pytest.mark.parametrize(
     ("base_path", "name"), [("/navlin", "__Secure-navlin-"), ("", "__Host-navlin-")], ids=("below", "alone")
 )
-def test_by_tls_the_cookie_is_for_tls_alone(solr: Solr, tmp_path: Path, base_path: str, name: str) -> None:
+def test_under_tls_the_cookie_is_secure_and_prefixed(
+    solr: Solr, tmp_path: Path, base_path: str, name: str
+) -> None:
     lines = ("tls_by_proxy = true", 'public_origin = "https://gateway.example:8443"')
     with running_web(solr.address, tmp_path, *lines) as first:
         file = first.file.with_name("other.toml")
@@ -525,7 +523,7 @@ def sessions(tmp_path: Path, clock: Clock) -> Sessions:
     return Sessions(tmp_path, 60, 600, clock)
 
 
-def test_each_use_puts_off_the_end_but_not_for_ever(sessions: Sessions, clock: Clock) -> None:
+def test_each_use_extends_a_session_up_to_a_maximum(sessions: Sessions, clock: Clock) -> None:
     session = sessions.begin(ANN)
     for _ in range(10):
         clock.now_ms += 59_000
@@ -539,7 +537,7 @@ def test_each_use_puts_off_the_end_but_not_for_ever(sessions: Sessions, clock: C
     assert sessions.find(idle.secret) is None
 
 
-def test_a_clock_that_is_set_back_makes_no_session_last(sessions: Sessions, clock: Clock) -> None:
+def test_setting_the_clock_back_extends_no_session(sessions: Sessions, clock: Clock) -> None:
     session = sessions.begin(ANN)
     clock.now_ms -= CLOCK_MS
     assert sessions.find(session.secret) == session
@@ -547,7 +545,7 @@ def test_a_clock_that_is_set_back_makes_no_session_last(sessions: Sessions, cloc
     assert sessions.find(session.secret) is None
 
 
-def test_a_user_has_a_bounded_number_of_sessions_and_what_has_ended_is_removed(
+def test_sessions_per_user_are_limited_and_ended_ones_removed(
     sessions: Sessions, clock: Clock, tmp_path: Path
 ) -> None:
     first = sessions.begin(ANN)
@@ -562,7 +560,7 @@ def test_a_user_has_a_bounded_number_of_sessions_and_what_has_ended_is_removed(
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b"{}", b'{"user": "ann", "role": "chief"}', b"\xff"])
-def test_a_damaged_file_is_no_session(sessions: Sessions, tmp_path: Path, content: bytes) -> None:
+def test_a_damaged_session_file_is_ignored(sessions: Sessions, tmp_path: Path, content: bytes) -> None:
     session = sessions.begin(ANN)
     (file,) = (tmp_path / DIRECTORY).iterdir()
     file.write_bytes(content)
@@ -582,7 +580,7 @@ BAD = {
 
 
 @pytest.mark.parametrize(("setting", "words"), BAD.items(), ids=BAD)
-def test_settings_that_do_not_fit_are_refused(tmp_path: Path, setting: str, words: str) -> None:
+def test_inconsistent_settings_are_refused(tmp_path: Path, setting: str, words: str) -> None:
     file = tmp_path / "navlin.toml"
     file.write_text(f'[navlin]\ncluster = "c"\n\n[web]\n{setting}\n')
     with pytest.raises(BadConfiguration, match=words):

@@ -66,7 +66,7 @@ def followed(solr: Solr, spark: Callable[[], SparkSession], tmp_path: Path) -> F
 
 
 @pytest.mark.services
-def test_a_file_that_fails_again_and_again_is_set_aside_and_named_and_the_others_are_read(
+def test_a_repeatedly_failing_file_is_set_aside_and_the_others_are_read(
     followed: Followed,
 ) -> None:
     poisoned = followed.write("bad", "poison")
@@ -88,7 +88,7 @@ def test_a_file_that_fails_again_and_again_is_set_aside_and_named_and_the_others
 
 
 @pytest.mark.services
-def test_a_file_that_failed_and_was_removed_is_lost_aloud_and_its_descriptor_is_let_go_after_a_day(
+def test_a_failed_and_removed_file_is_reported_lost_and_its_descriptor_released_after_a_day(
     followed: Followed,
 ) -> None:
     poisoned = followed.write("bad", "poison")
@@ -109,7 +109,7 @@ def test_a_file_that_failed_and_was_removed_is_lost_aloud_and_its_descriptor_is_
 
 
 @pytest.mark.services
-def test_a_file_that_was_removed_with_its_directory_is_read_to_its_end(followed: Followed) -> None:
+def test_a_file_removed_with_its_directory_is_read_to_its_end(followed: Followed) -> None:
     file = followed.write("log", "first")
     inode = file.stat().st_ino
     followed.run()
@@ -122,7 +122,7 @@ def test_a_file_that_was_removed_with_its_directory_is_read_to_its_end(followed:
 
 
 @pytest.mark.services
-def test_what_is_known_of_files_goes_a_week_after_their_directory(followed: Followed) -> None:
+def test_positions_are_forgotten_a_week_after_their_directory(followed: Followed) -> None:
     followed.write("log", "first")
     followed.run()
     shutil.rmtree(followed.logs)
@@ -133,7 +133,7 @@ def test_what_is_known_of_files_goes_a_week_after_their_directory(followed: Foll
 
 
 @pytest.mark.services
-def test_what_failed_and_is_not_planned_any_more_is_held_back_no_longer(followed: Followed) -> None:
+def test_a_failure_no_longer_planned_is_no_longer_listed(followed: Followed) -> None:
     poisoned = followed.write("bad", "poison")
     followed.run()
     poisoned.write_text("")

@@ -41,13 +41,13 @@ def pins_of(lock: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("lock", LOCKS)
-def test_every_package_of_a_lock_has_a_version_and_hashes_and_no_registry_is_named(lock: str) -> None:
+def test_every_locked_package_has_a_version_and_hashes_and_no_registry(lock: str) -> None:
     assert pins_of(lock)
     text = (ROOT / lock).read_text()
     assert not re.search(r"://|--(extra-)?index-url|--find-links|--trusted-host", text)
 
 
-def test_the_lock_of_the_program_is_part_of_the_developers() -> None:
+def test_the_runtime_lock_is_part_of_the_development_lock() -> None:
     assert pins_of("requirements.txt").items() <= pins_of("requirements-dev.txt").items()
 
 
@@ -58,14 +58,14 @@ def test_every_declared_dependency_is_locked() -> None:
     assert extra <= pins_of("requirements-dev.txt").keys()
 
 
-def test_what_the_linter_knows_of_files_speaks_of_files_that_there_are() -> None:
+def test_per_file_lint_rules_match_existing_files() -> None:
     ruff = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["ruff"]
     globs = list(ruff["lint"]["per-file-ignores"])
 
     assert [glob for glob in globs if not any(ROOT.glob(glob))] == []
 
 
-def test_the_program_imports_nothing_but_what_it_declares() -> None:
+def test_the_program_imports_only_declared_dependencies() -> None:
     extras = PROJECT["optional-dependencies"]
     requirements = PROJECT["dependencies"] + [
         each for name, extra in extras.items() if name != "dev" for each in extra
@@ -162,7 +162,7 @@ def test_an_installed_wheel_finds_its_configuration_and_units(installed: Path) -
 
 
 @pytest.mark.services
-def test_every_java_program_is_compiled_in_the_wheel(installed: Path) -> None:
+def test_the_wheel_contains_every_java_program_compiled(installed: Path) -> None:
     [folder] = python(installed, "import navlin; print(navlin.__path__[0])")
     sources = {file.relative_to(ROOT) for package in PACKAGES for file in (ROOT / package).rglob("*.java")}
 
@@ -191,7 +191,9 @@ def test_an_installed_wheel_runs_with_a_jre(installed: Path, tmp_path: Path, sol
     assert counted == [" ".join("0" for _ in CORES)]
 
 
-def test_a_build_without_a_compiler_or_jars_ends_with_a_sentence(tmp_path: Path, solr_jars: Path) -> None:
+def test_a_build_without_a_compiler_or_jars_fails_with_an_explanation(
+    tmp_path: Path, solr_jars: Path
+) -> None:
     without_compiler = build(tmp_path / "dist", java_home=jre(tmp_path))
     bare = tmp_path / "bare"
     names = ("pyproject.toml", "hatch_build.py", "README.md", "LICENSE", *PACKAGES, "conf", "systemd")

@@ -33,7 +33,7 @@ def test_fields_are_grouped_by_their_owners(world: World) -> None:
     assert not {"identity", "digest", "_version_", "treePath"} & every.keys()
 
 
-def test_relations_are_counted_whole_and_listed_in_part(world: World) -> None:
+def test_relations_are_counted_in_full_and_listed_up_to_a_limit(world: World) -> None:
     a, b = world.table("a"), world.table("b")
     for number in range(LISTED + 3):
         world.operation(f"op {number}", [a], [b])
@@ -49,7 +49,7 @@ def test_relations_are_counted_whole_and_listed_in_part(world: World) -> None:
     assert (withdrawn.count, withdrawn.deleted, withdrawn.listed[0].deleted) == (0, 1, True)
 
 
-def test_an_expression_stands_beside_what_it_computes_with_and_beside_a_decision_only_if_nothing_else_is(
+def test_an_expression_is_shown_with_its_inputs_or_else_with_its_conditions(
     world: World,
 ) -> None:
     facts, made = world.table("facts", "amount", "country"), world.table("made", "revenue", "orders")
@@ -70,7 +70,7 @@ def test_an_expression_stands_beside_what_it_computes_with_and_beside_a_decision
     assert expressions("facts.country") == {"db.made.revenue": (), "db.made.orders": ()}
 
 
-def test_what_two_sources_state_is_one_relation(world: World) -> None:
+def test_a_relation_from_two_sources_is_listed_once(world: World) -> None:
     table, place = world.table("a"), world.path("/warehouse/a")
     for writer in (IMPALA, HIVE):
         world.relate(RelationType.LOGICAL_PHYSICAL, table, place, writer=writer)
@@ -84,7 +84,7 @@ def test_what_two_sources_state_is_one_relation(world: World) -> None:
     ]
 
 
-def test_runs_of_an_operation_and_of_what_it_writes_include_those_that_purge_removed(world: World) -> None:
+def test_execution_counts_include_purged_ones(world: World) -> None:
     a, b = world.table("a"), world.table("b")
     operation = world.operation("b from a", [a], [b])
     world.execution(operation, "early", started=AS_OF_MS, principal="ann")
@@ -122,7 +122,7 @@ def test_an_unknown_id_is_an_error(world: World) -> None:
         show(world.solr, "nobody")
 
 
-def test_the_json_form(world: World) -> None:
+def test_the_json_form_lists_fields_relations_and_executions(world: World) -> None:
     table = world.table("t")
     world.index()
     answer = json.loads(json.dumps(show(world.solr, table.identity).to_json()))

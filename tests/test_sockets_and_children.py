@@ -156,7 +156,7 @@ def test_every_socket_request_child_and_listener_has_a_row() -> None:
     assert found == ROWS.keys()
 
 
-def test_every_row_is_a_peer_that_is_attacked_or_a_listener_that_is_described_or_a_child() -> None:
+def test_every_row_is_an_attacked_peer_a_described_listener_or_a_child() -> None:
     assert set(ROWS.values()) == set(ROWS.values()) & (PEERS.keys() | LISTENERS.keys() | OTHERS)
     assert LISTENERS.keys() | OTHERS <= set(ROWS.values())
 
@@ -176,10 +176,10 @@ def test_every_row_is_a_peer_that_is_attacked_or_a_listener_that_is_described_or
         ("async def f():\n    import asyncio\n    await asyncio.start_server(f)", "asyncio.start_server"),
     ],
 )  # fmt: skip
-def test_one_that_is_added_is_found(added: str, name: str) -> None:
+def test_an_added_use_is_found(added: str, name: str) -> None:
     assert list(used_in(ast.parse(added))) == [name]
 
 
-def test_what_only_names_them_is_no_row() -> None:
+def test_a_mere_mention_is_not_a_row() -> None:
     silent = "import socket, subprocess, requests\ndef f(s: socket.socket) -> requests.Response:\n    return subprocess.PIPE"
     assert list(used_in(ast.parse(silent))) == []

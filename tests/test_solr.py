@@ -66,7 +66,7 @@ SETS = ("claimedIds", "sourceWords", "reaching", "reaches", "dependsOn")
 
 
 @pytest.mark.parametrize("core", [ELEMENTS, RELATIONS, RUNS])
-def test_every_field_comes_back_as_it_was_written(solr: Solr, core: str) -> None:
+def test_every_field_is_returned_as_written(solr: Solr, core: str) -> None:
     fields = {name: kind for name, kind in schema_fields().items() if name not in UNRETURNED}
     document = {
         name: [VALUES[kind], VALUES[kind]]
@@ -88,18 +88,18 @@ def test_every_field_comes_back_as_it_was_written(solr: Solr, core: str) -> None
 
 
 @pytest.mark.parametrize("part", ["sample 07 ", ".", "/", "%2F", "a/", "/#partitions", "_", "a_", "表"])
-def test_a_name_of_any_length_costs_solr_no_more_than_its_length(solr: Solr, part: str) -> None:
+def test_indexing_a_name_takes_linear_time(solr: Solr, part: str) -> None:
     before_s = time.monotonic()
     assert not solr.add(ELEMENTS, [{"identity": "long-name", "name": part * 20_000}]).refused
     assert time.monotonic() - before_s < 10, "a cost that follows the square of the length takes minutes"
 
 
-def test_every_field_that_has_an_owner_is_in_the_schema() -> None:
+def test_every_owned_field_is_in_the_schema() -> None:
     owned = {*KNOWN, *PIPELINE_FIELDS, *LINKER_FIELDS, *USER_FIELDS, *STAMPS}
     assert owned - schema_fields().keys() == set()
 
 
-def test_a_property_keeps_its_type_whatever_its_name_ends_in(solr: Solr) -> None:
+def test_a_property_keeps_its_type_whatever_its_suffix(solr: Solr) -> None:
     document = {
         "identity": "props",
         "up_born_dt": "someday",
@@ -202,7 +202,7 @@ def named(solr_server: EmbeddedSolr) -> Iterator[Solr]:
         pytest.param("originalName:[* TO *] AND -type:file", ["s-c", "s-db", "s-t1", "s-t2"], id="has a name"),
     ],
 )  # fmt: skip
-def test_search(named: Solr, query: str, expected: list[str]) -> None:
+def test_search_finds_the_expected_documents(named: Solr, query: str, expected: list[str]) -> None:
     answer = search(named, query, core=ELEMENTS, filters=["extractorRunId:search##1"], sort="identity asc")
     assert [document["identity"] for document in answer.documents] == expected
 
@@ -220,18 +220,20 @@ def test_search(named: Solr, query: str, expected: list[str]) -> None:
         pytest.param(["/"], ["s-c", "s-db", "s-exec", "s-f", "s-op", "s-p", "s-sub", "s-t1", "s-t2"], id="everything"),
     ],
 )  # fmt: skip
-def test_what_a_source_holds_below_paths(named: Solr, paths: list[str], expected: list[str]) -> None:
+def test_entities_below_paths_are_found_per_source(
+    named: Solr, paths: list[str], expected: list[str]
+) -> None:
     held = held_below(named, ELEMENTS, "search", paths)
     assert sorted(each.identity for each in held) == expected
     assert [each.identity for each in held_in_range(named, ELEMENTS, "search", below=paths)] == expected
 
 
-def test_the_place_of_a_file_is_its_path(named: Solr) -> None:
+def test_the_tree_path_of_a_file_keeps_its_case(named: Solr) -> None:
     [file] = held_below(named, ELEMENTS, "search", ["/Data"])
     assert file.tree_path == "/Data/Staging/100%25/part-00000.parquet"
 
 
-def test_names_are_counted_and_sorted_whole(named: Solr) -> None:
+def test_names_are_counted_and_sorted_untokenized(named: Solr) -> None:
     facet = {"facet": "true", "facet.field": "originalName", "facet.mincount": 1, "facet.sort": "index"}
     answer = named.select(
         ELEMENTS,
@@ -241,7 +243,7 @@ def test_names_are_counted_and_sorted_whole(named: Solr) -> None:
     assert [document["identity"] for document in answer["response"]["docs"]] == ["s-t2", "s-t1"]
 
 
-def test_refused_documents_do_not_keep_out_their_neighbours(solr: Solr) -> None:
+def test_a_refused_document_does_not_block_the_others(solr: Solr) -> None:
     good = [{"identity": f"good{n}", "type": "TABLE"} for n in range(300)]
     bad: list[dict[str, Any]] = [
         {"identity": "bad-field", "colour": "red"},
@@ -267,7 +269,7 @@ def test_refused_documents_do_not_keep_out_their_neighbours(solr: Solr) -> None:
     assert not solr.get(ELEMENTS, reasons)
 
 
-def test_versions_decide_who_may_write(solr: Solr) -> None:
+def test_versions_decide_which_write_succeeds(solr: Solr) -> None:
     first = solr.add(RUNS, [{"identity": name, "_version_": -1} for name in ("v-a", "v-b", "v-c")])
     assert first.applied.keys() == {"v-a", "v-b", "v-c"}
     again = solr.add(
@@ -291,7 +293,7 @@ def test_versions_decide_who_may_write(solr: Solr) -> None:
     ]
 
 
-def test_a_deletion_by_version_leaves_what_was_written_since(solr: Solr) -> None:
+def test_a_deletion_by_version_keeps_later_writes(solr: Solr) -> None:
     read = solr.add(RUNS, [{"identity": f"d{n}"} for n in range(4)]).applied
     solr.add(RUNS, [{"identity": "d1", "count": 1}])
     solr.delete_ids(RUNS, ["d2", "never-there"])
@@ -318,7 +320,7 @@ def test_as_of_is_updated_in_place(solr: Solr) -> None:
         update_in_place(solr, {"identity": "place", "type": {"set": "VIEW"}})
 
 
-def test_an_export_streams_ranges_that_together_are_everything(solr: Solr) -> None:
+def test_an_export_streams_ranges_that_add_up_to_everything(solr: Solr) -> None:
     documents = [
         {"identity": f"x{n:05d}", "writer": "exports", "asOf": n, "rule": '},{"' * (n % 3)}
         for n in range(20_000)
@@ -343,7 +345,7 @@ def test_an_export_streams_ranges_that_together_are_everything(solr: Solr) -> No
     assert [document["asOf"] for document in newest] == [5, 4, 3, 2, 1, 0]
 
 
-def test_an_export_that_fails_says_so(solr: Solr) -> None:
+def test_a_failed_export_raises_an_error(solr: Solr) -> None:
     solr.add(ELEMENTS, [{"identity": "exported", "originalName": "x"}])
     solr.commit(ELEMENTS, soft=True)
     with pytest.raises(SolrError, match=r"nav_elements: export failed: originalName.*useDocValuesAsStored"):
@@ -398,7 +400,7 @@ HEAD = b'{"responseHeader":{"status":0},"response":{"numFound":3,"docs":['
         ),
     ],
 )
-def test_an_export_that_breaks_off_is_never_taken_for_a_short_one(body: bytes, missing_bytes: int) -> None:
+def test_an_interrupted_export_is_never_taken_as_complete(body: bytes, missing_bytes: int) -> None:
     with answering(body, len(body) + missing_bytes) as address, Solr(address) as solr:
         found = []
         with pytest.raises(SolrError, match="export"):
@@ -407,7 +409,7 @@ def test_an_export_that_breaks_off_is_never_taken_for_a_short_one(body: bytes, m
         assert found in ([], ["a"], ["a", "b"])
 
 
-def test_something_else_that_answers_is_no_solr() -> None:
+def test_a_server_that_is_not_solr_is_reported() -> None:
     body = b"<html>a login page</html>"
     with (
         answering(body, len(body)) as address,
@@ -417,7 +419,7 @@ def test_something_else_that_answers_is_no_solr() -> None:
         solr.count(ELEMENTS)
 
 
-def test_long_lists_of_ids_go_through(solr: Solr) -> None:
+def test_long_lists_of_ids_are_accepted(solr: Solr) -> None:
     ids = [f"{n:032x}" for n in range(10_000)]
     solr.add(RELATIONS, [{"identity": ids[7]}, {"identity": ids[9_999]}])
     solr.commit(RELATIONS, soft=True)

@@ -108,7 +108,7 @@ def test_a_pivot_counts_by_source_type_and_type(elements: Core, of_ours: str) ->
     assert {each["field"] for each in hdfs["pivot"]} == {"type"}
 
 
-def test_statistics_of_sizes_and_times_of_deletion(elements: Core, of_ours: str) -> None:
+def test_statistics_cover_sizes_and_deletion_times(elements: Core, of_ours: str) -> None:
     fq = f"sourceType:HDFS AND type:FILE AND -deleted:true AND {of_ours}"
     size = elements.query(fq=fq, stats="true", **{"stats.field": "size"})["stats"]["stats_fields"]["size"]
     assert (size["max"], size["sum"], size["mean"]) == (300, 600, 150)
@@ -119,7 +119,7 @@ def test_statistics_of_sizes_and_times_of_deletion(elements: Core, of_ours: str)
     assert elements.query(fq=without_a_blank, stats="true", **{"stats.field": "deleteTime"})
 
 
-def test_queries_are_counted_by_the_names_that_the_tools_give_them(elements: Core, of_ours: str) -> None:
+def test_facet_queries_are_counted_under_their_keys(elements: Core, of_ours: str) -> None:
     queries = [
         f'{{!frange l={AS_OF_MS - DAY_MS} incl=false u={AS_OF_MS} incu=true key="1 day"}}deleteTime',
         f'{{!frange l={AS_OF_MS - 9 * DAY_MS} incl=false u={AS_OF_MS - DAY_MS} incu=true key="1 week"}}deleteTime',
@@ -131,7 +131,7 @@ def test_queries_are_counted_by_the_names_that_the_tools_give_them(elements: Cor
     assert counts == {"1 day": 1, "1 week": 0, "invalid deleteTime": 0, "type:DIRECTORY": 0}
 
 
-def test_ranges_of_a_date_are_counted(elements: Core, of_ours: str) -> None:
+def test_date_ranges_are_counted(elements: Core, of_ours: str) -> None:
     fq = f"created:[* TO *] AND -deleted:true AND {of_ours}"
     asked = {
         "facet": "true",
@@ -150,7 +150,7 @@ def test_ranges_of_a_date_are_counted(elements: Core, of_ours: str) -> None:
     assert len(elements.query(fq=fq, **asked)["facet_counts"]["facet_ranges"]["created"]["counts"]) >= 24
 
 
-def test_values_of_a_field_are_counted_flat(elements: Core, of_ours: str) -> None:
+def test_field_values_are_counted_as_a_flat_list(elements: Core, of_ours: str) -> None:
     asked = {"facet": "true", "facet.field": "parentPath", "facet.limit": 10, "facet.mincount": 1}
     fq = f"type:PARTITION AND sourceType:HIVE AND -deleted:true AND {of_ours}"
     assert elements.query(fq=fq, **asked)["facet_counts"]["facet_fields"] == {
@@ -159,7 +159,7 @@ def test_values_of_a_field_are_counted_flat(elements: Core, of_ours: str) -> Non
 
 
 @pytest.mark.parametrize("batch", [1, 2, 100, 100_000])
-def test_a_cursor_brings_every_document_once(elements: Core, of_ours: str, world: World, batch: int) -> None:
+def test_a_cursor_returns_every_document_once(elements: Core, of_ours: str, world: World, batch: int) -> None:
     ids = [each["identity"] for each in elements.docs(of_ours, batch)]
     ours = {world.source(HDFS).id, world.source(HIVE).id}
     assert ids == sorted(
@@ -167,7 +167,7 @@ def test_a_cursor_brings_every_document_once(elements: Core, of_ours: str, world
     )
 
 
-def test_pages_longer_than_one_answer_of_solr_are_whole(
+def test_pages_longer_than_one_solr_answer_are_complete(
     elements: Core, of_ours: str, monkeypatch: pytest.MonkeyPatch, world: World
 ) -> None:
     monkeypatch.setattr(selecting, "STREAMED_ROWS", 3)
@@ -179,7 +179,7 @@ def test_pages_longer_than_one_answer_of_solr_are_whole(
         assert answer["response"]["docs"] == whole["docs"][start : start + 8]
 
 
-def test_the_fields_that_are_asked_for_come_under_their_names(elements: Core, world: World) -> None:
+def test_requested_fields_are_returned_under_their_requested_names(elements: Core, world: World) -> None:
     table = world.table("t").identity
     world.table("t", "id", owner="Ann", tags=["pii"])  # as it is indexed
     query = f"{{!terms f=identity}}{table},nothing"
@@ -201,14 +201,14 @@ def test_the_fields_that_are_asked_for_come_under_their_names(elements: Core, wo
 
 
 @pytest.mark.parametrize("name", ["nav_relation", "nav_relations"])
-def test_relations_are_asked_in_either_spelling(tools: Web, world: World, name: str) -> None:
+def test_relations_are_queried_under_either_core_name(tools: Web, world: World, name: str) -> None:
     query = f"type:PARENT_CHILD AND {{!terms f=ep1Ids}}{world.path('/tools/t').identity}"
     found = list(Core(tools, name).docs(query, fl=["identity", "endpoint2Ids"]))
     assert len(found) == 5
     assert all(each.keys() == {"identity", "endpoint2Ids"} for each in found)
 
 
-def test_the_size_of_the_cores(tools: Web, world: World) -> None:
+def test_core_status_reports_size_and_no_path(tools: Web, world: World) -> None:
     status = tools.get("/solr/admin/cores", action="STATUS", wt="json").json()["status"]
     assert set(status) == {"nav_elements", "nav_relations"}
     for name, core in (("nav_elements", ELEMENTS), ("nav_relations", RELATIONS)):
@@ -220,7 +220,7 @@ def test_the_size_of_the_cores(tools: Web, world: World) -> None:
     assert "dataDir" not in str(status), "no place of the server's disk"
 
 
-def test_the_schema_lists_the_fields_that_are_shown(tools: Web) -> None:
+def test_the_schema_lists_the_visible_fields(tools: Web) -> None:
     schema = tools.get("/solr/nav_elements/schema").json()["schema"]
     fields = {each["name"]: each for each in schema["fields"]}
     assert {"identity", "originalName", "fileSystemPath", "deleteTime"} <= fields.keys()
@@ -231,7 +231,7 @@ def test_the_schema_lists_the_fields_that_are_shown(tools: Web) -> None:
     assert "up_*" in {each["name"] for each in schema["dynamicFields"]}
 
 
-def test_a_get_is_a_post(tools: Web, world: World, of_ours: str) -> None:
+def test_a_get_equals_a_post(tools: Web, world: World, of_ours: str) -> None:
     answer = tools.get(
         "/solr/nav_elements/select", q=of_ours, rows=1, start=1, sort="srcId asc,originalName desc"
     )
@@ -262,7 +262,7 @@ ADDRESSES = [
 
 
 @pytest.mark.parametrize(("method", "path"), ADDRESSES, ids=" ".join)
-def test_it_is_off_unless_an_administrator_enables_it(web: Web, tools: Web, method: str, path: str) -> None:
+def test_the_passthrough_is_off_unless_enabled(web: Web, tools: Web, method: str, path: str) -> None:
     off = web.send(method, path, "chief")
     assert off.status_code == 403
     assert "enable it by solr_passthrough = true in [web]" in off.json()["message"]
@@ -371,7 +371,7 @@ REFUSED: list[tuple[dict[str, str], str]] = [
 
 
 @pytest.mark.parametrize(("parameters", "words"), REFUSED, ids=lambda given: str(given)[:60])
-def test_whatever_is_not_on_the_list_is_refused_with_a_sentence(
+def test_unlisted_parameters_are_refused_with_a_message(
     tools: Web, parameters: dict[str, str], words: str
 ) -> None:
     for answer in (
@@ -404,7 +404,7 @@ def test_whatever_is_not_on_the_list_is_refused_with_a_sentence(
     ],
     ids=lambda value: str(value)[:50],
 )
-def test_no_other_core_and_no_other_handler_is_reached(tools: Web, path: str, status: int) -> None:
+def test_other_cores_and_handlers_are_unreachable(tools: Web, path: str, status: int) -> None:
     assert tools.send("GET", path, "chief").status_code == status
     assert tools.send("POST", "/solr/nav_elements/schema", "chief").status_code == 405
     assert tools.send("POST", "/solr/nav_elements/update", "chief", data="x").status_code == 404
@@ -424,7 +424,9 @@ def test_no_other_core_and_no_other_handler_is_reached(tools: Web, path: str, st
         ("", None),
     ],
 )
-def test_dates_are_reckoned_as_solr_does_and_what_is_no_date_is_none(text: str, moment: int | None) -> None:
+def test_date_expressions_are_evaluated_like_solr_and_invalid_ones_refused(
+    text: str, moment: int | None
+) -> None:
     assert moment_ms(text, 0) == moment
 
 
@@ -438,12 +440,12 @@ def test_dates_are_reckoned_as_solr_does_and_what_is_no_date_is_none(text: str, 
         ("1", None),
     ],
 )
-def test_a_gap_is_a_length(text: str, length: int | None) -> None:
+def test_a_gap_is_parsed_as_a_duration(text: str, length: int | None) -> None:
     assert gap_ms(text) == length
 
 
 @pytest.mark.services
-def test_over_two_shards_the_answers_are_the_same(solr: Solr, cloud: Solr) -> None:
+def test_answers_over_two_shards_are_the_same(solr: Solr, cloud: Solr) -> None:
     def answered(index: Solr, *pairs: tuple[str, str]) -> Any:
         asked = [("q", "sourceId:sharded-tools"), ("sort", "identity asc"), *pairs]
         answer = json.loads(b"".join(select_pieces(index, "nav_elements", asked, AS_OF_MS)))

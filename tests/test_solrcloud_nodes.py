@@ -105,7 +105,7 @@ KILLED_IN_RUN = {2: ELEMENTS, 7: RELATIONS, 10: ELEMENTS}
 """The runs in which the second node dies, and the core whose write it precedes."""
 
 
-def test_a_node_that_dies_in_the_middle_of_a_write_and_comes_back_loses_and_doubles_nothing(
+def test_a_node_that_dies_mid_write_and_returns_loses_and_duplicates_nothing(
     nodes: TwoNodes, spark: Callable[[], SparkSession], tmp_path: Path
 ) -> None:
     undisturbed = SmallEstate(nodes.solr, spark, tmp_path)
@@ -178,7 +178,7 @@ def while_second_dies(nodes: TwoNodes, write: Callable[[Sequence[str]], Iterable
 @pytest.mark.parametrize(
     ("name", "version"), [("unversioned", {}), ("absent", {"_version_": -1}), ("present", {"_version_": 1})]
 )
-def test_what_is_acknowledged_while_a_leader_dies_is_there(
+def test_writes_acknowledged_while_a_leader_dies_are_kept(
     nodes: TwoNodes, name: str, version: dict[str, int]
 ) -> None:
     with nodes.collection_that_second_leads(name):
@@ -197,7 +197,7 @@ def test_what_is_acknowledged_while_a_leader_dies_is_there(
         nodes.wait_until_all_are_active([*CORES, name])
 
 
-def test_what_is_acknowledged_as_deleted_while_a_leader_dies_is_gone(nodes: TwoNodes) -> None:
+def test_deletions_acknowledged_while_a_leader_dies_are_kept(nodes: TwoNodes) -> None:
     with nodes.collection_that_second_leads("deleted"):
         versions: dict[str, int] = {}
         for batch in BATCHES:
