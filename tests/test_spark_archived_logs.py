@@ -63,9 +63,7 @@ def directory_of(log: Path) -> dict[str, bytes]:
 @pytest.mark.parametrize(
     "form", ["default", "plain", "codecs/lz4", "codecs/snappy", "codecs/lzf", "codecs/zstd"]
 )
-def test_a_real_log_in_an_archive_tells_what_it_tells_outside(
-    form: str, spark_logs: Path, tmp_path: Path
-) -> None:
+def test_a_real_log_reads_the_same_inside_an_archive(form: str, spark_logs: Path, tmp_path: Path) -> None:
     [log] = [each for each in (spark_logs / form).iterdir() if not each.name.startswith(".")]
     put(tmp_path, zipped(directory_of(log)))
     found, expected = read_once(tmp_path), read_once(spark_logs / form)
@@ -83,7 +81,7 @@ def test_a_real_log_in_an_archive_tells_what_it_tells_outside(
         {f"{NAME}.inprogress": LOG},
     ],
 )  # fmt: skip
-def test_each_form_of_a_log_is_read_in_an_archive(members: dict[str, bytes], tmp_path: Path) -> None:
+def test_every_log_format_is_read_inside_an_archive(members: dict[str, bytes], tmp_path: Path) -> None:
     put(tmp_path, zipped(members))
     found = read_once(tmp_path)
     assert (found.flows, found.rejects) == (FLOWS, [])
@@ -96,12 +94,12 @@ def test_the_logs_of_all_attempts_are_read(tmp_path: Path) -> None:
     assert read_once(tmp_path).flows == FLOWS | {("other.a", "INSERT_OVERWRITE", "other.b")}
 
 
-def test_an_archive_is_known_by_how_it_begins_too(tmp_path: Path) -> None:
+def test_an_archive_is_recognized_by_its_first_bytes(tmp_path: Path) -> None:
     put(tmp_path, zipped({NAME: LOG}), name="download")
     assert read_once(tmp_path).flows == FLOWS
 
 
-def test_an_archive_is_read_once_and_again_when_it_is_another_one(tmp_path: Path) -> None:
+def test_an_archive_is_read_once_and_again_if_replaced(tmp_path: Path) -> None:
     path = put(tmp_path, zipped({NAME: BEGINNING}))
     follower = Follower(tmp_path)
     assert follower.poll().flows == set()
@@ -111,7 +109,7 @@ def test_an_archive_is_read_once_and_again_when_it_is_another_one(tmp_path: Path
     assert follower.plan() == ()
 
 
-def test_an_archive_that_takes_many_reads_tells_the_same(
+def test_an_archive_read_in_many_steps_gives_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(spark_events, "SPLIT_BYTES", 1_000)
@@ -164,7 +162,7 @@ UNREADABLE: dict[str, tuple[Callable[[], bytes], str]] = {
 
 
 @pytest.mark.parametrize("name", UNREADABLE)
-def test_an_archive_that_is_not_read_is_one_reject_that_says_why(name: str, tmp_path: Path) -> None:
+def test_an_unreadable_archive_is_one_reject_with_the_reason(name: str, tmp_path: Path) -> None:
     make, reason = UNREADABLE[name]
     path = put(tmp_path, make())
     put(tmp_path, LOG, name="application_1_0002")
@@ -177,7 +175,7 @@ def test_an_archive_that_is_not_read_is_one_reject_that_says_why(name: str, tmp_
     assert follower.plan() == (), "it is not read again and again"
 
 
-def test_a_download_that_is_not_whole_yet_is_waited_for(tmp_path: Path) -> None:
+def test_an_incomplete_download_is_waited_for(tmp_path: Path) -> None:
     data = zipped({NAME: LOG})
     path = put(tmp_path, data[:-30])
     os.utime(path, (NOW_MS / 1000, NOW_MS / 1000))
@@ -189,7 +187,7 @@ def test_a_download_that_is_not_whole_yet_is_waited_for(tmp_path: Path) -> None:
     assert (found.flows, found.rejects) == (FLOWS, [])
 
 
-def test_a_download_that_stays_cut_off_is_rejected_after_a_minute(tmp_path: Path) -> None:
+def test_a_truncated_download_is_rejected_after_a_minute(tmp_path: Path) -> None:
     path = put(tmp_path, zipped({NAME: LOG})[:-30])
     os.utime(path, (NOW_MS / 1000, NOW_MS / 1000))
     follower = Follower(tmp_path)
@@ -198,7 +196,7 @@ def test_a_download_that_stays_cut_off_is_rejected_after_a_minute(tmp_path: Path
 
 
 @pytest.mark.parametrize("at", [60, -400])
-def test_a_damaged_file_in_an_archive_is_a_reject_and_the_next_one_is_read(at: int, tmp_path: Path) -> None:
+def test_a_damaged_member_is_rejected_and_the_next_is_read(at: int, tmp_path: Path) -> None:
     data = bytearray(zipped({f"{NAME}_1": LOG, f"{NAME}_2": LOG}))
     first = data.index(b"PK\x03\x04", 4)  # start of the second entry
     place = at if at > 0 else first + at
@@ -209,7 +207,7 @@ def test_a_damaged_file_in_an_archive_is_a_reject_and_the_next_one_is_read(at: i
     assert found.flows == FLOWS
 
 
-def test_bytes_that_were_changed_are_noticed_by_their_sum(tmp_path: Path) -> None:
+def test_a_changed_member_is_detected_by_its_checksum(tmp_path: Path) -> None:
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w", zipfile.ZIP_STORED) as archive:
         archive.writestr(NAME, LOG)
@@ -218,7 +216,7 @@ def test_bytes_that_were_changed_are_noticed_by_their_sum(tmp_path: Path) -> Non
     assert reject.reason == f"damaged: Bad CRC-32 for file '{NAME}'"
 
 
-def test_files_of_an_archive_that_overlap_give_no_more_than_it_could() -> None:
+def test_overlapping_members_are_refused_by_their_total_size() -> None:
     members = [zipfile.ZipInfo(f"app_{each}") for each in range(10)]
     for each in members:
         each.compress_size, each.file_size = 1_000_000, 99_000_000

@@ -65,28 +65,28 @@ def cached(query: Op, columns: str) -> Op:
     return op("InMemoryTableScan", f"Output [{count}]: [{columns}]\nArguments: [{columns}]", inner=(memory,))
 
 
-def test_a_subquery_of_a_cached_plan_is_printed_nowhere() -> None:
+def test_a_subquery_inside_a_cached_plan_is_flagged() -> None:
     listed = counted("Output", 2, "k#2, Subquery subquery#9, [id=#33] AS m#10")
     query = op("Project", f"{listed}\n{counted('Input', 4, A_COLUMNS)}", A)
     assert flagged(of(cached(query, "k#2, m#10"), "k#2, m#10")["m"])
 
 
-def test_a_subquery_in_a_condition_of_a_cached_plan() -> None:
+def test_a_subquery_in_a_condition_of_a_cached_plan_is_flagged() -> None:
     query = where("(isnotnull(v#3) AND (v#3 > Subquery subquery#9, [id=#33]))", A, A_COLUMNS)
     assert flagged(of(cached(query, A_COLUMNS), A_COLUMNS)["k"])
 
 
-def test_a_filter_by_a_program_does_not_print_what_it_looks_at() -> None:
+def test_a_filter_by_a_lambda_is_flagged() -> None:
     query = where("Job$$$Lambda$2921/0x0000000801234000@6b0d80ed.apply", A, A_COLUMNS)
     assert flagged(of(query, "id#1L, k#2")["k"])
 
 
-def test_a_method_of_an_object_did_not_print_its_arguments_before_4() -> None:
+def test_a_method_call_without_printed_arguments_is_flagged() -> None:
     query = project("Job$$$Lambda$2921/0x0000000801234000@6b0d80ed.apply AS x#9", A, A_COLUMNS)
     assert flagged(of(query, "x#9")["x"])
 
 
-def test_objects_that_are_written_to_a_data_source() -> None:
+def test_columns_of_objects_written_to_a_data_source_are_flagged() -> None:
     maps = op(
         "MapElements",
         "Arguments: Job$$Lambda@1, class org.X, [StructField(id,LongType,false)], obj#19: org.X",
@@ -119,11 +119,11 @@ def test_objects_that_are_written_to_a_data_source() -> None:
         pytest.param(op("Scan JDBCRelation(a) [numPartitions=1]", "Output [2]: [id#1L, file_name#2]\nReadSchema: struct<id:bigint,file_name:string>"), id="of a database"),
     ],
 )  # fmt: skip
-def test_a_column_called_like_metadata_of_files(source: Op) -> None:
+def test_a_column_named_like_file_metadata_is_an_ordinary_column(source: Op) -> None:
     assert of(source, "id#1L, file_name#2")["file_name"] == "a.file_name |"
 
 
-def test_a_column_called_like_metadata_of_files_in_a_logical_plan() -> None:
+def test_a_column_named_like_file_metadata_is_ordinary_in_a_logical_plan() -> None:
     assert saved(relation("id#1L, file_name#2"))["file_name"] == "a.file_name |"
 
 
@@ -131,13 +131,13 @@ SHOWN = ", ".join(f"c{number}#{number}" for number in range(1, 25))
 
 
 @pytest.mark.parametrize("name", ["年龄", "änderung", "2020_sales", "my-col", "my col", "größe"])
-def test_names_of_columns_behind_the_cut(name: str) -> None:
+def test_unusual_column_names_after_the_cut_are_inferred_or_incomplete(name: str) -> None:
     below = relation(f"{SHOWN}, ... 6 more fields")
     found = saved(op("Project", f"Arguments: [c1#1, concat({name}#27, x) AS y#50]", below))
     assert found["y"] in (f"a.{name} | inferred", "| incomplete")
 
 
-def test_a_computed_column_behind_the_cut_of_a_query_below() -> None:
+def test_a_computed_column_after_the_cut_of_a_subquery_is_flagged() -> None:
     below = op("Aggregate", f"Arguments: [c1#1], [{SHOWN}, ... 6 more fields]", relation(SHOWN))
     found = saved(op("Project", "Arguments: [c1#1, (count(1)#40L + 1) AS y#50L]", below))
     assert flagged(found["y"])
@@ -146,17 +146,17 @@ def test_a_computed_column_behind_the_cut_of_a_query_below() -> None:
 # -- Operators ------------------------------------------------------------------------------------------------------
 
 
-def test_gluten_unites_rows_as_spark_does() -> None:
+def test_gluten_unions_rows_like_spark() -> None:
     query = op("ColumnarUnion", "", A, B)
     assert of(query, A_COLUMNS)["k"] == "a.k, b.k |"
 
 
-def test_an_unknown_operator_of_a_logical_plan_may_make_other_columns() -> None:
+def test_an_unknown_logical_operator_flags_every_column() -> None:
     found = saved(op("SomethingNew", "Arguments: [k#2]", relation(A_COLUMNS)))
     assert all(flagged(flow) for flow in found.values())
 
 
-def test_photon_unites_rows_that_it_shuffles() -> None:
+def test_a_photon_union_with_shuffle_keeps_both_sides_or_is_flagged() -> None:
     query = op("PhotonUnionShuffleExchangeSink", "", A, B)
     assert "b.k" in of(query, A_COLUMNS)["k"] or flagged(of(query, A_COLUMNS)["k"])
 
@@ -169,7 +169,7 @@ def test_photon_unites_rows_that_it_shuffles() -> None:
         "*IsNotNull(id), *And(IsNotNull(n),LessThan(n,3))",
     ],
 )
-def test_a_database_filters_by_more_than_one_comparison(pushed: str) -> None:
+def test_a_compound_pushed_filter_of_a_database_is_read_or_flagged(pushed: str) -> None:
     query = op("Scan JDBCRelation(T9) [numPartitions=1]", f"Output [1]: [id#9]\nPushedFilters: [{pushed}]")
     found = of(query, "id#9")["id"]
     assert "T9.n" in found or flagged(found)
@@ -178,7 +178,7 @@ def test_a_database_filters_by_more_than_one_comparison(pushed: str) -> None:
 @pytest.mark.parametrize(
     "printed", ["filters=day IS NOT NULL, day = 20454, groupedBy=", "filters=day = 20454, runtimeFilters="]
 )
-def test_iceberg_filters_by_partitions_alone(printed: str) -> None:
+def test_a_partition_filter_of_iceberg_is_read_or_flagged(printed: str) -> None:
     query = op("BatchScan local.d.a", f"Output [1]: [id#9]\nlocal.d.a (branch=null) [{printed}]")
     found = of(query, "id#9")["id"]
     assert "a.day" in found or flagged(found)
@@ -192,7 +192,7 @@ def test_iceberg_filters_by_partitions_alone(printed: str) -> None:
     ],
     ids=["as 1.9 prints it", "as 1.12 prints it"],
 )
-def test_changes_of_an_iceberg_table_are_rows_of_that_table(printed: str) -> None:
+def test_the_changelog_of_an_iceberg_table_belongs_to_that_table(printed: str) -> None:
     query = op("BatchScan local.d.a.changes", f"Output [2]: [id#9, _change_type#10]\n{printed}")
     assert of(query, "id#9, _change_type#10") == {"id": "a.id |", "_change_type": "a._change_type |"}
 
@@ -206,7 +206,7 @@ def test_an_iceberg_table_may_be_called_changes(printed: str) -> None:
     assert of(query, "id#9") == {"id": "changes.id |"}
 
 
-def test_a_filter_of_a_function_is_not_all_that_stands_behind_it() -> None:
+def test_an_aggregate_filter_hides_no_later_expression() -> None:
     query = op(
         "Aggregate",
         "Arguments: [k#2], [k#2, (sum(v#3) FILTER (WHERE (n#4 > 1)) / sum(id#1L)) AS r#9]",
@@ -258,7 +258,7 @@ def wrong(found: dict[str, str]) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("count", [5, 20, 21, 22, 23, 24, 30])
-def test_a_merge_by_copy_of_a_wide_table(count: int) -> None:
+def test_a_copy_on_write_merge_of_a_wide_table_is_correct_or_flagged(count: int) -> None:
     """``keep(Update, condition, 6, s1, …, _file)``"""
     values = [f"s{number}#{200 + number}" for number in range(1, count + 1)]
     own = [f"c{number}#{100 + number}" for number in range(1, count + 1)]
@@ -271,7 +271,7 @@ def test_a_merge_by_copy_of_a_wide_table(count: int) -> None:
 
 
 @pytest.mark.parametrize("count", [5, 7, 8, 12, 19, 20, 21, 30])
-def test_a_merge_on_read_of_a_wide_table(count: int) -> None:
+def test_a_merge_on_read_of_a_wide_table_is_correct_or_flagged(count: int) -> None:
     """``split(condition, 1, null, …, _file, _pos, …, 3, s1, …)``; the inserted values differ."""
     own = ["_file#190", "_pos#191L", "_spec_id#192", "_partition#193"]
     values = [f"s{number}#{200 + number}" for number in range(1, count + 1)]
@@ -281,7 +281,7 @@ def test_a_merge_on_read_of_a_wide_table(count: int) -> None:
     assert not wrong(found)
 
 
-def test_a_delete_whose_subquery_computes_is_no_update() -> None:
+def test_a_delete_with_a_computing_subquery_is_not_an_update() -> None:
     chosen = project("(id#11L + 1) AS x#20L", B, B_COLUMNS)
     target = op("BatchScan local.d.t", "Output [3]: [id#1L, v#2, _file#3]")
     left = op(
@@ -305,7 +305,7 @@ def test_a_delete_whose_subquery_computes_is_no_update() -> None:
     assert [each.operation for each in reading.writes] == ["DELETE"]
 
 
-def test_a_condition_of_a_delete_may_hold_a_comma() -> None:
+def test_a_delete_condition_may_contain_a_comma() -> None:
     target = relation("id#1L, v#2", "t")
     inner = op(
         "DeleteCommand",
@@ -320,7 +320,7 @@ def test_a_condition_of_a_delete_may_hold_a_comma() -> None:
 CLASS = "org.apache.iceberg.spark.SparkCatalog"
 
 
-def test_a_table_that_is_copied_between_catalogues_does_not_tell_which_is_which() -> None:
+def test_a_copy_between_catalogues_does_not_identify_either_of_them() -> None:
     catalogs = Catalogs()
     configured = {CLASS: frozenset({"dev", "prod"})}
     here = End(EndKind.TABLE, "t", "db")

@@ -95,12 +95,12 @@ WINDOW = "windowspecdefinition(k#2, n#4 ASC NULLS FIRST, specifiedwindowframe(Ro
         pytest.param(op("Scan hive spark_catalog.d.a", "Output [1]: [id#1L]\nArguments: [id#1L], HiveTableRelation [`d`.`a`, serde, Data Cols: [id#1L], Partition Cols: [ds#5]], [(ds#5 = x)]"), "id#1L", {"id": "a.id | a.ds"}, id="partitions of a Hive table"),
     ],
 )  # fmt: skip
-def test_what_an_operator_makes_of_columns(query: Op, given: str, expected: dict[str, str]) -> None:
+def test_each_operator_maps_columns_to_their_sources(query: Op, given: str, expected: dict[str, str]) -> None:
     found = of(query, given)
     assert {name: found[name] for name in expected} == expected
 
 
-def test_kinds_and_expressions_of_columns() -> None:
+def test_columns_have_a_kind_and_an_expression() -> None:
     query = project("id#1L, k#2 AS c#9, (v#3 * 2.0) AS w#10, empty2null(k#2) AS p#11", A, A_COLUMNS)
     columns = written(inserting(query, "id, c, w, p", "id#1L, c#9, w#10, p#11"))
     assert [(each.output, each.kind.value, each.expression) for each in columns.flows] == [
@@ -121,7 +121,7 @@ def test_kinds_and_expressions_of_columns() -> None:
 # -- Several operators ----------------------------------------------------------------------------------------------
 
 
-def test_count_distinct_beside_a_sum_names_what_its_first_step_was_given() -> None:
+def test_count_distinct_next_to_a_sum_uses_the_inputs_of_its_first_step() -> None:
     first = aggregate("k#2, n#4", "partial_sum(v#3)", "k#2, n#4, sum#40", A, A_COLUMNS, "sum(v#3)#30")
     second = aggregate(
         "k#2, n#4", "merge_sum(v#3)", "k#2, n#4, sum#40", first, "k#2, n#4, sum#40", "sum(v#3)#30"
@@ -145,7 +145,7 @@ def test_count_distinct_beside_a_sum_names_what_its_first_step_was_given() -> No
     assert of(last, "k#2, s#50, c#51L") == {"k": "a.k |", "s": "a.v | a.k", "c": "a.n | a.k"}
 
 
-def test_a_key_that_is_computed_and_one_that_is_only_normalised() -> None:
+def test_a_computed_grouping_key_is_a_transformation_and_a_normalized_one_identity() -> None:
     key = "knownfloatingpointnormalized(normalizenanandzero(v#3)) AS v#3"
     query = op(
         "HashAggregate",
@@ -160,12 +160,12 @@ def test_a_key_that_is_computed_and_one_that_is_only_normalised() -> None:
     ]
 
 
-def test_having_decides_on_all_columns() -> None:
+def test_having_controls_all_columns() -> None:
     total = grouped("k#2", "sum", "v#3", "k#2, sum(v#3)#900 AS s#9", A, A_COLUMNS)
     assert of(where("(s#9 > 10.0)", total, "k#2, s#9"), "k#2, s#9") == {"k": "a.k | a.v", "s": "a.v | a.k"}
 
 
-def test_a_pivots_column_chooses_and_its_value_is_data() -> None:
+def test_a_pivot_column_is_control_and_its_value_is_data() -> None:
     inner = grouped("k#2, n#4", "sum", "v#3", "k#2, n#4, sum(v#3)#900 AS s#9", A, A_COLUMNS)
     pivot = op(
         "HashAggregate",
@@ -187,13 +187,13 @@ def test_a_pivots_column_chooses_and_its_value_is_data() -> None:
     assert not column.incomplete
 
 
-def test_a_field_of_a_struct_that_the_plan_put_together() -> None:
+def test_a_field_of_a_constructed_struct_has_its_own_sources() -> None:
     zipped = unary("Generate", "explode(arrays_zip(k#2, v#3, ks, vs)), false, [z#9]", A, A_COLUMNS)
     query = project("z#9.ks AS x#20, z#9.vs AS y#21, z#9 AS w#22", zipped, "z#9")
     assert of(query, "x#20, y#21, w#22") == {"x": "a.k |", "y": "a.v |", "w": "a.k, a.v |"}
 
 
-def test_an_exchange_that_is_used_again_goes_by_position() -> None:
+def test_a_reused_exchange_is_matched_by_position() -> None:
     exchange = unary("Exchange", "hashpartitioning(id#1L, 1)", A, A_COLUMNS)
     again = op(
         "ReusedExchange",
@@ -206,7 +206,7 @@ def test_an_exchange_that_is_used_again_goes_by_position() -> None:
     }
 
 
-def test_an_aggregate_above_an_exchange_that_is_used_again() -> None:
+def test_an_aggregate_above_a_reused_exchange_keeps_its_sources() -> None:
     first = aggregate("k#2", "partial_sum(v#3)", "k#2, sum#40", A, A_COLUMNS, "sum#39")
     exchange = unary("Exchange", "hashpartitioning(k#2, 1)", first, "k#2, sum#40")
     total = aggregate("k#2", "sum(v#3)", "k#2, sum(v#3)#41 AS s#42", exchange, "k#2, sum#40", "sum(v#3)#41")
@@ -225,7 +225,7 @@ def test_an_aggregate_above_an_exchange_that_is_used_again() -> None:
 # -- Subqueries -----------------------------------------------------------------------------------------------------
 
 
-def test_a_scalar_subquerys_column_is_data_and_its_filter_control() -> None:
+def test_a_scalar_subquerys_column_is_data_and_its_filter_is_control() -> None:
     inner = project("v#13 AS m#20", where("(n#14 > 1)", B, B_COLUMNS), B_COLUMNS)
     query = op(
         "Project", f"Output [2]: [id#1L, Subquery subquery#50, [id=#7] AS x#9]\nInput [4]: [{A_COLUMNS}]", A
@@ -233,7 +233,7 @@ def test_a_scalar_subquerys_column_is_data_and_its_filter_control() -> None:
     assert of(query, "id#1L, x#9", {50: inner}) == {"id": "a.id |", "x": "b.v | b.n"}
 
 
-def test_a_scalar_subquery_in_a_condition_decides() -> None:
+def test_a_scalar_subquery_in_a_condition_is_control() -> None:
     inner = project("v#13 AS m#20", B, B_COLUMNS)
     assert of(where("(v#3 > Subquery subquery#50, [id=#7])", A, A_COLUMNS), "id#1L", {50: inner}) == {
         "id": "a.id | a.v, b.v"
@@ -271,7 +271,7 @@ def cached(listed: str, below: Op) -> Op:
     )
 
 
-def test_a_cached_plans_columns_go_by_position() -> None:
+def test_columns_of_a_cached_plan_are_matched_by_position() -> None:
     use = op(
         "InMemoryTableScan",
         "Output [2]: [n#74, v#73]\nArguments: [n#74, v#73]",
@@ -280,7 +280,7 @@ def test_a_cached_plans_columns_go_by_position() -> None:
     assert of(use, "n#74, v#73") == {"n": "a.n |", "v": "a.v |"}
 
 
-def test_two_uses_of_one_cached_plan() -> None:
+def test_a_cached_plan_may_be_used_twice() -> None:
     first = op("InMemoryTableScan", "Output [2]: [id#1L, k#2]", inner=(cached(A_COLUMNS, A),))
     second = op(
         "Scan In-memory table t", "Output [2]: [id#71L, v#73]", inner=(cached("id#71L, k#72, v#73, n#74", A),)
@@ -291,7 +291,7 @@ def test_two_uses_of_one_cached_plan() -> None:
     }
 
 
-def test_a_filter_within_a_cached_plan_decides() -> None:
+def test_a_filter_within_a_cached_plan_is_control() -> None:
     relation = cached("k#72", project("k#2", where("(n#4 > 1)", A, A_COLUMNS), A_COLUMNS))
     assert of(op("InMemoryTableScan", "Output [1]: [k#72]", inner=(relation,)), "k#72") == {"k": "a.k | a.n"}
 
@@ -299,7 +299,7 @@ def test_a_filter_within_a_cached_plan_decides() -> None:
 # -- Writes ---------------------------------------------------------------------------------------------------------
 
 
-def test_columns_are_written_by_position_under_the_names_that_the_command_lists() -> None:
+def test_columns_are_written_by_position_under_the_commands_names() -> None:
     query = project("v#3, k#2, id#1L", A, A_COLUMNS)
     assert flows(inserting(query, "a, b, c", "v#3, k#2, id#1L")) == {
         "a": "a.v |",
@@ -308,7 +308,7 @@ def test_columns_are_written_by_position_under_the_names_that_the_command_lists(
     }
 
 
-def test_names_that_are_cut_are_those_of_the_rows_that_are_written() -> None:
+def test_truncated_names_are_taken_from_the_written_rows() -> None:
     query = project("v#3 AS a#20, k#2 AS b#21", A, A_COLUMNS)
     assert flows(inserting(query, "a, ... 1 more fields", "a#20, b#21")) == {"a": "a.v |", "b": "a.k |"}
 
@@ -320,7 +320,7 @@ def test_names_that_are_cut_are_those_of_the_rows_that_are_written() -> None:
         "`d`.`out`, serde, [h=Some(1)], true, true, [x, ds]",
     ],
 )
-def test_an_insert_into_a_hive_table_lists_the_names_behind_its_flags(arguments: str) -> None:
+def test_an_insert_into_a_hive_table_takes_the_names_after_its_flags(arguments: str) -> None:
     query = project("v#3, empty2null(k#2) AS ds#22", A, A_COLUMNS)
     root = op(
         "Execute InsertIntoHiveTable",
@@ -330,7 +330,7 @@ def test_an_insert_into_a_hive_table_lists_the_names_behind_its_flags(arguments:
     assert flows(root) == {"x": "a.v |", "ds": "a.k |"}
 
 
-def test_a_write_of_the_second_kind_writes_the_querys_own_names() -> None:
+def test_a_v2_write_uses_the_querys_own_names() -> None:
     query = project("v#3 AS a#20", A, A_COLUMNS)
     root = op(
         "AppendData", "Input [1]: [a#20]\nArguments: IcebergWrite(table=local.d.out, format=PARQUET)", query
@@ -393,14 +393,14 @@ def test_a_views_columns_come_from_the_plan_below_its_command(query: Op, expecte
     assert view_of(query) == expected
 
 
-def test_a_view_that_names_its_columns() -> None:
+def test_a_view_may_rename_its_columns() -> None:
     assert view_of(logical("Project", "[id#1L, v#3]", LOGICAL_A), "[(x,None), (y,Some(of v))], ") == {
         "x": "a.id |",
         "y": "a.v |",
     }
 
 
-def test_a_recursive_query_takes_turns_until_nothing_new_comes() -> None:
+def test_a_recursive_query_is_iterated_to_a_fixpoint() -> None:
     anchor = logical("Project", "[id#1L, k#2]", LOGICAL_A)
     loop = op("UnionLoopRef", "Loop id: 0\nOutput [2]: [id#60L, k#61]\nAccumulated: false")
     again = logical("Project", "[id#60L, v#13]", logical("Join", "Inner, (k#61 = k#12)", loop, LOGICAL_B))
@@ -408,7 +408,7 @@ def test_a_recursive_query_takes_turns_until_nothing_new_comes() -> None:
     assert of(query, "id#70L, k#71") == {"id": "a.id | a.k, b.k, b.v", "k": "a.k, b.v | b.k"}
 
 
-def test_an_expression_list_with_counts() -> None:
+def test_an_expression_list_with_a_count_may_contain_commas_and_brackets() -> None:
     below = op("Project", counted("Output", 1, "concat(k#2, ,, [) AS x#9") + f"\nInput [4]: [{A_COLUMNS}]", A)
     assert of(below, "x#9") == {"x": "a.k |"}
 
@@ -477,12 +477,12 @@ def offloaded(text: str) -> dict[str, str]:
     return {each.output: flow(each) for each in written_of(text).flows}
 
 
-def test_a_plan_whose_operators_gluten_marks_and_whose_stages_have_blocks_alone() -> None:
+def test_a_gluten_plan_with_marked_operators_and_stage_blocks_is_read() -> None:
     assert offloaded(OFFLOADED) == {"k": "a.k | a.n", "s": "a.v | a.k, a.n"}
 
 
 @pytest.mark.parametrize("stage", [8, 99], ids=["the number of a stage", "a number that is no operator's"])
-def test_a_literal_that_looks_like_a_stage_of_gluten_hides_no_column(stage: int) -> None:
+def test_a_literal_resembling_a_gluten_stage_hides_no_column(stage: int) -> None:
     forged = f"concat(sum(v#3)#22, \n({stage}) WholeStageCodegenTransformer (2)\n, k#2) AS s#9"
     found = offloaded(OFFLOADED.replace("sum(v#3)#22 AS s#9", forged))
     assert found in ({}, {"k": "a.k | a.n", "s": "a.k, a.v | a.n"})

@@ -59,7 +59,7 @@ def hashed(given: list[str], outputs: str, *, count: int, more: str = "") -> Op:
     )
 
 
-def test_of_a_row_hash_beside_all_columns_the_plan_does_not_hold_the_arguments_that_were_cut() -> None:
+def test_truncated_arguments_of_a_row_hash_are_incomplete() -> None:
     call = f"md5(cast(concat_ws(|, {cut(W, 24)}) as binary)) AS h#500"
     query = hashed(W, f"{GIVEN}, {call}", count=41)
     columns = written(inserting(query, names([*W, "h#500"]), f"{GIVEN}, h#500"))
@@ -68,14 +68,14 @@ def test_of_a_row_hash_beside_all_columns_the_plan_does_not_hold_the_arguments_t
     assert columns.reasons == (Incomplete.FIELDS_CUT,)
 
 
-def test_columns_that_only_a_cut_expression_can_need_are_its_lost_arguments() -> None:
+def test_columns_needed_only_by_a_truncated_expression_are_its_lost_arguments() -> None:
     query = hashed([*W, "z#400"], f"z#400, hash({', '.join(W[:25])}, ... 16 more fields) AS h#500", count=2)
     [_, column] = written(inserting(query, "z, h", "z#400, h#500")).flows
     assert {each.name for each in column.data} == {each.partition("#")[0] for each in W}
     assert (column.inferred, column.incomplete) == (True, False)
 
 
-def test_a_column_of_a_filter_is_not_taken_for_a_lost_argument() -> None:
+def test_a_filter_column_is_not_taken_as_a_lost_argument() -> None:
     # The truncated part of the hash has either c39 or the filter's flag: only the 14 others are certain.
     given = [*W[:39], "flag#400"]
     query = hashed(given, f"hash({', '.join(W[:25])}, ... 16 more fields) AS h#500", count=1, more="flag#400")
@@ -84,14 +84,14 @@ def test_a_column_of_a_filter_is_not_taken_for_a_lost_argument() -> None:
     assert (column.inferred, column.incomplete) == (True, True)
 
 
-def test_a_column_that_stands_beside_a_cut_expression_may_be_in_it_too() -> None:
+def test_a_column_next_to_a_truncated_expression_may_be_its_argument_too() -> None:
     query = hashed(W, f"c0#101, hash({', '.join(W[1:26])}, ... 16 more fields) AS h#500", count=2)
     [_, column] = written(inserting(query, "c0, h", "c0#101, h#500")).flows
     assert {each.name for each in column.data} == {each.partition("#")[0] for each in W[1:]}
     assert (column.inferred, column.incomplete) == (True, True)
 
 
-def test_rows_that_nobody_pruned_prove_nothing_of_lost_arguments() -> None:
+def test_unpruned_rows_prove_nothing_about_lost_arguments() -> None:
     rdd = op("Scan ExistingRDD", f"{counted('Output', 40, GIVEN)}\nArguments: [x]")
     table = unary(
         "Window", "[row_number() windowspecdefinition(c39#140 ASC) AS n#400], [c39#140 ASC]", WIDE, GIVEN
@@ -104,7 +104,7 @@ def test_rows_that_nobody_pruned_prove_nothing_of_lost_arguments() -> None:
         assert column.incomplete
 
 
-def test_of_two_cut_expressions_nobody_can_tell_whose_the_lost_arguments_are() -> None:
+def test_lost_arguments_of_two_truncated_expressions_are_not_assigned() -> None:
     both = f"hash({cut(W, 25)}) AS x#500, xxhash64({cut(W[::-1], 25)}) AS y#501"
     query = op("Project", counted("Output", 2, both) + f"\n{counted('Input', 40, GIVEN)}", WIDE)
     columns = written(inserting(query, "x, y", "x#500, y#501"))
@@ -112,7 +112,7 @@ def test_of_two_cut_expressions_nobody_can_tell_whose_the_lost_arguments_are() -
     assert columns.reasons == (Incomplete.FIELDS_CUT,)
 
 
-def test_grouping_sets_behind_the_cut_are_found_by_their_columns_names() -> None:
+def test_grouping_sets_after_the_cut_are_matched_by_column_name() -> None:
     sets = [*W, "k#2", "0"]
     out = [*W, "k#502", "spark_grouping_id#503L"]
     below = scan("d.w", f"{GIVEN}, k#2")
@@ -125,7 +125,7 @@ def test_grouping_sets_behind_the_cut_are_found_by_their_columns_names() -> None
     assert (found["c39"], found["k"], found["spark_grouping_id"]) == ("w.c39 |", "w.k | inferred", "|")
 
 
-def test_the_first_rows_of_a_wide_table() -> None:
+def test_a_wide_table_with_a_limit_and_order_keeps_all_columns() -> None:
     top = op(
         "TakeOrderedAndProject",
         f"{counted('Input', 40, GIVEN)}\nArguments: 10, [c0#101 ASC], [{cut(W)}]",
@@ -136,7 +136,7 @@ def test_the_first_rows_of_a_wide_table() -> None:
     assert found["c39"] == "w.c39 | w.c0"
 
 
-def test_a_wide_table_that_is_cached_first_under_its_own_ids_then_under_others() -> None:
+def test_a_wide_cached_table_is_matched_under_its_own_or_other_ids() -> None:
     for first, expected in ((101, "w.c39 |"), (601, "w.c39 | inferred")):
         listed = wide(40, first)
         relation = op(
@@ -146,7 +146,7 @@ def test_a_wide_table_that_is_cached_first_under_its_own_ids_then_under_others()
         assert flows(inserting(use, "x", listed[39])) == {"x": expected}
 
 
-def test_ids_of_a_cached_plan_that_do_not_follow_each_other_are_not_counted_on() -> None:
+def test_nonconsecutive_ids_of_a_cached_plan_are_not_extrapolated() -> None:
     listed = [*wide(20, 601), *wide(20, 701)]
     relation = op(
         "InMemoryRelation", f"Arguments: [{cut(listed)}], StorageLevel(disk, 1 replicas)", inner=(WIDE,)
@@ -155,7 +155,7 @@ def test_ids_of_a_cached_plan_that_do_not_follow_each_other_are_not_counted_on()
     assert flows(inserting(use, "x", listed[39])) == {"x": "| incomplete"}
 
 
-def test_of_a_path_that_was_read_twice_the_place_behind_the_cut_is_believed_only_with_its_name() -> None:
+def test_a_position_after_the_cut_counts_only_if_the_name_matches() -> None:
     # The second scan dropped c30, so that the ids after it are one ahead of their positions.
     listed = [each for each in wide(41, 601) if not each.startswith("c30#")]
     cached = scan("d.w", ", ".join(each for each in wide(41) if not each.startswith("c30#")))
@@ -167,7 +167,7 @@ def test_of_a_path_that_was_read_twice_the_place_behind_the_cut_is_believed_only
         assert flows(inserting(use, "x", column)) == {"x": expected}
 
 
-def test_functions_of_windows_behind_the_cut_are_not_known() -> None:
+def test_window_functions_after_the_cut_are_incomplete() -> None:
     spec = (
         "windowspecdefinition(c0#101, specifiedwindowframe(RowFrame, unboundedpreceding$(), currentrow$()))"
     )
@@ -178,7 +178,7 @@ def test_functions_of_windows_behind_the_cut_are_not_known() -> None:
     assert (found["s24"], found["s25"], found["c30"]) == ("w.c24 | w.c0", "| incomplete", "w.c30 |")
 
 
-def test_python_functions_behind_the_cut_are_not_known() -> None:
+def test_python_functions_after_the_cut_are_incomplete() -> None:
     out = wide(30, 700, "p")
     calls = [f"f(c{each}#{101 + each})#{900 + each}" for each in range(30)]
     python = op(
@@ -191,7 +191,7 @@ def test_python_functions_behind_the_cut_are_not_known() -> None:
     assert (found["p24"], found["p25"]) == ("w.c24 |", "| incomplete")
 
 
-def test_a_logical_plan_behind_the_cut_is_flagged() -> None:
+def test_columns_after_the_cut_of_a_logical_plan_are_flagged() -> None:
     relation = op("LogicalRelation", f"Arguments: parquet, [{cut(W)}], `spark_catalog`.`d`.`w`, serde, false")
     query = op("Project", f"Arguments: [{cut(W)}]", relation)
     root = op(
@@ -231,7 +231,7 @@ def view_over(query: Op, columns: str = "") -> Op:
 BROAD = op("LogicalRelation", f"Arguments: parquet, [{cut(W)}], `spark_catalog`.`d`.`w`, serde, false")
 
 
-def test_a_view_over_a_wide_table_has_what_its_list_shows_and_says_that_more_is_missing() -> None:
+def test_a_view_over_a_wide_table_has_its_shown_columns_and_is_incomplete() -> None:
     columns = written(view_over(op("Project", f"Arguments: [{cut(W)}]", BROAD)))
     found = {
         each.output: [f"{source.end.readable}.{source.name}" for source in each.data]
@@ -241,7 +241,7 @@ def test_a_view_over_a_wide_table_has_what_its_list_shows_and_says_that_more_is_
     assert columns.reasons == (Incomplete.FIELDS_CUT,)
 
 
-def test_a_view_lists_columns_that_its_table_does_not_show() -> None:
+def test_a_view_column_not_shown_by_its_table_is_inferred() -> None:
     shifted = [W[39], *W[:30]]
     columns = written(view_over(op("Project", f"Arguments: [{cut(shifted)}]", BROAD)))
     [column, *_] = columns.flows
@@ -249,7 +249,7 @@ def test_a_view_lists_columns_that_its_table_does_not_show() -> None:
     assert (column.inferred, column.incomplete) == (True, False)
 
 
-def test_behind_a_column_that_a_view_lists_twice_no_place_is_certain() -> None:
+def test_a_duplicated_view_column_makes_later_positions_uncertain() -> None:
     columns = written(view_over(op("Project", f"Arguments: [{cut([W[0], *W])}]", BROAD)))
     assert (columns.flows, columns.reasons) == ((), (Incomplete.NO_COLUMNS,))
 
@@ -265,13 +265,13 @@ def expanded(given: list[str], sets: list[list[str]]) -> Op:
     return inserting(op("Expand", block, below), "c0, name, value", out)
 
 
-def test_an_unpivot_of_more_columns_than_are_shown_has_those_that_spark_hands_to_it() -> None:
+def test_a_truncated_unpivot_has_the_columns_passed_to_it() -> None:
     [_, _, value] = written(expanded(W, UNPIVOTED)).flows
     assert {each.name for each in value.data} == {f"c{each}" for each in range(1, 40)}
     assert (value.inferred, value.incomplete) == (True, False)
 
 
-def test_an_unpivot_that_is_handed_another_column_has_those_that_are_shown_alone() -> None:
+def test_a_truncated_unpivot_with_another_input_has_only_the_shown_columns() -> None:
     columns = written(expanded([*W, "z#400"], UNPIVOTED))
     [_, _, value] = columns.flows
     assert {each.name for each in value.data} == {f"c{each}" for each in range(1, 26)}
@@ -279,7 +279,7 @@ def test_an_unpivot_that_is_handed_another_column_has_those_that_are_shown_alone
     assert columns.reasons == (Incomplete.FIELDS_CUT,)
 
 
-def test_an_unpivot_into_two_columns_does_not_say_into_which_of_them() -> None:
+def test_a_truncated_unpivot_into_two_columns_is_incomplete() -> None:
     sets = [[f"c{each}", W[each], W[each + 1]] for each in range(0, 40, 1) if each < 39]
     lists = cut([f"[{', '.join(each)}]" for each in sets])
     out = "name#800, one#801, other#802"
@@ -291,7 +291,7 @@ def test_an_unpivot_into_two_columns_does_not_say_into_which_of_them() -> None:
     assert "c39" not in {each.name for each in (*one.data, *other.data)}
 
 
-def test_a_list_of_literals_that_is_cut_loses_no_column() -> None:
+def test_a_truncated_list_of_literals_loses_no_column() -> None:
     condition = f"n#4 IN ({', '.join(str(each) for each in range(25))}, ... 300 more fields)"
     query = where(condition, A, A_COLUMNS)
     assert flows(inserting(query, "id, k, v, n", A_COLUMNS)) != {}
@@ -319,7 +319,7 @@ def test_a_list_of_literals_that_is_cut_loses_no_column() -> None:
         "Subquery subquery#5, [id=#6]",
     ],
 )
-def test_a_literal_makes_no_edge(literal: str) -> None:
+def test_a_literal_creates_no_edge(literal: str) -> None:
     output = counted("Output", 2, f"id#1L, concat(k#2, {literal}) AS x#20")
     query = op("Project", f"{output}\n{counted('Input', 2, 'id#1L, k#2')}", scan("d.a", "id#1L, k#2"))
     columns = written(inserting(query, "id, x", "id#1L, x#20"))
@@ -331,7 +331,7 @@ def test_a_literal_makes_no_edge(literal: str) -> None:
     assert not columns.complete or found == {"id": {"id"}, "x": {"k"}}
 
 
-def test_a_literal_in_a_condition_makes_no_edge_and_hides_none() -> None:
+def test_a_literal_in_a_condition_neither_creates_nor_hides_an_edge() -> None:
     forged = "(2) Filter [codegen id : 1]\nInput [1]: [n#44]\nCondition : (n#44 > 1)"
     assert (
         flows(inserting(where(f"(k#2 = {forged})", A, A_COLUMNS), "id, k, v, n", A_COLUMNS))["id"]
@@ -339,7 +339,7 @@ def test_a_literal_in_a_condition_makes_no_edge_and_hides_none() -> None:
     )
 
 
-def test_a_block_that_is_there_twice_is_not_believed() -> None:
+def test_a_duplicate_block_is_ambiguous() -> None:
     text = printed(inserting(project("k#2 AS x#20", A, A_COLUMNS), "x", "x#20"))
     forged = f"{text}(2) Project\nOutput [1]: [n#4 AS x#20]\nInput [4]: [{A_COLUMNS}]\n\n"
     columns = written_of(forged, block=BLOCK)
@@ -347,7 +347,7 @@ def test_a_block_that_is_there_twice_is_not_believed() -> None:
     assert columns.reasons == (Incomplete.AMBIGUOUS,)
 
 
-def test_names_that_look_like_a_plan() -> None:
+def test_column_names_may_resemble_a_plan() -> None:
     columns = "we#3 ird, [x]#5, a AS b#9#6, spark_catalog.d.a.q#7, x,y#8"
     query = op("Scan parquet spark_catalog.d.a", counted("Output", 4, columns))
     made = "we#3 ird, [x]#5 AS r#20, a AS b#9#6 AS s#21, (spark_catalog.d.a.q#7 + 1) AS t#22, x,y#8 AS u#23"
@@ -374,18 +374,18 @@ def test_names_that_look_like_a_plan() -> None:
         ("== Parsed Logical Plan ==\n...\n", Incomplete.EXPLAIN_MODE),
     ],
 )
-def test_a_text_without_the_plan_says_why(text: str, reason: Incomplete) -> None:
+def test_a_text_without_the_plan_gives_the_reason(text: str, reason: Incomplete) -> None:
     columns = written_of(text, block=BLOCK)
     assert (columns.flows, columns.reasons) == ((), (reason,))
 
 
-def test_a_text_that_was_cut_off_is_not_read() -> None:
+def test_a_truncated_text_is_not_read() -> None:
     text = printed(inserting(project("k#2 AS x#20", A, A_COLUMNS), "x", "x#20"))
     columns = written_of(f"{text[:-40]}... 1439 more characters", block=BLOCK)
     assert (columns.flows, columns.reasons) == ((), (Incomplete.PLAN_CUT,))
 
 
-def test_a_cached_plan_that_ran_is_read_as_it_began() -> None:
+def test_a_cached_adaptive_plan_is_read_by_its_initial_plan() -> None:
     text = f"""{FORMATTED}Execute InsertIntoHadoopFsRelationCommand (9)
 +- InMemoryTableScan (1)
       +- InMemoryRelation (2)
@@ -467,7 +467,7 @@ Execute InsertIntoHadoopFsRelationCommand
 """
 
 
-def test_an_extended_plans_optimized_part_is_read() -> None:
+def test_the_optimized_part_of_an_extended_plan_is_read() -> None:
     block = "Arguments: file:/w/out, false, Parquet, Map(), Append, `d`.`out`, serde, [id, s]"
     [column, added] = written_of(EXTENDED, block=block).flows
     assert (column.output, [each.name for each in column.data]) == ("id", ["id"])
@@ -475,7 +475,7 @@ def test_an_extended_plans_optimized_part_is_read() -> None:
     assert (added.output, added.incomplete) == ("s", True)
 
 
-def test_a_chain_of_thousands_of_operators() -> None:
+def test_a_chain_of_thousands_of_operators_is_read() -> None:
     query: Op = A
     for _ in range(3_000):
         query = unary("Sample", "0.0, 0.1, false", query, A_COLUMNS)

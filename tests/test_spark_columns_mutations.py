@@ -43,7 +43,7 @@ def damage_and_read(plan: int, seed: int | str, times: int) -> None:
 
 
 @pytest.mark.parametrize("name", list(monsters(1_000)))
-def test_large_plans_take_time_in_proportion(name: str) -> None:
+def test_large_plans_take_proportional_time(name: str) -> None:
     started = time.process_time()
     written_of(
         monsters(SIZE)[name], block="Arguments: file:/w, false, Parquet, [], Append, `c`.`d`.`o`, serde, [x]"

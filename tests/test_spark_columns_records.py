@@ -62,7 +62,7 @@ def parts(extracted: Extracted) -> dict[str, Entity]:
     }
 
 
-def test_each_written_column_is_a_part_of_the_operation(tmp_path: Path) -> None:
+def test_each_written_column_is_a_sub_operation(tmp_path: Path) -> None:
     query = project("id#1L, (v#3 * 2.0) AS w#9", where("(n#4 > 1)", A, A_COLUMNS), A_COLUMNS)
     extracted = extracted_of(tmp_path, event(0, inserting(query, "id, w", "id#1L, w#9")), end(0))
     assert edges(extracted) == {
@@ -93,7 +93,7 @@ def test_each_written_column_is_a_part_of_the_operation(tmp_path: Path) -> None:
     )
 
 
-def test_a_table_that_only_decides_flows_as_control(tmp_path: Path) -> None:
+def test_a_table_used_only_in_a_join_condition_is_control_flow(tmp_path: Path) -> None:
     block = "Left keys [1]: [id#1L]\nRight keys [1]: [id#11L]\nJoin type: LeftSemi\nJoin condition: None"
     query = op("SortMergeJoin LeftSemi", block, A, B, title="SortMergeJoin")
     extracted = extracted_of(
@@ -107,7 +107,7 @@ def test_a_table_that_only_decides_flows_as_control(tmp_path: Path) -> None:
     assert tables == {("a", "DATA_FLOW"), ("b", "CONTROL_FLOW")}
 
 
-def test_a_table_of_which_the_rows_are_counted_is_data(tmp_path: Path) -> None:
+def test_a_table_whose_rows_are_counted_is_data_flow(tmp_path: Path) -> None:
     count = op(
         "HashAggregate",
         "Input [4]: [id#1L, k#2, v#3, n#4]\nKeys: []\nFunctions [1]: [count(1)]\n"
@@ -119,7 +119,7 @@ def test_a_table_of_which_the_rows_are_counted_is_data(tmp_path: Path) -> None:
     assert ("d.a", "INSERT_INTO", "d.out") in extracted.flows
 
 
-def test_unknown_columns_mark_the_operation_and_its_output_and_leave_the_tables(tmp_path: Path) -> None:
+def test_unknown_columns_flag_the_operation_and_its_output_and_keep_the_tables(tmp_path: Path) -> None:
     extracted = extracted_of(
         tmp_path, start(0, node(WRITE, f"{WRITE} {_written_to('d.out')}", node("Scan parquet d.a"))), end(0)
     )
@@ -137,7 +137,7 @@ def _written_to(table: str) -> str:
     return f"file:/w/out, false, Parquet, [path=file:/w/out], Append, `{quoted}`, serde, [id]"
 
 
-def test_an_inferred_column_is_marked_on_its_relations(tmp_path: Path) -> None:
+def test_an_inferred_column_flags_its_relations(tmp_path: Path) -> None:
     columns = [f"c{each}#{100 + each}" for each in range(30)]
     shown = ", ".join(columns[:25])
     below = scan("d.w", ", ".join(columns))
@@ -149,7 +149,7 @@ def test_an_inferred_column_is_marked_on_its_relations(tmp_path: Path) -> None:
     assert parts(extracted)["h"].attributes["inferred"] is True
 
 
-def test_columns_of_a_path_and_of_a_table_created_by_two_executions(tmp_path: Path) -> None:
+def test_columns_are_combined_from_the_two_executions_of_a_table_creation(tmp_path: Path) -> None:
     read = op("Scan parquet ", "Output [1]: [k#2]\nLocation: InMemoryFileIndex [file:/in/x]")
     arguments = "file:/w/t, false, Parquet, [path=file:/w/t], Overwrite, [kk]"
     child = op(WRITE, f"Input: []\nArguments: {arguments}", read)
@@ -166,7 +166,7 @@ def test_columns_of_a_path_and_of_a_table_created_by_two_executions(tmp_path: Pa
     assert edges(extracted) == {"/in/x.k -> <kk>", "<kk> -> c.d.t.kk"}
 
 
-def test_what_decides_on_many_columns_alike_is_extracted_once(tmp_path: Path) -> None:
+def test_conditions_shared_by_many_columns_are_extracted_once(tmp_path: Path) -> None:
     columns = [f"c{each}#{100 + each}" for each in range(60)]
     listed = ", ".join(columns)
     condition = " AND ".join(f"(c{each}#{100 + each} > 1)" for each in range(50))
@@ -181,7 +181,7 @@ def test_what_decides_on_many_columns_alike_is_extracted_once(tmp_path: Path) ->
     assert len(found) == 60 + 60 + 50 + 60
 
 
-def test_several_outputs_have_parts_of_their_own_and_one_output_that_is_written_twice_has_both(
+def test_outputs_have_separate_parts_and_an_output_written_twice_has_both_sources(
     tmp_path: Path,
 ) -> None:
     first = inserting(project("id#1L, k#2", A, A_COLUMNS), "id, k", "id#1L, k#2")
@@ -198,7 +198,7 @@ def test_several_outputs_have_parts_of_their_own_and_one_output_that_is_written_
     assert len(parts(extracted)) == 2
 
 
-def test_secrets_do_not_enter_expressions_and_long_ones_are_cut(tmp_path: Path) -> None:
+def test_secrets_are_removed_from_expressions_and_long_ones_truncated(tmp_path: Path) -> None:
     text = f"concat(k#2, password = 'hunter2secret', {'x' * 9_000})"
     query = op("Project", f"Output [1]: [{text} AS x#9]\nInput [4]: [{A_COLUMNS}]", A)
     extracted = extracted_of(tmp_path, event(0, inserting(query, "x", "x#9")), end(0))
@@ -207,12 +207,12 @@ def test_secrets_do_not_enter_expressions_and_long_ones_are_cut(tmp_path: Path) 
     assert len(expression.encode()) <= 4 << 10
 
 
-def test_a_failed_run_has_no_parts(tmp_path: Path) -> None:
+def test_a_failed_run_has_no_sub_operations(tmp_path: Path) -> None:
     extracted = extracted_of(tmp_path, event(0, inserting(A, "id, k, v, n", A_COLUMNS)), end(0, error="boom"))
     assert not parts(extracted)
 
 
-def test_two_runs_of_one_job_have_the_same_parts(tmp_path: Path) -> None:
+def test_two_runs_of_one_job_have_the_same_sub_operations(tmp_path: Path) -> None:
     def run(first: int) -> dict[str, object]:
         ids = f"id#{first}L, v#{first + 1}"
         query = project(f"(v#{first + 1} + 1) AS w#{first + 2}", scan("d.a", ids), ids)
@@ -225,7 +225,7 @@ def test_two_runs_of_one_job_have_the_same_parts(tmp_path: Path) -> None:
     }
 
 
-def test_an_operation_that_succeeded_covers_its_own_branch_and_all_its_relations(tmp_path: Path) -> None:
+def test_a_successful_operation_covers_its_own_branch_and_all_its_relations(tmp_path: Path) -> None:
     extracted = extracted_of(tmp_path, event(0, inserting(A, "id, k, v, n", A_COLUMNS)), end(0))
     [operation] = extracted.operations
     [covered] = extracted.covered
@@ -237,9 +237,7 @@ def test_an_operation_that_succeeded_covers_its_own_branch_and_all_its_relations
 
 
 @pytest.mark.parametrize("cut", ["the text", "the lists of fields"])
-def test_a_run_whose_plan_was_cut_leaves_the_columns_that_an_earlier_one_showed(
-    tmp_path: Path, cut: str
-) -> None:
+def test_a_run_with_a_truncated_plan_keeps_columns_of_an_earlier_run(tmp_path: Path, cut: str) -> None:
     plan = event(0, inserting(project("id#1L, v#3", A, A_COLUMNS), "id, v", "id#1L, v#3"))
     text = str(plan["physicalPlanDescription"])
     poorer = {
@@ -261,7 +259,7 @@ def test_a_run_whose_plan_was_cut_leaves_the_columns_that_an_earlier_one_showed(
 
 
 @pytest.mark.parametrize("log", ["plain", "default"])
-def test_a_real_jobs_columns(spark_logs: Path, log: str) -> None:
+def test_a_real_job_has_the_expected_columns(spark_logs: Path, log: str) -> None:
     extracted = read_once(spark_logs / log)
     found = edges(extracted)
     written = {each.partition(" -> ")[2] for each in found if each.startswith("<")}
@@ -277,6 +275,6 @@ def test_a_real_jobs_columns(spark_logs: Path, log: str) -> None:
     assert not [each for each in parts(extracted).values() if each.attributes["opaque"]]
 
 
-def test_a_table_that_is_created_empty_has_no_parts(tmp_path: Path) -> None:
+def test_an_empty_table_creation_has_no_sub_operations(tmp_path: Path) -> None:
     plan = command("CreateDataSourceTableCommand", "`c`.`d`.`t`, false")
     assert not parts(extracted_of(tmp_path, start(0, plan), end(0)))

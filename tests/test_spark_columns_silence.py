@@ -38,7 +38,7 @@ EMPTY = op("EmptyRelation", f"Output [4]: [{A_COLUMNS}]")
         pytest.param(op("BatchScan mystery", f"Output [4]: [{A_COLUMNS}]"), {"id": "| incomplete"}, id="a source that does not say what it is"),
     ],
 )  # fmt: skip
-def test_what_nobody_knows_stays_flagged_through_every_operator(query: Op, expected: dict[str, str]) -> None:
+def test_unknown_columns_stay_flagged_through_every_operator(query: Op, expected: dict[str, str]) -> None:
     names = ", ".join(expected)
     outputs = {"id": "id#1L", "k": "k#2", "v": "v#3", "n": "n#4"}
     defined = _defined(query)
@@ -69,7 +69,7 @@ def cached(name: str, below: Op, listed: str) -> Op:
 @pytest.mark.parametrize(
     "name", ["Scan In-memory table orders", "Scan In-memory table `a b`", "InMemoryTableScan"]
 )
-def test_a_cached_table_has_its_columns_whatever_the_cache_is_called(name: str) -> None:
+def test_a_cached_table_has_its_columns_whatever_its_scan_is_called(name: str) -> None:
     root = inserting(cached(name, A, A_COLUMNS), "id, k, v, n", A_COLUMNS)
     arguments = root.block.partition("Arguments: ")[2]
     scanned = node("Scan parquet spark_catalog.d.a", f"FileScan parquet spark_catalog.d.a[{A_COLUMNS}]")
@@ -111,12 +111,12 @@ def counted_rows(first: str, second: str, marker: str = "vcol") -> Op:
         pytest.param(counted_rows("true", "null", "vcol1"), id="INTERSECT ALL"),
     ],
 )
-def test_of_except_all_the_second_query_only_decides(query: Op) -> None:
+def test_the_second_query_of_except_or_intersect_all_is_control(query: Op) -> None:
     found = flows(inserting(query, "id, k", "id#1L, k#2"))
     assert found == {"id": "a.id | a.k, b.id, b.k", "k": "a.k | a.id, b.id, b.k"}
 
 
-def test_a_union_with_a_counter_of_the_users_own_gives_both_sides() -> None:
+def test_a_union_with_a_user_defined_counter_keeps_both_sides() -> None:
     left = project("1 AS vcol#30, id#1L", A, A_COLUMNS)
     right = project("-1 AS vcol#31, id#11L", B, "id#11L, k#12, v#13, n#14")
     found = flows(inserting(op("Union", "", left, right), "vcol, id", "vcol#30, id#1L"))

@@ -64,7 +64,7 @@ def plan() -> dict[str, Any]:
     return node("Execute InsertIntoHadoopFsRelationCommand", INSERT, upper)
 
 
-def test_a_plans_conditions_are_told_without_ids_checks_for_null_and_steps() -> None:
+def test_conditions_omit_ids_null_checks_and_repeated_steps() -> None:
     found = Conditions.of(walk(plan()))
     assert found == Conditions(
         filters=("amount > 10.00", "ds = 2026-01-01"),
@@ -89,12 +89,12 @@ def test_a_plans_conditions_are_told_without_ids_checks_for_null_and_steps() -> 
         ),
     ],
 )
-def test_a_join_is_told_by_its_keys_its_condition_and_its_kind(name: str, text: str, expected: str) -> None:
+def test_a_join_shows_its_keys_condition_and_type(name: str, text: str, expected: str) -> None:
     (join,) = Conditions.of(walk(node(name, text))).joins
     assert join == expected
 
 
-def test_filters_that_only_check_for_null_are_none_and_an_unclosed_one_is_told_as_it_is() -> None:
+def test_null_check_filters_are_omitted_and_an_unbalanced_one_is_kept() -> None:
     texts = ["Filter isnotnull(a#1)", "Filter (a#1 = x)) AND (b#2 = (y", "Filter "]
     assert [Conditions.of(walk(node("Filter", each))).filters for each in texts] == [
         (),
@@ -103,7 +103,7 @@ def test_filters_that_only_check_for_null_are_none_and_an_unclosed_one_is_told_a
     ]
 
 
-def test_an_operation_bears_the_conditions_of_its_plan(tmp_path: Path) -> None:
+def test_an_operation_has_the_conditions_of_its_plan(tmp_path: Path) -> None:
     extracted = extracted_of(tmp_path, start(0, plan()), end(0))
     [operation] = extracted.operations
     assert operation.attributes["filters"] == ["amount > 10.00", "ds = 2026-01-01"]
@@ -111,9 +111,7 @@ def test_an_operation_bears_the_conditions_of_its_plan(tmp_path: Path) -> None:
     assert operation.attributes["formatsWritten"] == ["parquet"]
 
 
-def test_a_jobs_page_and_its_evidence_show_its_conditions_and_a_tables_page_its_format(
-    solr: Solr, web: Web
-) -> None:
+def test_conditions_are_shown_for_a_job_and_formats_for_a_table(solr: Solr, web: Web) -> None:
     world = World(solr, "conditions", database="cnd")
     provider = '{"spark.sql.sources.provider": "PARQUET"}'
     revenue = world.table("revenue", params=provider)
@@ -154,12 +152,12 @@ def test_a_jobs_page_and_its_evidence_show_its_conditions_and_a_tables_page_its_
         ("(passenger#9 = ann)", "passenger = ann"),
     ],
 )
-def test_a_literal_beside_a_column_of_a_secret_is_not_told(printed: str, told: str) -> None:
+def test_a_literal_compared_with_a_secret_column_is_masked(printed: str, told: str) -> None:
     [found] = Conditions.of(walk(node("Filter", f"Filter {printed}"))).filters
     assert found == told
 
 
-def test_no_expression_of_a_column_tells_a_secret() -> None:
+def test_column_expressions_reveal_no_secret() -> None:
     given = "id#1, password#2"
     listed = (
         "id#1, CASE WHEN (password#2 = planted) THEN 1 ELSE 0 END AS hit#3, planted AS api_key#4, concat(planted, id#1)"

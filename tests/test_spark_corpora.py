@@ -61,13 +61,13 @@ def test_every_execution_that_starts_in_a_log_is_extracted_once(logs: Path) -> N
     assert len(extracted.executions) == len(expected)
 
 
-def test_of_a_whole_log_and_a_truncated_copy_the_whole_one_counts(logs: Path) -> None:
+def test_a_whole_log_takes_precedence_over_its_truncated_copy(logs: Path) -> None:
     extracted = read_once(logs)
     states = [each.attributes["status"] for each in extracted.executions if "1622043423018" in each.key.name]
     assert states == ["SUCCEEDED"] * 4
 
 
-def test_what_is_broken_is_rejected_and_nothing_else(logs: Path) -> None:
+def test_only_broken_lines_are_rejected(logs: Path) -> None:
     extracted = read_once(logs)
     by_file: dict[str, int] = {}
     for each in extracted.rejects:
@@ -80,7 +80,7 @@ def test_what_is_broken_is_rejected_and_nothing_else(logs: Path) -> None:
     }
 
 
-def test_an_emr_log_in_extended_mode(logs: Path, tmp_path: Path) -> None:
+def test_an_emr_log_in_extended_mode_is_read(logs: Path, tmp_path: Path) -> None:
     # Its one statement joins a file and two generated ranges into the table final_results; the tree shows one scan,
     # `InMemoryFileIndex(1 paths)[hdfs://…:8020/large_dataset]`, and the command's name without a database.
     extracted = one(logs, "emr-attempt_1_eventlog.zstd", tmp_path)
@@ -96,7 +96,7 @@ def test_an_emr_log_in_extended_mode(logs: Path, tmp_path: Path) -> None:
     assert execution.attributes["principal"] == "hadoop"
 
 
-def test_a_databricks_log_with_an_execution_before_its_root(logs: Path, tmp_path: Path) -> None:
+def test_a_databricks_log_with_an_execution_before_its_root_is_read(logs: Path, tmp_path: Path) -> None:
     # create or replace table people_large as select * from people_large_2, in Delta: one AtomicReplaceTableAsSelect (5)
     # with five inner executions: two read the table, the others Delta's own state.
     extracted = one(logs, "db_subExecution_id.zstd", tmp_path)
@@ -104,7 +104,7 @@ def test_a_databricks_log_with_an_execution_before_its_root(logs: Path, tmp_path
     assert len(extracted.executions) == 7
 
 
-def test_a_log_of_spark_35_on_s3(logs: Path, tmp_path: Path) -> None:
+def test_a_spark_35_log_on_s3_is_read(logs: Path, tmp_path: Path) -> None:
     # A rolling log of three executions: two of them read the input, the third writes all of it to the output.
     extracted = one(logs, "eventlog_v2_spark-cc4d115f011443d787f03a71a476a745", tmp_path)
     bucket = "s3://sparksense-ai-spark-20250624175205897100000006/taxi-trip"
@@ -114,7 +114,7 @@ def test_a_log_of_spark_35_on_s3(logs: Path, tmp_path: Path) -> None:
     }
 
 
-def test_three_times_json_to_json_in_spark_31(logs: Path, tmp_path: Path) -> None:
+def test_three_json_copies_in_spark_31_are_read(logs: Path, tmp_path: Path) -> None:
     # QualificationInfoUtils writes generated rows to one folder, reads it as a temporary view and writes a second
     # folder; three times, each time into two new folders below /tmp.
     extracted = one(logs, "udf_func_eventlog", tmp_path)
@@ -145,7 +145,7 @@ def test_a_jdbc_read_names_its_table_without_an_address(logs: Path, tmp_path: Pa
     assert extracted.flows == {("JDBC:TBLS", "SELECT", "-")}
 
 
-def test_paths_that_the_tree_cuts_in_half_are_whole(logs: Path, tmp_path: Path) -> None:
+def test_paths_truncated_in_the_tree_are_complete(logs: Path, tmp_path: Path) -> None:
     # V2 scans have no metadata, and the tree truncates `…/src/test/re...`; the operators' blocks have the complete
     # paths.
     extracted = one(logs, "eventlog_dsv2.zstd", tmp_path)
@@ -162,14 +162,14 @@ def test_paths_that_the_tree_cuts_in_half_are_whole(logs: Path, tmp_path: Path) 
     }
 
 
-def test_what_was_running_when_a_log_was_cut_off_is_unknown(logs: Path, tmp_path: Path) -> None:
+def test_an_execution_running_at_the_end_of_a_truncated_log_is_unknown(logs: Path, tmp_path: Path) -> None:
     # Execution 0 has an end; execution 1's job was running when the file ends.
     extracted = one(logs, "truncated_eventlog", tmp_path)
     states = {each.key.name.rsplit(".", 1)[1]: each.attributes["status"] for each in extracted.executions}
     assert states == {"0": "SUCCEEDED", "1": "UNKNOWN"}
 
 
-def test_logs_without_sql_tell_nothing_and_raise_nothing(logs: Path, tmp_path: Path) -> None:
+def test_logs_without_sql_yield_nothing_and_raise_nothing(logs: Path, tmp_path: Path) -> None:
     for name in (
         "spark-1.4-local-1430917381534",
         "spark-1.5.1-event_log_1",

@@ -127,11 +127,11 @@ def test_a_statement_has_its_tables_and_columns(name: str, log: str, told: dict[
     assert told[name] == (operation, inputs, outputs, [], names)
 
 
-def test_every_statement_of_a_log_is_judged(told: dict[str, Any]) -> None:
+def test_every_statement_of_a_log_has_a_truth(told: dict[str, Any]) -> None:
     assert {name for name in told if name[:2] in ("p_", "w_", "v_", "s_", "t_")} == set(TRUTH)
 
 
-def test_a_query_may_have_lines_and_comments(tmp_path: Path) -> None:
+def test_a_query_may_have_newlines_and_comments(tmp_path: Path) -> None:
     found = statements("jdbc-lines", tmp_path)["ml_query"]
     assert (found.inputs, found.outputs, found.reasons) == (["app.people"], ["out.ml_query"], [])
     assert found.columns == {
@@ -172,7 +172,7 @@ def reading(directory: Path, dbtable: str) -> Extracted:
         ('"a.b".c', '"a.b".c'),
     ],
 )
-def test_one_to_three_identifiers_are_a_name_without_quotes(tmp_path: Path, dbtable: str, table: str) -> None:
+def test_one_to_three_identifiers_are_a_table_name(tmp_path: Path, dbtable: str, table: str) -> None:
     [operation] = reading(tmp_path, dbtable).operations
     assert (operation.attributes["inputs"], operation.attributes.get("incompleteReasons")) == ([table], [])
 
@@ -190,7 +190,9 @@ def test_one_to_three_identifiers_are_a_name_without_quotes(tmp_path: Path, dbta
         ("a.b.c.d", ["a.b.c.d"], "a.b.c.d.name |"),
     ],
 )  # fmt: skip
-def test_a_query_is_read_and_marked(tmp_path: Path, dbtable: str, inputs: list[str], name_of: str) -> None:
+def test_a_query_is_parsed_and_marked_as_such(
+    tmp_path: Path, dbtable: str, inputs: list[str], name_of: str
+) -> None:
     extracted = reading(tmp_path, dbtable)
     [operation] = extracted.operations
     assert (operation.attributes["inputs"], operation.attributes["incompleteReasons"]) == (inputs, [])
@@ -198,7 +200,7 @@ def test_a_query_is_read_and_marked(tmp_path: Path, dbtable: str, inputs: list[s
 
 
 @pytest.mark.parametrize("dbtable", ["people p JOIN dept d ON p.dept = d.id", "people p, dept d"])
-def test_a_column_of_one_of_two_tables_is_nobodys(tmp_path: Path, dbtable: str) -> None:
+def test_an_unqualified_column_of_two_tables_is_incomplete(tmp_path: Path, dbtable: str) -> None:
     extracted = reading(tmp_path, dbtable)
     [operation] = extracted.operations
     assert operation.attributes["inputs"] == ["dept", "people"]
@@ -209,7 +211,7 @@ def test_a_column_of_one_of_two_tables_is_nobodys(tmp_path: Path, dbtable: str) 
 @pytest.mark.parametrize(
     "dbtable", ["(select from where) q", "(call me()) q", "people; drop table people", "("]
 )
-def test_a_text_that_does_not_read_is_no_table(tmp_path: Path, dbtable: str) -> None:
+def test_an_unparsable_text_is_not_a_table(tmp_path: Path, dbtable: str) -> None:
     extracted = reading(tmp_path, dbtable)
     [operation] = extracted.operations
     assert operation.attributes["inputs"] == []
@@ -218,7 +220,7 @@ def test_a_text_that_does_not_read_is_no_table(tmp_path: Path, dbtable: str) -> 
     assert not [each for each in extracted.entities.values() if each.key.type is EntityType.TABLE]
 
 
-def test_the_numbers_that_spark_gives_its_subqueries_are_in_no_name_and_no_identity(tmp_path: Path) -> None:
+def test_sparks_subquery_numbers_are_in_no_name_or_identity(tmp_path: Path) -> None:
     runs = []
     for number in (67, 90):
         (directory := tmp_path / str(number)).mkdir()
@@ -228,7 +230,7 @@ def test_the_numbers_that_spark_gives_its_subqueries_are_in_no_name_and_no_ident
     assert runs[0] == runs[1]
 
 
-def test_what_is_written_by_a_text_is_no_table(tmp_path: Path) -> None:
+def test_a_write_target_that_is_not_a_name_is_unknown(tmp_path: Path) -> None:
     save = command("SaveIntoDataSourceCommand", "x.jdbc.J@1, [dbtable=people p, url=jdbc:h2:mem:x], Append")
     [operation] = extracted_of(tmp_path, start(0, save), end(0)).operations
     assert operation.attributes["incompleteReasons"] == [WRITTEN_UNKNOWN]
@@ -272,7 +274,7 @@ TWO = {
 
 
 @pytest.mark.parametrize("options", ["339c1317", "c812362f"])
-def test_of_several_catalogues_the_hash_of_its_options_tells_which_is_written(
+def test_the_options_hash_identifies_the_written_catalogue_among_several(
     tmp_path: Path, options: str
 ) -> None:
     """The hashes are those that Spark 4.3 (Scala 2.13) and 3.5 (2.12) printed for `pg.app.people`."""
@@ -281,7 +283,7 @@ def test_of_several_catalogues_the_hash_of_its_options_tells_which_is_written(
     assert operation.attributes["outputs"] == ["pg.app.people"]
 
 
-def test_of_several_catalogues_none_is_guessed(tmp_path: Path) -> None:
+def test_an_unidentified_catalogue_is_not_guessed(tmp_path: Path) -> None:
     blanked = TWO | {"pg__password": "*********(redacted)"}
     for settings, options in ((TWO, "12345678"), (blanked, "339c1317")):
         (directory := tmp_path / options).mkdir()
@@ -292,7 +294,7 @@ def test_of_several_catalogues_none_is_guessed(tmp_path: Path) -> None:
         assert operation.attributes["incompleteReasons"] == [WRITTEN_UNKNOWN]
 
 
-def test_the_only_catalogue_is_meant_and_its_settings_reach_no_record(tmp_path: Path) -> None:
+def test_a_single_catalogue_is_used_and_its_settings_are_in_no_record(tmp_path: Path) -> None:
     one = catalogs(
         pg=CATALOG, pg__url="jdbc:postgresql://etl:hunter2@db/shop", pg__password="*********(redacted)"
     )
@@ -302,7 +304,7 @@ def test_the_only_catalogue_is_meant_and_its_settings_reach_no_record(tmp_path: 
     assert "hunter2" not in repr(extracted)
 
 
-def test_a_table_that_an_openlineage_event_names_is_the_same(tmp_path: Path) -> None:
+def test_a_table_has_the_same_identity_as_in_openlineage_events(tmp_path: Path) -> None:
     for each in ("spark", "openlineage"):
         (tmp_path / each).mkdir()
     reads = dataset("postgres://db:5432", "shop.app.people")
@@ -320,7 +322,7 @@ def test_a_table_that_an_openlineage_event_names_is_the_same(tmp_path: Path) -> 
 # -- Inputs that failed --------------------------------------------------------------------------------------------------
 
 
-def test_what_failed_in_the_records_of_others_is_right(corpora: Path) -> None:
+def test_formerly_failing_records_of_others_are_correct(corpora: Path) -> None:
     records = corpora.parent / "failing" / "records"
     if not records.is_dir():
         pytest.skip("the failing inputs are not beside this checkout")

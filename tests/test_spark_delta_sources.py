@@ -52,11 +52,11 @@ def test_a_merge_has_the_columns_of_its_source(name: str, told: dict[str, Any]) 
 
 
 @pytest.mark.parametrize("name", ["m_update_only", "m_delete"])
-def test_a_merge_that_rewrote_no_file_shows_no_columns(name: str, told: dict[str, Any]) -> None:
+def test_a_merge_that_rewrote_no_file_has_no_columns(name: str, told: dict[str, Any]) -> None:
     assert told[name][3:] == ([NO_COLUMNS], {})
 
 
-def test_without_the_execution_that_kept_the_source_its_columns_are_unknown(tmp_path: Path) -> None:
+def test_a_merge_without_its_materialized_source_has_unknown_columns(tmp_path: Path) -> None:
     packed = (LOGS / "delta-4.4.zst").read_bytes()
     log = zstandard.ZstdDecompressor().decompress(packed, 1 << 28).decode()
     kept = [line for line in log.splitlines() if "materialize source" not in line or "m_parquet" not in line]

@@ -53,7 +53,7 @@ def reasons(extracted: Extracted, name: str) -> set[str]:
     + [f"values_{each}" for each in ("one_row", "cte", "range", "empty", "dir", "subquery")]
     + ["values_view_ctas", "values_view_insert", "values_ctas_beside_view"],
 )  # fmt: skip
-def test_rows_that_sql_made_are_literals(name: str, extracted: Extracted) -> None:
+def test_rows_created_by_sql_are_literals(name: str, extracted: Extracted) -> None:
     assert reasons(extracted, name) == set()
 
 
@@ -62,11 +62,11 @@ def test_rows_that_sql_made_are_literals(name: str, extracted: Extracted) -> Non
     [f"driver_{each}" for each in ("pandas", "arrow", "alias", "join", "transpose", "cached", "path")]
     + ["driver_view_ctas", "driver_view_insert"],
 )
-def test_rows_that_the_driver_held_are_of_unknown_origin(name: str, extracted: Extracted) -> None:
+def test_rows_held_by_the_driver_are_of_unknown_origin(name: str, extracted: Extracted) -> None:
     assert reasons(extracted, name) == {Incomplete.PROGRAM}
 
 
-def test_a_table_that_is_joined_with_them_keeps_its_columns() -> None:
+def test_a_table_joined_with_driver_rows_keeps_its_columns() -> None:
     [written] = [
         columns
         for event in starts_of(LOG)
@@ -80,14 +80,14 @@ def test_a_table_that_is_joined_with_them_keeps_its_columns() -> None:
 
 
 @pytest.mark.parametrize(("call", "flagged"), CALLS.items())
-def test_the_call_that_started_an_execution_tells_whose_rows_it_has(call: str, flagged: bool) -> None:
+def test_the_call_site_tells_whether_rows_came_from_a_program(call: str, flagged: bool) -> None:
     root = inserting(LOCAL, "id", "id#1L")
     tree = {"nodeName": root.name, "simpleString": f"{root.name} {root.block.partition('Arguments: ')[2]}"}
     [columns] = read_plan(start(0, (tree, printed(root)), details=call)).columns
     assert [each.incomplete for each in columns.flows] == [flagged]
 
 
-def test_a_view_of_such_rows_is_remembered_between_two_reads(tmp_path: Path) -> None:
+def test_a_view_of_driver_rows_is_remembered_between_reads(tmp_path: Path) -> None:
     lines = log_of(LOG).splitlines(keepends=True)
     wanted = ("driver_view", "driver_view_insert")
     starts = {

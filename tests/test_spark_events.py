@@ -48,7 +48,7 @@ COPY = insert("/w/b", scan("db.a"), table="db.b")
 # -- A real job -----------------------------------------------------------------------------------------------------
 
 
-def test_a_real_jobs_log_shows_what_each_statement_read_and_wrote(spark_logs: Path) -> None:
+def test_a_real_log_shows_the_inputs_and_outputs_of_each_statement(spark_logs: Path) -> None:
     extracted = read_once(spark_logs / "plain")
     data = f"file://{spark_logs}/data"
     assert extracted.flows == {
@@ -80,20 +80,20 @@ def test_a_real_jobs_log_shows_what_each_statement_read_and_wrote(spark_logs: Pa
     assert {each.attributes["status"] for each in extracted.executions} == {"SUCCEEDED", "FAILED"}
 
 
-def test_a_view_keeps_the_statement_that_made_it(spark_logs: Path) -> None:
+def test_a_view_keeps_its_statement(spark_logs: Path) -> None:
     extracted = read_once(spark_logs / "plain")
     [view] = [each for each in extracted.operations if each.attributes["operationType"] == "CREATEVIEW"]
     assert view.attributes["queryText"] == "select name, total from sales.by_region where total > 3"
 
 
-def test_two_runs_of_one_job_are_the_same_operations_and_other_executions(spark_logs: Path) -> None:
+def test_two_runs_of_one_job_share_operations_but_not_executions(spark_logs: Path) -> None:
     first, second = read_once(spark_logs / "default"), read_once(spark_logs / "plain")
     assert first.lineage() == second.lineage()
     assert len(first.executions) == len(second.executions) > 10
     assert not {each.key.identity for each in first.executions} & second.entities.keys()
 
 
-def test_a_jobs_description_says_what_a_call_site_does_not(spark_logs: Path) -> None:
+def test_only_a_job_description_is_added_to_an_operations_name(spark_logs: Path) -> None:
     names = {each.attributes["originalName"] for each in read_once(spark_logs / "plain").operations}
     assert names == {APPLICATION, f"{APPLICATION}: merge of both ends"}
 
@@ -101,7 +101,7 @@ def test_a_jobs_description_says_what_a_call_site_does_not(spark_logs: Path) -> 
 # -- Executions -----------------------------------------------------------------------------------------------------
 
 
-def test_an_execution_bears_its_times_user_application_and_state(tmp_path: Path) -> None:
+def test_an_execution_has_its_times_user_application_and_status(tmp_path: Path) -> None:
     write_log(tmp_path, log_start(), application(attempt="2"), start(4, COPY), end(4))
     [execution] = read_once(tmp_path).executions
     assert execution.key.name == "application_1_0001_2-exec.4"
@@ -124,7 +124,7 @@ def test_an_execution_bears_its_times_user_application_and_state(tmp_path: Path)
     }
 
 
-def test_a_failed_execution_brings_no_flow_and_covers_nothing(tmp_path: Path) -> None:
+def test_a_failed_execution_has_no_flow_and_covers_nothing(tmp_path: Path) -> None:
     extracted = extracted_of(
         tmp_path, start(0, COPY), end(0, error="disk full, password=hunter2 " + "x" * 9_000)
     )
@@ -139,7 +139,7 @@ def test_a_failed_execution_brings_no_flow_and_covers_nothing(tmp_path: Path) ->
     assert extracted.operations[0].attributes["outputs"] == ["db.b"]
 
 
-def test_a_failed_run_is_a_run_of_the_same_operation(tmp_path: Path) -> None:
+def test_a_failed_run_belongs_to_the_same_operation(tmp_path: Path) -> None:
     extracted = extracted_of(tmp_path, start(0, COPY), end(0, error="x"), start(1, COPY), end(1))
     assert len(extracted.operations) == 1
     assert len(extracted.executions) == 2
@@ -147,7 +147,7 @@ def test_a_failed_run_is_a_run_of_the_same_operation(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("failed", [True, False])
-def test_before_spark_34_the_jobs_tell_whether_an_execution_failed(tmp_path: Path, *, failed: bool) -> None:
+def test_before_spark_34_jobs_determine_whether_an_execution_failed(tmp_path: Path, *, failed: bool) -> None:
     extracted = extracted_of(
         tmp_path,
         start(0, COPY),
@@ -160,7 +160,7 @@ def test_before_spark_34_the_jobs_tell_whether_an_execution_failed(tmp_path: Pat
     assert execution.attributes["status"] == ("FAILED" if failed else "SUCCEEDED")
 
 
-def test_an_error_message_outweighs_a_job_that_was_tried_again(tmp_path: Path) -> None:
+def test_the_execution_error_takes_precedence_over_a_failed_job(tmp_path: Path) -> None:
     extracted = extracted_of(tmp_path, start(0, COPY), job_start(3, 0), job_end(3, failed=True), end(0))
     assert extracted.executions[0].attributes["status"] == "SUCCEEDED"
 
@@ -174,9 +174,7 @@ def test_an_error_message_outweighs_a_job_that_was_tried_again(tmp_path: Path) -
         ("hdfs://a]b/x", "/hdfs:/a]b/x"),
     ],
 )
-def test_a_path_that_is_no_location_does_not_keep_its_log_from_being_read(
-    tmp_path: Path, odd: str, named: str
-) -> None:
+def test_an_invalid_location_does_not_prevent_reading_the_log(tmp_path: Path, odd: str, named: str) -> None:
     write_log(
         tmp_path,
         log_start(),
@@ -191,7 +189,7 @@ def test_a_path_that_is_no_location_does_not_keep_its_log_from_being_read(
     assert read_once(tmp_path).flows == written
 
 
-def test_what_has_not_ended_is_not_extracted_while_its_application_runs(tmp_path: Path) -> None:
+def test_an_unfinished_execution_is_extracted_only_once_its_application_ends(tmp_path: Path) -> None:
     path = write_log(tmp_path, log_start(), application(), start(0, COPY), name="app.inprogress")
     follower = Follower(tmp_path)
     assert not follower.poll().entities
@@ -202,7 +200,7 @@ def test_what_has_not_ended_is_not_extracted_while_its_application_runs(tmp_path
     assert not extracted.relations
 
 
-def test_what_a_stale_log_left_open_becomes_unknown_and_is_revised_if_it_goes_on(tmp_path: Path) -> None:
+def test_unfinished_executions_of_a_stale_log_are_unknown_until_it_continues(tmp_path: Path) -> None:
     path = write_log(tmp_path, log_start(), application(), start(0, COPY), name="app.inprogress")
     modified_ms = path.stat().st_mtime_ns // 1_000_000
     follower = Follower(tmp_path, stale_after_s=100)
@@ -222,7 +220,7 @@ def test_an_end_without_a_start_is_rejected_and_the_rest_is_read(tmp_path: Path)
     assert len(extracted.executions) == 1
 
 
-def test_a_command_of_a_second_attempt_in_one_file_keeps_what_it_carries_out(tmp_path: Path) -> None:
+def test_a_second_attempt_in_one_file_keeps_its_inner_executions(tmp_path: Path) -> None:
     command_run = (start(0, CREATE, root=0), start(1, INNER, root=0), end(1), end(0))
     extracted = extracted_of(
         tmp_path, *command_run, log_start(), application(attempt="2"), *command_run, application_end()
@@ -231,7 +229,7 @@ def test_a_command_of_a_second_attempt_in_one_file_keeps_what_it_carries_out(tmp
     assert len(extracted.executions) == 2
 
 
-def test_two_attempts_in_one_file_keep_their_executions_apart(tmp_path: Path) -> None:
+def test_executions_of_two_attempts_in_one_file_are_distinct(tmp_path: Path) -> None:
     extracted = extracted_of(
         tmp_path,
         *(application(attempt="1"), start(0, COPY)),
@@ -258,7 +256,7 @@ NO_TIMES = (
 
 
 @pytest.mark.parametrize("time", NO_TIMES)
-def test_a_time_that_cannot_be_is_rejected_and_the_lineage_stays(tmp_path: Path, time: object) -> None:
+def test_an_impossible_time_is_rejected_and_the_lineage_kept(tmp_path: Path, time: object) -> None:
     extracted = extracted_of(tmp_path, start(0, COPY) | {"time": time}, end(0) | {"time": time})
     assert extracted.flows == {("db.a", "INSERT_OVERWRITE", "db.b")}
     [execution] = extracted.executions
@@ -272,7 +270,7 @@ def test_a_time_that_cannot_be_is_rejected_and_the_lineage_stays(tmp_path: Path,
     ]
 
 
-def test_one_time_that_cannot_be_leaves_the_other(tmp_path: Path) -> None:
+def test_an_impossible_time_does_not_affect_the_other(tmp_path: Path) -> None:
     extracted = extracted_of(
         tmp_path, start(0, COPY), end(0) | {"time": 10**18}, start(1, COPY) | {"time": -5}, end(1)
     )
@@ -287,9 +285,7 @@ def test_one_time_that_cannot_be_leaves_the_other(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("time", NO_TIMES)
-def test_an_application_whose_times_cannot_be_begins_and_ends_all_the_same(
-    tmp_path: Path, time: object
-) -> None:
+def test_an_application_with_impossible_times_still_begins_and_ends(tmp_path: Path, time: object) -> None:
     write_log(
         tmp_path,
         *(log_start(), application(attempt="1") | {"Timestamp": time}, start(0, COPY)),
@@ -308,7 +304,9 @@ def test_an_application_whose_times_cannot_be_begins_and_ends_all_the_same(
 
 
 @pytest.mark.parametrize("timestamp", ["1969-12-31T23:59:59.000Z", "9999-01-01T00:00:00.000Z", "never"])
-def test_a_query_whose_times_cannot_be_is_extracted_without_them(tmp_path: Path, timestamp: str) -> None:
+def test_a_streaming_query_with_impossible_times_is_extracted_without_them(
+    tmp_path: Path, timestamp: str
+) -> None:
     event = progress(0)
     event["progress"]["timestamp"] = timestamp
     extracted = extracted_of(tmp_path, event, terminated())
@@ -327,7 +325,7 @@ SAVE = command("SaveAsV1TableCommand", "`db`.`b`, Overwrite, Project [id#1L]")
 INNER = insert("hdfs://nn/w/db.db/b", scan("db.a"))
 
 
-def test_all_executions_of_one_root_are_one(tmp_path: Path) -> None:
+def test_all_executions_of_one_root_are_one_execution(tmp_path: Path) -> None:
     extracted = extracted_of(
         tmp_path,
         *(start(4, SAVE, root=4), start(5, CREATE, root=4), start(6, INNER, root=4)),
@@ -339,7 +337,7 @@ def test_all_executions_of_one_root_are_one(tmp_path: Path) -> None:
     assert extracted.stored == {("db.b", "hdfs://nn/w/db.db/b")}
 
 
-def test_an_inner_execution_may_come_before_its_root_as_on_databricks(tmp_path: Path) -> None:
+def test_an_inner_execution_may_precede_its_root(tmp_path: Path) -> None:
     look_up = node("LocalTableScan", "LocalTableScan [x#1]")
     extracted = extracted_of(
         tmp_path,
@@ -356,7 +354,7 @@ def test_an_inner_execution_may_come_before_its_root_as_on_databricks(tmp_path: 
     assert extracted.flows == {("db.a", "CREATETABLE_AS_SELECT", "db.b")}
 
 
-def test_of_a_root_that_succeeded_an_inner_execution_that_failed_brings_no_flow(tmp_path: Path) -> None:
+def test_a_failed_inner_execution_of_a_successful_root_has_no_flow(tmp_path: Path) -> None:
     outer = node("LocalTableScan")
     extracted = extracted_of(
         tmp_path,
@@ -366,13 +364,13 @@ def test_of_a_root_that_succeeded_an_inner_execution_that_failed_brings_no_flow(
     assert extracted.executions[0].attributes["status"] == "SUCCEEDED"
 
 
-def test_what_a_thread_starts_after_its_root_has_ended_stands_for_itself(tmp_path: Path) -> None:
+def test_an_execution_started_after_its_root_ended_is_separate(tmp_path: Path) -> None:
     extracted = extracted_of(tmp_path, start(0, COPY, root=0), end(0), start(1, INNER, root=0), end(1))
     states = {each.key.name.rsplit(".", 1)[1]: each.attributes["status"] for each in extracted.executions}
     assert states == {"0": "SUCCEEDED", "1": "SUCCEEDED"}
 
 
-def test_what_a_thread_starts_long_after_its_root_has_ended_stands_for_itself_too(tmp_path: Path) -> None:
+def test_an_execution_started_long_after_its_root_ended_is_separate(tmp_path: Path) -> None:
     path = write_log(
         *(tmp_path, log_start(), application(), start(0, COPY, root=0), end(0)),
         *(event for number in range(1, 251) for event in (start(number, COPY), end(number))),
@@ -387,7 +385,7 @@ def test_what_a_thread_starts_long_after_its_root_has_ended_stands_for_itself_to
     assert (len(states), states.get("300")) == (252, "SUCCEEDED")
 
 
-def test_a_failed_create_is_the_same_operation_as_one_that_succeeds(tmp_path: Path) -> None:
+def test_a_failed_create_is_the_same_operation_as_a_successful_one(tmp_path: Path) -> None:
     extracted = extracted_of(
         tmp_path,
         *(start(0, CREATE, root=0), start(1, INNER, root=0), end(1, error="no"), end(0, error="no")),
@@ -431,7 +429,7 @@ def terminated(exception: str | None = None) -> dict[str, Any]:
 FILES = node("Scan parquet ", location="InMemoryFileIndex(1 paths)[hdfs://nn/in/part-00001.parquet]")
 
 
-def test_a_streaming_query_is_one_execution_however_many_batches_it_ran(tmp_path: Path) -> None:
+def test_a_streaming_query_is_one_execution_for_all_batches(tmp_path: Path) -> None:
     extracted = extracted_of(
         tmp_path,
         *(start(0, FILES, **batch(0)), end(0), progress(0), start(1, FILES, **batch(1)), end(1), progress(1)),
@@ -445,7 +443,7 @@ def test_a_streaming_query_is_one_execution_however_many_batches_it_ran(tmp_path
     }
 
 
-def test_what_foreach_batch_writes_is_what_the_stream_writes(tmp_path: Path) -> None:
+def test_writes_of_foreach_batch_belong_to_the_stream(tmp_path: Path) -> None:
     extracted = extracted_of(
         tmp_path,
         *(start(0, FILES, root=0, **batch(0)), start(1, COPY, root=0, **batch(0)), end(1), end(0)),
@@ -456,7 +454,7 @@ def test_what_foreach_batch_writes_is_what_the_stream_writes(tmp_path: Path) -> 
     }
 
 
-def test_a_running_stream_is_extracted_before_it_ends_and_again_when_it_has(tmp_path: Path) -> None:
+def test_a_running_stream_is_extracted_before_it_ends_and_again_after(tmp_path: Path) -> None:
     path = write_log(tmp_path, log_start(), application(), progress(0), name="app.inprogress")
     follower = Follower(tmp_path)
     assert [each.attributes["status"] for each in follower.poll().executions] == ["RUNNING"]
@@ -471,7 +469,7 @@ def test_a_running_stream_is_extracted_before_it_ends_and_again_when_it_has(tmp_
     assert execution.as_of_ms == 1_767_225_601_000
 
 
-def test_a_query_started_again_from_its_checkpoint_is_the_same_operation(tmp_path: Path) -> None:
+def test_a_query_restarted_from_its_checkpoint_is_the_same_operation(tmp_path: Path) -> None:
     second = RUN.replace("4", "5")
     extracted = extracted_of(tmp_path, progress(0), terminated(), progress(1, run=second), application_end())
     assert len(extracted.operations) == 1
@@ -487,7 +485,7 @@ def _claims(told_relations: Any) -> set[str]:
     }
 
 
-def test_tables_and_paths_are_claimed_as_their_owners_compute_them(tmp_path: Path) -> None:
+def test_tables_and_paths_have_the_keys_of_their_owners(tmp_path: Path) -> None:
     write_log(
         tmp_path,
         *(log_start(), environment(fs__defaultFS="hdfs://ns1"), application()),
@@ -510,7 +508,7 @@ def test_tables_and_paths_are_claimed_as_their_owners_compute_them(tmp_path: Pat
         ("", METASTORE.id),
     ],
 )
-def test_the_metastore_is_the_one_that_the_application_was_set_up_with(
+def test_the_metastore_is_the_one_configured_in_the_application(
     tmp_path: Path, uris: str, source: str
 ) -> None:
     write_log(
@@ -521,7 +519,7 @@ def test_the_metastore_is_the_one_that_the_application_was_set_up_with(
     assert {each.ep1.source.id for each in relations if each.ep1.source.type == HIVE} == {source}
 
 
-def test_the_setting_names_the_metastore_where_the_log_does_not(tmp_path: Path) -> None:
+def test_the_metastore_setting_applies_if_the_log_names_none(tmp_path: Path) -> None:
     second = Source(source_id(CLUSTER, "HIVE-2"), HIVE, "HIVE-2", CLUSTER, ("thrift://two:9083",))
     write_log(tmp_path, log_start(), application(), start(0, COPY), end(0))
     estate = Estate(CLUSTER, (SOURCE, METASTORE, second))
@@ -534,7 +532,7 @@ def test_the_setting_names_the_metastore_where_the_log_does_not(tmp_path: Path) 
 # -- Executions that are kept ---------------------------------------------------------------------------------------
 
 
-def test_who_read_a_table_can_be_asked_unless_reads_are_switched_off(tmp_path: Path) -> None:
+def test_reads_are_recorded_unless_switched_off(tmp_path: Path) -> None:
     looked = (start(0, scan("db.a")), end(0), start(1, COPY), end(1))
     extracted = extracted_of(tmp_path, *looked)
     assert extracted.flows == {("db.a", "SELECT", "-"), ("db.a", "INSERT_OVERWRITE", "db.b")}
@@ -542,7 +540,7 @@ def test_who_read_a_table_can_be_asked_unless_reads_are_switched_off(tmp_path: P
     assert read_once(tmp_path, reads=False).flows == {("db.a", "INSERT_OVERWRITE", "db.b")}
 
 
-def test_a_cut_list_of_paths_marks_what_is_known_as_incomplete(tmp_path: Path) -> None:
+def test_a_truncated_list_of_paths_is_incomplete(tmp_path: Path) -> None:
     many = node("Scan parquet ", location="InMemoryFileIndex(3 paths)[hdfs://nn/a/ds=1, hdfs://nn/b, ...]")
     extracted = extracted_of(tmp_path, start(0, insert("/out", many)), end(0))
     marked = {
@@ -553,7 +551,7 @@ def test_a_cut_list_of_paths_marks_what_is_known_as_incomplete(tmp_path: Path) -
     assert marked == {"a": True, "b": True}
 
 
-def test_a_statement_sent_to_a_thrift_server_is_kept_with_its_user(tmp_path: Path) -> None:
+def test_a_thrift_server_statement_is_kept_with_its_user(tmp_path: Path) -> None:
     statement = {
         "Event": "org.apache.spark.sql.hive.thriftserver.ui.SparkListenerThriftServerOperationStart",
         "id": "s1",
@@ -568,7 +566,7 @@ def test_a_statement_sent_to_a_thrift_server_is_kept_with_its_user(tmp_path: Pat
     assert "hunter2" not in stored([*extracted.operations, *extracted.executions])
 
 
-def test_a_thrift_statement_is_found_again_when_its_execution_ends_in_a_later_read(tmp_path: Path) -> None:
+def test_a_thrift_statement_is_kept_until_its_execution_ends(tmp_path: Path) -> None:
     statement = {
         "Event": "org.apache.spark.sql.hive.thriftserver.ui.SparkListenerThriftServerOperationStart",
         "statement": "insert overwrite table db.b select * from db.a",
@@ -589,7 +587,7 @@ def test_a_thrift_statement_is_found_again_when_its_execution_ends_in_a_later_re
     assert extracted.executions[0].attributes["principal"] == "alice"
 
 
-def test_secrets_in_urls_and_names_reach_no_record(tmp_path: Path) -> None:
+def test_secrets_in_urls_and_names_are_in_no_record(tmp_path: Path) -> None:
     save = command(
         "SaveIntoDataSourceCommand",
         "org.apache.spark.JdbcRelationProvider@1, [url=jdbc:postgresql://u:hunter2@db:5432/x?password=hunter2, "
@@ -603,7 +601,7 @@ def test_secrets_in_urls_and_names_reach_no_record(tmp_path: Path) -> None:
     assert "hunter2" not in stored([*extracted.entities.values(), *extracted.relations.values()])
 
 
-def test_an_operation_is_alike_between_runs_that_differ_in_what_no_one_asks_about(tmp_path: Path) -> None:
+def test_runs_differing_only_in_dates_ids_and_join_types_are_one_operation(tmp_path: Path) -> None:
     def plan(number: int, day: str, join: str, files: int) -> dict[str, Any]:
         paths = ", ".join(f"hdfs://nn/in/ds={day}/h={hour}" for hour in range(files))
         where = f"InMemoryFileIndex({files} paths)[{paths}]"
@@ -642,7 +640,7 @@ def test_the_same_plan_over_other_tables_or_columns_is_another_operation(tmp_pat
 # -- Bad input ------------------------------------------------------------------------------------------------------
 
 
-def test_a_line_that_does_not_parse_is_rejected_with_its_place_and_the_rest_is_read(tmp_path: Path) -> None:
+def test_an_unparsable_line_is_rejected_with_its_offset_and_the_rest_is_read(tmp_path: Path) -> None:
     before = lines(log_start(), application())
     path = tmp_path / "app"
     path.write_bytes(
@@ -655,14 +653,14 @@ def test_a_line_that_does_not_parse_is_rejected_with_its_place_and_the_rest_is_r
     assert len(extracted.executions) == 1
 
 
-def test_a_storm_of_rejects_is_capped_and_counted(tmp_path: Path) -> None:
+def test_many_rejects_are_limited_and_counted(tmp_path: Path) -> None:
     (tmp_path / "driver.log").write_bytes(b"26/01/01 12:00:00 INFO something\n" * 5_000)
     extracted = read_once(tmp_path)
     assert len(extracted.rejects) < 50
     assert sum(each.count for each in extracted.rejects) == 5_000
 
 
-def test_a_plan_nested_beyond_what_can_be_parsed_is_a_reject(tmp_path: Path) -> None:
+def test_a_plan_nested_too_deeply_is_rejected(tmp_path: Path) -> None:
     deep = '{"nodeName":"Project","simpleString":"","children":[' * 5_000 + "]}" * 5_000
     line = json.dumps(start(0, {})).replace('"sparkPlanInfo": {}', f'"sparkPlanInfo": {deep}')
     path = write_log(tmp_path, log_start(), application())
@@ -673,7 +671,7 @@ def test_a_plan_nested_beyond_what_can_be_parsed_is_a_reject(tmp_path: Path) -> 
     assert len(extracted.executions) == 1
 
 
-def test_half_a_character_of_javas_reaches_no_record(tmp_path: Path) -> None:
+def test_a_lone_surrogate_is_replaced(tmp_path: Path) -> None:
     extracted = extracted_of(
         tmp_path, application("caf\u00e9 \ud83d\ude00 \ud800"), start(0, scan("db.\udc00x")), end(0)
     )
@@ -739,7 +737,7 @@ def _change(value: Any, chance: random.Random) -> None:
         return
 
 
-def test_records_pickle_and_a_split_read_twice_yields_the_same(spark_logs: Path) -> None:
+def test_records_pickle_and_rereading_a_split_yields_the_same(spark_logs: Path) -> None:
     follower = Follower(spark_logs / "default")
     [split] = follower.plan()
     extractor = pickle.loads(pickle.dumps(follower.extractor))  # noqa: S301 - made here
@@ -749,7 +747,7 @@ def test_records_pickle_and_a_split_read_twice_yields_the_same(spark_logs: Path)
     assert sum(isinstance(each, (Entity, Relation)) for each in first) > 30
 
 
-def test_a_directory_of_another_file_system_is_refused_in_words(tmp_path: Path) -> None:
+def test_a_directory_on_an_unsupported_file_system_is_refused(tmp_path: Path) -> None:
     extractor = Follower(tmp_path).extractor
     elsewhere = type(extractor)(SOURCE, ESTATE, "s3a://bucket/spark-history")
     with pytest.raises(ValueError, match=r"s3a://bucket/spark-history.*from HDFS, not by s3a:"):
@@ -781,7 +779,7 @@ WHOLE = {
         pytest.param(WHOLE | {"spark__sql__debug__maxToStringFields": "9"}, ["spark.sql.debug.maxToStringFields"], id="9"),
     ],
 )  # fmt: skip
-def test_check_names_the_settings_that_would_keep_plans_whole(
+def test_check_names_the_settings_that_truncate_plans(
     properties: dict[str, str], named: list[str], tmp_path: Path
 ) -> None:
     write_log(tmp_path, log_start(), spark_environment(**properties), application(), start(0, scan("d.t")))
@@ -790,6 +788,6 @@ def test_check_names_the_settings_that_would_keep_plans_whole(
     assert [line.split(": ")[1].split(" is ")[0] for line in answer[1:]] == named
 
 
-def test_check_advises_nothing_where_the_log_does_not_say_its_settings(tmp_path: Path) -> None:
+def test_check_gives_no_advice_if_the_log_lacks_its_settings(tmp_path: Path) -> None:
     write_log(tmp_path, log_start(), application(), start(0, scan("d.t")))
     assert list(Follower(tmp_path).extractor.check()) == [f"{tmp_path}: 1 event logs"]

@@ -84,14 +84,14 @@ def executions(follower: Follower, now_ms: int = NOW_MS) -> list[str]:
 
 
 @pytest.mark.parametrize("form", ["default", "plain", *(f"codecs/{codec}" for codec in CODECS)])
-def test_a_log_on_hdfs_shows_what_it_shows_elsewhere(
+def test_a_log_on_hdfs_reads_the_same_as_a_local_one(
     spark_logs: Path, hdfs_writer: Writer, directory: str, follower: Callable[..., Follower], form: str
 ) -> None:
     put(hdfs_writer, spark_logs / form, directory)
     assert follower().poll().everything() == read_once(spark_logs / form).everything()
 
 
-def test_an_archive_on_hdfs_shows_what_its_log_shows(
+def test_an_archive_on_hdfs_reads_the_same_as_its_log(
     spark_logs: Path, hdfs_writer: Writer, directory: str, follower: Callable[..., Follower], tmp_path: Path
 ) -> None:
     archive = shutil.make_archive(str(tmp_path / "eventLogs"), "zip", spark_logs / "default")
@@ -99,7 +99,7 @@ def test_an_archive_on_hdfs_shows_what_its_log_shows(
     assert follower().poll().everything() == read_once(spark_logs / "default").everything()
 
 
-def test_a_log_of_databricks_on_hdfs_is_read_in_the_order_of_its_files(
+def test_a_databricks_log_on_hdfs_is_read_in_file_order(
     hdfs_writer: Writer, directory: str, follower: Callable[..., Follower]
 ) -> None:
     hdfs_writer.create(f"{directory}/1234/eventlog-2026-01-02--03-00", BEGINNING + lines(start(0, COPY)))
@@ -110,7 +110,7 @@ def test_a_log_of_databricks_on_hdfs_is_read_in_the_order_of_its_files(
 # -- While it is written ----------------------------------------------------------------------------------------------
 
 
-def test_a_log_in_progress_is_followed_beyond_the_length_that_the_namenode_knows(
+def test_a_log_in_progress_is_followed_beyond_its_listed_length(
     hdfs: Hadoop, hdfs_writer: Writer, directory: str, follower: Callable[..., Follower]
 ) -> None:
     path = f"{directory}/application_1_0001.inprogress"
@@ -165,7 +165,7 @@ def test_a_rolling_log_is_followed_from_part_to_part(
     assert followed.plan() == ()
 
 
-def test_a_log_that_its_driver_holds_open_is_never_stale_and_one_that_nobody_holds_is(
+def test_only_a_log_not_held_open_becomes_stale(
     hdfs_writer: Writer, directory: str, follower: Callable[..., Follower]
 ) -> None:
     path = f"{directory}/application_1_0001.inprogress"
@@ -221,7 +221,7 @@ def test_a_real_application_is_followed_while_it_runs(
 # -- Permissions ------------------------------------------------------------------------------------------------------
 
 
-def test_a_rolling_log_that_is_closed_to_us_says_which_group_is_missing(
+def test_an_unreadable_rolling_log_names_the_missing_group(
     hdfs: Hadoop, hdfs_writer: Writer, directory: str, follower: Callable[..., Follower]
 ) -> None:
     log = f"{directory}/eventlog_v2_application_1_0001"
@@ -242,7 +242,7 @@ def test_a_rolling_log_that_is_closed_to_us_says_which_group_is_missing(
     assert executions(carol) == ["0", "5"]
 
 
-def test_a_single_log_that_is_closed_to_us_says_which_group_is_missing(
+def test_an_unreadable_single_log_names_the_missing_group(
     hdfs_writer: Writer, directory: str, follower: Callable[..., Follower]
 ) -> None:
     path = f"{directory}/application_1_0001"
@@ -253,7 +253,7 @@ def test_a_single_log_that_is_closed_to_us_says_which_group_is_missing(
         follower(hadoop_user="bob").poll()
 
 
-def test_a_directory_that_cannot_be_listed_is_said_in_words(hdfs: Hadoop, directory: str) -> None:
+def test_an_unlistable_directory_is_reported(hdfs: Hadoop, directory: str) -> None:
     with pytest.raises(NothingToFollow, match=f"cannot list the event logs: {hdfs.url}{directory}/no"):
         Follower(f"{hdfs.url}{directory}/no").plan()
 
@@ -261,7 +261,7 @@ def test_a_directory_that_cannot_be_listed_is_said_in_words(hdfs: Hadoop, direct
 # -- Cost, and data transferred ---------------------------------------------------------------------------------------
 
 
-def test_in_a_quiet_directory_finished_logs_are_not_looked_into(
+def test_finished_logs_in_a_quiet_directory_are_not_opened(
     hdfs_writer: Writer, directory: str, follower: Callable[..., Follower]
 ) -> None:
     log = BEGINNING + lines(application_end())
@@ -279,7 +279,7 @@ def test_in_a_quiet_directory_finished_logs_are_not_looked_into(
     assert "5 event logs cannot be read" in followed.extractor.plan(Positions({}, NOW_MS)).note
 
 
-def test_splits_may_be_read_anywhere_and_tell_the_same_again(
+def test_splits_may_be_read_anywhere_with_the_same_result(
     hdfs_writer: Writer, directory: str, follower: Callable[..., Follower], spark_logs: Path
 ) -> None:
     put(hdfs_writer, spark_logs / "default", directory)
@@ -291,7 +291,7 @@ def test_splits_may_be_read_anywhere_and_tell_the_same_again(
     assert first == list(followed.extractor.read(split))
 
 
-def test_settings_that_name_no_place_on_hdfs_are_refused() -> None:
+def test_settings_without_a_place_on_hdfs_are_refused() -> None:
     nowhere = SparkEvents(SOURCE, ESTATE, "hdfs:///logs")
     both = SparkEvents(SOURCE, ESTATE, "hdfs://host:8020/logs", namenodes=("host:8020",))
     for each in (nowhere, both):

@@ -48,7 +48,7 @@ def reasons(extracted: Extracted) -> set[str]:
     return {reason for each in extracted.operations for reason in each.attributes["incompleteReasons"]}
 
 
-def test_every_row_says_what_it_carries() -> None:
+def test_every_row_has_a_known_category() -> None:
     assert {each.carries for each in PLAN_NODES} <= set(CARRIES)
 
 
@@ -56,7 +56,7 @@ def test_every_row_says_what_it_carries() -> None:
 
 
 @pytest.mark.parametrize("each", rows("writes"))
-def test_a_write_of_which_the_end_is_not_understood_is_incomplete(each: PlanNode, tmp_path: Path) -> None:
+def test_a_write_with_an_unknown_target_is_incomplete(each: PlanNode, tmp_path: Path) -> None:
     plan = node(printed_name(each), f"{printed_name(each)} com.vendor.Sink@1f", scan("d.a"))
     extracted = extracted_of(tmp_path, start(0, (plan, FORMATTED)), end(0))
     assert extracted.operations, "it is not seen at all"
@@ -66,7 +66,7 @@ def test_a_write_of_which_the_end_is_not_understood_is_incomplete(each: PlanNode
 
 
 @pytest.mark.parametrize("each", rows("writes"))
-def test_an_accelerators_name_before_it_changes_nothing(each: PlanNode, tmp_path: Path) -> None:
+def test_an_accelerators_prefix_is_ignored(each: PlanNode, tmp_path: Path) -> None:
     bare = printed_name(each)
     for prefix in ("Gpu", "Photon", "Comet", "Velox", "Native"):
         name = f"Execute {prefix}{each.name}" if bare.startswith("Execute ") else f"{prefix}{bare}"
@@ -74,7 +74,7 @@ def test_an_accelerators_name_before_it_changes_nothing(each: PlanNode, tmp_path
 
 
 @pytest.mark.parametrize("each", rows("maintains", "defines", "answers", "session"))
-def test_a_command_without_data_flow_has_none_and_misses_nothing(each: PlanNode, tmp_path: Path) -> None:
+def test_a_command_without_data_flow_has_no_flow_and_is_complete(each: PlanNode, tmp_path: Path) -> None:
     if any(other.name == each.name and other.carries == "writes" for other in PLAN_NODES):
         pytest.skip("another project, or another form of it, writes under this name")
     if VIEW.fullmatch(each.name):
@@ -88,16 +88,14 @@ def test_a_command_without_data_flow_has_none_and_misses_nothing(each: PlanNode,
     "each",
     [pytest.param(row, id=f"{row.project} {row.name}") for row in PLAN_NODES if VIEW.fullmatch(row.name)],
 )
-def test_a_view_has_the_lineage_of_its_query_or_says_that_it_is_missing(
-    each: PlanNode, tmp_path: Path
-) -> None:
+def test_a_view_without_a_readable_plan_is_incomplete(each: PlanNode, tmp_path: Path) -> None:
     extracted = extracted_of(
         tmp_path, start(0, command(each.name, "`spark_catalog`.`d`.`v`, select a from d.t, true")), end(0)
     )
     assert reasons(extracted)
 
 
-def test_a_command_that_is_in_no_row_is_incomplete(tmp_path: Path) -> None:
+def test_an_unlisted_command_is_incomplete(tmp_path: Path) -> None:
     extracted = extracted_of(
         tmp_path, start(0, command("ShipToTheMoonCommand", "`spark_catalog`.`d`.`t`, false")), end(0)
     )
@@ -115,7 +113,7 @@ def beneath_a_write(name: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("each", rows("computes", "program", "rows", "wraps", kinds=("physical",)))
-def test_what_an_operator_adds_is_never_silently_from_nowhere(each: PlanNode) -> None:
+def test_columns_added_by_an_operator_are_never_silently_without_a_source(each: PlanNode) -> None:
     found = beneath_a_write(each.name)
     assert not found or found["x"] != "|", "a column that was overlooked looks like a literal"
     assert not found or found["id"] in ("a.id |",) or found["id"].endswith(("incomplete", "opaque"))
@@ -136,7 +134,7 @@ def test_an_operator_that_only_passes_rows_keeps_their_columns(each: PlanNode) -
 
 
 @pytest.mark.parametrize("each", rows("reads", kinds=("physical",)))
-def test_a_scan_that_does_not_say_what_it_reads_is_incomplete(each: PlanNode, tmp_path: Path) -> None:
+def test_a_scan_with_an_unknown_source_is_incomplete(each: PlanNode, tmp_path: Path) -> None:
     # A scan of the first kind has its relation in its name; without one its rows were made by a program.
     name = f"{each.name} com.vendor.Relation@1f" if plain_name(each.name) == "Scan" else each.name
     plan = node(name, f"{each.name} com.vendor.Relation@1f")
@@ -165,9 +163,7 @@ def test_a_scan_that_does_not_say_what_it_reads_is_incomplete(each: PlanNode, tm
         ("Execute UpdateCommand", "navlin did not find in the plan what is written"),
     ],
 )
-def test_a_reason_names_the_command_whose_target_nothing_reads(
-    name: str, reason: str, tmp_path: Path
-) -> None:
+def test_the_reason_names_the_command_with_an_unread_target(name: str, reason: str, tmp_path: Path) -> None:
     plan = node(name, f"{name} com.vendor.Sink@1f", scan("d.a"))
     extracted = extracted_of(tmp_path, start(0, (plan, FORMATTED)), end(0))
     assert {each for each in reasons(extracted) if "written" in each or "targets" in each} == {reason}
@@ -187,7 +183,7 @@ def test_a_reason_names_the_command_whose_target_nothing_reads(
         ("Scan KafkaRelation(strategy=SubscribePattern[a])", "navlin did not find in the plan what is read"),
     ],
 )
-def test_a_reason_names_the_scan_whose_source_nothing_reads(name: str, reason: str, tmp_path: Path) -> None:
+def test_the_reason_names_the_scan_with_an_unread_source(name: str, reason: str, tmp_path: Path) -> None:
     write = node(
         "Execute InsertIntoHadoopFsRelationCommand",
         "Execute InsertIntoHadoopFsRelationCommand hdfs://nn/o, false, Parquet, [], Append, [id]",
@@ -197,7 +193,7 @@ def test_a_reason_names_the_scan_whose_source_nothing_reads(name: str, reason: s
     assert {each for each in reasons(extracted) if "is read" in each or "sources" in each} == {reason}
 
 
-def test_two_names_are_two_reasons_and_the_same_one_counts_once(tmp_path: Path) -> None:
+def test_each_unread_scan_name_is_one_reason(tmp_path: Path) -> None:
     scans = (node(f"Scan XmlRelation({number})", "Scan XmlRelation") for number in range(5))
     other = (node("Scan HBaseRelation(Map())", "Scan HBaseRelation"), node("BatchScan x@1f", "BatchScan"))
     write = node(
@@ -217,7 +213,7 @@ def test_two_names_are_two_reasons_and_the_same_one_counts_once(tmp_path: Path) 
 @pytest.mark.parametrize(
     "name", ["WarpDrive", "Execute WarpDriveCommand", "GpuWarpDrive", "WarpDriveExecTransformer"]
 )
-def test_a_node_that_is_in_no_row_makes_the_operation_incomplete(name: str, tmp_path: Path) -> None:
+def test_an_unlisted_node_makes_the_operation_incomplete(name: str, tmp_path: Path) -> None:
     write = node(
         "Execute InsertIntoHadoopFsRelationCommand",
         "Execute InsertIntoHadoopFsRelationCommand hdfs://nn/o, false, Parquet, [], Append, [id]",
@@ -230,7 +226,7 @@ def test_a_node_that_is_in_no_row_makes_the_operation_incomplete(name: str, tmp_
 # -- Nodes in other people's logs -------------------------------------------------------------------------------------
 
 
-def test_every_write_among_the_corpora_nodes_has_an_output_or_says_that_it_is_missing(tmp_path: Path) -> None:
+def test_every_write_in_the_corpora_has_an_output_or_is_incomplete(tmp_path: Path) -> None:
     if not CORPUS.is_dir():
         pytest.skip("there are no corpora beside this checkout")
     writes = [json.loads(line) for line in (CORPUS / "plan_nodes_distinct.jsonl").read_text().splitlines()]
@@ -251,7 +247,7 @@ def test_every_write_among_the_corpora_nodes_has_an_output_or_says_that_it_is_mi
     assert silent == []
 
 
-def test_the_logs_that_others_wrote_hold_no_node_that_is_in_no_row() -> None:
+def test_the_corpora_contain_no_unlisted_node() -> None:
     if not CORPUS.is_dir():
         pytest.skip("there are no corpora beside this checkout")
     assert Incomplete.UNKNOWN_OPERATOR not in reasons(read_once(CORPUS))

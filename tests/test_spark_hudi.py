@@ -57,7 +57,7 @@ def test_a_statement_has_its_tables_and_columns(name: str, told: dict[str, Any])
 
 
 @pytest.mark.parametrize("name", ["h_merge", "h_merge_sub", "h_merge_star"])
-def test_a_merge_names_neither_its_source_nor_its_target(name: str, told: dict[str, Any]) -> None:
+def test_a_merge_lacks_its_source_and_target(name: str, told: dict[str, Any]) -> None:
     assert told[name] == ("MERGE", "", "", UNKNOWN, {})
 
 
@@ -69,7 +69,7 @@ def test_a_merge_names_neither_its_source_nor_its_target(name: str, told: dict[s
         ("Relation [id#1,name#2] parquet, false", "INSERT_INTO", []),
     ],
 )
-def test_an_insert_has_the_table_that_its_relation_names(
+def test_an_insert_has_the_table_named_by_its_relation(
     tmp_path: Path, arguments: str, operation: str, outputs: list[str]
 ) -> None:
     insert = command("InsertIntoHoodieTableCommand", arguments)
@@ -77,7 +77,7 @@ def test_an_insert_has_the_table_that_its_relation_names(
     assert (found.attributes["operationType"], found.attributes["outputs"]) == (operation, outputs)
 
 
-def test_what_failed_in_the_records_of_others_is_right(corpora: Path) -> None:
+def test_formerly_failing_records_of_others_are_correct(corpora: Path) -> None:
     records = corpora.parent / "failing" / "records"
     if not records.is_dir():
         pytest.skip("the failing inputs are not beside this checkout")
