@@ -43,7 +43,7 @@ def opened(count: int, **more: Any) -> list[dict[str, Any]]:
     return [start(number, TO, **more) for number in range(count)]
 
 
-def test_executions_beyond_those_that_are_followed_are_rejects_and_their_operations_say_so(
+def test_executions_beyond_the_limit_are_rejected_and_their_operations_flagged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(application, "MAX_OPEN", 3)
@@ -58,7 +58,7 @@ def test_executions_beyond_those_that_are_followed_are_rejects_and_their_operati
     ]
 
 
-def test_an_execution_that_was_given_up_leaves_its_operation_incomplete(
+def test_an_abandoned_execution_leaves_its_operation_incomplete(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(application, "MAX_OPEN", 1)
@@ -73,7 +73,7 @@ def test_an_execution_that_was_given_up_leaves_its_operation_incomplete(
     assert given_up == [["hdfs://nn/out"]]
 
 
-def test_the_state_of_a_log_is_bounded_in_bytes_and_what_was_open_longest_goes_first(
+def test_the_state_of_a_log_is_bounded_in_bytes_and_the_oldest_is_evicted_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(spark_events, "MAX_STATE_BYTES", 20_000)
@@ -95,9 +95,7 @@ def test_the_state_of_a_log_is_bounded_in_bytes_and_what_was_open_longest_goes_f
     assert Incomplete.GIVEN_UP.value in reasons(extracted)
 
 
-def test_all_logs_together_have_a_bound_and_each_the_same_share_of_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_all_logs_share_one_bound_equally(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spark_events, "ALL_STATE_BYTES", 60_000)
     for number in range(6):
         write_log(
@@ -124,7 +122,7 @@ def test_all_logs_together_have_a_bound_and_each_the_same_share_of_it(
         ("spark.jobGroup.id", lambda text: [start(0, TO), job_start(0, 0, group=text)]),
     ],
 )
-def test_no_text_of_an_event_is_kept_at_any_length(
+def test_no_text_of_an_event_is_stored_at_unbounded_length(
     tmp_path: Path, name: str, of: Callable[[str], list[dict[str, Any]]]
 ) -> None:
     write_log(tmp_path, log_start(), begun(), *of("x" * 1_000_000))
@@ -133,7 +131,7 @@ def test_no_text_of_an_event_is_kept_at_any_length(
     assert size_bytes(follower) < 20_000, name
 
 
-def test_a_statement_is_remembered_as_long_as_it_is_carried_out(tmp_path: Path) -> None:
+def test_a_statement_is_remembered_while_it_runs(tmp_path: Path) -> None:
     kind = "org.apache.spark.sql.hive.thriftserver.ui.SparkListenerThriftServerOperationStart"
     said = [
         {
@@ -150,7 +148,7 @@ def test_a_statement_is_remembered_as_long_as_it_is_carried_out(tmp_path: Path) 
     assert execution.attributes["principal"] == "user-0"
 
 
-def test_jobs_and_tables_beyond_those_that_are_followed_are_rejects(
+def test_jobs_and_tables_beyond_the_limit_are_rejected(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(application, "MAX_OPEN", 2)
@@ -168,14 +166,14 @@ def test_jobs_and_tables_beyond_those_that_are_followed_are_rejects(
 # -- Streams -------------------------------------------------------------------------------------------------------------
 
 
-def test_a_stream_with_more_sources_than_are_followed_says_so(tmp_path: Path) -> None:
+def test_a_stream_with_too_many_sources_is_incomplete(tmp_path: Path) -> None:
     sources = [f"FileStreamSource[hdfs://nn/in{number}]" for number in range(250)]
     write_log(tmp_path, log_start(), begun(), started(), progress(sources))
     extracted = Follower(tmp_path).poll()
     assert Incomplete.TOO_MANY_ENDS.value in reasons(extracted)
 
 
-def test_streams_beyond_those_that_are_followed_are_rejects_and_their_operations_say_so(
+def test_streams_beyond_the_limit_are_rejected_and_their_operations_flagged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(streams, "MAX_STREAMS", 2)
@@ -211,7 +209,7 @@ def test_the_streams_of_a_log_are_bounded_in_bytes(tmp_path: Path, monkeypatch: 
     assert Incomplete.GIVEN_UP.value in reasons(extracted)
 
 
-def test_a_log_that_is_over_keeps_what_never_ended_within_its_bound(
+def test_unfinished_executions_of_a_finished_log_are_bounded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(spark_events, "MAX_STATE_BYTES", 20_000)

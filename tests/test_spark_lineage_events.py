@@ -98,7 +98,7 @@ def test_a_query_reads_and_writes_tables_and_paths(read: Callable[..., Read]) ->
 
 
 @pytest.mark.parametrize("ends", [[path("hdfs://[::1")], 7, True, {"source": "sales.orders"}, "sales.orders"])
-def test_ends_that_are_no_list_are_not_known_and_the_other_records_are_read(
+def test_malformed_ends_are_ignored_and_the_other_records_are_read(
     read: Callable[..., Read], ends: object
 ) -> None:
     broken = record([table("sales.orders")], [], timestamp=ENDED_MS + 1) | {"outputs": ends}
@@ -106,7 +106,7 @@ def test_ends_that_are_no_list_are_not_known_and_the_other_records_are_read(
     assert flows(got) >= {"DATA_FLOW operation -> sales.totals"}
 
 
-def test_an_execution_ran_as_its_yarn_application(read: Callable[..., Read]) -> None:
+def test_an_execution_is_linked_to_its_yarn_application(read: Callable[..., Read]) -> None:
     got = read(record([table("sales.orders")], [table("sales.totals")]))
     [ran_as] = [each for each in got.relations if each.type is RelationType.LOGICAL_PHYSICAL]
     assert ran_as.ep1 == got.execution.key
@@ -129,7 +129,7 @@ def test_runs_of_one_job_are_one_operation(read: Callable[..., Read]) -> None:
     assert len(read(of(1), of(2)).of(EntityType.OPERATION_EXECUTION)) == 2
 
 
-def test_the_metastore_that_a_record_names_is_meant(read: Callable[..., Read]) -> None:
+def test_a_record_refers_to_the_metastore_it_names(read: Callable[..., Read]) -> None:
     got = read(record([table("a.a", "thrift://other:9083")], [table("b.b", "thrift://other:9083")]))
     assert {each.ep1.source for each in got.relations if each.ep1.type is EntityType.TABLE} == {HIVE_2}
 
@@ -144,17 +144,19 @@ def test_the_metastore_that_a_record_names_is_meant(read: Callable[..., Read]) -
         ("s3a://bucket/a", "S3", "/a"),
     ],
 )
-def test_paths_are_claimed_where_they_are(read: Callable[..., Read], uri: str, kind: str, shown: str) -> None:
+def test_paths_resolve_to_the_entity_of_their_file_system(
+    read: Callable[..., Read], uri: str, kind: str, shown: str
+) -> None:
     got = read(record([path(uri, kind)], [table("b.b")]), default_fs="hdfs://ns1")
     [source] = [each.ep1 for each in got.relations if each.ep1.type is EntityType.DIRECTORY]
     assert (source.file_system_path, source.source.type) == (shown, kind)
 
 
-def test_a_plan_with_aggregates_is_reported_as_incomplete(read: Callable[..., Read]) -> None:
+def test_a_plan_with_aggregates_is_incomplete(read: Callable[..., Read]) -> None:
     assert read(record([table("a.a")], [table("b.b")], errorCode="01")).operation.attributes["incomplete"]
 
 
-def test_a_query_that_failed_moved_no_data(read: Callable[..., Read]) -> None:
+def test_a_failed_query_has_no_flow(read: Callable[..., Read]) -> None:
     got = read(record([table("a.a")], [table("b.b")], errorCode="99", message="out of memory"))
     assert flows(got) == set()
     assert (got.execution.attributes["status"], got.execution.attributes["errorMessage"]) == (
@@ -163,20 +165,22 @@ def test_a_query_that_failed_moved_no_data(read: Callable[..., Read]) -> None:
     )
 
 
-def test_a_source_that_is_neither_table_nor_path_is_named_as_unknown(read: Callable[..., Read]) -> None:
+def test_a_source_that_is_neither_table_nor_path_is_an_unknown_input(read: Callable[..., Read]) -> None:
     got = read(record([{"source": "kudu master 7", "dataSourceType": "UNKNOWN"}], [table("b.b")]))
     assert got.operation.attributes["unknownInputs"] == ["kudu master 7"]
     assert got.operation.attributes["incomplete"]
 
 
 @pytest.mark.parametrize("broken", [[7], [{"dataSourceType": "HIVE"}], {"source": "a.a"}, "a.a"])
-def test_inputs_that_do_not_read_make_an_operation_incomplete(read: Callable[..., Read], broken: Any) -> None:
+def test_unreadable_inputs_make_an_operation_incomplete(read: Callable[..., Read], broken: Any) -> None:
     got = read(record([], [table("b.b")]) | {"inputs": broken})
     assert got.operation.attributes["incomplete"]
     assert got.operation.attributes["unknownInputs"]
 
 
-def test_an_output_that_is_neither_table_nor_path_is_not_known(read: Callable[..., Read]) -> None:
+def test_an_output_that_is_neither_table_nor_path_makes_the_operation_incomplete(
+    read: Callable[..., Read],
+) -> None:
     jdbc = {"source": "jdbc:mysql://h/db.t", "dataSourceType": "UNKNOWN"}
     got = read(record([table("a.a")], [table("b.b"), jdbc]))
     assert got.operation.attributes["incomplete"]
@@ -186,7 +190,7 @@ def test_an_output_that_is_neither_table_nor_path_is_not_known(read: Callable[..
     assert "DATA_FLOW operation -> b.b" in flows(got)
 
 
-def test_records_behind_half_of_another_are_read(read: Callable[..., Read]) -> None:
+def test_records_after_a_truncated_one_are_read(read: Callable[..., Read]) -> None:
     half = json.dumps(record([table("a.a")], [table("b.b")]))[:90]
     first = json.dumps(record([table("a.c")], [table("b.d")]))
     second = json.dumps(record([table("a.e")], [table("b.f")]) | {"applicationID": "another"})
@@ -202,7 +206,7 @@ def test_records_behind_half_of_another_are_read(read: Callable[..., Read]) -> N
     "broken",
     ["{", "\0\0\0", "[]", json.dumps({"ended": False}), json.dumps(record([], []) | {"timestamp": None})],
 )
-def test_what_does_not_read_is_rejected_and_the_rest_goes_on(read: Callable[..., Read], broken: str) -> None:
+def test_an_unreadable_line_is_rejected_and_the_rest_is_read(read: Callable[..., Read], broken: str) -> None:
     got = read(broken, record([table("a.a")], [table("b.b")]))
     assert len(got.rejects) == 1
     assert len(got.operations) == 1

@@ -78,7 +78,7 @@ BODY = lines(start(0, COPY), end(0), application_end())
 """The rest of a log without its beginning: an application without a name, an id or a user."""
 
 
-def test_two_logs_without_a_beginning_are_two_executions(tmp_path: Path) -> None:
+def test_logs_without_a_beginning_are_distinguished_by_file_name(tmp_path: Path) -> None:
     for name in ("application_1_0001", "application_1_0002", "application_1_0002_2", "local-1623876083964"):
         (tmp_path / name).write_bytes(BODY)
     extracted = read_once(tmp_path)
@@ -140,7 +140,7 @@ ONE_LOG: dict[str, tuple[str, list[Callable[[Path], None]]]] = {
 
 
 @pytest.mark.parametrize("form", ONE_LOG)
-def test_a_log_without_a_beginning_stays_one_execution_under_all_its_names(tmp_path: Path, form: str) -> None:
+def test_a_log_without_a_beginning_keeps_its_execution_under_all_its_names(tmp_path: Path, form: str) -> None:
     run, names = ONE_LOG[form]
     follower = Follower(tmp_path)
     for number, put in enumerate(names):
@@ -153,7 +153,7 @@ def test_a_log_without_a_beginning_stays_one_execution_under_all_its_names(tmp_p
                 path.unlink()
 
 
-def test_where_a_name_says_nothing_the_path_distinguishes_logs(tmp_path: Path) -> None:
+def test_logs_with_meaningless_names_are_distinguished_by_path(tmp_path: Path) -> None:
     for folder in ("blue", "green"):
         _put(BODY, folder, "eventlog")(tmp_path)
     _put(BODY, "driver")(tmp_path)
@@ -164,13 +164,13 @@ def test_where_a_name_says_nothing_the_path_distinguishes_logs(tmp_path: Path) -
     assert {each.key.name for each in read_once(moved).executions} == names
 
 
-def test_what_the_log_says_of_its_application_counts_before_its_name(tmp_path: Path) -> None:
+def test_the_application_id_in_a_log_takes_precedence_over_its_file_name(tmp_path: Path) -> None:
     write_log(tmp_path, log_start(), application(attempt="3"), start(0, COPY), end(0), name="kept_7.zstd")
     [execution] = read_once(tmp_path).executions
     assert execution.key.name == "application_1_0001_3-exec.0"
 
 
-def test_an_application_that_does_not_name_itself_is_named_by_its_log(tmp_path: Path) -> None:
+def test_an_application_without_an_id_is_named_by_its_log(tmp_path: Path) -> None:
     unnamed = {key: value for key, value in application().items() if key != "App ID"}
     write_log(tmp_path, log_start(), unnamed, start(0, COPY), end(0), name="application_1_0009_2")
     [execution] = read_once(tmp_path).executions
@@ -181,13 +181,13 @@ def test_an_application_that_does_not_name_itself_is_named_by_its_log(tmp_path: 
 # -- All forms give the same result -----------------------------------------------------------------------------------
 
 
-def test_sparks_default_form_and_a_plain_log_tell_the_same(spark_logs: Path) -> None:
+def test_sparks_default_format_and_a_plain_log_read_the_same(spark_logs: Path) -> None:
     assert next((spark_logs / "default").iterdir()).name.startswith("eventlog_v2_")
     assert read_once(spark_logs / "default").lineage() == read_once(spark_logs / "plain").lineage()
 
 
 @pytest.mark.parametrize("codec", CODECS)
-def test_every_codec_of_sparks_own_shows_the_same(spark_logs: Path, codec: str) -> None:
+def test_every_spark_codec_reads_the_same(spark_logs: Path, codec: str) -> None:
     [path] = (spark_logs / "codecs" / codec).iterdir()
     assert codec_of(path.read_bytes()[:8]) == codec
     extracted = read_once(path.parent)
@@ -196,7 +196,7 @@ def test_every_codec_of_sparks_own_shows_the_same(spark_logs: Path, codec: str) 
 
 
 @pytest.mark.parametrize("form", MADE_HERE)
-def test_the_codec_is_extracted_by_the_bytes_and_not_by_the_name(
+def test_the_codec_is_detected_from_the_bytes_not_the_name(
     plain_log: Path, tmp_path: Path, form: str
 ) -> None:
     (tmp_path / "app-1.lz4").write_bytes(MADE_HERE[form](plain_log.read_bytes()))
@@ -220,14 +220,14 @@ def rolled(folder: Path, data: bytes, parts: int, compress: Callable[[bytes], by
 
 
 @pytest.mark.parametrize("compress", [bytes, zstd])
-def test_a_rolled_log_is_read_in_the_order_of_its_numbers(
+def test_a_rolled_log_is_read_in_numeric_order(
     plain_log: Path, tmp_path: Path, compress: Callable[[bytes], bytes]
 ) -> None:
     rolled(tmp_path, plain_log.read_bytes(), 12, compress)
     assert read_once(tmp_path).everything() == read_once(plain_log.parent).everything()
 
 
-def test_a_compacted_part_stands_for_all_up_to_its_number(tmp_path: Path) -> None:
+def test_a_compacted_part_replaces_all_up_to_its_number(tmp_path: Path) -> None:
     first, second, third = rolled(
         tmp_path, BEGINNING + lines(start(0, COPY), end(0), start(1, COPY), end(1)), 3
     )
@@ -242,7 +242,7 @@ def test_a_compacted_part_stands_for_all_up_to_its_number(tmp_path: Path) -> Non
     assert third.exists()
 
 
-def test_a_log_that_is_compacted_while_it_is_followed_loses_nothing(tmp_path: Path) -> None:
+def test_a_log_compacted_while_followed_loses_nothing(tmp_path: Path) -> None:
     data = BEGINNING + lines(start(0, COPY), end(0), start(1, COPY))
     paths = rolled(tmp_path, data, 2)
     status = paths[0].with_name("appstatus_app-1")
@@ -272,7 +272,7 @@ def test_a_databricks_folder_is_one_log_with_the_bare_name_last(plain_log: Path,
     assert read_once(tmp_path).everything() == read_once(plain_log.parent).everything()
 
 
-def test_what_is_no_log_of_an_application_is_left_alone(tmp_path: Path) -> None:
+def test_files_that_are_not_event_logs_are_ignored(tmp_path: Path) -> None:
     write_log(tmp_path, log_start(), application(), start(0, COPY), end(0))
     (tmp_path / ".application_1_0001.crc").write_bytes(b"crc\0")
     (tmp_path / "application_1_0002.inprogress").touch()
@@ -282,7 +282,7 @@ def test_what_is_no_log_of_an_application_is_left_alone(tmp_path: Path) -> None:
     assert not extracted.rejects
 
 
-def test_a_directory_that_cannot_be_listed_is_said_in_words(tmp_path: Path) -> None:
+def test_an_unlistable_directory_is_reported(tmp_path: Path) -> None:
     with pytest.raises(NothingToFollow, match=r"cannot list the event logs: .*nowhere"):
         Follower(tmp_path / "nowhere").plan()
 
@@ -318,9 +318,7 @@ def _compressed(spark_logs: Path, plain_log: Path) -> Iterator[tuple[str, bytes]
         yield form, compress(plain_log.read_bytes())
 
 
-def test_a_growing_log_read_in_any_steps_shows_what_it_shows_at_its_end(
-    spark_logs: Path, plain_log: Path, tmp_path: Path
-) -> None:
+def test_a_growing_log_reads_the_same_in_any_steps(spark_logs: Path, plain_log: Path, tmp_path: Path) -> None:
     whole = read_once(spark_logs / "plain").everything()
     for form, data in _compressed(spark_logs, plain_log):
         for seed in range(3):
@@ -330,7 +328,7 @@ def test_a_growing_log_read_in_any_steps_shows_what_it_shows_at_its_end(
             shutil.rmtree(folder)
 
 
-def test_a_rolling_log_may_grow_and_roll_between_any_two_polls(plain_log: Path, tmp_path: Path) -> None:
+def test_a_rolling_log_may_grow_and_roll_between_polls(plain_log: Path, tmp_path: Path) -> None:
     whole = read_once(plain_log.parent).everything()
     data = plain_log.read_bytes()
     for seed in range(4):
@@ -353,7 +351,7 @@ def test_a_rolling_log_may_grow_and_roll_between_any_two_polls(plain_log: Path, 
         assert not follower.plan()
 
 
-def test_a_poll_reads_only_what_is_new_and_the_starts_of_what_has_ended(tmp_path: Path) -> None:
+def test_a_poll_reads_only_new_bytes_and_the_starts_of_ended_executions(tmp_path: Path) -> None:
     padding = lines({"Event": "SparkListenerTaskEnd", "x": "y" * 100_000})
     path = write_log(tmp_path, log_start(), application(), start(0, COPY), name="app.inprogress")
     with path.open("ab") as log:
@@ -372,7 +370,7 @@ def test_a_poll_reads_only_what_is_new_and_the_starts_of_what_has_ended(tmp_path
     assert value["mark"] == ["app", size + len(lines(end(0))), 0]
 
 
-def test_an_open_execution_is_kept_as_a_place_and_not_as_its_plan(tmp_path: Path) -> None:
+def test_an_open_execution_is_stored_as_an_offset_not_as_its_plan(tmp_path: Path) -> None:
     large = insert("/w/b", *(scan(f"db.t{number}") for number in range(500)), table="db.b")
     write_log(tmp_path, log_start(), application(), start(0, large), name="app.inprogress")
     follower = Follower(tmp_path)
@@ -381,7 +379,7 @@ def test_an_open_execution_is_kept_as_a_place_and_not_as_its_plan(tmp_path: Path
     assert len(str(value)) < 1_000
 
 
-def test_a_poll_in_which_nothing_happened_opens_nothing(
+def test_a_poll_without_changes_opens_no_file(
     spark_logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for number, path in enumerate(sorted((spark_logs / "codecs").glob("*/*"))):
@@ -401,7 +399,7 @@ def test_a_complete_plan_reads_everything_again(tmp_path: Path) -> None:
     assert len(follower.plan(complete=True)) == 1
 
 
-def test_another_log_under_the_same_name_is_read_from_its_beginning(tmp_path: Path) -> None:
+def test_a_different_log_of_the_same_name_is_read_from_its_beginning(tmp_path: Path) -> None:
     write_log(tmp_path, log_start(), application("one"), start(0, COPY), end(0))
     follower = Follower(tmp_path)
     follower.poll()
@@ -418,7 +416,7 @@ def test_a_log_renamed_as_finished_between_plan_and_read_is_read(tmp_path: Path)
     assert len(list(follower.extractor.read(split))) > 3
 
 
-def test_positions_of_logs_long_gone_are_forgotten(tmp_path: Path) -> None:
+def test_positions_of_removed_logs_are_forgotten_after_a_week(tmp_path: Path) -> None:
     path = write_log(tmp_path, log_start(), application(), start(0, COPY), end(0))
     follower = Follower(tmp_path)
     follower.poll()
@@ -430,7 +428,7 @@ def test_positions_of_logs_long_gone_are_forgotten(tmp_path: Path) -> None:
     assert not follower.saved
 
 
-def test_a_frame_still_being_written_is_looked_at_less_often_the_longer_it_is(tmp_path: Path) -> None:
+def test_a_long_unfinished_frame_is_polled_less_often(tmp_path: Path) -> None:
     path = tmp_path / "app.inprogress"
     compressor = zstandard.ZstdCompressor().compressobj()
     padding = lines({"Event": "SparkListenerTaskEnd", "x": "y" * 1000}) * 40_000
@@ -450,7 +448,7 @@ def test_a_frame_still_being_written_is_looked_at_less_often_the_longer_it_is(tm
 
 
 @pytest.mark.parametrize("compress", [bytes, zstd])
-def test_a_large_log_is_read_in_several_splits_and_shows_the_same(
+def test_a_large_log_read_in_several_splits_gives_the_same(
     tmp_path: Path, compress: Callable[[bytes], bytes]
 ) -> None:
     padding = lines({"Event": "SparkListenerTaskEnd", "x": "y" * 4_000}) * (SPLIT_BYTES * 2 // 3 // 4_000)
@@ -474,7 +472,7 @@ def test_a_large_log_is_read_in_several_splits_and_shows_the_same(
     assert not extracted.rejects
 
 
-def test_an_unread_rest_never_looks_as_if_nothing_were_left(tmp_path: Path) -> None:
+def test_a_partly_read_log_is_planned_again(tmp_path: Path) -> None:
     padding = lines({"Event": "SparkListenerTaskEnd", "x": "y" * 4_000}) * (SPLIT_BYTES // 3_000)
     (tmp_path / "app").write_bytes(BEGINNING + padding + lines(start(0, COPY), end(0)))
     follower = Follower(tmp_path)
@@ -484,7 +482,7 @@ def test_an_unread_rest_never_looks_as_if_nothing_were_left(tmp_path: Path) -> N
     assert len(follower.poll().executions) == 1
 
 
-def test_a_line_beyond_the_limit_is_passed_over_with_its_place(tmp_path: Path) -> None:
+def test_a_line_beyond_the_limit_is_skipped_and_rejected_with_its_offset(tmp_path: Path) -> None:
     long = lines(start(0, scan("db.a"), details="x" * 3_000_000))
     (tmp_path / "app").write_bytes(BEGINNING + long + lines(start(1, COPY), end(1)))
     extracted = read_once(tmp_path, max_line_bytes=1_000_000)
@@ -511,7 +509,7 @@ def test_a_line_beyond_the_limit_may_grow_over_many_polls(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("compress", [zstd, gz])
-def test_a_compressed_log_cut_short_is_rejected_once_it_is_finished(
+def test_a_truncated_compressed_log_is_rejected_once_it_is_finished(
     compress: Callable[[bytes], bytes], tmp_path: Path
 ) -> None:
     """While it is written, an incomplete frame is normal: nothing is lost."""
@@ -527,7 +525,7 @@ def test_a_compressed_log_cut_short_is_rejected_once_it_is_finished(
     assert len(follower.poll().executions) == 1
 
 
-def test_half_a_last_line_waits_while_the_log_grows_and_is_extracted_when_it_is_finished(
+def test_a_partial_last_line_waits_and_is_rejected_once_the_log_is_finished(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "app.inprogress"
@@ -550,7 +548,7 @@ def test_a_last_line_without_a_newline_counts_once_the_log_is_finished(tmp_path:
 @pytest.mark.parametrize(
     "line", [b'{"Event":""rg.apache.spark"', b'{"Event":""}', b'{"Event":"', b'{"Event":1}']
 )
-def test_a_line_whose_event_has_no_name_is_rejected_with_its_place(line: bytes, tmp_path: Path) -> None:
+def test_an_event_without_a_name_is_rejected_with_its_offset(line: bytes, tmp_path: Path) -> None:
     (tmp_path / "app").write_bytes(BEGINNING + line + b"\n" + lines(start(1, COPY), end(1)))
     extracted = read_once(tmp_path)
     assert [(each.reason, each.offset) for each in extracted.rejects] == [
@@ -559,7 +557,7 @@ def test_a_line_whose_event_has_no_name_is_rejected_with_its_place(line: bytes, 
     assert [each.key.name[-1] for each in extracted.executions] == ["1"]
 
 
-def test_compressed_logs_that_end_anywhere_lose_only_what_is_not_there(
+def test_a_compressed_log_cut_anywhere_loses_only_the_missing_part(
     spark_logs: Path, plain_log: Path, tmp_path: Path
 ) -> None:
     chance = random.Random(3)
@@ -576,7 +574,7 @@ def test_compressed_logs_that_end_anywhere_lose_only_what_is_not_there(
 
 
 @pytest.mark.parametrize("codec", CODECS)
-def test_damage_within_a_compressed_part_is_extracted_with_its_place_and_the_next_part_is_read(
+def test_a_damaged_compressed_part_is_rejected_with_its_offset_and_the_next_is_read(
     spark_logs: Path, tmp_path: Path, codec: str
 ) -> None:
     [log] = (spark_logs / "codecs" / codec).iterdir()
@@ -598,7 +596,7 @@ def test_random_damage_raises_nothing(spark_logs: Path, plain_log: Path, tmp_pat
 
 
 @pytest.mark.soak
-def test_damage_of_another_seed_raises_nothing(
+def test_random_damage_of_another_seed_raises_nothing(
     spark_logs: Path, plain_log: Path, tmp_path: Path, seed: str
 ) -> None:
     damage_and_read(spark_logs, plain_log, tmp_path, random.Random(seed))
@@ -647,9 +645,7 @@ def test_lines_in_any_order_raise_nothing(plain_log: Path, tmp_path: Path) -> No
         ("lzf", b"ZV\x07\x00\x03abc"),
     ],
 )
-def test_a_block_that_no_writer_makes_is_damage_and_nothing_worse(
-    tmp_path: Path, codec: str, data: bytes
-) -> None:
+def test_an_impossible_block_raises_only_damaged(tmp_path: Path, codec: str, data: bytes) -> None:
     path = tmp_path / "log"
     path.write_bytes(data)
     with path.open("rb") as raw, pytest.raises(Damaged):
@@ -661,7 +657,7 @@ def test_a_block_that_no_writer_makes_is_damage_and_nothing_worse(
 
 @pytest.mark.parametrize("pack", [bytes, zstd], ids=["plain", "zstd"])
 @pytest.mark.parametrize("longer", [False, True], ids=["the same size and time", "longer"])
-def test_a_log_that_was_overwritten_by_one_that_begins_alike_is_read_anew(
+def test_a_log_overwritten_by_one_with_the_same_beginning_is_read_again(
     tmp_path: Path, pack: Callable[[bytes], bytes], *, longer: bool
 ) -> None:
     noise = lines({"Event": "SparkListenerBlockManagerAdded", "x": random.Random(1).randbytes(40_000).hex()})

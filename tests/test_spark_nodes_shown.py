@@ -40,7 +40,7 @@ def named(nodes: list[PlanNode]) -> list[object]:
     return [pytest.param(each, id=f"{each.project} {each.name} {each.kind}") for each in nodes]
 
 
-def test_the_table_says_which_log_shows_a_node() -> None:
+def test_the_table_names_the_log_that_shows_each_node() -> None:
     wrong = {
         (each.project, each.name, each.kind): (each.shown, found)
         for each in PLAN_NODES
@@ -49,7 +49,7 @@ def test_the_table_says_which_log_shows_a_node() -> None:
     assert wrong == {}
 
 
-def test_it_says_why_no_log_shows_a_node_of_the_projects_that_run_here() -> None:
+def test_the_table_explains_why_no_log_shows_a_node() -> None:
     found = [each.shown.partition(": ")[2] for each in PLAN_NODES if each.shown.startswith(f"{NOT_RUN}: ")]
     assert set(found) == set(WHY_NOT_RUN)
     without = [
@@ -76,7 +76,7 @@ def is_sure(each: PlanNode, reading: PlanReading) -> bool:
     "each",
     named([each for each in PLAN_NODES if each.carries in MOVING and not each.shown.startswith(NOT_RUN)]),
 )
-def test_a_node_that_ran_is_read_without_doubt(each: PlanNode) -> None:
+def test_a_node_from_a_real_run_is_read_without_a_flag(each: PlanNode) -> None:
     if each.name in IN_DOUBT:
         pytest.skip(IN_DOUBT[each.name])
     readings = [read_plan(event) for event in executions_with(each, each.shown)]
@@ -177,7 +177,7 @@ def test_a_node_yields_the_end_that_its_plan_prints(each: PlanNode) -> None:
 
 
 @pytest.mark.parametrize("kind", ["logical", "physical"])
-def test_values_that_are_binned_by_time_come_from_themselves_and_from_the_times(kind: str) -> None:
+def test_time_binned_values_come_from_themselves_and_the_times(kind: str) -> None:
     [each] = [each for each in PLAN_NODES if each.name == "BinBy" and each.kind == kind]
     found = [
         {written.output: flow(written) for written in one.flows}
@@ -195,7 +195,7 @@ def test_values_that_are_binned_by_time_come_from_themselves_and_from_the_times(
 @pytest.mark.parametrize(
     "each", named([each for each in PLAN_NODES if each.carries in MOVING and each.kind == "logical"])
 )
-def test_a_logical_node_in_words_that_no_rule_expects_is_flagged(each: PlanNode) -> None:
+def test_a_logical_node_with_unexpected_text_is_flagged(each: PlanNode) -> None:
     query = op(each.name, "Arguments: mystery, [x#20]", *([] if each.carries == "reads" else [RELATION]))
     arguments = "`spark_catalog`.`d`.`out`, ErrorIfExists, [id, x]"
     found = flows(commanded("CreateDataSourceTableAsSelectCommand", arguments, query))

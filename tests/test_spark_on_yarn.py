@@ -148,7 +148,7 @@ directory = "{folder}"
 """A source whose splits executors read, and one of local files."""
 
 
-def test_the_command_extracts_the_same_on_yarn_as_on_this_machine(
+def test_extraction_on_yarn_gives_the_same_index_as_local(
     yarn: Hadoop, metastore: Metastore, cloud: Solr, tmp_path: Path
 ) -> None:
     database = f"yarn_{uuid.uuid4().hex[:8]}"
@@ -218,7 +218,7 @@ def take_out(solr: Solr, cluster: str) -> dict[tuple[str, str], dict[str, Any]]:
     return found
 
 
-def test_executors_run_a_python_and_modules_that_were_brought_to_them(on_yarn: OnYarn) -> None:
+def test_executors_run_the_shipped_python_and_modules(on_yarn: OnYarn) -> None:
     tasks = on_yarn.driver.do("modules")
 
     assert len(tasks) == 8
@@ -232,7 +232,7 @@ def test_executors_run_a_python_and_modules_that_were_brought_to_them(on_yarn: O
         assert not [place for place in places if place.startswith(str(REPOSITORY))], places
 
 
-def test_the_index_is_the_same_as_by_spark_on_one_machine(
+def test_the_index_is_the_same_as_with_local_spark(
     on_yarn: OnYarn, spark: Callable[[], SparkSession], cloud: Solr
 ) -> None:
     on_yarn.driver.do("play")
@@ -251,7 +251,7 @@ def test_the_index_is_the_same_as_by_spark_on_one_machine(
     assert differences(expected, found) == []
 
 
-def test_an_executor_that_is_killed_while_it_reads_loses_and_doubles_nothing(on_yarn: OnYarn) -> None:
+def test_an_executor_killed_while_reading_loses_and_duplicates_nothing(on_yarn: OnYarn) -> None:
     estate = on_yarn.estate
     tables = {f"killed.t{number:02d}": ["id", "amount"] for number in range(12)}
     gate = estate.tables_file.with_name("gate")
@@ -275,7 +275,7 @@ def test_an_executor_that_is_killed_while_it_reads_loses_and_doubles_nothing(on_
     assert (again["unchanged"], again["new"], again["changed"]) == (written, 0, 0)
 
 
-def test_executors_that_are_killed_while_they_write_lose_and_double_nothing(on_yarn: OnYarn) -> None:
+def test_executors_killed_while_writing_lose_and_duplicate_nothing(on_yarn: OnYarn) -> None:
     estate = on_yarn.estate
     tables = {f"killed.{of}{number:02d}": ["id", "amount"] for of in "tu" for number in range(12)}
     estate.tables(tables)
@@ -309,7 +309,7 @@ def named(tables: Mapping[str, list[str]]) -> set[str]:
     return {*paths, *(f"{path}/{column.upper()}" for path, columns in paths.items() for column in columns)}
 
 
-def test_all_ends_with_the_driver_also_if_it_is_killed(on_yarn: OnYarn) -> None:
+def test_everything_ends_with_the_driver_even_if_it_is_killed(on_yarn: OnYarn) -> None:
     assert on_yarn.state() == "RUNNING"
     jvm = int(on_yarn.properties["jvm"])
     staging = on_yarn.staging()

@@ -32,21 +32,21 @@ def written(reading: PlanReading) -> list[str]:
     ]
 
 
-def test_a_write_that_gluten_carries_out_has_no_operator_that_nobody_knows() -> None:
+def test_a_write_by_gluten_has_no_unknown_operator() -> None:
     beside = node("WriteFiles", "WriteFiles", node("NoopLeaf", "NoopLeaf"))
     query = node("ProjectExecTransformer", "ProjectExecTransformer [id#1L]", scan("d.a"))
     files = node("VeloxColumnarWriteFiles", "VeloxColumnarWriteFiles", query, beside)
     assert read(node("Execute InsertIntoHadoopFsRelationCommand", "", files)).unknown_operators == ()
 
 
-def test_a_plans_shape_has_the_columns_that_comet_scans_however_it_does() -> None:
+def test_the_shape_of_a_plan_ignores_comets_scan_implementation() -> None:
     name, columns = "CometScan [native_iceberg_compat] parquet sales.orders", "[id#1L,amount#2] Batched: true"
     plain = "CometScan parquet sales.orders"
     assert read(node(name, f"{name}{columns}")).shape == read(node(plain, f"{plain}{columns}")).shape
     assert read(node(name, f"{name}{columns}")).shape == ("Scan(id,amount)",)
 
 
-def test_a_literal_that_looks_like_how_comet_scans_stays_as_it_is() -> None:
+def test_a_literal_resembling_a_comet_scan_is_unchanged() -> None:
     texts = [f"Filter (a#1 = Scan {how}x)" for how in ("[native_y] ", "")]
     (one,), (other,) = (walk(node("Filter", text)) for text in texts)
     assert [one.text, other.text] == texts
@@ -103,7 +103,7 @@ _LONG = "file:/home/u/workspace/a/very/long/name/of/a/directory/that/goes/on"
         (node("Scan json ", location="InMemoryFileIndex(1 paths)[abfss://c@a/t/_delta_log/0.json]"), []),
     ],
 )  # fmt: skip
-def test_what_a_scan_reads(operator: dict[str, Any], expected: list[str]) -> None:
+def test_a_scan_reads_its_table_or_path(operator: dict[str, Any], expected: list[str]) -> None:
     reading = read(operator)
     assert ends(reading) == expected
     assert reading.reads.complete
@@ -122,15 +122,13 @@ def test_what_a_scan_reads(operator: dict[str, Any], expected: list[str]) -> Non
         (node("BatchScan", "BatchScan[a#1] class com.acme.Table"), []),
     ],
 )  # fmt: skip
-def test_what_the_log_hides_is_incomplete_and_nothing_is_guessed(
-    operator: dict[str, Any], expected: list[str]
-) -> None:
+def test_a_truncated_or_redacted_source_is_incomplete(operator: dict[str, Any], expected: list[str]) -> None:
     reading = read(operator)
     assert ends(reading) == expected
     assert not reading.reads.complete
 
 
-def test_a_path_that_the_tree_cuts_is_taken_from_the_operators_own_block() -> None:
+def test_a_path_truncated_in_the_tree_is_taken_from_the_operators_block() -> None:
     tree = node(
         "BatchScan",
         f"BatchScan[a#1] CSVScan Format: csv, Location: InMemoryFileIndex[{_LONG}..., PartitionFilters: []",
@@ -169,7 +167,7 @@ CACHED = (
         ),
     ],
 )
-def test_what_is_cached_is_read_where_the_tree_does_not_have_it(
+def test_a_cached_plan_missing_in_the_tree_is_read_from_the_text(
     text: str, expected: list[str], reasons: tuple[str, ...]
 ) -> None:
     plan = insert("hdfs://nn/o", node("Scan In-memory table c", "Scan In-memory table c [a#1]"))
@@ -188,7 +186,7 @@ def test_a_cached_plan_of_any_depth_is_read() -> None:
     assert [f"{end.kind.value} {end.readable}" for end in reads.ends] == ["table d.cached"]
 
 
-def test_the_initial_plan_is_read_and_each_table_once() -> None:
+def test_the_initial_plan_is_read_and_each_table_listed_once() -> None:
     plan = node(
         "AdaptiveSparkPlan",
         "AdaptiveSparkPlan isFinalPlan=false",
@@ -208,7 +206,9 @@ def test_the_initial_plan_is_read_and_each_table_once() -> None:
         ("PreparedDeltaFileIndex(1 paths)[abfss://c@a/t/x", (), False),
     ],
 )
-def test_how_locations_are_printed(printed: str, paths: tuple[str, ...], *, complete: bool) -> None:
+def test_every_printed_form_of_a_location_is_parsed(
+    printed: str, paths: tuple[str, ...], *, complete: bool
+) -> None:
     found = location(printed)
     assert found is not None
     assert (found.paths, found.complete) == (paths, complete)
@@ -225,7 +225,7 @@ def test_how_locations_are_printed(printed: str, paths: tuple[str, ...], *, comp
         ("/t/=x", "/t/=x"),
     ],
 )
-def test_partition_directories_are_taken_off_a_path(path: str, above: str) -> None:
+def test_partition_directories_are_stripped_from_a_path(path: str, above: str) -> None:
     assert without_partitions(path) == above
 
 
@@ -325,7 +325,7 @@ _FS = "Execute InsertIntoHadoopFsRelationCommand"
         (command("CreateDataSourceTableCommand", "`spark_catalog`.`d`.`t`, false"), []),
     ],
 )  # fmt: skip
-def test_what_a_command_writes(
+def test_a_command_writes_its_target(
     plan: dict[str, Any] | tuple[dict[str, Any], str], expected: list[str]
 ) -> None:
     assert written(read(plan)) == expected
@@ -343,7 +343,7 @@ def test_what_a_command_writes(
          "DROPTABLE", "d.t"),
     ],
 )  # fmt: skip
-def test_commands_without_data_flow_are_named_by_what_they_do(
+def test_commands_without_data_flow_are_named_by_their_operation(
     plan: dict[str, Any] | tuple[dict[str, Any], str], operation: str, subject: str
 ) -> None:
     [write] = read(plan).writes
@@ -358,7 +358,7 @@ def test_commands_without_data_flow_are_named_by_what_they_do(
         ("/in/a, (b].csv, true, false, [ds=1]", "file:/in/a, (b].csv"),
     ],
 )
-def test_what_is_loaded_is_read_whatever_its_path(arguments: str, path: str) -> None:
+def test_a_load_reads_its_path_whatever_characters_it_has(arguments: str, path: str) -> None:
     reading = read(command("LoadDataCommand", f"`spark_catalog`.`d`.`t`, {arguments}"))
     assert (written(reading), ends(reading)) == (["LOAD table d.t"], [f"path {path}"])
 
@@ -382,7 +382,7 @@ def test_a_multi_insert_writes_all_its_targets() -> None:
          "select ', false, true, PersistedView' x from t"),
     ],
 )  # fmt: skip
-def test_a_views_statement_is_found_among_its_arguments(arguments: str, statement: str) -> None:
+def test_the_statement_of_a_view_is_found_among_its_arguments(arguments: str, statement: str) -> None:
     [write] = read(command("CreateViewCommand", arguments)).writes
     assert write.query_text == statement
 
@@ -408,7 +408,7 @@ def _named(reading: PlanReading) -> list[str]:
     return [f"{end.kind.value} {end.readable}" for end in reading.named.ends]
 
 
-def test_a_view_reads_the_views_it_names_and_not_what_is_behind_them() -> None:
+def test_a_view_reads_the_views_it_names_and_not_their_tables() -> None:
     reading = _view(
         "         +- Union (9)\n            :- View (4)\n            :  +- LogicalRelation (3)\n"
         "            +- LogicalRelation (5)\n",
@@ -421,7 +421,7 @@ def test_a_view_reads_the_views_it_names_and_not_what_is_behind_them() -> None:
 
 
 @pytest.mark.parametrize("name", ["`tv`", "`global_temp`.`gv`"])
-def test_a_temporary_view_is_looked_through(name: str) -> None:
+def test_a_temporary_view_is_replaced_by_its_tables(name: str) -> None:
     reading = _view(
         "         +- View (4)\n            +- LogicalRelation (3)\n",
         RELATION.format(n=3, table="behind", serde=_SERDE) + f"(4) View\nArguments: {name}, [id#1L]\n\n",
@@ -429,7 +429,7 @@ def test_a_temporary_view_is_looked_through(name: str) -> None:
     assert _named(reading) == ["table d.behind"]
 
 
-def test_a_relation_by_path_is_known_to_be_missing() -> None:
+def test_a_view_over_a_path_without_a_table_is_incomplete() -> None:
     reading = _view(
         "         +- LogicalRelation (3)\n", "(3) LogicalRelation\nArguments: parquet, [id#1L], false\n\n"
     )
@@ -446,7 +446,7 @@ def _extended(*below: str) -> PlanReading:
     return read((node("Execute CreateViewCommand"), text))
 
 
-def test_in_extended_mode_the_optimized_plan_names_what_a_view_reads() -> None:
+def test_in_extended_mode_the_optimized_plan_names_the_sources_of_a_view() -> None:
     reading = _extended(
         "   +- Join Inner, (id#1L = id#2L)",
         "      :- SubqueryAlias spark_catalog.d.other",
@@ -460,7 +460,7 @@ def test_in_extended_mode_the_optimized_plan_names_what_a_view_reads() -> None:
     assert reading.named.complete
 
 
-def test_in_extended_mode_a_line_that_is_no_operator_leaves_the_reads_unknown() -> None:
+def test_in_extended_mode_an_unknown_line_makes_the_reads_incomplete() -> None:
     reading = _extended(
         "   +- Project [x", "      +- Relation spark_catalog.d.forged[id#1L] parquet", "y AS x#1]"
     )
@@ -476,7 +476,7 @@ FORGED = (
 )
 
 
-def test_a_literal_that_looks_like_a_block_makes_no_read_and_no_write() -> None:
+def test_a_literal_resembling_a_block_adds_no_read_and_no_write() -> None:
     literal = "concat(b, \n\n(3) Scan parquet spark_catalog.d.forged\n(4) Execute InsertIntoHiveTable\nArguments: `d`.`x`)"
     tree = insert("/w/b", node("Project", f"Project [{literal} AS b#9]", scan("d.a")), table="d.b")
     text = (
@@ -489,7 +489,7 @@ def test_a_literal_that_looks_like_a_block_makes_no_read_and_no_write() -> None:
     assert written(reading) == ["INSERT_OVERWRITE table d.b"]
 
 
-def test_of_a_text_that_can_be_read_in_two_ways_only_the_commands_name_is_believed() -> None:
+def test_an_ambiguous_text_yields_only_the_name_in_the_command() -> None:
     text = (
         f"{FORMATTED}Execute CreateViewCommand (1)\n   +- CreateViewCommand (2)\n         +- LogicalRelation (3)\n\n\n"
         "(1) Execute CreateViewCommand\nOutput: []\n\n"
@@ -503,7 +503,7 @@ def test_of_a_text_that_can_be_read_in_two_ways_only_the_commands_name_is_believ
     assert reading.writes[0].query_text == ""
 
 
-def test_of_a_text_that_was_cut_off_only_the_commands_block_is_believed() -> None:
+def test_a_truncated_text_yields_only_the_commands_block() -> None:
     text = (
         f"{FORMATTED}Execute CreateViewCommand (1)\n   +- CreateViewCommand (2)\n         +- LogicalRelation (3)\n\n\n"
         "(1) Execute CreateViewCommand\nOutput: []\n\n"
@@ -514,7 +514,7 @@ def test_of_a_text_that_was_cut_off_only_the_commands_block_is_believed() -> Non
     assert _named(reading) == []
 
 
-def test_blocks_count_only_with_the_number_and_name_of_the_header() -> None:
+def test_blocks_must_match_the_number_and_name_in_the_tree() -> None:
     text = read_text(
         f"{FORMATTED}Project (2)\n+- Scan parquet d.a (1)\n\n\n(1) Scan parquet d.b\nx\n\n(2) Project\nArguments: y\n"
     )
@@ -536,7 +536,7 @@ def test_blocks_count_only_with_the_number_and_name_of_the_header() -> None:
     ["Execute InsertIntoHadoopFsRelationCommand", "Execute CreateViewCommand", "Execute SaveIntoDataSourceCommand",
      "AppendData", "DropTable", "Scan parquet ", "BatchScan", "Project"],
 )  # fmt: skip
-def test_no_text_takes_longer_than_in_proportion_to_its_length(name: str, printed: str) -> None:
+def test_reading_time_is_linear_in_text_length(name: str, printed: str) -> None:
     bare = name.removeprefix("Execute ")
     text = f"{FORMATTED}{name} (1)\n   +- {bare} (2)\n\n\n(1) {name}\n\n(2) {bare}\nArguments: {printed}\n"
     begun_s = time.process_time()

@@ -13,17 +13,17 @@ REPOSITORY = Path(__file__).parents[1]
 KINDS = ("physical", "logical", "command")
 
 
-def test_every_row_has_a_kind_and_what_it_carries() -> None:
+def test_every_row_has_a_known_kind_and_category() -> None:
     assert [node for node in PLAN_NODES if node.kind not in KINDS or node.carries not in CARRIES] == []
     assert [node for node in PLAN_NODES if not (node.project and node.name and node.versions)] == []
 
 
-def test_a_name_stands_once_in_a_project_and_kind_and_the_rows_are_sorted() -> None:
+def test_names_are_unique_within_project_and_kind_and_sorted() -> None:
     keys = [(node.project.lower(), node.name.lower(), node.name, node.kind) for node in PLAN_NODES]
     assert keys == sorted(set(keys))
 
 
-def test_rows_end_where_their_line_ends() -> None:
+def test_every_line_of_the_table_has_seven_fields() -> None:
     assert [
         line
         for line in (REPOSITORY / "extractors/spark/plan/nodes.tsv").read_text("utf-8").splitlines()

@@ -119,7 +119,7 @@ FOUND = {
 
 
 @pytest.mark.parametrize(("parts", "compacted", "reasons"), FOUND.values(), ids=FOUND)
-def test_what_is_missing_of_a_log_is_noted_once_and_the_rest_is_read(
+def test_missing_parts_are_reported_once_and_the_rest_is_read(
     rolling: Rolling, parts: Sequence[int], compacted: int | None, reasons: list[str]
 ) -> None:
     # Part n has execution n - 1, so the first has execution 0.
@@ -147,7 +147,7 @@ def test_an_empty_part_is_not_missing(rolling: Rolling) -> None:
     assert rolling.poll() == ([0, 1], [])
 
 
-def test_a_compacted_part_that_is_being_written_stands_for_nothing_yet(rolling: Rolling) -> None:
+def test_an_unfinished_compacted_part_replaces_nothing(rolling: Rolling) -> None:
     rolling.part(1, BEGINNING + whole(0))
     rolling.part(2, whole(1))
     rolling.compact(2, BEGINNING[:40], ending=".inprogress")
@@ -158,7 +158,7 @@ def test_a_compacted_part_that_is_being_written_stands_for_nothing_yet(rolling: 
 # -- Between two polls -------------------------------------------------------------------------------------------------
 
 
-def test_a_part_that_vanished_while_it_was_read_is_noted_with_the_bytes_and_the_application_stays_known(
+def test_an_unread_part_that_vanished_is_reported_with_its_bytes(
     rolling: Rolling,
 ) -> None:
     begun = lines(start(1, COPY))[:-30]
@@ -179,7 +179,7 @@ def test_a_part_that_vanished_while_it_was_read_is_noted_with_the_bytes_and_the_
     assert rolling.poll() == ([0, 2], [])
 
 
-def test_parts_that_were_read_to_their_end_before_they_went_are_no_loss(rolling: Rolling) -> None:
+def test_parts_read_to_their_end_before_removal_are_not_a_loss(rolling: Rolling) -> None:
     rolling.part(1, BEGINNING + whole(0))
     rolling.part(2, whole(1))
     assert rolling.poll() == ([0, 1], [])
@@ -189,7 +189,7 @@ def test_parts_that_were_read_to_their_end_before_they_went_are_no_loss(rolling:
     assert rolling.poll() == ([0, 1, 2], [])
 
 
-def test_an_execution_whose_start_vanished_with_its_part_is_noted_by_its_number(rolling: Rolling) -> None:
+def test_an_execution_whose_start_was_removed_is_reported_by_number(rolling: Rolling) -> None:
     rolling.part(1, BEGINNING + lines(start(0, COPY)))
     rolling.part(2, whole(1))
     assert rolling.poll() == ([1], [])
@@ -201,7 +201,7 @@ def test_an_execution_whose_start_vanished_with_its_part_is_noted_by_its_number(
     assert rejects == ["the start of execution 0 is not in the log any more"]
 
 
-def test_compaction_of_what_was_read_takes_nothing_and_keeps_what_is_open(rolling: Rolling) -> None:
+def test_compaction_of_read_parts_loses_nothing_and_keeps_open_executions(rolling: Rolling) -> None:
     rolling.part(1, BEGINNING + whole(0) + lines(start(1, COPY)))
     rolling.part(2, whole(2))
     rolling.part(3, whole(3))
@@ -213,7 +213,7 @@ def test_compaction_of_what_was_read_takes_nothing_and_keeps_what_is_open(rollin
     assert rolling.poll() == ([0, 1, 2, 3, 4], [])
 
 
-def test_compaction_takes_executions_that_were_not_read_and_their_number_is_noted(rolling: Rolling) -> None:
+def test_unread_executions_removed_by_compaction_are_counted(rolling: Rolling) -> None:
     rolling.part(1, BEGINNING + whole(0) + lines(start(1, COPY)))
     assert rolling.poll() == ([0], [])
     # Meanwhile 1 ended, 2 to 4 started and ended, 5 is still open.
@@ -227,7 +227,7 @@ def test_compaction_takes_executions_that_were_not_read_and_their_number_is_note
     assert rolling.poll() == ([0, 5, 6], [])
 
 
-def test_a_second_compaction_counts_only_what_it_took_itself(rolling: Rolling) -> None:
+def test_a_second_compaction_counts_only_its_own_removals(rolling: Rolling) -> None:
     rolling.compact(2, BEGINNING)
     rolling.part(3, whole(4))
     assert rolling.poll()[1] == ["4 SQL executions were compacted away before they were read"]
@@ -238,7 +238,7 @@ def test_a_second_compaction_counts_only_what_it_took_itself(rolling: Rolling) -
     assert rolling.poll() == ([4, 7], ["2 SQL executions were compacted away before they were read"])
 
 
-def test_what_a_read_in_many_pieces_passes_is_noted_once(
+def test_a_missing_part_is_reported_once_over_several_splits(
     rolling: Rolling, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("extractors.spark.spark_events.SPLIT_BYTES", 2_000)
@@ -266,7 +266,7 @@ def test_what_a_read_in_many_pieces_passes_is_noted_once(
         ("application_1_0001", 0, False),
     ],
 )
-def test_a_part_s_name_shows_its_number(name: str, number: int, compact: bool) -> None:
+def test_a_part_name_gives_its_number(name: str, number: int, compact: bool) -> None:
     assert (number_of(name), is_compact(name)) == (number, compact)
 
 
@@ -281,7 +281,7 @@ def test_a_part_s_name_shows_its_number(name: str, number: int, compact: bool) -
         ("application_1", ["events_1_a"], None),
     ],
 )
-def test_reading_goes_on_behind_a_part_that_is_gone(
+def test_reading_resumes_after_a_removed_part(
     mark: str, parts: list[str], behind: tuple[str, bool] | None
 ) -> None:
     entry = entry_behind(Mark(mark, 5, 0), tuple(Part(name, f"/{name}", 1) for name in parts))

@@ -65,7 +65,7 @@ print(len({use(end) for end in (in_order, killed, stopped_twice)}))
 
 
 @pytest.mark.services
-def test_a_process_may_have_one_session_after_another_however_each_ends(tmp_path: Path) -> None:
+def test_a_process_may_have_successive_sessions_however_each_ends(tmp_path: Path) -> None:
     # A separate process, because the tests in this one share a session.
     finished = subprocess.run(
         [sys.executable, "-c", PROGRAM, str(tmp_path)],
@@ -92,7 +92,7 @@ def a_jvm(archive: Path | None = None, **properties: str) -> Iterator[Any]:
         assert gateway.proc.wait(60) == 0
 
 
-def test_the_jvm_gets_what_sparks_own_launcher_gives_it(spark: Callable[[], SparkSession]) -> None:
+def test_the_jvm_gets_the_options_of_sparks_own_launcher(spark: Callable[[], SparkSession]) -> None:
     launcher: Any = spark().sparkContext._jvm
     options = launcher.org.apache.spark.launcher.JavaModuleOptions.defaultModuleOptionArray()
 
@@ -104,7 +104,7 @@ def test_the_jvm_gets_what_sparks_own_launcher_gives_it(spark: Callable[[], Spar
     assert ours <= set(options)
 
 
-def test_the_jvm_takes_its_classes_from_the_archive() -> None:
+def test_the_jvm_loads_classes_from_the_archive() -> None:
     archive = archive_in(ROOT / ".jars" / "class-archives")
     if not archive.exists():
         pytest.skip("the archive of Spark's classes is missing: `make jars` makes it")
@@ -115,7 +115,9 @@ def test_the_jvm_takes_its_classes_from_the_archive() -> None:
 
 @pytest.mark.services
 @pytest.mark.parametrize("content", [None, b"no archive at all"])
-def test_an_archive_that_is_missing_or_broken_only_costs_time(tmp_path: Path, content: bytes | None) -> None:
+def test_a_missing_or_broken_class_archive_does_not_prevent_the_start(
+    tmp_path: Path, content: bytes | None
+) -> None:
     archive = tmp_path / "spark.jsa"
     if content is not None:
         archive.write_bytes(content)
@@ -128,7 +130,7 @@ VISITOR = Path(__file__).parent / "services" / "SparkVisitor.java"
 
 
 @pytest.mark.services
-def test_a_local_process_without_the_secret_gets_no_answer_at_any_port(
+def test_a_local_process_without_the_secret_is_refused_at_every_port(
     spark: Callable[[], SparkSession],
 ) -> None:
     context: Any = spark().sparkContext
@@ -142,7 +144,7 @@ def test_a_local_process_without_the_secret_gets_no_answer_at_any_port(
     assert {answer.partition(" ")[0] for answer in answers.values()} == {"refused"}, answers
 
 
-def test_the_secret_is_of_one_session_and_in_nothing_that_can_be_read(
+def test_the_secret_is_per_session_and_unreadable(
     spark: Callable[[], SparkSession],
 ) -> None:
     context: Any = spark().sparkContext
@@ -157,7 +159,7 @@ def test_the_secret_is_of_one_session_and_in_nothing_that_can_be_read(
     assert not any(secret in value for _, value in context.getConf().getAll())
 
 
-def test_what_spark_spills_is_for_nobody_else(spark: Callable[[], SparkSession]) -> None:
+def test_spilled_files_are_private(spark: Callable[[], SparkSession]) -> None:
     context: Any = spark().sparkContext
     scratch = Path(context.getConf().get("spark.local.dir"))
     assert scratch.stat().st_mode & 0o777 == 0o700
@@ -209,7 +211,7 @@ def visit(application: str, ports: list[int]) -> dict[str, str]:
 
 
 @pytest.mark.services
-def test_an_operators_java_options_count() -> None:
+def test_configured_java_options_take_effect() -> None:
     options = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=4 -Dnavlin.test='two words'"}
     with a_jvm(None, **options) as gateway:
         command = Path(f"/proc/{gateway.proc.pid}/cmdline").read_text().split("\0")
@@ -217,12 +219,12 @@ def test_an_operators_java_options_count() -> None:
         assert gateway.jvm.java.lang.System.getProperty("navlin.test") == "two words"
 
 
-def test_a_spark_with_native_libraries_is_started_as_pyspark_does() -> None:
+def test_a_spark_with_native_libraries_is_started_by_pyspark() -> None:
     assert is_left_to_pyspark({"spark.driver.extraLibraryPath": "/opt/native"})
     assert not is_left_to_pyspark({"spark.driver.memory": "1g"})
 
 
-def test_a_java_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_missing_java_is_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
 
     with pytest.raises(NoJava, match=rf"there is no {tmp_path}/bin/java: install Java 17 or newer"):
@@ -231,7 +233,7 @@ def test_a_java_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch, tmp_
         pass
 
 
-def test_nothing_that_starts_a_thread_is_loaded_before_workers_are_forked() -> None:
+def test_the_worker_daemon_starts_no_thread_before_forking() -> None:
     program = "import os, navlin.pipeline.worker_daemon; print(len(os.listdir('/proc/self/task')))"
     done = subprocess.run(
         [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
@@ -245,7 +247,7 @@ def test_nothing_that_starts_a_thread_is_loaded_before_workers_are_forked() -> N
     [(BrokenPipeError(), False), (ConnectionResetError(), False), (ValueError("odd"), True)],
     ids=("Spark has ended", "Spark gave the task up", "a fault of its own"),
 )
-def test_a_worker_that_spark_has_left_says_nothing(
+def test_a_worker_is_silent_only_if_spark_disconnected(
     error: Exception, *, said: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
     try:

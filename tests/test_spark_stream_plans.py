@@ -149,7 +149,7 @@ SOURCES: dict[str, tuple[list[Any], tuple[Op, dict[str, Any]], dict[str, str], s
 
 
 @pytest.mark.parametrize("name", SOURCES)
-def test_a_sources_columns_are_extracted_or_flagged(tmp_path: Path, name: str) -> None:
+def test_columns_of_each_source_are_extracted_or_flagged(tmp_path: Path, name: str) -> None:
     sources, (scan, leaf), columns, inputs, complete = SOURCES[name]
     listed = scan.block.partition("[")[2].partition("[")[2].partition("]")[0]
     extracted = extracted_of(
@@ -183,7 +183,7 @@ SINKS: dict[str, tuple[str, str, bool]] = {
 
 
 @pytest.mark.parametrize("sink", SINKS)
-def test_a_sinks_columns_are_extracted_or_flagged_or_known_to_stay(tmp_path: Path, sink: str) -> None:
+def test_columns_of_each_sink_are_extracted_flagged_or_absent(tmp_path: Path, sink: str) -> None:
     output, columns, complete = SINKS[sink]
     scan, leaf = DELTA
     extracted = extracted_of(
@@ -206,7 +206,7 @@ def test_a_sinks_columns_are_extracted_or_flagged_or_known_to_stay(tmp_path: Pat
         ("SQLExecutionRDD[49]", "id#11L", "| incomplete"),
     ],
 )
-def test_rows_within_a_batchs_function_are_the_batchs_if_they_are_alike(
+def test_matching_rows_inside_foreach_batch_are_those_of_the_batch(
     tmp_path: Path, made: str, names: str, flow: str
 ) -> None:
     scan, leaf = TWO_FILES
@@ -242,7 +242,7 @@ def test_rows_within_a_batchs_function_are_the_batchs_if_they_are_alike(
         ("TransformWithStateAnew", "f(id#1L, v#2), state info [ opId = 0], [id#1L]", {}),
     ],
 )
-def test_what_a_program_makes_of_its_state_is_opaque_or_unknown(
+def test_columns_from_custom_state_are_opaque_or_unknown(
     tmp_path: Path, name: str, arguments: str, columns: dict[str, str]
 ) -> None:
     scan, leaf = TWO_FILES
@@ -272,7 +272,7 @@ def test_before_spark_34_the_last_execution_of_a_batch_is_its_own(tmp_path: Path
     assert seen(extracted, "clicks") == Seen({"in"}, {"w"}, to("w", k="in.id |"), complete=True, unknown=[])
 
 
-def test_before_spark_3_a_batch_was_described_in_other_words(tmp_path: Path) -> None:
+def test_the_batch_description_before_spark_3_is_parsed(tmp_path: Path) -> None:
     scan, leaf = TWO_FILES
     described = f"clicks<br/>id = {QUERY}<br/>runId = {RUN}<br/>batch = 0"
     sources = ["FileStreamSource[hdfs://nn/in]"]
@@ -281,7 +281,7 @@ def test_before_spark_3_a_batch_was_described_in_other_words(tmp_path: Path) -> 
     assert seen(extracted, "clicks").columns == to("out", id="in.id |", v="in.v |")
 
 
-def test_a_batch_is_kept_between_two_reads_until_its_progress_comes(tmp_path: Path) -> None:
+def test_a_batch_is_kept_between_reads_until_its_progress_arrives(tmp_path: Path) -> None:
     scan, leaf = TWO_FILES
     given, given_leaf = rows("id#11L, v#12", "SQLExecutionRDD[49]")
     inner = scanned(insert_of(given, "id#11L, v#12"), given_leaf, number=1, rootExecutionId=0)
@@ -310,7 +310,7 @@ def insert_of(below: Op, given: str) -> Op:
     )
 
 
-def test_a_plan_that_was_cut_off_makes_the_columns_incomplete_and_not_complete_without_them(
+def test_a_truncated_plan_makes_the_stream_incomplete(
     tmp_path: Path,
 ) -> None:
     scan, leaf = TWO_FILES
@@ -320,13 +320,13 @@ def test_a_plan_that_was_cut_off_makes_the_columns_incomplete_and_not_complete_w
     assert (found.inputs, found.outputs, found.columns, found.complete) == ({"in"}, {"out"}, {}, False)
 
 
-def test_progress_without_a_batch_covers_nothing_that_an_earlier_run_extracted(tmp_path: Path) -> None:
+def test_progress_without_a_batch_covers_nothing(tmp_path: Path) -> None:
     extracted = extracted_of(tmp_path, progress(["FileStreamSource[hdfs://nn/in]"]))
     assert not extracted.covered
     assert (seen(extracted, "clicks").inputs, seen(extracted, "clicks").complete) == ({"in"}, False)
 
 
-def test_topics_whose_names_differ_in_case_only_have_columns_of_their_own(tmp_path: Path) -> None:
+def test_topics_differing_only_in_case_have_separate_columns(tmp_path: Path) -> None:
     scan, leaf = KAFKA
     extracted = extracted_of(
         tmp_path, scanned(scan, leaf), end(0), progress(["KafkaV2[Subscribe[clicks, Clicks]]"])

@@ -38,14 +38,14 @@ from tests.support.stream_logs import (
 )
 
 
-def test_a_query_is_known_from_its_start_on(tmp_path: Path) -> None:
+def test_a_query_is_running_from_its_start_event(tmp_path: Path) -> None:
     write_log(tmp_path, log_start(), application(), started(), name="application_1_0001.inprogress")
     [execution] = read_once(tmp_path).executions
     assert execution.attributes["status"] == "RUNNING"
     assert execution.attributes["started"] == 1_767_225_600_000
 
 
-def test_a_query_that_never_got_to_a_batch_has_failed_with_its_error(tmp_path: Path) -> None:
+def test_a_query_without_a_batch_fails_with_its_error(tmp_path: Path) -> None:
     extracted = extracted_of(tmp_path, started(), terminated("no such topic"))
     [execution] = extracted.executions
     assert (execution.attributes["status"], execution.attributes["errorMessage"]) == (
@@ -56,7 +56,7 @@ def test_a_query_that_never_got_to_a_batch_has_failed_with_its_error(tmp_path: P
     assert not extracted.relations
 
 
-def test_a_run_that_never_got_to_a_batch_leaves_what_an_earlier_one_extracted(tmp_path: Path) -> None:
+def test_a_run_without_a_batch_keeps_the_lineage_of_an_earlier_run(tmp_path: Path) -> None:
     scan, leaf = KAFKA
     ran = (scanned(scan, leaf), end(0), progress(["KafkaV2[Subscribe[a]]"]), terminated())
     before = extracted_of(tmp_path, *ran)
@@ -70,7 +70,7 @@ def test_a_run_that_never_got_to_a_batch_leaves_what_an_earlier_one_extracted(tm
     assert extracted.lineage() == before.lineage()
 
 
-def test_a_run_that_has_not_shown_all_its_sources_leaves_what_an_earlier_one_extracted(
+def test_a_run_missing_some_sources_keeps_the_lineage_of_an_earlier_run(
     tmp_path: Path,
 ) -> None:
     def run(number: int, sources: list[str], name: str) -> None:
@@ -92,13 +92,13 @@ def test_a_run_that_has_not_shown_all_its_sources_leaves_what_an_earlier_one_ext
     assert set(before.relations) < set(after.relations)
 
 
-def test_a_failure_of_which_the_log_has_lost_the_start_is_extracted_without_a_time(tmp_path: Path) -> None:
+def test_a_failure_without_a_start_event_has_no_start_time(tmp_path: Path) -> None:
     [execution] = extracted_of(tmp_path, terminated("boom")).executions
     assert (execution.attributes["status"], execution.attributes["started"]) == ("FAILED", None)
     assert execution.as_of_ms == T0
 
 
-def test_a_query_that_waits_is_still_there(tmp_path: Path) -> None:
+def test_an_idle_event_extends_the_end_of_a_query(tmp_path: Path) -> None:
     idle = {
         "Event": STREAMING + "IdleEvent",
         "id": QUERY,
@@ -127,7 +127,7 @@ def old(kind: str, state: str, **more: Any) -> dict[str, Any]:
         ("StartedEvent", "ProgressEvent", "TerminatedEvent", "queryStatus", 1_480_491_481_350),
     ],
 )
-def test_spark_20_shows_the_same_in_other_words(
+def test_spark_20_streams_in_older_formats_are_read(
     tmp_path: Path, begun: str, gone_on: str, over: str, state: str, started_ms: int | None
 ) -> None:
     times = [{"timestamp": at} if started_ms else {} for at in (1_480_491_481_350, 1_480_491_493_386)]
@@ -144,7 +144,7 @@ def test_spark_20_shows_the_same_in_other_words(
     assert not seen(extracted, "clicks").complete
 
 
-def test_spark_20_shows_a_failure_with_nothing_moved(tmp_path: Path) -> None:
+def test_a_failed_spark_20_stream_has_no_flow(tmp_path: Path) -> None:
     over = old("Terminated", "queryInfo", sinkStatus={"description": "FileSink[/out]", "offsetDesc": "[-]"})
     extracted = extracted_of(tmp_path, {**over, "exception": "/ by zero"})
     [execution] = extracted.executions
@@ -160,13 +160,13 @@ def many(count: int, *, ended: bool) -> list[dict[str, Any]]:
     return begun + ([terminated() | name for name in names] if ended else [])
 
 
-def test_any_number_of_queries_that_ended_is_known(tmp_path: Path) -> None:
+def test_any_number_of_ended_queries_is_extracted(tmp_path: Path) -> None:
     extracted = extracted_of(tmp_path, *many(250, ended=True))
     assert [each.attributes["status"] for each in extracted.executions] == ["SUCCEEDED"] * 250
     assert not extracted.rejects
 
 
-def test_of_too_many_running_queries_those_quiet_longest_are_rejected(tmp_path: Path) -> None:
+def test_running_queries_beyond_the_limit_are_rejected_longest_idle_first(tmp_path: Path) -> None:
     name = "application_1_0001.inprogress"
     write_log(tmp_path, log_start(), application(), *many(205, ended=False), name=name)
     follower = Follower(tmp_path)
@@ -178,7 +178,7 @@ def test_of_too_many_running_queries_those_quiet_longest_are_rejected(tmp_path: 
     assert len(saved["state"]["streams"]) == 200
 
 
-def test_what_is_kept_of_a_stream_is_json(tmp_path: Path) -> None:
+def test_the_stored_state_of_a_stream_is_json(tmp_path: Path) -> None:
     scan, leaf = KAFKA
     write_log(
         tmp_path,
@@ -192,7 +192,7 @@ def test_what_is_kept_of_a_stream_is_json(tmp_path: Path) -> None:
     assert json.loads(json.dumps(saved)) == saved
 
 
-def test_no_secret_is_kept_of_a_stream_and_it_is_the_same_after_a_restart(tmp_path: Path) -> None:
+def test_the_stored_state_of_a_stream_has_no_secret_and_survives_a_restart(tmp_path: Path) -> None:
     secret = "hunter2secretX"
     text = f"concat(v#2, password = '{secret}', {'x' * 900} token = '{secret}')"
     scan, leaf = file_scan("id#1L, v#2", f"InMemoryFileIndex(1 paths)[s3a://AK:{secret}@b/in/part-1]")
@@ -215,7 +215,7 @@ def test_no_secret_is_kept_of_a_stream_and_it_is_the_same_after_a_restart(tmp_pa
     assert (found.inputs, found.outputs, set(found.columns)) == ({"in", "db"}, {"out"}, {"out.w"})
 
 
-def test_no_secret_is_kept_of_the_error_of_what_a_command_carried_out(tmp_path: Path) -> None:
+def test_the_stored_error_of_an_inner_execution_has_no_secret(tmp_path: Path) -> None:
     error = f"{'x' * 480} password=hunter2secretX refused"
     copy = node("LocalTableScan")
     write_log(

@@ -113,7 +113,7 @@ KEPT = ("counted", "console", "noop")
 
 
 @pytest.mark.parametrize("name", EXTRACTED)
-def test_a_real_streams_columns_go_from_its_sources_to_its_sink(streams: Extracted, name: str) -> None:
+def test_columns_of_a_real_stream_flow_from_its_sources_to_its_sink(streams: Extracted, name: str) -> None:
     inputs, columns = EXTRACTED[name]
     found = seen(streams, name)
     assert found.columns == columns
@@ -123,18 +123,18 @@ def test_a_real_streams_columns_go_from_its_sources_to_its_sink(streams: Extract
 
 
 @pytest.mark.parametrize("name", KEPT)
-def test_a_sink_that_keeps_its_rows_writes_nothing_and_is_complete(streams: Extracted, name: str) -> None:
+def test_an_in_memory_sink_writes_nothing_and_is_complete(streams: Extracted, name: str) -> None:
     assert seen(streams, name) == Seen({"orders"}, set(), {}, complete=True, unknown=[])
 
 
-def test_a_pattern_of_paths_is_the_directory_that_has_fitted_and_perhaps_more(streams: Extracted) -> None:
+def test_a_path_pattern_is_its_matched_directory_and_incomplete(streams: Extracted) -> None:
     found = seen(streams, "pattern")
     assert found.columns == to("out_pattern", id="byregion.id | incomplete")
     assert not found.complete
     assert [each.rpartition("/")[2] for each in found.unknown] == ["*]"]
 
 
-def test_a_socket_is_nobodys_and_said_to_be_unknown(streams: Extracted) -> None:
+def test_a_socket_is_an_unknown_source(streams: Extracted) -> None:
     found = seen(streams, "socket")
     assert found.inputs == set()
     assert found.columns == to("out_socket", value="| incomplete")
@@ -142,26 +142,26 @@ def test_a_socket_is_nobodys_and_said_to_be_unknown(streams: Extracted) -> None:
     assert found.unknown[0].startswith("TextSocketV2[host: 127.0.0.1, port: ")
 
 
-def test_a_function_of_the_program_that_takes_the_rows_makes_the_stream_incomplete(
+def test_a_custom_row_function_makes_the_stream_incomplete(
     streams: Extracted,
 ) -> None:
     for name in ("each", "batches_only_looked_at"):
         assert seen(streams, name) == Seen({"orders"}, set(), {}, complete=False, unknown=[])
 
 
-def test_two_statements_of_one_batch_are_two_outputs(streams: Extracted) -> None:
+def test_two_writes_of_one_batch_are_two_outputs(streams: Extracted) -> None:
     [operation] = [each for each in streams.operations if each.key.name.endswith(": batches")]
     places = {named(each.ep1): each.ep2.file_system_path or "" for each in streams.relations.values()}
     assert operation.attributes["outputs"][1] == "d.keys"
     assert not places.get("d.keys", "").endswith("out_batches")
 
 
-def test_a_query_that_fails_in_its_first_batch_has_moved_nothing(streams: Extracted) -> None:
+def test_a_query_failing_in_its_first_batch_has_no_flow(streams: Extracted) -> None:
     assert executions(streams)["failed"].attributes["status"] == "FAILED"
     assert seen(streams, "failed") == Seen(set(), set(), {}, complete=False, unknown=[])
 
 
-def test_a_query_that_fails_before_its_first_batch_is_extracted_with_its_start_and_its_error(
+def test_a_query_failing_before_its_first_batch_has_its_start_and_error(
     streams: Extracted,
 ) -> None:
     execution = executions(streams)["never_began"]
@@ -171,12 +171,12 @@ def test_a_query_that_fails_before_its_first_batch_is_extracted_with_its_start_a
     assert seen(streams, "never_began") == Seen(set(), set(), {}, complete=False, unknown=[])
 
 
-def test_what_a_stream_has_kept_is_read_as_something_unknown(streams: Extracted) -> None:
+def test_the_state_of_a_stream_is_an_unknown_source(streams: Extracted) -> None:
     [state] = [each for each in streams.operations if str(each.attributes["outputs"]).endswith("out_state']")]
     assert state.attributes["incomplete"]
 
 
-def test_every_query_that_ran_is_in_a_table_of_these_tests(streams: Extracted) -> None:
+def test_every_query_of_the_log_has_a_test(streams: Extracted) -> None:
     ran = {
         each.key.name.rpartition(": ")[2]
         for each in streams.operations
@@ -187,7 +187,7 @@ def test_every_query_that_ran_is_in_a_table_of_these_tests(streams: Extracted) -
 
 
 @pytest.mark.parametrize("step", [1, 3, 40])
-def test_a_stream_read_in_any_steps_shows_what_it_shows_at_its_end(
+def test_a_stream_read_in_any_steps_gives_the_same(
     stream_logs: Path, streams: Extracted, tmp_path: Path, step: int
 ) -> None:
     [log] = [each for each in stream_logs.iterdir() if not each.name.startswith(".")]
@@ -214,7 +214,7 @@ def _counts(line: bytes) -> bool:
     )
 
 
-def test_streams_go_through_into_the_index_with_the_columns_of_topics_and_paths(
+def test_streams_are_indexed_with_the_columns_of_topics_and_paths(
     stream_logs: Path, tmp_path: Path, solr: Solr, spark: Callable[[], SparkSession]
 ) -> None:
     for log in stream_logs.iterdir():

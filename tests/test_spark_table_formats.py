@@ -68,7 +68,7 @@ def part(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     )
 
 
-def test_every_kind_of_statement_is_there(part: Part) -> None:
+def test_every_kind_of_statement_occurs(part: Part) -> None:
     assert len(part.judged) >= FEWEST[part.name]
     kinds = CHANGES if part.name in CHANGES_ALONE else CHANGES + WRITES
     assert {kind for kind in kinds if any(each.name.startswith(kind) for each in part.judged)} == set(kinds)
@@ -100,7 +100,7 @@ def test_the_conditions_of_a_merge_that_deletes_control_every_column(part: Part)
     assert {name: edges for name, edges in missing.items() if edges} == {}
 
 
-def test_what_an_update_leaves_alone_is_not_controlled_by_its_condition(part: Part) -> None:
+def test_columns_not_changed_by_an_update_are_not_controlled_by_its_condition(part: Part) -> None:
     """The same holds for columns that an update-only MERGE leaves alone."""
     beyond = {
         each.name: sorted(map(str, each.uncontrolled(each.navlin)))
@@ -112,7 +112,7 @@ def test_what_an_update_leaves_alone_is_not_controlled_by_its_condition(part: Pa
     assert {name: edges for name, edges in beyond.items() if edges} == {}
 
 
-def test_most_edges_are_there(part: Part) -> None:
+def test_at_most_a_quarter_of_the_edges_is_missing(part: Part) -> None:
     # For 60 columns Spark truncates more than half of the plan's lists.
     told = [each for each in part.judged if not each.name.startswith("merge_wide_star")]
     true = sum(len(each.truth.data) for each in told if each.truth)

@@ -45,7 +45,7 @@ OLD_CREATE = node(
 )
 
 
-def test_use_and_save_as_table_writes_the_table_that_the_child_execution_names(tmp_path: Path) -> None:
+def test_save_as_table_writes_the_table_named_by_the_child_execution(tmp_path: Path) -> None:
     extracted = extracted_of(
         tmp_path,
         start(0, SAVE),
@@ -59,14 +59,14 @@ def test_use_and_save_as_table_writes_the_table_that_the_child_execution_names(t
     assert extracted.stored == {("sales.t", "file:///w/sales.db/t")}
 
 
-def test_before_3_4_the_catalogs_event_shows_the_database(tmp_path: Path) -> None:
+def test_before_spark_34_the_catalog_event_gives_the_database(tmp_path: Path) -> None:
     extracted = extracted_of(
         tmp_path, start(0, OLD_CREATE), catalog_event("x", "other"), catalog_event("t"), end(0)
     )
     assert extracted.flows == {("src.orders", "CREATETABLE_AS_SELECT", "sales.t")}
 
 
-def test_the_catalogs_event_counts_when_the_log_is_read_in_two_steps(tmp_path: Path) -> None:
+def test_the_catalog_event_is_kept_between_two_reads(tmp_path: Path) -> None:
     path = tmp_path / "application_1_0001"
     follower = Follower(tmp_path)
     path.write_bytes(lines(log_start(), application_start(), start(0, OLD_CREATE), catalog_event("t")))
@@ -83,9 +83,7 @@ def test_the_catalogs_event_counts_when_the_log_is_read_in_two_steps(tmp_path: P
         pytest.param([catalog_event("t", "a"), catalog_event("t", "b")], id="two were created at a time"),
     ],
 )
-def test_where_nothing_shows_the_database_no_table_is_invented(
-    events: list[dict[str, Any]], tmp_path: Path
-) -> None:
+def test_an_unknown_database_invents_no_table(events: list[dict[str, Any]], tmp_path: Path) -> None:
     extracted = extracted_of(tmp_path, start(0, OLD_CREATE), *events, end(0))
     assert outputs(extracted) == {"-"}
     [operation] = extracted.operations
@@ -93,7 +91,7 @@ def test_where_nothing_shows_the_database_no_table_is_invented(
     assert Incomplete.UNKNOWN_OUTPUT in operation.attributes["incompleteReasons"]
 
 
-def test_a_table_named_alone_with_a_path_is_written_by_its_path(tmp_path: Path) -> None:
+def test_an_unqualified_table_with_a_path_is_written_by_its_path(tmp_path: Path) -> None:
     plan = node(
         "Execute InsertIntoHadoopFsRelationCommand",
         f"Execute InsertIntoHadoopFsRelationCommand {PATH}, false, Parquet, [path={PATH}], Append, `t`, serde, [id]",
@@ -104,7 +102,7 @@ def test_a_table_named_alone_with_a_path_is_written_by_its_path(tmp_path: Path) 
     assert "default.t" not in outputs(extracted)
 
 
-def test_a_scan_of_a_table_named_alone_reads_what_its_location_says(tmp_path: Path) -> None:
+def test_a_scan_of_an_unqualified_table_reads_its_location(tmp_path: Path) -> None:
     read = node("Scan parquet t", location="InMemoryFileIndex(1 paths)[hdfs://nn/w/t]")
     extracted = extracted_of(tmp_path, start(0, insert("hdfs://nn/out", read)), end(0))
     assert {each for each, _, _ in extracted.flows} == {"hdfs://nn/w/t"}

@@ -66,7 +66,7 @@ def of_an_unknown_kind(text: str) -> Iterator[str]:
 
 @pytest.mark.parametrize("damage", [without_a_block, with_a_word_behind, of_an_unknown_kind])
 @pytest.mark.parametrize("log", ["spark-4.3", "formats-3.5"])
-def test_an_input_that_could_not_be_read_is_no_constant(log: str, damage: Any) -> None:
+def test_an_unreadable_input_is_never_a_constant(log: str, damage: Any) -> None:
     silent: dict[str, str] = {}
     seen: set[frozenset[str]] = set()
     for event, names in zip(starts_of(log), names_in(log), strict=True):
@@ -82,7 +82,7 @@ def test_an_input_that_could_not_be_read_is_no_constant(log: str, damage: Any) -
     assert {name: text[:3000] for name, text in silent.items()} == {}
 
 
-def test_the_plans_have_nearly_every_rule() -> None:
+def test_the_plans_cover_nearly_every_rule() -> None:
     shown = {name for log in PROJECTS for names in names_in(log) for name in names.tree | names.text}
     older = {"AggregateInPandas", "WindowInPandas", "FilterExec", "ProjectExec"}
     not_run = {

@@ -49,7 +49,7 @@ def kinds(of: type[Split] = Split) -> Iterator[type[Split]]:
         yield from kinds(kind)
 
 
-def test_the_table_above_has_every_kind_of_split() -> None:
+def test_the_table_has_every_kind_of_split() -> None:
     for module in pkgutil.walk_packages(extractors.__path__, "extractors."):
         importlib.import_module(module.name)
 
@@ -61,6 +61,6 @@ def test_the_table_above_has_every_kind_of_split() -> None:
 
 
 @pytest.mark.parametrize(("split", "local"), SPLITS.values(), ids=SPLITS)
-def test_a_split_that_names_a_file_of_this_host_is_local(split: Split, *, local: bool) -> None:
+def test_only_a_split_that_names_a_local_file_is_local(split: Split, *, local: bool) -> None:
     assert split.local is local
     assert pickle.loads(pickle.dumps(split)).local is local  # noqa: S301
