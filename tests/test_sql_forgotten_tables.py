@@ -55,7 +55,7 @@ def added(less: Made, more: Made) -> set[Edge]:
 
 
 @pytest.mark.services
-def test_a_table_that_is_forgotten_adds_no_edge(reader: SqlReader) -> None:
+def test_an_unknown_table_adds_no_edge(reader: SqlReader) -> None:
     for dialects, truth in cases():
         if not truth.complete or "?" in "".join((*truth.columns, *truth.rows)):
             continue
@@ -68,7 +68,7 @@ def test_a_table_that_is_forgotten_adds_no_edge(reader: SqlReader) -> None:
 
 
 @pytest.mark.parametrize("count", [1, pytest.param(2, marks=pytest.mark.services)])
-def test_nor_do_some_where_all_other_tables_have_their_columns_too(reader: SqlReader, count: int) -> None:
+def test_an_unknown_table_adds_no_edge_if_all_others_share_its_columns(reader: SqlReader, count: int) -> None:
     tables = [name for name in SCHEMA if name[0] == "s"]
     for dialects, truth in cases():
         for forgotten in combinations(tables, count):

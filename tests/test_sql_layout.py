@@ -90,18 +90,18 @@ def lines(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("case", LAID_OUT)
-def test_a_statement_on_one_line_gets_lines(case: str) -> None:
+def test_a_one_line_statement_is_broken_into_lines(case: str) -> None:
     given_text, expected = LAID_OUT[case]
     assert lines(laid_out(f"{LONG}\n{given_text}"))[1:] == lines(expected)
 
 
-def test_what_stands_inside_stands_further_in() -> None:
+def test_nested_clauses_are_indented() -> None:
     text = "select * from t where exists (select 1 from s where a and b)"
     found = laid_out(f"{LONG}\n{text}").splitlines()[1:]
     assert [len(each) - len(each.lstrip()) for each in found] == [0, 0, 0, 2, 2, 2, 4, 0]
 
 
-def test_a_text_that_its_author_laid_out_and_a_very_long_one_stay_as_they_are() -> None:
+def test_a_formatted_or_very_long_text_is_unchanged() -> None:
     own = "select a\n     , b\n  from t"
     assert laid_out(own) == own
     long = "select 1 from t where " + "a  =  1 and " * (MOST_CHARS // 10)
@@ -118,7 +118,7 @@ def parts(text: str) -> list[tuple[str, str]]:
 
 
 @given(st.lists(WORDS, max_size=60), st.sampled_from(["", " ", "  "]))
-def test_only_white_space_changes_whatever_the_text(words: list[str], between: str) -> None:
+def test_only_whitespace_changes(words: list[str], between: str) -> None:
     text = f"{LONG}\n{between.join(words)}"
     assert parts(laid_out(text)) == parts(text)
     assert re.sub(r"\s", "", laid_out(text)) == re.sub(r"\s", "", text)

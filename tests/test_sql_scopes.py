@@ -452,5 +452,5 @@ def reader() -> Iterator[SqlReader]:
         for truth in truths(table)
     ],
 )
-def test_a_name_means_what_it_means_to_the_engines_or_nothing(reader: SqlReader, truth: Truth) -> None:
+def test_a_name_resolves_as_in_the_engines_or_not_at_all(reader: SqlReader, truth: Truth) -> None:
     assert read(reader, truth.text) == truth

@@ -151,7 +151,7 @@ def deciding(made: Made) -> set[str]:
         ("SELECT * FROM t PIVOT (sum(a) FOR b IN (1, 2))", []),
     ],
 )
-def test_columns_are_made_of(reader: SqlReader, text: str, expected: list[str]) -> None:
+def test_columns_have_their_sources(reader: SqlReader, text: str, expected: list[str]) -> None:
     assert columns(made(reader, text)) == expected
 
 
@@ -179,7 +179,7 @@ def test_columns_are_made_of(reader: SqlReader, text: str, expected: list[str]) 
         ("FROM no |> WHERE a = 1 |> JOIN t ON no.k = t.b |> SELECT t.c", {"no.a", "no.k", "t.b"}),
     ],
 )
-def test_rows_are_decided_by(reader: SqlReader, text: str, expected: set[str]) -> None:
+def test_rows_are_controlled_by_conditions(reader: SqlReader, text: str, expected: set[str]) -> None:
     assert deciding(made(reader, text)) == expected
 
 
@@ -228,11 +228,11 @@ def test_rows_are_decided_by(reader: SqlReader, text: str, expected: set[str]) -
         ("SELECT id FROM spark_catalog.nested.arr", {"nested.arr"}),
     ],
 )
-def test_tables_are_read(reader: SqlReader, text: str, expected: set[str]) -> None:
+def test_tables_are_read_as_data_or_control(reader: SqlReader, text: str, expected: set[str]) -> None:
     assert tables(made(reader, text)) == expected
 
 
-def test_no_column_of_a_table_that_nobody_knows_is_guessed(reader: SqlReader) -> None:
+def test_columns_of_an_unknown_table_are_not_guessed(reader: SqlReader) -> None:
     starred = made(reader, "SELECT * FROM unknown")
     assert (starred.whole, starred.complete, columns(starred)) == (False, False, [])
     # Either table might have it.
@@ -350,7 +350,7 @@ def test_no_column_of_a_table_that_nobody_knows_is_guessed(reader: SqlReader) ->
         ("COPY INTO s FROM '/in'", "db.s", []),
     ],
 )
-def test_what_is_written_is_named_as_the_target_names_it(
+def test_written_columns_have_the_targets_names(
     reader: SqlReader, text: str, target: str, expected: list[str]
 ) -> None:
     written = made(reader, text)
@@ -372,7 +372,7 @@ def test_what_is_written_is_named_as_the_target_names_it(
         ("read_files('/in')", "x: ?"),
     ],
 )
-def test_a_column_of_a_function_comes_of_what_that_is_given_or_is_incomplete(
+def test_a_table_functions_column_has_its_arguments_as_sources_or_is_incomplete(
     reader: SqlReader, source: str, expected: str
 ) -> None:
     text = " ".join(("SELECT x FROM", source, "AS k (x)"))
@@ -391,28 +391,26 @@ def test_a_column_of_a_function_comes_of_what_that_is_given_or_is_incomplete(
         ("CREATE TEMPORARY VIEW v USING parquet", False),
     ],
 )
-def test_what_a_function_or_a_source_reads_unseen_makes_an_answer_incomplete(
+def test_an_unknown_function_or_source_makes_the_result_incomplete(
     reader: SqlReader, text: str, *, complete: bool
 ) -> None:
     assert made(reader, text).complete is complete
 
 
-def test_a_column_in_an_identifier_clause_is_one_of_the_table(reader: SqlReader) -> None:
+def test_an_identifier_clause_names_a_column(reader: SqlReader) -> None:
     assert columns(made(reader, "SELECT IDENTIFIER('t.a'), IDENTIFIER('b') + 1 AS x FROM t")) == [
         "a: t.a",
         "x: t.b",
     ]
 
 
-def test_an_alter_of_many_spaces_is_read_in_time(reader: SqlReader) -> None:
+def test_an_alter_with_many_spaces_is_read_in_linear_time(reader: SqlReader) -> None:
     for head in ("ALTER TABLE x", "ALTER MATERIALIZED VIEW x"):
         answer = reader.read(Question(head + " " * 200_000 + "y", SCHEMA, "db"))
         assert (answer.problem, len(answer.made)) == ("", 1)
 
 
-def test_each_function_of_sparks_own_that_makes_rows_is_known(
-    reader: SqlReader, spark: Callable[[], SparkSession]
-) -> None:
+def test_every_spark_table_function_is_known(reader: SqlReader, spark: Callable[[], SparkSession]) -> None:
     """An unknown one would be flagged incomplete, even with constant arguments."""
     found: Any = spark()._jvm.org.apache.spark.sql.catalyst.analysis.TableFunctionRegistry  # type: ignore[union-attr]
     names = found.builtin().listFunction()
@@ -424,7 +422,7 @@ def test_each_function_of_sparks_own_that_makes_rows_is_known(
         assert columns(made(reader, text)) == ["x: "], function
 
 
-def test_several_statements_are_read_one_after_the_other(reader: SqlReader) -> None:
+def test_several_statements_are_read_in_sequence(reader: SqlReader) -> None:
     text = "FROM t INSERT OVERWRITE TABLE s SELECT a, b INSERT INTO TABLE n SELECT c; CREATE TABLE p AS SELECT * FROM s"
 
     answer = reader.read(Question(text, SCHEMA, "db"))
@@ -453,7 +451,7 @@ def test_several_statements_are_read_one_after_the_other(reader: SqlReader) -> N
         ("USE NAMESPACE other", "other.t db.s db.u"),
     ],
 )
-def test_tables_are_of_the_database_and_catalog_that_a_text_chooses(
+def test_use_sets_the_database_and_catalog_of_later_tables(
     reader: SqlReader, chosen: str, expected: str
 ) -> None:
     text = "; ".join((chosen, "SELECT 1 FROM t, db.s, spark_catalog.db.u"))
@@ -462,7 +460,7 @@ def test_tables_are_of_the_database_and_catalog_that_a_text_chooses(
     assert tables(answer.made[-1]) == set(expected.split())
 
 
-def test_a_table_made_like_another_has_its_columns(reader: SqlReader) -> None:
+def test_a_table_created_like_another_has_its_columns(reader: SqlReader) -> None:
     text = "CREATE TABLE n LIKE s; INSERT INTO n SELECT a, b FROM t"
 
     copied, written = reader.read(Question(text, SCHEMA, "db")).made
@@ -508,7 +506,7 @@ def test_a_table_made_like_another_has_its_columns(reader: SqlReader) -> None:
         ),
     ],
 )
-def test_a_temporary_view_is_in_no_database_and_stands_for_what_it_is_made_of(
+def test_a_temporary_view_has_no_database_and_resolves_to_its_sources(
     reader: SqlReader, before: str, query: str, expected: str, read: str
 ) -> None:
     view, *_, queried = reader.read(Question(f"{before}; {query}", SCHEMA, "db")).made
@@ -529,7 +527,7 @@ def test_a_temporary_view_is_in_no_database_and_stands_for_what_it_is_made_of(
         ("CREATE TABLE IF NOT EXISTS s (d INT, id INT); CREATE TABLE n LIKE s", ["id: t.a", "d: t.b"]),
     ],
 )
-def test_a_later_statement_knows_the_columns_of_a_table_that_is_made(
+def test_a_later_statement_knows_the_columns_of_a_created_table(
     reader: SqlReader, before: str, expected: list[str]
 ) -> None:
     text = "; ".join((before, "INSERT INTO n SELECT a, b FROM t"))
@@ -537,7 +535,7 @@ def test_a_later_statement_knows_the_columns_of_a_table_that_is_made(
     assert columns(reader.read(Question(text, SCHEMA, "db")).made[-1]) == expected
 
 
-def test_a_procedure_is_read_as_what_it_does_when_it_is_called(reader: SqlReader) -> None:
+def test_a_procedure_is_read_as_its_statements(reader: SqlReader) -> None:
     body = "BEGIN INSERT INTO s (id) SELECT a FROM t; INSERT INTO u (x) SELECT id FROM s; END"
     for dialect, head in (("tsql", "AS"), ("bigquery", "()")):
         text = " ".join(("CREATE PROCEDURE p", head, body))
@@ -574,7 +572,7 @@ def test_a_procedure_is_read_as_what_it_does_when_it_is_called(reader: SqlReader
         ("FROM t |> DISTRIBUTE BY a", "Unsupported pipe DISTRIBUTE BY at line 1, column 23"),
     ],
 )
-def test_a_text_whose_table_names_are_computed_is_refused_with_that_reason(
+def test_a_text_with_computed_table_names_is_refused_with_the_reason(
     reader: SqlReader, text: str, reason: str
 ) -> None:
     answer = reader.read(Question(text, SCHEMA, "db", ("spark", "hive")))
@@ -582,7 +580,7 @@ def test_a_text_whose_table_names_are_computed_is_refused_with_that_reason(
     assert (answer.problem.endswith(reason), answer.made) == (True, ())
 
 
-def test_what_does_not_parse_is_said_and_no_more(reader: SqlReader) -> None:
+def test_an_unparsable_text_gives_only_a_problem(reader: SqlReader) -> None:
     for text in ("SELECT FROM WHERE", "SELECT 'open", "CREATE WOMBAT x AS SELECT 1"):
         answer = reader.read(Question(text, SCHEMA, "db"))
         assert answer.problem
@@ -598,7 +596,7 @@ def chained(links: int, query: str) -> str:
     return " ".join(["WITH c0 AS (SELECT a, b FROM t),", ", ".join(steps), "SELECT * FROM", f"c{links - 1}"])
 
 
-def test_a_chain_of_common_tables_costs_what_it_is_long(reader: SqlReader) -> None:
+def test_a_chain_of_common_table_expressions_takes_linear_time(reader: SqlReader) -> None:
     text = chained(60, "SELECT x.a, y.b FROM {before} x JOIN {before} y ON x.a = y.b")
 
     assert columns(made(reader, text)) == ["a: t.a", "b: t.b"]
@@ -628,13 +626,13 @@ def test_a_chain_of_common_tables_costs_what_it_is_long(reader: SqlReader) -> No
         ),
     ],
 )
-def test_a_text_that_explodes_ends_in_bounded_time_and_the_next_is_read(text: str, expected: str) -> None:
+def test_an_explosive_text_is_given_up_and_the_next_is_read(text: str, expected: str) -> None:
     with SqlReader(cpu_s=1) as reader:
         assert expected in reader.read(Question(text, SCHEMA, "db", ("spark",))).problem
         assert columns(made(reader, "SELECT a FROM t")) == ["a: t.a"]
 
 
-def test_a_text_that_takes_too_much_memory_is_given_up() -> None:
+def test_a_text_exceeding_the_memory_limit_is_given_up() -> None:
     with SqlReader(memory_bytes=64 << 20, cpu_s=20) as reader:
         wide = " ".join(["SELECT a", *(f", a + {at}" for at in range(20_000)), "FROM t"])
         assert reader.read(Question(wide, SCHEMA, "db", ("spark",))).problem in (
@@ -644,7 +642,7 @@ def test_a_text_that_takes_too_much_memory_is_given_up() -> None:
         assert columns(made(reader, "SELECT a FROM t")) == ["a: t.a"]
 
 
-def test_a_parser_that_dies_is_started_again() -> None:
+def test_a_killed_parser_is_restarted() -> None:
     with SqlReader() as reader:
         assert columns(made(reader, "SELECT a FROM t")) == ["a: t.a"]
         child = reader._child
@@ -655,7 +653,7 @@ def test_a_parser_that_dies_is_started_again() -> None:
     assert child.poll() is not None
 
 
-def test_the_parser_is_loaded_in_the_child_alone() -> None:
+def test_the_parser_is_loaded_only_in_the_child() -> None:
     loads = "import sys, linker; sys.exit('sqlglot' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", loads], check=False).returncode == 0
 
@@ -663,9 +661,7 @@ def test_the_parser_is_loaded_in_the_child_alone() -> None:
 # -- Other people's texts ------------------------------------------------------------------------------------------------
 
 
-def test_most_texts_of_the_corpus_are_read_as_expected_and_none_is_misread(
-    corpora: Path, reader: SqlReader
-) -> None:
+def test_most_corpus_texts_are_read_as_expected_and_none_wrongly(corpora: Path, reader: SqlReader) -> None:
     file = corpora / "sql" / "cases.jsonl"
     if not file.exists():
         pytest.skip("the corpora hold no SQL texts")

@@ -529,8 +529,6 @@ def reader() -> Iterator[SqlReader]:
         for truth in truths(table)
     ],
 )
-def test_a_view_is_made_of_what_its_text_says_and_of_nothing_else(
-    reader: SqlReader, kind: str, truth: Truth
-) -> None:
+def test_a_view_has_exactly_the_lineage_of_its_text(reader: SqlReader, kind: str, truth: Truth) -> None:
     dialects = ("spark", "hive") if kind == "spark" else ("hive", "spark")
     assert read(reader, truth.text, dialects) == truth

@@ -94,7 +94,7 @@ def read(directory: Path, engine: str, texts: list[str], graph: dict[str, Any]) 
 
 @pytest.mark.parametrize("engine", ["hive", "impala"])
 @pytest.mark.parametrize("written", WRITTEN)
-def test_each_kind_is_known_however_it_is_written_and_incomplete_where_it_moves_what_nobody_names(
+def test_each_kind_is_recognized_in_every_spelling_and_incomplete_if_it_moves_unnamed_data(
     tmp_path: Path, engine: str, written: str
 ) -> None:
     table = {WRITTEN[written](row.text): row for named, row in CASES if named == engine}
@@ -116,7 +116,7 @@ ALSO_READS = "its record does not name the tables that it reads"
 
 
 @pytest.mark.parametrize("engine", ["hive", "impala"])
-def test_a_record_without_edges_says_what_is_not_known_of_its_statement(tmp_path: Path, engine: str) -> None:
+def test_a_record_without_edges_gives_the_reason_for_incompleteness(tmp_path: Path, engine: str) -> None:
     table = {row.text: row for named, row in CASES if named == engine}
     got = read(tmp_path, engine, list(table), {"edges": [], "vertices": []})
     assert {text: reading.reasons - {ALSO_READS} for text, reading in got.items()} == {
@@ -146,9 +146,7 @@ OUTCOMES = {
 
 
 @pytest.mark.parametrize("engine", ["hive", "impala"])
-def test_what_a_record_of_each_kind_names_is_read_and_written_or_only_a_label(
-    tmp_path: Path, engine: str
-) -> None:
+def test_tables_of_a_record_are_inputs_outputs_or_only_labels_by_kind(tmp_path: Path, engine: str) -> None:
     table = {row.text: row for named, row in CASES if named == engine}
     got = read(tmp_path, engine, list(table), EDGES)
     assert {text: (reading.incomplete, reading.tables) for text, reading in got.items()} == {
@@ -166,7 +164,7 @@ def test_what_a_record_of_each_kind_names_is_read_and_written_or_only_a_label(
     ("statement", "kind", "effect"),
     [("select a from q", "SELECT", Effect.READS), ("insert into b select a from q", "INSERT", Effect.WRITES)],
 )
-def test_what_is_done_behind_a_definition_of_any_length_is_known(
+def test_the_kind_after_a_with_clause_of_any_length_is_recognized(
     statement: str, kind: str, effect: Effect
 ) -> None:
     definition = " ".join(["with q as (select", *["x +"] * 40_000, "x as a from t)"])
@@ -182,7 +180,7 @@ def test_every_operation_of_a_real_hive_has_a_row(hive_jars: Path) -> None:
     assert operations - {row.known_as for row in rows(HIVE_STATEMENTS)} == set()
 
 
-def test_the_kind_that_impala_declares_counts_and_a_union_that_it_calls_unknown_is_a_query(
+def test_impalas_declared_kind_counts_and_an_unknown_union_is_a_query(
     tmp_path: Path,
 ) -> None:
     union = "SELECT a FROM s.t UNION ALL SELECT a FROM s.w"
@@ -194,7 +192,7 @@ def test_the_kind_that_impala_declares_counts_and_a_union_that_it_calls_unknown_
     assert (new.kind, new.incomplete) == ("REPLACE", True)
 
 
-def test_an_insert_of_which_only_statistics_are_reported_is_incomplete(tmp_path: Path) -> None:
+def test_an_insert_with_only_statistics_edges_is_incomplete(tmp_path: Path) -> None:
     text = "INSERT INTO s.u SELECT a FROM s.t"
     edges = [{**EDGES["edges"][0], "expression": "compute_stats(s.t.a, 'hll')"}]
     got = read(tmp_path, "hive", [text], EDGES | {"edges": edges})[text]

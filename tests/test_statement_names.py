@@ -37,7 +37,7 @@ from tests.support.query_estate import SPARK, World
         "a long text",
     ],
 )
-def test_a_statement_is_named_by_what_it_writes(own: str, writes: list[str], name: str) -> None:
+def test_a_statement_is_named_by_its_outputs(own: str, writes: list[str], name: str) -> None:
     assert statement_name(own, writes) == name
 
 
@@ -54,11 +54,11 @@ def test_a_statement_is_named_by_what_it_writes(own: str, writes: list[str], nam
         ("owner", "owner"),
     ],
 )
-def test_a_field_is_told_in_words(field: str, words: str) -> None:
+def test_a_field_name_is_shown_in_words(field: str, words: str) -> None:
     assert field_words(field) == words
 
 
-def test_types_and_relations_are_told_in_words() -> None:
+def test_types_and_relations_are_shown_in_words() -> None:
     assert [type_words(each) for each in ("FIELD", "OPERATION_EXECUTION", "SUB_OPERATION")] == [
         "column",
         "operation execution",
@@ -68,13 +68,13 @@ def test_types_and_relations_are_told_in_words() -> None:
     assert relation_words("ANOTHER", incoming=True) == "Other relations"
 
 
-def test_one_and_several_have_their_own_forms() -> None:
+def test_singular_and_plural_agree() -> None:
     assert [counted(each, "entity") for each in (0, 1, 1_204)] == ["0 entities", "1 entity", "1,204 entities"]
     assert f"{counted(1, 'relation')} {agreeing(1, 'leads', 'lead')}" == "1 relation leads"
     assert f"{counted(2, 'relation')} {agreeing(2, 'leads', 'lead')}" == "2 relations lead"
 
 
-def test_of_a_statement_with_very_many_outputs_it_says_that_there_are_more() -> None:
+def test_the_name_of_a_statement_with_many_outputs_is_shortened() -> None:
     name = statement_name("job", [f"a.t{number}" for number in range(100)], cut=True)
     assert name == "job → a.t0, a.t1, a.t10 and more than 97 more"
 
@@ -99,36 +99,36 @@ def drawn(
     ]
 
 
-def test_what_flows_into_a_part_flows_through_its_statement() -> None:
+def test_a_flow_into_a_sub_operation_passes_through_its_statement() -> None:
     edges = [Edge("a", "p", "DATA_FLOW", parsed=True), Edge("p", "b", "DATA_FLOW")]
     assert drawn("b", [COLUMN_A, COLUMN_B, PART], edges) == [
         ("db.a.x", "db.b.x", "DATA_FLOW", ["load → db.b"])
     ]
 
 
-def test_what_only_steers_a_part_only_steers_its_column() -> None:
+def test_a_control_flow_into_a_sub_operation_is_control_flow_to_its_column() -> None:
     edges = [Edge("a", "p", "CONTROL_FLOW"), Edge("p", "b", "DATA_FLOW")]
     assert drawn("b", [COLUMN_A, COLUMN_B, PART], edges)[0][2] == "CONTROL_FLOW"
 
 
-def test_a_part_that_reads_nothing_is_its_statement() -> None:
+def test_a_sub_operation_without_input_is_replaced_by_its_statement() -> None:
     assert drawn("b", [COLUMN_B, PART], [Edge("p", "b", "DATA_FLOW")]) == [
         ("load → db.b", "db.b.x", "DATA_FLOW", [])
     ]
 
 
-def test_a_part_that_an_edge_passes_through_is_its_statement() -> None:
+def test_a_sub_operation_passed_by_an_edge_is_replaced_by_its_statement() -> None:
     part = Hop("p", "b.x", "SUB_OPERATION", label="load → db.b", parent="o")
     edges = [Edge("a", "b", "DATA_FLOW", (part,))]
     assert drawn("b", [COLUMN_A, COLUMN_B], edges) == [("db.a.x", "db.b.x", "DATA_FLOW", ["load → db.b"])]
 
 
-def test_a_column_that_flows_into_itself_stays_a_loop() -> None:
+def test_a_self_loop_of_a_column_is_kept() -> None:
     edges = [Edge("a", "p", "DATA_FLOW"), Edge("p", "a", "DATA_FLOW")]
     assert drawn("a", [COLUMN_A, PART], edges) == [("db.a.x", "db.a.x", "DATA_FLOW", ["load → db.b"])]
 
 
-def test_statements_are_passed_through_as_well_where_only_data_is_wanted() -> None:
+def test_statements_are_collapsed_if_only_data_is_requested() -> None:
     edges = [Edge("a", "o", "DATA_FLOW"), Edge("o", "b", "DATA_FLOW", inferred=True)]
     nodes = [COLUMN_A, STATEMENT, COLUMN_B]
     assert drawn("a", nodes, edges, *STATEMENTS) == [("db.a.x", "db.b.x", "DATA_FLOW", ["load → db.b"])]
@@ -139,7 +139,7 @@ def test_statements_are_passed_through_as_well_where_only_data_is_wanted() -> No
 # -- From the index ------------------------------------------------------------------------------------------------------
 
 
-def test_statements_that_read_and_that_create_are_told_apart_and_an_execution_is_named_by_its_statement(
+def test_reading_and_creating_statements_are_distinguished_and_executions_named_by_theirs(
     solr: Solr,
 ) -> None:
     world = World(solr, "statement-names", database="stn")

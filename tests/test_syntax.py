@@ -159,14 +159,14 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("query", "expected"), ACCEPTED.items(), ids=ascii)
-def test_what_is_understood_is_printed_and_read_back(query: str, expected: str) -> None:
+def test_an_accepted_query_is_printed_and_parsed_back(query: str, expected: str) -> None:
     tree = parse(query).query
     assert printed(tree) == expected
     assert parse(expected).query == tree
 
 
 @pytest.mark.parametrize(("query", "sentence"), REFUSED.items(), ids=ascii)
-def test_what_is_not_understood_is_refused_with_what_and_where(query: str, sentence: str) -> None:
+def test_a_refused_query_is_reported_with_its_position(query: str, sentence: str) -> None:
     with pytest.raises(QueryError) as error:
         parse(query)
     assert str(error.value) == sentence
@@ -174,7 +174,7 @@ def test_what_is_not_understood_is_refused_with_what_and_where(query: str, sente
 
 @pytest.mark.parametrize(("parser", "available"), PARSERS_OF_SOLR.items())
 @pytest.mark.parametrize("form", ["{{!{} f=id v=a}}", "x AND {{!{} f=id v=a}}", "{{!type={} f=id v=a}}"])
-def test_a_query_names_five_of_the_parsers_of_solr(parser: str, available: bool, form: str) -> None:
+def test_a_query_may_use_five_of_solrs_parsers(parser: str, available: bool, form: str) -> None:
     query = form.format(parser)
     if available and parser in ("terms", "term", "prefix"):
         assert f"{{!{parser} f='identity' v='a'}}" in printed(parse(query).query)

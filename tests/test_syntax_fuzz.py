@@ -82,7 +82,7 @@ def holds_no_syntax_of_the_text(text: str) -> None:
 
 @settings(max_examples=500)
 @given(TEXTS)
-def test_what_is_printed_is_read_back_as_the_same(text: str) -> None:
+def test_a_printed_query_parses_back_to_the_same(text: str) -> None:
     is_read_back(text)
 
 
@@ -90,12 +90,12 @@ def test_what_is_printed_is_read_back_as_the_same(text: str) -> None:
 @given(TEXTS)
 @example("{!frange}name")
 @example("type:\u1f80")  # One letter that becomes two in capitals.
-def test_nothing_of_the_text_is_syntax_for_solr(text: str) -> None:
+def test_no_text_becomes_solr_syntax(text: str) -> None:
     holds_no_syntax_of_the_text(text)
 
 
 @pytest.mark.soak
-def test_a_hundred_thousand_other_texts(seed: str) -> None:
+def test_a_hundred_thousand_more_texts_hold(seed: str) -> None:
     @hypothesis.seed(seed)
     @settings(max_examples=100_000, derandomize=False, database=None)
     @given(TEXTS)
@@ -121,7 +121,7 @@ _OF_A_FIELD = re.compile(
 """Errors that Solr may still report for a query it could parse: about fields and their types."""
 
 
-def test_solr_reads_what_is_printed(solr: Solr) -> None:
+def test_solr_accepts_every_printed_query(solr: Solr) -> None:
     taken = refused = 0
     others: list[str] = []
 
@@ -206,7 +206,7 @@ def test_syntax_in_a_value_is_a_value(solr: Solr, text: str) -> None:
     "name",
     ["sum(size,1)", "{!join}type", "query({!join})", "type,size", "_docid_", "field(type)", "$x", "", "a b"],
 )
-def test_what_is_counted_or_sorted_by_is_a_field(solr: Solr, name: str) -> None:
+def test_only_fields_are_facets_or_sort_keys(solr: Solr, name: str) -> None:
     with pytest.raises(QueryError):
         search(solr, "*", facets=[name])
     if name and "," not in name:
@@ -217,7 +217,7 @@ def test_what_is_counted_or_sorted_by_is_a_field(solr: Solr, name: str) -> None:
 @pytest.mark.parametrize(
     "fields", ["*,[subquery]", "x:query({!join})", "sum(size,1)", "[explain]", "a b", ""]
 )
-def test_what_is_shown_are_fields(solr: Solr, fields: str) -> None:
+def test_only_fields_are_returned(solr: Solr, fields: str) -> None:
     with pytest.raises(QueryError, match="is no name of a field"):
         search(solr, "*", fields=fields)
 
@@ -257,7 +257,7 @@ def test_only_entities_and_relations_are_searched(solr: Solr, core: str) -> None
     ],
     ids=lambda each: ascii(each)[:30],
 )
-def test_a_query_is_bounded(query: str, sentence: str | None) -> None:
+def test_parsing_is_bounded(query: str, sentence: str | None) -> None:
     began = time.process_time()
     if sentence is None:
         printed(parse(query).query)
@@ -282,6 +282,6 @@ def test_a_query_is_bounded(query: str, sentence: str | None) -> None:
     ],
     ids=lambda each: each[:20],
 )
-def test_what_is_within_the_bounds_is_answered(solr: Solr, query: str) -> None:
+def test_a_query_within_the_bounds_is_answered(solr: Solr, query: str) -> None:
     answer = search(solr, query, limit=1)
     assert len(answer.documents) == min(answer.total, 1)

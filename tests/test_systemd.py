@@ -27,13 +27,13 @@ def unit(tmp_path: Path) -> Path:
     return copy
 
 
-def test_systemd_finds_nothing_wrong_with_the_unit(unit: Path) -> None:
+def test_systemd_accepts_the_unit(unit: Path) -> None:
     verified = subprocess.run(["systemd-analyze", "verify", str(unit)], capture_output=True, text=True)
 
     assert (verified.returncode, verified.stderr) == (0, "")
 
 
-def test_the_unit_exposes_little(unit: Path) -> None:
+def test_the_unit_has_a_low_exposure(unit: Path) -> None:
     command = ["systemd-analyze", "security", "--offline=true", "--no-pager", str(unit)]
     judged = subprocess.run(command, capture_output=True, text=True)
 
@@ -45,7 +45,7 @@ def test_the_unit_exposes_little(unit: Path) -> None:
     assert float(overall[1]) <= MOST_EXPOSED
 
 
-def test_a_wrong_configuration_ends_the_restarts(tmp_path: Path) -> None:
+def test_an_invalid_configuration_prevents_restarts(tmp_path: Path) -> None:
     """systemd counts only the exit code of the main process: with one of ExecStartPre it would restart for ever."""
     settings = dict(re.findall(r"^(\w+)=(.*)$", UNIT.read_text(), re.MULTILINE))
     assert settings["ExecStartPre"].startswith("-")
@@ -58,7 +58,7 @@ def test_a_wrong_configuration_ends_the_restarts(tmp_path: Path) -> None:
     assert str(served.returncode) == settings["RestartPreventExitStatus"]
 
 
-def test_every_setting_of_the_unit_has_its_reason() -> None:
+def test_every_setting_of_the_unit_has_a_comment() -> None:
     without_reason = []
     explained = False
     for line in UNIT.read_text().partition("[Service]")[2].partition("[Install]")[0].splitlines():
@@ -72,7 +72,7 @@ def test_every_setting_of_the_unit_has_its_reason() -> None:
     assert without_reason == []
 
 
-def test_java_may_compile_at_run_time() -> None:
+def test_java_may_compile_at_runtime() -> None:
     # A JVM dies at once if memory may not be both written and executed.
     settings = [line for line in UNIT.read_text().splitlines() if line.startswith("MemoryDenyWriteExecute")]
 

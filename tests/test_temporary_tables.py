@@ -143,7 +143,7 @@ CREATE_08 = "CREATE TABLE temp_sample_08 AS SELECT * FROM sample_08"
     [("hms", "impala_events"), pytest.param(("impala_events", "hms"), marks=pytest.mark.services)],
     ids=lambda order: f"{order[0]} first",
 )
-def test_the_lineage_of_sample_merge_in_its_three_views(
+def test_the_lineage_of_sample_merge_passes_through_temporary_tables(
     sample: Sample, first_extractions: tuple[str, ...]
 ) -> None:
     for name in ("sample_07", "sample_08", "sample_merge", "temp_sample_07", "temp_sample_08"):
@@ -192,7 +192,7 @@ def test_the_lineage_of_sample_merge_in_its_three_views(
     assert listed.documents == ()
 
 
-def test_columns_run_through_the_dropped_table_as_well(sample: Sample) -> None:
+def test_column_lineage_passes_through_the_dropped_table(sample: Sample) -> None:
     for name in ("sample_07", "sample_merge", "temp_sample_07"):
         sample.create(name)
     sample.run(CREATE_07, "sample_07", "temp_sample_07", WHEN_S)

@@ -89,21 +89,19 @@ def passed(ran: subprocess.CompletedProcess[str]) -> list[str]:
     ("target", "tests"),
     [("test", [["test_unmarked"]]), ("test-services", [["test_of_a_service"], ["test_that_measures"]])],
 )
-def test_a_target_of_make_runs_its_own_tier_and_no_other(
-    target: str, tests: list[list[str]], tmp_path: Path
-) -> None:
+def test_a_make_target_runs_only_its_own_tier(target: str, tests: list[list[str]], tmp_path: Path) -> None:
     # Without worker processes, which need seconds to start.
     ran = [run([*each, "-n0", "-rp"], tmp_path, ONE_OF_EACH_TIER) for each in make(target)]
 
     assert [passed(each) for each in ran] == tests, [each.stdout for each in ran]
 
 
-def test_those_that_measure_run_one_by_one() -> None:
+def test_measuring_tests_run_one_by_one() -> None:
     _, measuring = make("test-services")
     assert measuring[:2] == ["-n", "1"]
 
 
-def test_a_soak_runs_the_rounds_that_are_left_and_prints_its_seed_and_its_progress(tmp_path: Path) -> None:
+def test_a_soak_runs_the_remaining_rounds_and_prints_its_seed_and_progress(tmp_path: Path) -> None:
     ran = run([*make("soak", "SEED=7", "FROM=2", "ROUNDS=3")[0], "-rp"], tmp_path, ONE_OF_EACH_TIER)
 
     assert passed(ran) == ["test_repeated[seed 7 round 002]", "test_repeated[seed 7 round 003]"], ran.stdout
@@ -111,7 +109,7 @@ def test_a_soak_runs_the_rounds_that_are_left_and_prints_its_seed_and_its_progre
     assert re.search(r"test_repeated\[seed 7 round 002\] PASSED .*50%", ran.stdout)
 
 
-def test_a_soak_prints_at_its_end_what_it_did_and_what_it_found(tmp_path: Path) -> None:
+def test_a_soak_ends_with_a_summary_of_faults_and_differences(tmp_path: Path) -> None:
     ran = run([*make("soak", "SEED=7", "ROUNDS=3")[0], "-rp"], tmp_path, OF_A_SOAK)
 
     assert "faults injected: 9 kills (3 of whole processes, 6 at requests), 12 others" in ran.stdout
@@ -119,7 +117,7 @@ def test_a_soak_prints_at_its_end_what_it_did_and_what_it_found(tmp_path: Path) 
 
 
 @pytest.mark.services
-def test_side_by_side_the_tests_of_hadoop_run_in_one_process(tmp_path: Path) -> None:
+def test_in_parallel_the_hadoop_tests_run_in_one_process(tmp_path: Path) -> None:
     ran = run([*make("test")[0], "-n2", "-v"], tmp_path, WITH_HADOOP, WITH_HADOOP)
 
     processes = re.findall(r"^\[(gw\d)\] .* PASSED \S*::test_of_hadoop", ran.stdout, re.MULTILINE)
@@ -141,7 +139,7 @@ def test_beside_it(): pass
 
 
 @pytest.mark.services
-def test_side_by_side_a_file_of_the_services_stays_together_and_all_of_atlas(tmp_path: Path) -> None:
+def test_in_parallel_a_services_file_and_all_atlas_tests_stay_together(tmp_path: Path) -> None:
     ran = run([*make("test-services")[0], "-n2", "-v"], tmp_path, OF_ATLAS, OF_ATLAS)
 
     processes = re.findall(

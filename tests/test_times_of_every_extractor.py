@@ -62,7 +62,7 @@ ESTATE = Estate("c", (SOURCE,))
 
 @pytest.mark.parametrize("name", TIMES)
 @pytest.mark.parametrize("field", DATES)
-def test_no_field_is_made_of_what_is_no_date_and_it_is_named(field: str, name: str) -> None:
+def test_an_impossible_date_is_dropped_and_reported(field: str, name: str) -> None:
     value = TIMES[name]
     assert to_fields({field: value, "owner": "ana"}) == {"owner": "ana"}
     (odd,) = odd_dates({field: value})
@@ -70,12 +70,12 @@ def test_no_field_is_made_of_what_is_no_date_and_it_is_named(field: str, name: s
 
 
 @pytest.mark.parametrize("value", [0, 1, 1_700_000_000, NOW_MS, float(NOW_MS), 4_102_444_799_999])
-def test_what_can_be_a_date_is_one(value: float) -> None:
+def test_a_possible_date_is_kept(value: float) -> None:
     assert date_ms(to_fields({"created": value})["created"]) == value
     assert list(odd_dates({"created": value})) == []
 
 
-def test_a_listing_leaves_out_what_is_no_date_and_says_so() -> None:
+def test_a_listing_drops_impossible_dates_and_reports_them() -> None:
     values: list[Any] = [
         each for each in TIMES.values() if type(each) is int and -(1 << 63) <= each < 1 << 63
     ]
@@ -150,7 +150,9 @@ FOLLOWERS: dict[str, tuple[Callable[..., Extractor], Callable[[Any], dict[str, A
 
 @pytest.mark.parametrize("name", TIMES)
 @pytest.mark.parametrize("follower", FOLLOWERS)
-def test_a_record_with_what_is_no_time_stands_without_it(tmp_path: Path, follower: str, name: str) -> None:
+def test_a_record_with_an_impossible_time_is_kept_without_it(
+    tmp_path: Path, follower: str, name: str
+) -> None:
     make, record = FOLLOWERS[follower]
     (tmp_path / "log").write_text(json.dumps(record(TIMES[name])) + "\n")
     extractor = make(SOURCE, ESTATE, str(tmp_path), "*")
@@ -192,7 +194,7 @@ SPARK_TIMES: dict[str, Callable[[Any], tuple[dict[str, Any], ...]]] = {
 
 @pytest.mark.parametrize("name", TIMES)
 @pytest.mark.parametrize("place", SPARK_TIMES)
-def test_an_event_of_spark_with_what_is_no_time_stands_without_it(
+def test_a_spark_event_with_an_impossible_time_is_kept_without_it(
     tmp_path: Path, place: str, name: str
 ) -> None:
     write_log(tmp_path, *SPARK_TIMES[place](TIMES[name]))
@@ -201,7 +203,7 @@ def test_an_event_of_spark_with_what_is_no_time_stands_without_it(
 
 
 @pytest.mark.parametrize("name", TIMES)
-def test_an_application_of_yarn_with_what_is_no_time_stands_without_it(
+def test_a_yarn_application_with_an_impossible_time_is_kept_without_it(
     resource_manager: ResourceManager, name: str
 ) -> None:
     resource_manager.apps = [app(1), app(2, startedTime=TIMES[name])]

@@ -20,14 +20,14 @@ def judgement_of(name: str, directory: Path) -> Judgement:
 
 
 @pytest.mark.parametrize("name", KNOWN)
-def test_no_edge_is_wrong_and_none_is_lost_silently(name: str, tmp_path: Path) -> None:
+def test_no_edge_is_wrong_or_silently_missing(name: str, tmp_path: Path) -> None:
     judgement = judgement_of(name, tmp_path)
     assert judgement.wrong == []
     assert judgement.silent == []
 
 
 @pytest.mark.parametrize("name", TOLD_WHOLE)
-def test_what_an_input_tells_whole_is_not_flagged(name: str, tmp_path: Path) -> None:
+def test_an_input_with_complete_information_is_not_flagged(name: str, tmp_path: Path) -> None:
     assert judgement_of(name, tmp_path).needless == []
 
 
@@ -37,7 +37,7 @@ def test_each_of_the_sixty_inputs_is_judged() -> None:
     assert {name: truth_of(name).kind for name in KNOWN} == index()
 
 
-def test_an_edge_that_is_not_true_is_wrong_and_a_true_one_that_lacks_is_lost(tmp_path: Path) -> None:
+def test_a_false_edge_is_wrong_and_a_missing_one_is_silent(tmp_path: Path) -> None:
     truth = truth_of("h_multi_insert")
     told = told_of("h_multi_insert", tmp_path)
     assert judged(told, truth).verdict == "right"
@@ -49,7 +49,7 @@ def test_an_edge_that_is_not_true_is_wrong_and_a_true_one_that_lacks_is_lost(tmp
     assert judged(told, replace(truth, complete=False)).silent == ["nothing is flagged"]
 
 
-def test_a_loss_that_the_operation_tells_is_no_silent_one(tmp_path: Path) -> None:
+def test_a_flagged_loss_is_not_silent(tmp_path: Path) -> None:
     told = told_of("a_show_tables", tmp_path)
     truth = truth_of("a_show_tables")
     path = "file:/data/unseen/files/a_show_tables"

@@ -500,7 +500,7 @@ def another_table_lies_beside(estate: Estate) -> None:
     estate.located(estate.table("other", created=LONG_AGO_MS), estate.path("/data/old_too"))
 
 
-def test_who_shares_the_places_of_a_table_is_known_of_as_many_as_are_looked_at(solr: Solr) -> None:
+def test_sharing_places_is_checked_up_to_the_limit(solr: Solr) -> None:
     deep = [
         Place("of hdfs", f"/warehouse/{number % 7}/a/b/c/d/e/f/g{number}") for number in range(MOST_PLACES)
     ]
@@ -579,7 +579,7 @@ TRUTH: list[tuple[Callable[[Estate], None], Verdict, str]] = [
 @pytest.mark.parametrize(
     ("happened", "verdict", "words"), TRUTH, ids=lambda each: getattr(each, "__name__", "")
 )
-def test_the_verdict_is_the_right_one(
+def test_the_verdict_is_correct(
     estate: Estate, happened: Callable[[Estate], None], verdict: Verdict, words: str
 ) -> None:
     happened(estate)
@@ -588,7 +588,7 @@ def test_the_verdict_is_the_right_one(
     assert words in reasons
 
 
-def test_what_a_person_vouches_for_is_named_in_the_evidence(estate: Estate) -> None:
+def test_a_waived_gap_is_named_in_the_evidence(estate: Estate) -> None:
     an_engine_is_not_followed(estate)
     an_operation_is_incomplete(estate)
     its_rows_are_counted(estate)
@@ -599,7 +599,7 @@ def test_what_a_person_vouches_for_is_named_in_the_evidence(estate: Estate) -> N
     assert "what navlin could not read" in reasons
 
 
-def test_a_source_that_never_recorded_anything_does_not_count_if_nothing_of_its_engine_reads_here(
+def test_a_source_without_records_does_not_count_if_its_engine_is_excluded(
     estate: Estate,
 ) -> None:
     an_engine_is_not_followed(estate)
@@ -611,7 +611,7 @@ def test_a_source_that_never_recorded_anything_does_not_count_if_nothing_of_its_
     assert estate.of_old(Question(DAYS, NOW_MS, without_engines=("spark",)))[0] == UNUSED
 
 
-def test_size_last_read_and_last_writing_stand_beside_the_verdict(estate: Estate) -> None:
+def test_size_last_read_and_last_write_accompany_the_verdict(estate: Estate) -> None:
     estate.read(estate.old, BEFORE_MS)
     shown = estate.answer()[1]["old"].to_json()
     assert (shown["sizeBytes"], shown["files"], shown["owner"], shown["database"]) == (1_234, 2, "ann", "db")
@@ -619,7 +619,7 @@ def test_size_last_read_and_last_writing_stand_beside_the_verdict(estate: Estate
     assert (shown["lastWritten"], shown["locations"]) == (solr_date(LONG_AGO_MS), ["/data/old"])
 
 
-def test_progress_is_told_up_to_all_tables(estate: Estate) -> None:
+def test_progress_is_reported_up_to_all_tables(estate: Estate) -> None:
     estate.answer()
     told: list[tuple[int, int]] = []
     _, judged = unused(estate.solr, Question(DAYS, NOW_MS), lambda done, every: told.append((done, every)))
@@ -627,7 +627,7 @@ def test_progress_is_told_up_to_all_tables(estate: Estate) -> None:
     assert told[-1] == (2, 2)
 
 
-def test_the_command_prints_what_may_go_and_how_much_that_frees(estate: Estate, tmp_path: Path) -> None:
+def test_the_command_prints_unused_tables_and_the_space_they_free(estate: Estate, tmp_path: Path) -> None:
     estate.runs = {kind: [(Status.FINISHED, 1_000)] for kind in estate.runs}
     estate.answer()
     file = configuration(estate.solr, tmp_path)
@@ -646,7 +646,7 @@ def test_the_command_prints_what_may_go_and_how_much_that_frees(estate: Estate, 
 
 
 @pytest.mark.services
-def test_the_endpoint_answers_as_the_command(private_solr: Solr, tmp_path: Path) -> None:
+def test_the_endpoint_and_the_command_agree(private_solr: Solr, tmp_path: Path) -> None:
     with running_web(private_solr.address, tmp_path) as web:
         (world := World(private_solr, "endpoint")).table("asked_over_http")
         world.index()

@@ -231,7 +231,7 @@ def executions(estate: Estate) -> int:
     )
 
 
-def test_a_purge_changes_no_verdict_nor_does_the_next(estate: Estate) -> None:
+def test_no_purge_changes_a_verdict(estate: Estate) -> None:
     tell(estate)
     assert verdicts(estate) == EXPECTED
     # The second purge removes the executions whose relations the first one removed.
@@ -243,7 +243,7 @@ def test_a_purge_changes_no_verdict_nor_does_the_next(estate: Estate) -> None:
 
 
 @pytest.mark.services
-def test_a_purge_that_is_cut_off_again_and_again_changes_no_verdict(estate: Estate) -> None:
+def test_a_repeatedly_interrupted_purge_changes_no_verdict(estate: Estate) -> None:
     tell(estate)
     report, lives = None, 0
     while report is None:
@@ -257,7 +257,7 @@ def test_a_purge_that_is_cut_off_again_and_again_changes_no_verdict(estate: Esta
     assert executions(estate) == 0
 
 
-def test_last_reads_of_long_ago_are_shown_beside_what_may_go(estate: Estate, tmp_path: Path) -> None:
+def test_old_last_reads_are_shown_next_to_unused_tables(estate: Estate, tmp_path: Path) -> None:
     estate.read(estate.old, BEFORE_MS)
     estate.write()
     purged(estate.solr)
@@ -275,7 +275,7 @@ def last_read(estate: Estate, key: Key) -> LastRead:
 
 
 @pytest.mark.services
-def test_the_later_of_two_executions_wins_in_one_purge_and_in_the_next(estate: Estate) -> None:
+def test_the_later_of_two_executions_wins_within_and_across_purges(estate: Estate) -> None:
     operation = estate.read(estate.old, BEFORE_MS)
     for day, who in ((80, "eve"), (70, "ann"), (90, "joe"), (60, "sue")):
         at_ms = NOW_MS - day * DAY_MS
@@ -292,7 +292,7 @@ def test_the_later_of_two_executions_wins_in_one_purge_and_in_the_next(estate: E
     assert last_read(estate, estate.old) == LastRead(NOW_MS - 60 * DAY_MS, "sue")
 
 
-def test_a_purge_and_an_extraction_beside_it_lose_nothing_of_each_other(estate: Estate) -> None:
+def test_a_purge_and_a_concurrent_extraction_lose_nothing_of_each_other(estate: Estate) -> None:
     estate.read(estate.old, SINCE_MS)
     estate.write()
     written: list[bool] = []
@@ -313,7 +313,7 @@ def test_a_purge_and_an_extraction_beside_it_lose_nothing_of_each_other(estate: 
     assert last_read(estate, estate.old).ms == SINCE_MS
 
 
-def test_what_purge_removed_still_counts_for_gaps(estate: Estate) -> None:
+def test_purged_executions_still_count_for_gaps(estate: Estate) -> None:
     half = estate.read(estate.busy, SINCE_MS, text="half understood")
     estate.elements[half.identity]["incomplete"] = True
     estate.write()
@@ -330,7 +330,7 @@ def test_what_purge_removed_still_counts_for_gaps(estate: Estate) -> None:
 
 
 @pytest.mark.services
-def test_rejects_are_purged_and_still_count_for_gaps(estate: Estate) -> None:
+def test_purged_rejects_still_count_for_gaps(estate: Estate) -> None:
     source = estate.source(IMPALA)
     estate.write()
     for place, seen_ms in (("a", SINCE_MS), ("b", PURGED_BEFORE_MS - 1), ("c", PURGED_BEFORE_MS)):
@@ -357,7 +357,7 @@ def test_rejects_are_purged_and_still_count_for_gaps(estate: Estate) -> None:
     assert "would not read" not in "; ".join(estate.judged(later)[0].reasons)
 
 
-def test_an_engine_that_fell_silent_before_a_purge_is_silent_after_it(estate: Estate) -> None:
+def test_an_engine_silent_before_a_purge_is_silent_after_it(estate: Estate) -> None:
     hive, quiet = estate.source("HIVE_QUERIES").id, range(30, 60)
     for identity, document in list(estate.elements.items()):
         started = document.get("started", "")
@@ -373,7 +373,7 @@ def test_an_engine_that_fell_silent_before_a_purge_is_silent_after_it(estate: Es
     assert estate.judged()[0].reasons == before
 
 
-def test_a_read_that_can_be_left_nowhere_is_not_forgotten(estate: Estate) -> None:
+def test_a_purged_read_without_a_place_for_its_time_is_reported(estate: Estate) -> None:
     # Its file system has not been extracted yet: even the root is missing.
     for identity, document in list(estate.elements.items()):
         if document["type"] in ("FILE", "DIRECTORY"):
@@ -385,7 +385,7 @@ def test_a_read_that_can_be_left_nowhere_is_not_forgotten(estate: Estate) -> Non
     assert any("left no last read" in each for each in known.reasons)
 
 
-def test_reads_of_a_source_that_is_forgotten_are_not_known(estate: Estate) -> None:
+def test_reads_of_a_forgotten_source_are_unknown(estate: Estate) -> None:
     estate.read(estate.old, SINCE_MS)
     estate.write()
     source = next(each for each in known_sources(estate.solr) if each.id == estate.source(IMPALA).id)
