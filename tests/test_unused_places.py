@@ -188,7 +188,7 @@ PARTITIONS: list[tuple[Callable[[Imaged], None], Verdict, str]] = [
 @pytest.mark.parametrize(
     ("happened", "verdict", "words"), PARTITIONS, ids=lambda each: getattr(each, "__name__", "")
 )
-def test_the_verdict_on_a_partition_is_the_right_one(
+def test_the_verdict_on_a_partition_is_correct(
     estate: Imaged, happened: Callable[[Imaged], None], verdict: Verdict, words: str
 ) -> None:
     happened(estate)
@@ -198,13 +198,13 @@ def test_the_verdict_on_a_partition_is_the_right_one(
     assert words in reasons
 
 
-def test_a_partition_s_size_is_that_of_the_image(estate: Imaged) -> None:
+def test_a_partitions_size_is_that_of_the_image(estate: Imaged) -> None:
     shown = estate.ask(Of.PARTITIONS)[1]["ds=1"].to_json()
     assert (shown["sizeBytes"], shown["spaceBytes"], shown["files"]) == (1_000, 3_000, 2)
     assert (shown["sizeAsOf"], shown["database"]) == (solr_date(IMAGE_MS), "db")
 
 
-def test_a_table_whose_files_are_not_in_the_index_has_the_size_of_the_image(estate: Imaged) -> None:
+def test_a_table_without_indexed_files_has_the_size_of_the_image(estate: Imaged) -> None:
     estate.entries = "directories"
     estate.directory("/data/old", files=7)
     judged = estate.ask(Of.TABLES)[1]["old"]
@@ -213,7 +213,7 @@ def test_a_table_whose_files_are_not_in_the_index_has_the_size_of_the_image(esta
     assert (shown["sizeBytes"], shown["files"], shown["sizeAsOf"]) == (3_500, 7, solr_date(IMAGE_MS))
 
 
-def test_a_table_whose_files_are_not_in_the_index_is_used_if_the_image_shows_an_access(
+def test_a_table_without_indexed_files_is_used_if_the_image_shows_an_access(
     estate: Imaged,
 ) -> None:
     estate.entries = "directories"
@@ -241,7 +241,7 @@ def many(estate: Imaged, paths: Iterable[str], **content: int) -> None:
         estate.directory(path, **content)
 
 
-def test_of_directories_that_may_go_the_outermost_are_listed(estate: Imaged) -> None:
+def test_only_the_outermost_unused_directories_are_listed(estate: Imaged) -> None:
     many(estate, ("/", "/user", "/user/ann"), accessed_ms=SINCE_MS)
     many(estate, ("/user/ann/past", "/user/ann/past/deep", "/user/ann/past/deep/er", "/user/ann/older"))
     many(estate, ("/user/ann/present",), accessed_ms=SINCE_MS)
@@ -250,12 +250,12 @@ def test_of_directories_that_may_go_the_outermost_are_listed(estate: Imaged) -> 
     assert directories(estate) == Directories({"/user/ann/past": UNUSED, "/user/ann/older": UNUSED}, "")
 
 
-def test_of_directories_with_a_table_in_them_what_is_beside_it_is_listed(estate: Imaged) -> None:
+def test_only_directories_without_a_table_inside_are_listed(estate: Imaged) -> None:
     many(estate, ("/", "/data", "/data/old", "/data/old/inside", "/data/free", "/data/free/in"))
     assert directories(estate).listed == {"/data/free": UNUSED}
 
 
-def test_a_directory_with_a_partition_of_a_table_that_lies_elsewhere_is_not_known(estate: Imaged) -> None:
+def test_a_directory_with_a_partition_of_a_table_elsewhere_is_unknown(estate: Imaged) -> None:
     many(estate, ("/else", "/else/ds=7"))
     estate.located(estate.entity(partition_key(estate.old, "ds=7")), estate.path("/else/ds=7"))
     assert directories(estate).listed == {"/else": UNKNOWN}
@@ -263,13 +263,13 @@ def test_a_directory_with_a_partition_of_a_table_that_lies_elsewhere_is_not_know
 
 @pytest.mark.parametrize("read", ["/free", "/free/in/file", "/"])
 @pytest.mark.parametrize("at_ms", [SINCE_MS, AFTER_IMAGE_MS], ids=["before the image", "after it"])
-def test_a_directory_that_was_read_by_path_is_used(estate: Imaged, read: str, at_ms: int) -> None:
+def test_a_directory_read_by_path_is_used(estate: Imaged, read: str, at_ms: int) -> None:
     estate.directory("/free")
     estate.read(path_key(estate.source(HDFS), read), at_ms, engine=SPARK)
     assert directories(estate).listed == {"/free": USED}
 
 
-def test_a_directory_that_a_stream_reads_is_used(estate: Imaged) -> None:
+def test_a_directory_read_by_a_stream_is_used(estate: Imaged) -> None:
     operation = estate.read(estate.directory("/free"), LONG_AGO_MS, engine=SPARK)
     before = {*estate.elements, *estate.relations}
     estate.execution(operation, "stream", started=LONG_AGO_MS, status="RUNNING")
@@ -278,7 +278,7 @@ def test_a_directory_that_a_stream_reads_is_used(estate: Imaged) -> None:
 
 
 @pytest.mark.parametrize("happened", [the_image_is_old, no_image_was_read, access_times_are_not_kept])
-def test_if_an_image_does_not_tell_no_directory_is_listed_and_it_is_said_why(
+def test_an_inconclusive_image_lists_no_directory_and_gives_the_reason(
     estate: Imaged, happened: Callable[[Imaged], None]
 ) -> None:
     estate.directory("/free")
@@ -288,7 +288,7 @@ def test_if_an_image_does_not_tell_no_directory_is_listed_and_it_is_said_why(
     assert "image" in reasons
 
 
-def test_if_an_engine_is_not_followed_since_the_image_no_directory_is_known_to_be_unused(
+def test_an_engine_not_followed_since_the_image_makes_directories_unknown(
     estate: Imaged,
 ) -> None:
     estate.directory("/free")
@@ -296,7 +296,7 @@ def test_if_an_engine_is_not_followed_since_the_image_no_directory_is_known_to_b
     assert directories(estate).listed == {"/free": UNKNOWN}
 
 
-def test_the_command_judges_what_it_is_asked_for(estate: Imaged, tmp_path: Path) -> None:
+def test_the_command_judges_the_requested_kind(estate: Imaged, tmp_path: Path) -> None:
     estate.directory("/free")
     estate.relate(RelationType.PARENT_CHILD, estate.old, estate.ds, writer=HIVE)
     estate.ask(Of.PARTITIONS)

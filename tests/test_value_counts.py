@@ -121,7 +121,7 @@ BY = [
 
 
 @pytest.mark.parametrize("fields", BY, ids=",".join)
-def test_counts_are_those_that_one_counts_by_hand(
+def test_counts_equal_an_independent_count(
     solr: Solr, estate: tuple[str, list[Document]], fields: list[str]
 ) -> None:
     name, made = estate
@@ -132,7 +132,7 @@ def test_counts_are_those_that_one_counts_by_hand(
     assert (answer.counted.total, answer.cut, answer.counted.exact) == (400, False, True)
 
 
-def test_the_most_frequent_values_come_first_and_ranges_in_their_order(
+def test_values_are_sorted_by_frequency_and_ranges_by_order(
     solr: Solr, estate: tuple[str, list[Document]]
 ) -> None:
     name, _ = estate
@@ -145,7 +145,7 @@ def test_the_most_frequent_values_come_first_and_ranges_in_their_order(
     assert named == sorted(map(str, named))
 
 
-def test_what_is_left_out_is_said(navlin: Navlin, estate: tuple[str, list[Document]]) -> None:
+def test_omitted_values_are_reported(navlin: Navlin, estate: tuple[str, list[Document]]) -> None:
     name, made = estate
     asked = ("count", f"sourceId:{name}", "--by", "type,owner", "--values", "3")
     answer = json_of(navlin(*asked, "--json"))
@@ -171,7 +171,7 @@ def test_what_is_left_out_is_said(navlin: Navlin, estate: tuple[str, list[Docume
     assert sum(not each["truncated"] for each in rows) == 8
 
 
-def test_so_many_combinations_that_only_the_most_frequent_are_asked_for_are_counted_right(
+def test_counts_limited_to_the_most_frequent_combinations_are_correct(
     solr: Solr, estate: tuple[str, list[Document]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name, made = estate
@@ -228,14 +228,14 @@ def test_managed_properties_are_counted_by_their_own_type(
 
 
 @pytest.mark.parametrize(("step", "last"), [("year", "9999"), ("month", "9999-12"), ("day", "9999-12-31")])
-def test_the_last_day_that_there_is_is_counted(solr: Solr, managed: str, step: str, last: str) -> None:
+def test_the_last_possible_day_is_counted(solr: Solr, managed: str, step: str, last: str) -> None:
     answer = count_values(
         solr, f"sourceId:{managed} AND {managed}.cost:[12 TO 15]", [f"{managed}.until:{step}"]
     ).to_json()
     assert answer["counts"][-1] == {"value": last, "count": 1}
 
 
-def test_managed_properties_are_sorted_by_and_their_values_listed(navlin: Navlin, managed: str) -> None:
+def test_managed_properties_can_be_sorted_by_and_listed_as_facets(navlin: Navlin, managed: str) -> None:
     asked = ("search", f"sourceId:{managed}", "--json", "--facet", f"{managed}.cost")
     for sort, order in (
         ("cost desc", "210"),
@@ -248,7 +248,7 @@ def test_managed_properties_are_sorted_by_and_their_values_listed(navlin: Navlin
         assert list(answer["facets"].values()) == [{"7": 1, "12": 1, "15": 1}]
 
 
-def test_of_a_registered_property_its_type_counts(solr: Solr, web: Web, managed: str) -> None:
+def test_a_registered_property_is_counted_by_its_type(solr: Solr, web: Web, managed: str) -> None:
     described = {"name": "level", "namespace": managed, "type": "LONG"}
     models = {"namespaces": [{"name": managed}], "properties": [described]}
     answer = web.send("POST", "/api/v14/models", user="chief", json=models)
@@ -274,7 +274,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("by", REFUSED)
-def test_what_cannot_be_counted_is_refused_with_a_sentence(
+def test_an_impossible_count_is_refused_with_a_message(
     web: Web, estate: tuple[str, list[Document]], by: str
 ) -> None:
     answer = web.get(ROOT + "/count", query=f"sourceId:{estate[0]}", by=by)
@@ -282,17 +282,17 @@ def test_what_cannot_be_counted_is_refused_with_a_sentence(
     assert REFUSED[by] in answer.json()["message"]
 
 
-def test_more_values_than_anybody_reads_are_refused(solr: Solr) -> None:
+def test_too_many_values_are_refused(solr: Solr) -> None:
     with pytest.raises(QueryError, match="by 3 fields, from 1 to 45 values"):
         count_values(solr, "*", ["type,owner,group"], values=100)
 
 
-def test_nothing_is_counted_of_nothing(navlin: Navlin) -> None:
+def test_counting_without_a_match_finds_nothing(navlin: Navlin) -> None:
     nothing = navlin("count", "sourceId:nobody-at-all", "--by", "created:month,type")
     assert (nothing.exit_code, nothing.stdout) == (Exit.NOTHING, "nothing found\n")
 
 
-def test_over_http_it_is_the_answer_of_the_command(web: Web, estate: tuple[str, list[Document]]) -> None:
+def test_the_endpoint_and_the_command_agree(web: Web, estate: tuple[str, list[Document]]) -> None:
     query, by = f"sourceId:{estate[0]}", "sourceType,created:year"
     ours = web.asked("/count", query=query, by=by, filter="type:FILE")
     assert ours == web.command("count", query, "--by", by, "--filter", "type:FILE")
@@ -301,7 +301,7 @@ def test_over_http_it_is_the_answer_of_the_command(web: Web, estate: tuple[str, 
 
 
 @pytest.mark.services
-def test_over_two_shards_counts_are_exact_or_say_that_they_are_not(
+def test_counts_over_two_shards_are_exact_or_marked_inexact(
     cloud: Solr, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert len(cloud.shards(ELEMENTS)) == 2

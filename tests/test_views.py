@@ -33,7 +33,7 @@ def now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-def test_a_view_of_the_metastore_has_columns_and_follows_its_text(
+def test_a_view_has_its_columns_and_the_lineage_of_its_text(
     solr: Solr, spark: Callable[[], SparkSession], metastore: Metastore
 ) -> None:
     hive = Source(source_id(CLUSTER, "HIVE-1"), HIVE, "HIVE-1", CLUSTER)

@@ -68,7 +68,7 @@ class Walks:
 
 
 @pytest.mark.parametrize("fails", [False, True])
-def test_after_a_walk_for_which_others_waited_the_next_one_waits_as_long(tmp_path: Path, fails: bool) -> None:
+def test_a_walk_that_delayed_others_is_followed_by_a_pause(tmp_path: Path, fails: bool) -> None:
     file = tmp_path / "cpu"
     pressed(file, 100)
     walks = Walks(file, HOUR_S, REST_S, fails)
@@ -76,14 +76,14 @@ def test_after_a_walk_for_which_others_waited_the_next_one_waits_as_long(tmp_pat
     assert walks.events == ["walks", "answered", "walks again"], "the answer does not wait for the pause"
 
 
-def test_never_does_the_next_walk_wait_for_longer_than_that_took(tmp_path: Path) -> None:
+def test_the_pause_is_never_longer_than_the_walk(tmp_path: Path) -> None:
     file = tmp_path / "cpu"
     pressed(file, 100)
     assert Walks(file, REST_S, HOUR_S).pause_s() >= 0.9 * REST * REST_S
 
 
 @pytest.mark.parametrize("file", ["absent", "unchanged", "other"])
-def test_a_walk_for_which_nobody_waited_is_followed_at_once(tmp_path: Path, file: str) -> None:
+def test_a_walk_that_delayed_nobody_is_followed_at_once(tmp_path: Path, file: str) -> None:
     pressure = tmp_path / "cpu"
     if file == "unchanged":
         pressed(pressure, 100)
@@ -92,7 +92,7 @@ def test_a_walk_for_which_nobody_waited_is_followed_at_once(tmp_path: Path, file
     assert Walks(pressure, HOUR_S, 0).pause_s() < SOON_S
 
 
-def test_the_kernel_of_this_machine_is_understood() -> None:
+def test_the_pressure_file_of_this_kernel_is_read() -> None:
     if not PRESSURE.exists():
         pytest.skip("this kernel has no pressure stall information")
     assert Walking()._waited_s() > 0

@@ -42,7 +42,7 @@ def rows(text: str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(text.removeprefix("\ufeff"))))
 
 
-def test_csv_has_every_result_once_in_the_columns_of_entities(web: Web, world: World) -> None:
+def test_csv_lists_every_result_once_with_the_columns_of_entities(web: Web, world: World) -> None:
     printed = run(web, "search", QUERY, "--csv")
 
     found = rows(printed.stdout)
@@ -55,7 +55,7 @@ def test_csv_has_every_result_once_in_the_columns_of_entities(web: Web, world: W
     assert answer.content.decode() == printed.stdout
 
 
-def test_json_lines_have_every_result_once_with_all_fields(web: Web, world: World) -> None:
+def test_json_lines_list_every_result_once_with_all_fields(web: Web, world: World) -> None:
     printed = run(web, "search", QUERY, "--jsonl")
 
     documents = [json.loads(line) for line in printed.stdout.splitlines()]
@@ -67,7 +67,7 @@ def test_json_lines_have_every_result_once_with_all_fields(web: Web, world: Worl
     assert answer.text == printed.stdout
 
 
-def test_fields_that_are_named_are_the_columns_and_no_cell_is_a_formula(web: Web, world: World) -> None:
+def test_requested_fields_are_the_columns_and_no_cell_is_a_formula(web: Web, world: World) -> None:
     given = ("--field", "originalName", "--field", "tp_remark", "--field", "description")
     found = rows(run(web, "search", QUERY, "--csv", *given, "--filter", "originalName:(t0 OR t1)").stdout)
 
@@ -91,14 +91,14 @@ def test_fields_are_named_as_in_a_query(web: Web, world: World) -> None:
     assert json.loads(line) == {"id": table, "gov.level": ["high"], "gov.cost": [7]}
 
 
-def test_relations_have_columns_of_their_own(web: Web, world: World) -> None:
+def test_relations_have_their_own_columns(web: Web, world: World) -> None:
     query = f'type:PARENT_CHILD AND endpoint2Ids:"{world.named("t0").identity}"'
     [found] = rows(run(web, "search", query, "--csv").stdout)
 
     assert found["endpoint2Name"] == "whole.t0"
 
 
-def test_nothing_found_is_a_heading_and_an_exit_code(web: Web) -> None:
+def test_an_empty_result_is_a_heading_and_an_exit_code(web: Web) -> None:
     result = run(web, "search", "owner:nobody_at_all", "--csv")
 
     assert result.exit_code == Exit.NOTHING
@@ -124,7 +124,7 @@ def test_nothing_found_is_a_heading_and_an_exit_code(web: Web) -> None:
         (["x", "--jsonl", "--facet", "type"], None, "whole result"),
     ],
 )
-def test_what_does_not_go_is_a_sentence(
+def test_an_invalid_request_is_refused_with_a_message(
     web: Web, arguments: list[str], parameters: dict[str, str] | None, words: str
 ) -> None:
     result = run(web, "search", *arguments)
@@ -136,7 +136,7 @@ def test_what_does_not_go_is_a_sentence(
         assert words in answer.json()["message"]
 
 
-def test_only_a_page_is_held_in_memory(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_one_page_is_held_in_memory(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
     select = Solr.select
 
@@ -158,7 +158,7 @@ def first(documents: Iterator[Any], count: int) -> list[Any]:
     return [next(documents) for _ in range(count)]
 
 
-def test_a_server_is_asked_for_it_too(web: Web, world: World, tmp_path: Path) -> None:
+def test_the_remote_command_prints_the_same(web: Web, world: World, tmp_path: Path) -> None:
     from navlin.access.store import AccessFile
 
     token = tmp_path / "token"

@@ -16,7 +16,7 @@ from tests.services.rest import ResourceManager, as_json
 from tests.support.yarn_rounds import ESTATE, MINUTE_MS, NOW_MS, SOURCE, Following, app
 
 
-def test_an_application_is_a_run_of_the_operation_of_its_type_and_name(
+def test_an_application_is_an_execution_of_the_operation_of_its_type_and_name(
     resource_manager: ResourceManager,
 ) -> None:
     log = "http://n1:8042/node/containerlogs/container_e17_1799000000000_0007_02_000001/etl"
@@ -58,7 +58,7 @@ def test_an_application_is_a_run_of_the_operation_of_its_type_and_name(
         ({"state": "RUNNING", "finalStatus": "UNDEFINED", "finishedTime": 0}, "RUNNING"),
     ],
 )
-def test_an_execution_says_how_it_ended_or_where_it_is(
+def test_an_execution_has_its_final_status_or_is_running(
     resource_manager: ResourceManager, fields: dict[str, Any], status: str
 ) -> None:
     resource_manager.apps = [app(1, **fields)]
@@ -67,7 +67,7 @@ def test_an_execution_says_how_it_ended_or_where_it_is(
     assert bool(execution.attributes["ended"]) == (status != "RUNNING")
 
 
-def test_what_went_wrong_is_reported_bounded_and_without_secrets(resource_manager: ResourceManager) -> None:
+def test_diagnostics_are_bounded_and_redacted(resource_manager: ResourceManager) -> None:
     words = "AM failed, password=hunter2 " + "at java.lang.Thread\n" * 5_000
     resource_manager.apps = [app(1, state="FAILED", finalStatus="FAILED", diagnostics=words)]
     reported = Following(resource_manager).run()
@@ -78,14 +78,14 @@ def test_what_went_wrong_is_reported_bounded_and_without_secrets(resource_manage
 
 
 @pytest.mark.parametrize("empty", [{"apps": None}, {"apps": {}}, {}, {"apps": {"app": []}}, None])
-def test_nothing_is_reported_in_many_forms(resource_manager: ResourceManager, empty: Any) -> None:
+def test_an_empty_answer_is_accepted_in_every_form(resource_manager: ResourceManager, empty: Any) -> None:
     resource_manager.routes["/ws/v1/cluster/apps"] = lambda *_: as_json(empty)
     plan = Following(resource_manager).plan()
     assert not plan.splits
     assert not plan.covers
 
 
-def test_what_it_does_not_list_any_more_is_not_gone(resource_manager: ResourceManager) -> None:
+def test_an_application_no_longer_listed_is_not_deleted(resource_manager: ResourceManager) -> None:
     resource_manager.apps = [app(1)]
     following = Following(resource_manager)
     assert following.run().executions
@@ -96,7 +96,7 @@ def test_what_it_does_not_list_any_more_is_not_gone(resource_manager: ResourceMa
         assert not any(isinstance(each, Covered) for each in reported.records)
 
 
-def test_keys_that_are_missing_new_or_of_another_type_are_tolerated(
+def test_missing_new_or_mistyped_keys_are_tolerated(
     resource_manager: ResourceManager,
 ) -> None:
     bare = {"id": "application_1799000000000_10001", "state": "FINISHED", "finishedTime": NOW_MS - 5}
@@ -109,7 +109,7 @@ def test_keys_that_are_missing_new_or_of_another_type_are_tolerated(
     assert reported.plan.note == f"{resource_manager.url}: 1 entries have no id"
 
 
-def test_one_entry_that_is_damaged_keeps_no_other_from_being_read(resource_manager: ResourceManager) -> None:
+def test_a_damaged_entry_does_not_affect_the_others(resource_manager: ResourceManager) -> None:
     damaged = [b'"no object"', b'{"id": 7}', orjson.dumps(app(3)).replace(b'"nightly"', b'"\\ud800"')]
     damaged.append(orjson.dumps(app(4)).replace(b"2048", b"1" * 5_000))
     answer = b'{"apps": {"app": [' + b",".join((*damaged, orjson.dumps(app(5)))) + b"]}}"
@@ -120,7 +120,7 @@ def test_one_entry_that_is_damaged_keeps_no_other_from_being_read(resource_manag
     assert reported.plan.note == f"{resource_manager.url}: 4 entries have no id"
 
 
-def test_an_answer_that_is_nested_without_end_fails_the_plan_and_names_the_service(
+def test_a_deeply_nested_answer_fails_the_plan_and_names_the_service(
     resource_manager: ResourceManager,
 ) -> None:
     answer = b'{"apps": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"
@@ -129,7 +129,7 @@ def test_an_answer_that_is_nested_without_end_fails_the_plan_and_names_the_servi
         Following(resource_manager).run()
 
 
-def test_the_answers_of_hadoops_documentation_are_understood(
+def test_the_examples_of_hadoops_documentation_are_read(
     resource_manager: ResourceManager, corpora: Path
 ) -> None:
     listed = orjson.loads((corpora / "rest" / "yarn-rm" / "1176.json").read_bytes())
@@ -147,7 +147,7 @@ def test_the_answers_of_hadoops_documentation_are_understood(
     assert reported.executions["application_1326815542473_0001"].attributes["attempts"] == 1
 
 
-def test_names_with_anything_in_them_stay_what_they_are(resource_manager: ResourceManager) -> None:
+def test_names_are_kept_whatever_characters_they_have(resource_manager: ResourceManager) -> None:
     names = ["a/b", "50 % off", "two\nlines", "café \U0001f600", "x##y", " "]
     resource_manager.apps = [app(number, name=name) for number, name in enumerate(names)]
     reported = Following(resource_manager).run()
@@ -160,7 +160,7 @@ def test_names_with_anything_in_them_stay_what_they_are(resource_manager: Resour
 # -- Information in a name ----------------------------------------------------------------------------------------------
 
 
-def test_a_hive_session_is_no_query(resource_manager: ResourceManager) -> None:
+def test_a_hive_session_is_not_a_query(resource_manager: ResourceManager) -> None:
     session = "b5c1f2f4-4b1c-4f5e-9b0c-6a7d8e9f0a1b"
     resource_manager.apps = [app(1, name=f"HIVE-{session}", type="TEZ"), app(2, name=f"HIVE-{session}")]
     reported = Following(resource_manager).run()
@@ -170,7 +170,7 @@ def test_a_hive_session_is_no_query(resource_manager: ResourceManager) -> None:
     assert not reported.run_for
 
 
-def test_what_oozie_started_is_recognised_by_its_name(resource_manager: ResourceManager) -> None:
+def test_an_oozie_launch_is_recognized_by_its_name(resource_manager: ResourceManager) -> None:
     workflow = "0000004-121223003201296-oozie-oozi-W"
     names = [
         f"oozie:launcher:T=hive2:W=daily:A=load:ID={workflow}",

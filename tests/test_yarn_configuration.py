@@ -41,7 +41,7 @@ def of(properties: dict[str, str]) -> Configuration:
         ("/a\\", ["/a\\"]),
     ],
 )
-def test_a_list_of_paths_is_split_at_its_own_commas(text: str, paths: list[str]) -> None:
+def test_a_list_of_paths_is_split_at_unescaped_commas(text: str, paths: list[str]) -> None:
     assert split_paths(text) == paths
 
 
@@ -59,7 +59,7 @@ def test_a_list_of_paths_is_split_at_its_own_commas(text: str, paths: list[str])
         ("orders/day", Place("orders/day", "hdfs://ns1/user/etl/orders/day")),
     ],
 )
-def test_an_input_comes_down_to_the_directory_that_is_certain(text: str, place: Place) -> None:
+def test_an_input_pattern_is_reduced_to_its_certain_directory(text: str, place: Place) -> None:
     reported = of({IN: text, "mapreduce.job.working.dir": "hdfs://ns1/user/etl"})
     [found] = reported.inputs
     assert (found.uri, found.inferred) == (place.uri, place.inferred)
@@ -67,12 +67,12 @@ def test_an_input_comes_down_to_the_directory_that_is_certain(text: str, place: 
 
 
 @pytest.mark.parametrize("text", ["hdfs://ns1/out/a,b", "/out/x[1]", "/out/{a}", "/out/2026*", "/out/a?b"])
-def test_an_output_is_the_directory_of_just_that_name(text: str) -> None:
+def test_an_output_is_the_directory_of_exactly_that_name(text: str) -> None:
     assert of({OUT: text}).outputs == (Place(text, text),)
 
 
 @pytest.mark.parametrize("text", ["/*", "hdfs://ns1/*/x", "relative"])
-def test_what_comes_down_to_no_directory_makes_the_job_incomplete(text: str) -> None:
+def test_an_input_without_a_certain_directory_makes_the_job_incomplete(text: str) -> None:
     reported = of({IN: f"/known,{text}"})
     assert [place.uri for place in reported.inputs] == ["/known"]
     assert reported.incomplete
@@ -112,13 +112,13 @@ def test_what_comes_down_to_no_directory_makes_the_job_incomplete(text: str) -> 
         ("/data/-ext-name", False),
     ],
 )
-def test_where_engines_keep_what_they_will_remove_is_no_data(path: str, *, staging: bool) -> None:
+def test_staging_directories_are_not_data(path: str, *, staging: bool) -> None:
     assert is_staging(path) is staging
     assert bool(of({IN: f"hdfs://ns1{path}"}).inputs) is not staging
     assert bool(of({OUT: f"hdfs://ns1{path}"}).outputs) is not staging
 
 
-def test_scratch_directories_that_the_job_itself_names_are_none_either() -> None:
+def test_scratch_directories_named_by_the_job_are_not_data() -> None:
     reported = configured(
         mapreduce_input_fileinputformat_inputdir="/scratch/hive/1/2,/scratch/hive_not,/tmp/x",
         hive_exec_scratchdir="hdfs://ns1/scratch/hive",
@@ -127,7 +127,7 @@ def test_scratch_directories_that_the_job_itself_names_are_none_either() -> None
     assert [place.uri for place in reported.inputs] == ["/scratch/hive_not", "/tmp/x"]
 
 
-def test_old_names_are_understood_and_new_ones_go_before() -> None:
+def test_deprecated_names_are_read_and_new_ones_take_precedence() -> None:
     old = configured(
         mapred_input_dir="/old/in",
         mapred_output_dir="/old/out",
@@ -142,7 +142,7 @@ def test_old_names_are_understood_and_new_ones_go_before() -> None:
 
 
 @pytest.mark.parametrize(("new_api", "mapper"), [("true", "New"), ("false", "Old"), ("", "New")])
-def test_of_two_mappers_the_one_that_runs_is_reported(new_api: str, mapper: str) -> None:
+def test_the_mapper_that_runs_is_reported(new_api: str, mapper: str) -> None:
     reported = of(
         {
             "mapreduce.job.map.class": "New",
@@ -153,7 +153,7 @@ def test_of_two_mappers_the_one_that_runs_is_reported(new_api: str, mapper: str)
     assert reported.mapper == mapper
 
 
-def test_inputs_that_each_have_a_format_of_their_own_are_inputs() -> None:
+def test_inputs_with_individual_formats_are_inputs() -> None:
     reported = of({"mapreduce.input.multipleinputs.dir.formats": "/a;org.A,/b;org.B"})
     assert [place.uri for place in reported.inputs] == ["/a", "/b"]
 
@@ -172,19 +172,19 @@ def test_inputs_that_each_have_a_format_of_their_own_are_inputs() -> None:
         ({IN: "/i", OUT: "/o"}, False),
     ],
 )  # fmt: skip
-def test_a_format_without_a_path_reads_or_writes_where_no_directory_is(
+def test_a_format_that_moves_data_without_a_path_makes_the_job_incomplete(
     properties: dict[str, str], *, incomplete: bool
 ) -> None:
     assert of(properties).incomplete is incomplete
 
 
-def test_distcp_writes_to_its_target_and_not_to_its_log_and_names_no_sources() -> None:
+def test_distcp_writes_to_its_target_not_its_log_and_lacks_its_sources() -> None:
     reported = of({OUT: "hdfs://ns1/logs/copy", "distcp.target.final.path": "hdfs://ns2/backup/orders"})
     assert [place.uri for place in reported.outputs] == ["hdfs://ns2/backup/orders"]
     assert reported.incomplete
 
 
-def test_no_secret_and_nothing_unnamed_is_kept() -> None:
+def test_no_secret_and_no_unlisted_property_is_kept() -> None:
     reported = of(
         {
             "mapreduce.jdbc.password": "hunter2",
@@ -210,7 +210,7 @@ def test_no_secret_and_nothing_unnamed_is_kept() -> None:
         ("", ""),
     ],
 )
-def test_a_query_is_decoded_where_hive_encoded_it(value: str, text: str) -> None:
+def test_a_query_encoded_by_hive_is_decoded(value: str, text: str) -> None:
     assert configured(hive_query_string=value).hive_query_text == text
 
 
@@ -226,16 +226,16 @@ def test_a_query_is_decoded_where_hive_encoded_it(value: str, text: str) -> None
         {"conf": {"property": [None, {"name": IN}, {"name": IN, "value": None}, {"value": "/a"}]}},
     ],
 )
-def test_a_page_that_says_nothing_is_no_error(page: object) -> None:
+def test_a_page_without_properties_is_empty(page: object) -> None:
     assert to_configuration(page) == Configuration()
 
 
-def test_a_page_with_one_property_may_come_without_a_list() -> None:
+def test_a_single_property_may_come_without_a_list() -> None:
     page = {"conf": {"property": {"name": OUT, "value": "/out"}}}
     assert [place.uri for place in to_configuration(page).outputs] == ["/out"]
 
 
-def test_very_many_inputs_are_cut_and_it_says_so() -> None:
+def test_too_many_inputs_are_truncated_and_flagged() -> None:
     reported = of({IN: ",".join(f"/in/{n}" for n in range(10_001))})
     assert len(reported.inputs) == 10_000
     assert reported.incomplete
@@ -261,15 +261,15 @@ WRITTEN = "it writes what is not in a directory"
         ({IN: "/a", OUT: "/b"}, []),
     ],
 )  # fmt: skip
-def test_what_a_configuration_does_not_tell_is_said(properties: dict[str, str], why: list[str]) -> None:
+def test_each_gap_in_a_configuration_has_a_reason(properties: dict[str, str], why: list[str]) -> None:
     assert list(of(properties).missing) == why
 
 
-def test_every_reason_of_a_configuration_is_a_sentence_of_its_own() -> None:
+def test_every_reason_is_distinct() -> None:
     assert len({str(each) for each in Missing}) == len(Missing) == 7
 
 
-def test_numbers_and_booleans_of_json_are_what_hadoop_writes() -> None:
+def test_json_numbers_and_booleans_are_read_as_hadoop_writes_them() -> None:
     properties = {
         "mapreduce.job.name": 20261126,
         "mapred.mapper.new-api": False,

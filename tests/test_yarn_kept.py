@@ -18,7 +18,7 @@ def of_loud(first: int, count: int, **more: Any) -> list[dict[str, Any]]:
     return [running(number, user="loud", **more) for number in range(first, first + count)]
 
 
-def test_a_user_with_many_open_applications_leaves_others_theirs_and_what_does_not_fit_is_a_reject(
+def test_open_applications_beyond_a_users_share_are_rejected_and_others_kept(
     resource_manager: ResourceManager, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(plan, "MAX_OPEN", 10)
@@ -36,7 +36,7 @@ def test_a_user_with_many_open_applications_leaves_others_theirs_and_what_does_n
     assert "application_1799000000000_0099" in following.run().executions
 
 
-def test_open_applications_have_a_bound_in_bytes(
+def test_open_applications_are_bounded_in_bytes(
     resource_manager: ResourceManager, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(plan, "MAX_OPEN_BYTES", 50_000)
@@ -48,7 +48,7 @@ def test_open_applications_have_a_bound_in_bytes(
 
 
 @pytest.mark.parametrize("name", ["user", "queue", "applicationType", "name", "applicationTags"])
-def test_no_text_of_an_application_is_kept_at_any_length(
+def test_no_text_of_an_application_is_stored_at_unbounded_length(
     resource_manager: ResourceManager, name: str
 ) -> None:
     resource_manager.apps = [{**running(1), name: "x" * 1_000_000}]
@@ -57,7 +57,7 @@ def test_no_text_of_an_application_is_kept_at_any_length(
     assert len(str(following.positions["open"])) < 10_000
 
 
-def test_jobs_that_do_not_fit_are_read_without_their_history(
+def test_jobs_beyond_the_limit_are_read_without_their_history(
     resource_manager: ResourceManager, history: JobHistory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(plan, "MAX_OPEN", 1)
@@ -72,7 +72,7 @@ def test_jobs_that_do_not_fit_are_read_without_their_history(
     assert len(following.run().executions) == 3
 
 
-def test_of_configurations_that_do_not_come_a_user_has_a_share_and_the_other_jobs_are_incomplete(
+def test_unread_configurations_are_limited_per_user_and_the_other_jobs_incomplete(
     resource_manager: ResourceManager, history: JobHistory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(plan, "MAX_UNREAD_OF_USER", 4)
@@ -94,7 +94,7 @@ def broken(*_: object) -> Any:
     return 503, {}, b"starting"
 
 
-def test_applications_that_were_read_are_remembered_up_to_a_number_and_none_is_lost_beyond(
+def test_remembered_applications_are_bounded_and_none_is_lost(
     resource_manager: ResourceManager, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(plan, "MAX_ENDED", 5)

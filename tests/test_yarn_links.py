@@ -67,11 +67,11 @@ COPY = insert("hdfs://ns1/out", scan("db.a"))
         ("", None),
     ],
 )
-def test_an_application_has_one_id_whoever_names_it(name: str, expected: str | None) -> None:
+def test_every_form_of_an_applications_name_gives_one_id(name: str, expected: str | None) -> None:
     assert application_id(name) == expected
 
 
-def test_what_is_no_application_has_no_key() -> None:
+def test_a_name_that_is_not_an_application_has_no_key() -> None:
     with pytest.raises(ValueError, match="local-1"):
         application_key(ESTATE.serving(YARN), "local-1")
 
@@ -79,7 +79,7 @@ def test_what_is_no_application_has_no_key() -> None:
 # -- Spark's side -------------------------------------------------------------------------------------------------------
 
 
-def test_an_execution_names_the_application_that_ran_it_also_when_it_failed(tmp_path: Path) -> None:
+def test_an_execution_names_its_application_even_if_it_failed(tmp_path: Path) -> None:
     write_log(
         tmp_path,
         log_start(),
@@ -98,7 +98,7 @@ def test_an_execution_names_the_application_that_ran_it_also_when_it_failed(tmp_
         assert relation.ages
 
 
-def test_where_several_are_configured_a_setting_says_which_one(tmp_path: Path) -> None:
+def test_a_setting_chooses_among_several_yarns(tmp_path: Path) -> None:
     yarns = [Source(source_id("test", n), YARN, n, "test", (f"http://{n}:8088",)) for n in ("a", "b")]
     estate = Estate("test", (*ESTATE.sources, *yarns))
     write_log(tmp_path, log_start(), application(), start(0, COPY), end(0))
@@ -153,7 +153,7 @@ def indexed(solr: Solr, spark: Callable[[], SparkSession], tmp_path: Path) -> It
         yield Indexed(solr, spark, tmp_path, service.url)
 
 
-def test_a_yarn_that_is_configured_later_takes_over_what_was_granted(indexed: Indexed) -> None:
+def test_a_yarn_configured_later_takes_over_granted_applications(indexed: Indexed) -> None:
     alone = Estate(indexed.cluster, (indexed.spark,))
     indexed.follow(alone)
     granted = alone.serving(YARN)
@@ -176,7 +176,7 @@ def test_a_yarn_that_is_configured_later_takes_over_what_was_granted(indexed: In
     assert indexed.pull(both) is Status.IDLE
 
 
-def test_a_link_waits_for_the_application_and_is_linked_when_it_comes(indexed: Indexed) -> None:
+def test_a_link_to_a_missing_application_is_linked_once_it_exists(indexed: Indexed) -> None:
     yarn = Source(source_id(indexed.cluster, "Y"), YARN, "Y", indexed.cluster)
     estate = Estate(indexed.cluster, (indexed.spark, yarn))
     indexed.follow(estate)
@@ -186,7 +186,7 @@ def test_a_link_waits_for_the_application_and_is_linked_when_it_comes(indexed: I
     assert [each["unlinked"] for each in indexed.found(waiting, RELATIONS)] == [False]
 
 
-def test_a_mapreduce_job_appears_with_its_directories_and_the_query_that_it_ran_for(
+def test_a_mapreduce_job_appears_with_its_directories_and_its_query(
     solr: Solr, spark: Callable[[], SparkSession], resource_manager: ResourceManager, history: JobHistory
 ) -> None:
     query = "etl_20260101120000_0b1c2d3e-0000-4000-8000-000000000001"
@@ -229,7 +229,7 @@ def world(solr: Solr) -> World:
     return World(solr, f"w{uuid.uuid4().hex[:8]}")
 
 
-def test_the_lineage_of_an_application_is_that_of_what_it_was_run_for(world: World) -> None:
+def test_the_lineage_of_an_application_is_that_of_its_execution(world: World) -> None:
     source, target = world.table("a"), world.table("b")
     operation = world.operation("b from a", [source], [target], engine=SPARK)
     run = world.execution(operation, "application_1_0001-exec.1")
@@ -243,7 +243,7 @@ def test_the_lineage_of_an_application_is_that_of_what_it_was_run_for(world: Wor
         assert ran_as.identity not in {node.id for node in lineage(world.solr, each.identity).nodes}
 
 
-def test_the_lineage_of_a_job_on_yarn_is_that_of_what_its_applications_were_run_for(world: World) -> None:
+def test_the_lineage_of_a_yarn_job_is_that_of_its_applications_executions(world: World) -> None:
     source, target = world.table("a"), world.table("b")
     operation = world.operation("b from a", [source], [target], engine=SPARK)
     run = world.execution(operation, "application_1_0001-exec.1")
@@ -255,7 +255,7 @@ def test_the_lineage_of_a_job_on_yarn_is_that_of_what_its_applications_were_run_
     assert drawn == {each.identity for each in (nightly, ran_as, run, operation, source, target)}
 
 
-def test_of_very_many_executions_the_latest_are_drawn_and_it_says_so(world: World) -> None:
+def test_only_the_latest_executions_are_drawn_and_the_cut_is_reported(world: World) -> None:
     operation = world.operation("b from a", [world.table("a")], [world.table("b")], engine=SPARK)
     ran_as = world.entity(application_key(world.source(YARN), "application_1_0001"))
     for number in range(120):

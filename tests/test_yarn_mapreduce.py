@@ -38,7 +38,7 @@ WORDS: dict[str, str] = {
 }
 
 
-def test_a_job_reads_and_writes_what_its_configuration_says(
+def test_a_job_has_the_inputs_and_outputs_of_its_configuration(
     resource_manager: ResourceManager, history: JobHistory
 ) -> None:
     resource_manager.apps = [app(1, **MAPREDUCE)]
@@ -75,7 +75,7 @@ def test_a_job_reads_and_writes_what_its_configuration_says(
     assert "hunter2" not in stored(reported.records)
 
 
-def test_runs_of_one_job_over_other_directories_do_not_mix(
+def test_runs_of_one_job_over_different_directories_are_separate_operations(
     resource_manager: ResourceManager, history: JobHistory
 ) -> None:
     days = [{**WORDS, "mapreduce_input_fileinputformat_inputdir": f"/in/{day}"} for day in (1, 2)]
@@ -91,7 +91,7 @@ def test_runs_of_one_job_over_other_directories_do_not_mix(
     assert len(reported.executions) == 3
 
 
-def test_what_sqoop_will_move_is_no_output_and_the_operation_that_had_it_goes(
+def test_a_directory_staged_by_sqoop_is_not_an_output_and_its_operation_is_withdrawn(
     resource_manager: ResourceManager, history: JobHistory
 ) -> None:
     staged = "hdfs://ns1/user/etl/_sqoop/7d6f_ORDERS"
@@ -108,7 +108,7 @@ def test_what_sqoop_will_move_is_no_output_and_the_operation_that_had_it_goes(
     assert reported.operations["ORDERS.jar"].key.identity == identify(SOURCE.id, "ORDERS.jar", "", "")
 
 
-def test_a_job_without_directories_is_navigators_own_operation(
+def test_a_job_without_directories_has_navigators_operation(
     resource_manager: ResourceManager, history: JobHistory
 ) -> None:
     resource_manager.apps = [app(1, **MAPREDUCE)]
@@ -118,7 +118,7 @@ def test_a_job_without_directories_is_navigators_own_operation(
     assert operation.ages
 
 
-def test_an_application_and_its_job_are_one_execution_whoever_is_heard_first(
+def test_an_application_and_its_job_are_one_execution_in_either_order(
     resource_manager: ResourceManager, history: JobHistory
 ) -> None:
     """The ResourceManager has already forgotten the second one."""
@@ -139,7 +139,7 @@ def test_an_application_and_its_job_are_one_execution_whoever_is_heard_first(
     assert retold.key.parent == both.key.parent
 
 
-def test_a_job_is_reported_when_its_history_is_there(
+def test_a_job_is_reported_once_its_history_exists(
     resource_manager: ResourceManager, history: JobHistory
 ) -> None:
     resource_manager.apps = [running(1, **MAPREDUCE)]
@@ -164,7 +164,7 @@ def test_a_job_is_reported_when_its_history_is_there(
     assert following.is_quiet()
 
 
-def test_a_job_whose_history_never_comes_is_reported_without(
+def test_a_job_whose_history_never_arrives_is_reported_without_it(
     resource_manager: ResourceManager, history: JobHistory
 ) -> None:
     resource_manager.apps = [app(1, **MAPREDUCE, state="KILLED", finishedTime=NOW_MS)]
@@ -195,7 +195,7 @@ def test_a_job_without_history_is_incomplete_if_it_succeeded(
     assert reported.reasons == {"word count": why, "nightly": []}
 
 
-def test_a_failed_job_brings_no_flow(resource_manager: ResourceManager, history: JobHistory) -> None:
+def test_a_failed_job_has_no_flow(resource_manager: ResourceManager, history: JobHistory) -> None:
     resource_manager.apps = [app(1, **MAPREDUCE, finalStatus="FAILED")]
     history.add(job(1, state="FAILED"), **WORDS)
     reported = Following(resource_manager, history=history).run()
@@ -206,7 +206,7 @@ def test_a_failed_job_brings_no_flow(resource_manager: ResourceManager, history:
     assert execution.attributes["outputs"] == ["hdfs://ns1/out"]
 
 
-def test_a_configuration_that_is_not_there_any_more_leaves_the_job(
+def test_a_removed_configuration_leaves_the_job_incomplete(
     resource_manager: ResourceManager, history: JobHistory
 ) -> None:
     history.add(job(1, name="a/b 50%\nnext"))
@@ -219,7 +219,7 @@ def test_a_configuration_that_is_not_there_any_more_leaves_the_job(
     }
 
 
-def test_a_configuration_that_cannot_be_had_is_said_and_keeps_no_other_back(
+def test_an_unreadable_configuration_is_reported_and_affects_no_other(
     resource_manager: ResourceManager, history: JobHistory
 ) -> None:
     history.add(job(1), **WORDS)
@@ -240,7 +240,7 @@ def test_a_configuration_that_cannot_be_had_is_said_and_keeps_no_other_back(
     assert "User dr.who has no permission" in reject.reason
 
 
-def test_while_the_history_is_away_the_others_are_reported_and_its_jobs_wait(
+def test_jobs_wait_while_the_history_server_is_down_and_others_are_reported(
     resource_manager: ResourceManager,
 ) -> None:
     resource_manager.apps = [app(1, **MAPREDUCE, finishedTime=NOW_MS - 120 * MINUTE_MS), app(2)]
@@ -260,7 +260,7 @@ def test_while_the_history_is_away_the_others_are_reported_and_its_jobs_wait(
         assert len(following.run().executions) == 2
 
 
-def test_what_hive_ran_belongs_to_its_query(resource_manager: ResourceManager, history: JobHistory) -> None:
+def test_a_job_of_hive_is_linked_to_its_query(resource_manager: ResourceManager, history: JobHistory) -> None:
     query = "etl_20260101120000_0b1c2d3e-0000-4000-8000-000000000001"
     name = "insert overwrite table t select * from s(Stage-1)"
     hive = {
@@ -284,7 +284,7 @@ def test_what_hive_ran_belongs_to_its_query(resource_manager: ResourceManager, h
     assert {flow for flow in reported.flows if flow[0] == name} == set()
 
 
-def test_what_hive_ran_on_a_metastore_that_is_not_configured_is_not_the_configured_ones(
+def test_a_job_on_an_unconfigured_metastore_is_not_linked_to_the_configured_one(
     resource_manager: ResourceManager, history: JobHistory
 ) -> None:
     history.add(job(1), **WORDS, hive_query_id="q", hive_metastore_uris="thrift://other:9083")
@@ -295,7 +295,7 @@ def test_what_hive_ran_on_a_metastore_that_is_not_configured_is_not_the_configur
     assert not relation.ep1.source.configured
 
 
-def test_what_pig_ran_belongs_to_its_script(resource_manager: ResourceManager, history: JobHistory) -> None:
+def test_a_job_of_pig_is_linked_to_its_script(resource_manager: ResourceManager, history: JobHistory) -> None:
     pig = {**WORDS, "pig_script_id": "script-1", "pig_logicalPlan_hash": "1234"}
     history.add(job(1, name="PigLatin:daily.pig"), **pig)
     history.add(job(2, name="PigLatin:daily.pig"), **WORDS, mapreduce_workflow_id="pig_script-2")
@@ -311,7 +311,7 @@ def test_what_pig_ran_belongs_to_its_script(resource_manager: ResourceManager, h
     assert {each.source for each in of_first.values()} == {ESTATE.serving("PIG")}
 
 
-def test_an_oozie_job_is_known_by_its_configuration_too(
+def test_an_oozie_job_is_recognized_by_its_configuration(
     resource_manager: ResourceManager, history: JobHistory
 ) -> None:
     history.add(job(1), **WORDS, oozie_job_id="7-oozie-W", oozie_action_id="7-oozie-W@load")
@@ -322,7 +322,7 @@ def test_an_oozie_job_is_known_by_its_configuration_too(
     assert execution.attributes["wfIds"] == ["7-oozie-W"]
 
 
-def test_nothing_that_yarn_shows_passes_for_a_persons_word(
+def test_no_attribute_from_yarn_is_user_metadata(
     resource_manager: ResourceManager, history: JobHistory
 ) -> None:
     oozie = "oozie:launcher:T=hive2:W=daily:A=load:ID=0000004-121223003201296-oozie-oozi-W"
@@ -334,7 +334,7 @@ def test_nothing_that_yarn_shows_passes_for_a_persons_word(
     assert not [name for each in entities for name in each.attributes if is_user_field(name)]
 
 
-def test_jobs_are_read_in_splits_of_their_own(resource_manager: ResourceManager, history: JobHistory) -> None:
+def test_jobs_are_read_in_separate_splits(resource_manager: ResourceManager, history: JobHistory) -> None:
     resource_manager.apps = [app(n) for n in range(10)]
     for number in range(100, 350):
         history.add(job(number), **WORDS)
@@ -343,7 +343,7 @@ def test_jobs_are_read_in_splits_of_their_own(resource_manager: ResourceManager,
     assert sizes == [(10, False), (100, True), (100, True), (50, True)]
 
 
-def test_the_answers_of_the_history_servers_documentation_are_understood(
+def test_the_examples_of_the_history_servers_documentation_are_read(
     resource_manager: ResourceManager, history: JobHistory, corpora: Path
 ) -> None:
     folder = corpora / "rest" / "mr-jhs"

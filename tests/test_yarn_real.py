@@ -150,7 +150,7 @@ def indexed(extraction: Callable[..., Indexed]) -> Indexed:
 
 
 @pytest.mark.services
-def test_a_spark_job_on_yarn_appears_with_its_executions_and_all_is_linked(indexed: Indexed) -> None:
+def test_a_spark_job_on_yarn_appears_with_its_executions_and_all_links(indexed: Indexed) -> None:
     application = indexed.application
     assert application["identity"] == identify(indexed.yarn.id, application["originalName"])
     assert (application["status"], application["engineType"]) == ("SUCCEEDED", "SPARK")
@@ -173,7 +173,7 @@ def test_a_spark_job_on_yarn_appears_with_its_executions_and_all_is_linked(index
 
 
 @pytest.mark.services
-def test_whoever_is_heard_first_the_index_is_the_same(
+def test_the_order_of_extraction_does_not_change_the_index(
     indexed: Indexed, extraction: Callable[..., Indexed]
 ) -> None:
     def answer(index: Indexed) -> set[tuple[Any, ...]]:
@@ -197,7 +197,7 @@ def test_lineage_from_the_output_directory_reaches_the_source_table(indexed: Ind
 
 
 @pytest.mark.services
-def test_lineage_from_a_tables_directory_shows_the_table_and_its_job_and_from_the_table_not_the_directory(
+def test_lineage_of_a_tables_directory_includes_the_table_but_not_the_reverse(
     indexed: Indexed,
 ) -> None:
     from_directory = lineage(indexed.solr, indexed.location, Options(operations=True))
@@ -209,7 +209,7 @@ def test_lineage_from_a_tables_directory_shows_the_table_and_its_job_and_from_th
 
 
 @pytest.mark.services
-def test_from_the_application_one_sees_what_it_ran(indexed: Indexed) -> None:
+def test_lineage_of_an_application_shows_its_executions(indexed: Indexed) -> None:
     nodes = indexed.drawn(indexed.application["identity"])
     assert nodes >= {*indexed.executions, indexed.table, indexed.output}
     for each in indexed.executions:
@@ -217,7 +217,7 @@ def test_from_the_application_one_sees_what_it_ran(indexed: Indexed) -> None:
 
 
 @pytest.mark.services
-def test_applications_that_fail_are_killed_or_still_run_say_so(
+def test_failed_killed_and_running_applications_have_their_status(
     yarn: Hadoop, solr: Solr, spark: Callable[[], SparkSession]
 ) -> None:
     cluster = f"yarn-{uuid.uuid4().hex[:8]}"
@@ -257,14 +257,14 @@ def test_applications_that_fail_are_killed_or_still_run_say_so(
             kill(yarn, each)
 
 
-def test_check_shows_what_answers(yarn: Hadoop) -> None:
+def test_check_shows_the_answering_service(yarn: Hadoop) -> None:
     source = Source(source_id("c", YARN), YARN, YARN, "c")
     first, _ = Yarn(source, Estate("c", (source,)), (yarn.yarn,)).check()
     assert first.startswith(f"{yarn.yarn} answers: Hadoop 3.5.0, ACTIVE")
 
 
 @pytest.mark.services
-def test_yarn_starts_at_other_ports_if_its_own_were_taken_since(hadoop_jars: Path, tmp_path: Path) -> None:
+def test_yarn_starts_on_other_ports_if_its_own_are_taken(hadoop_jars: Path, tmp_path: Path) -> None:
     cache = hadoop_jars.parent / "hadoop-launcher"
     with Hadoop(tmp_path / "hadoop", hadoop_jars, cache=cache) as hadoop, socket.socket() as taken:
         host, _, port = hadoop.yarn.removeprefix("http://").rpartition(":")

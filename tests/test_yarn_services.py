@@ -35,7 +35,7 @@ def standby(form: str, *, of: ResourceManager) -> RestServer:
 
 
 @pytest.mark.parametrize("form", ["307", "a header", "a bare header"])
-def test_a_standby_points_to_the_active_one(resource_manager: ResourceManager, form: str) -> None:
+def test_a_standby_redirects_to_the_active_one(resource_manager: ResourceManager, form: str) -> None:
     resource_manager.apps = [app(1), running(2)]
     with standby(form, of=resource_manager) as other:
         following = Following(other, resource_manager)
@@ -49,7 +49,7 @@ def test_a_standby_points_to_the_active_one(resource_manager: ResourceManager, f
         assert switched.is_quiet()
 
 
-def test_one_that_is_down_is_passed_over(resource_manager: ResourceManager) -> None:
+def test_an_unreachable_one_is_skipped(resource_manager: ResourceManager) -> None:
     resource_manager.apps = [app(1)]
     following = Following(resource_manager)
     urls = ("http://127.0.0.1:1", resource_manager.url)
@@ -57,7 +57,7 @@ def test_one_that_is_down_is_passed_over(resource_manager: ResourceManager) -> N
     assert len(following.run().executions) == 1
 
 
-def test_one_that_fails_is_asked_once_whatever_slashes_its_address_ends_with() -> None:
+def test_a_failing_one_is_asked_once_whatever_trailing_slashes_its_address_has() -> None:
     with RestServer() as one:
         one.routes["/"] = lambda *_: (503, {}, b"starting")
         with (
@@ -68,7 +68,7 @@ def test_one_that_fails_is_asked_once_whatever_slashes_its_address_ends_with() -
         assert len(one.asked) == 1
 
 
-def test_two_standbys_are_no_service() -> None:
+def test_two_standbys_are_unavailable() -> None:
     with RestServer() as one:
         again = {"Refresh": f"1;url={one.url}/ws/v1/cluster/apps?next.refresh.interval=2"}
         one.routes["/"] = lambda *_: (200, again, b"Can't find any active RM. Will retry in next 1 seconds.")
@@ -94,7 +94,7 @@ def test_two_standbys_are_no_service() -> None:
         ((302, {"Location": "/ws/v1/cluster/apps"}, b""), "redirected more than"),
     ],
 )
-def test_an_error_names_the_url_and_what_to_do(answer: Any, words: str) -> None:
+def test_an_error_names_the_url_and_the_remedy(answer: Any, words: str) -> None:
     with RestServer() as service:
         service.routes["/"] = lambda *_: answer
         with pytest.raises(RestError, match=words) as error:
@@ -102,7 +102,7 @@ def test_an_error_names_the_url_and_what_to_do(answer: Any, words: str) -> None:
         assert service.url in str(error.value)
 
 
-def test_nobody_there_and_nobody_answering_are_distinguished() -> None:
+def test_a_refused_connection_and_a_timeout_are_distinguished() -> None:
     down = Yarn(SOURCE, ESTATE, ("http://127.0.0.1:1",))
     with pytest.raises(RestUnavailable, match=r"127\.0\.0\.1:1.*Connection refused.*`urls`"):
         down.plan(Positions())
@@ -114,7 +114,7 @@ def test_nobody_there_and_nobody_answering_are_distinguished() -> None:
         silent.set()
 
 
-def test_control_characters_that_were_not_escaped_are_read_all_the_same(
+def test_unescaped_control_characters_are_accepted(
     resource_manager: ResourceManager,
 ) -> None:
     body = orjson.dumps({"apps": {"app": [app(1, name="tab#here")]}}).replace(b"#", b"\t")
@@ -122,12 +122,12 @@ def test_control_characters_that_were_not_escaped_are_read_all_the_same(
     assert set(Following(resource_manager).run().operations) == {"tab\there"}
 
 
-def test_a_user_is_named_where_one_is_set(resource_manager: ResourceManager) -> None:
+def test_a_configured_user_is_sent(resource_manager: ResourceManager) -> None:
     Following(resource_manager, user="navlin").plan()
     assert {query["user.name"] for _, query in resource_manager.asked} == {"navlin"}
 
 
-def test_settings_that_cannot_be_are_named() -> None:
+def test_invalid_settings_are_reported() -> None:
     extractor = Yarn(
         SOURCE, ESTATE, ("rm:8088", "http://etl:pw@rm:8088"), ("http://h:x",), 0, page_size=1, user="u"
     )
@@ -141,7 +141,7 @@ def test_settings_that_cannot_be_are_named() -> None:
     assert list(Yarn(SOURCE, ESTATE, ("http://rm:8088", "https://rm2")).problems()) == []
 
 
-def test_check_says_who_answers(resource_manager: ResourceManager, history: JobHistory) -> None:
+def test_check_reports_which_services_answer(resource_manager: ResourceManager, history: JobHistory) -> None:
     first, second = Following(resource_manager).extractor.check()
     assert first == f"{resource_manager.url} answers: Hadoop 3.5.0, ACTIVE, shows no application"
     assert "history_urls" in second
@@ -149,7 +149,7 @@ def test_check_says_who_answers(resource_manager: ResourceManager, history: JobH
     assert second.startswith(f"{history.url} answers")
 
 
-def test_an_address_is_asked_once_with_or_without_a_slash_at_its_end(
+def test_an_address_is_asked_once_with_or_without_a_trailing_slash(
     resource_manager: ResourceManager,
 ) -> None:
     following = Following(resource_manager)

@@ -44,7 +44,7 @@ class Slow:
         self._let_go.set()
 
 
-def test_a_job_whose_configuration_is_slow_keeps_no_other_from_being_read_and_is_asked_for_again(
+def test_a_slow_configuration_delays_no_other_job_and_is_asked_for_again(
     resource_manager: ResourceManager, history: JobHistory
 ) -> None:
     resource_manager.apps = [app(number, **MAPREDUCE) for number in range(1, 6)]
@@ -81,7 +81,7 @@ def test_a_job_whose_configuration_is_slow_keeps_no_other_from_being_read_and_is
         slow.end()
 
 
-def test_a_configuration_that_never_comes_leaves_the_job_incomplete_after_most_of_a_day(
+def test_a_configuration_that_never_arrives_leaves_the_job_incomplete_after_most_of_a_day(
     resource_manager: ResourceManager, history: JobHistory
 ) -> None:
     history.add(job(1), **WORDS)
@@ -102,7 +102,7 @@ def test_a_configuration_that_never_comes_leaves_the_job_incomplete_after_most_o
     assert following.is_quiet()
 
 
-def test_after_several_slow_ones_in_a_row_the_rest_is_put_off_and_nothing_is_lost(
+def test_after_several_slow_answers_the_rest_is_postponed_and_nothing_lost(
     resource_manager: ResourceManager, history: JobHistory
 ) -> None:
     for number in range(1, 31):
@@ -127,7 +127,7 @@ def test_after_several_slow_ones_in_a_row_the_rest_is_put_off_and_nothing_is_los
         slow.end()
 
 
-def test_a_history_server_that_goes_away_in_the_middle_fails_its_split(
+def test_a_history_server_lost_midway_fails_its_split(
     resource_manager: ResourceManager, history: JobHistory
 ) -> None:
     for number in (1, 2):
@@ -140,7 +140,7 @@ def test_a_history_server_that_goes_away_in_the_middle_fails_its_split(
         list(following.extractor.read(plan.splits[0]))
 
 
-def test_one_application_that_is_not_answered_keeps_no_other_from_being_read(
+def test_an_unanswered_application_does_not_affect_the_others(
     resource_manager: ResourceManager,
 ) -> None:
     resource_manager.apps = [running(number) for number in (1, 2, 3)]

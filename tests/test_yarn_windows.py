@@ -9,7 +9,7 @@ from tests.services.rest import ResourceManager
 from tests.support.yarn_rounds import MINUTE_MS, NOW_MS, Following, app, running
 
 
-def test_a_round_in_which_nothing_happened_asks_twice_and_yields_nothing(
+def test_a_quiet_round_asks_twice_and_yields_nothing(
     resource_manager: ResourceManager,
 ) -> None:
     resource_manager.apps = [app(1), running(2)]
@@ -23,7 +23,7 @@ def test_a_round_in_which_nothing_happened_asks_twice_and_yields_nothing(
     assert len(resource_manager.asked) == 2
 
 
-def test_what_runs_is_asked_for_again_until_it_ends(resource_manager: ResourceManager) -> None:
+def test_a_running_application_is_asked_for_until_it_ends(resource_manager: ResourceManager) -> None:
     resource_manager.apps = [running(1)]
     following = Following(resource_manager)
     assert following.run().executions["application_1799000000000_0001"].attributes["status"] == "RUNNING"
@@ -34,7 +34,7 @@ def test_what_runs_is_asked_for_again_until_it_ends(resource_manager: ResourceMa
     assert following.is_quiet()
 
 
-def test_what_ended_long_before_the_window_is_found_if_it_was_seen_running(
+def test_an_end_long_before_the_window_is_found_if_it_was_seen_running(
     resource_manager: ResourceManager,
 ) -> None:
     resource_manager.apps = [running(1), app(2, finishedTime=NOW_MS)]
@@ -47,7 +47,7 @@ def test_what_ended_long_before_the_window_is_found_if_it_was_seen_running(
     assert following.is_quiet()
 
 
-def test_what_was_forgotten_while_it_ran_has_no_known_end(resource_manager: ResourceManager) -> None:
+def test_an_application_forgotten_while_running_has_an_unknown_end(resource_manager: ResourceManager) -> None:
     resource_manager.apps = [running(1)]
     following = Following(resource_manager)
     before = following.run()
@@ -61,7 +61,7 @@ def test_what_was_forgotten_while_it_ran_has_no_known_end(resource_manager: Reso
     assert following.run().executions["application_1799000000000_0001"].attributes["status"] == "SUCCEEDED"
 
 
-def test_one_that_is_shown_after_a_later_one_is_not_missed(resource_manager: ResourceManager) -> None:
+def test_an_application_listed_late_is_not_missed(resource_manager: ResourceManager) -> None:
     resource_manager.apps = [app(2, finishedTime=NOW_MS)]
     following = Following(resource_manager)
     following.run()
@@ -69,7 +69,7 @@ def test_one_that_is_shown_after_a_later_one_is_not_missed(resource_manager: Res
     assert list(following.run().executions) == ["application_1799000000000_0001"]
 
 
-def test_an_end_that_is_reported_otherwise_later_is_reported_again(resource_manager: ResourceManager) -> None:
+def test_a_changed_end_is_reported_again(resource_manager: ResourceManager) -> None:
     resource_manager.apps = [app(1)]
     following = Following(resource_manager)
     following.run()
@@ -78,7 +78,7 @@ def test_an_end_that_is_reported_otherwise_later_is_reported_again(resource_mana
     assert execution.attributes["memoryMbSeconds"] == 3_000
 
 
-def test_a_clock_that_ran_ahead_hides_nothing(resource_manager: ResourceManager) -> None:
+def test_a_clock_ahead_hides_nothing(resource_manager: ResourceManager) -> None:
     day_ms = 24 * 60 * MINUTE_MS
     resource_manager.apps, resource_manager.now_ms = [app(1, finishedTime=NOW_MS + day_ms)], NOW_MS + day_ms
     following = Following(resource_manager)
@@ -89,7 +89,7 @@ def test_a_clock_that_ran_ahead_hides_nothing(resource_manager: ResourceManager)
     assert list(following.run().executions) == ["application_1799000000000_0002"]
 
 
-def test_an_application_whose_times_are_hidden_is_reported_once(resource_manager: ResourceManager) -> None:
+def test_an_application_with_hidden_times_is_reported_once(resource_manager: ResourceManager) -> None:
     """A ResourceManager shows such times to users without permission to view an application."""
     resource_manager.apps = [app(1, startedTime=0, finishedTime=0)]
     following = Following(resource_manager)
@@ -100,9 +100,7 @@ def test_an_application_whose_times_are_hidden_is_reported_once(resource_manager
 
 
 @pytest.mark.parametrize("spread_ms", [0, 1, 1_000])
-def test_a_long_list_comes_in_answers_of_a_bounded_size(
-    resource_manager: ResourceManager, spread_ms: int
-) -> None:
+def test_a_long_list_is_read_in_bounded_pages(resource_manager: ResourceManager, spread_ms: int) -> None:
     resource_manager.apps = [app(n, finishedTime=NOW_MS - n * spread_ms) for n in range(300)]
     following = Following(resource_manager, page_size=50)
     assert len(following.run().executions) == 300
@@ -112,13 +110,13 @@ def test_a_long_list_comes_in_answers_of_a_bounded_size(
     assert following.is_quiet()
 
 
-def test_hidden_times_do_not_make_it_search_for_ever(resource_manager: ResourceManager) -> None:
+def test_hidden_times_do_not_cause_an_endless_search(resource_manager: ResourceManager) -> None:
     resource_manager.apps = [app(n, finishedTime=0) for n in range(100)]
     assert len(Following(resource_manager, page_size=10).run().executions) == 100
     assert len(resource_manager.asked) < 10
 
 
-def test_what_failed_to_be_read_is_planned_again(resource_manager: ResourceManager) -> None:
+def test_a_failed_split_is_planned_again(resource_manager: ResourceManager) -> None:
     resource_manager.apps = [app(1), running(2)]
     following = Following(resource_manager)
     first, again = following.plan(), following.plan()
