@@ -61,7 +61,7 @@ KEPT: Final[dict[str, Row]] = {
             (f"{LINEAGE}.planned_files", "key"),
         ),
         (f"{LINEAGE}.file_split.FileSplit",),
-        ("test_what_is_known_of_files_goes_a_week_after_their_directory",),
+        ("test_positions_are_forgotten_a_week_after_their_directory",),
     ),
     "open records": Row(
         f"nothing but where they begin; while one is read, {mib(followed_files.MAX_LINE_BYTES)} (`max_line_bytes`)",
@@ -79,7 +79,7 @@ KEPT: Final[dict[str, Row]] = {
         "`navlin rejects`",
         proved=(
             "test_the_number_of_descriptors_is_bounded_and_every_source_has_its_share",
-            "test_a_file_that_failed_and_was_removed_is_lost_aloud_and_its_descriptor_is_let_go_after_a_day",
+            "test_a_failed_and_removed_file_is_reported_lost_and_its_descriptor_released_after_a_day",
         ),
     ),
     "runs of OpenLineage": Row(
@@ -94,14 +94,14 @@ KEPT: Final[dict[str, Row]] = {
             "extractors.openlineage.runs.Known",
             "extractors.openlineage.runs.Run",
         ),
-        ("test_many_starts_with_long_texts_leave_spark_alive_and_another_sender_whole",),
+        ("test_many_long_start_events_neither_kill_spark_nor_affect_another_sender",),
     ),
     "events of OpenLineage that wait": Row(
         f"{mib(event_spool.SENDER_BYTES)} on disk of a sender, {mib(event_spool.ALL_BYTES)} in all",
         "a sender's",
         "429 before it is accepted",
         "the sender's answer",
-        proved=("test_the_door_answers_429_before_it_accepts",),
+        proved=("test_a_sender_over_its_quota_gets_429_and_others_are_accepted",),
     ),
     "executions that are open in a log of Spark": Row(
         f"{application.MAX_OPEN:,}, with statements and catalogues half of {mib(spark_events.MAX_STATE_BYTES)} of a log, of "
@@ -123,10 +123,10 @@ KEPT: Final[dict[str, Row]] = {
             f"{SPARK}.lines.Mark",
         ),
         (
-            "test_executions_beyond_those_that_are_followed_are_rejects_and_their_operations_say_so",
-            "test_the_state_of_a_log_is_bounded_in_bytes_and_what_was_open_longest_goes_first",
-            "test_all_logs_together_have_a_bound_and_each_the_same_share_of_it",
-            "test_no_text_of_an_event_is_kept_at_any_length",
+            "test_executions_beyond_the_limit_are_rejected_and_their_operations_flagged",
+            "test_the_state_of_a_log_is_bounded_in_bytes_and_the_oldest_is_evicted_first",
+            "test_all_logs_share_one_bound_equally",
+            "test_no_text_of_an_event_is_stored_at_unbounded_length",
         ),
     ),
     "streams": Row(
@@ -141,9 +141,9 @@ KEPT: Final[dict[str, Row]] = {
             f"{SPARK}.plan.reads.End",
         ),
         proved=(
-            "test_streams_beyond_those_that_are_followed_are_rejects_and_their_operations_say_so",
+            "test_streams_beyond_the_limit_are_rejected_and_their_operations_flagged",
             "test_the_streams_of_a_log_are_bounded_in_bytes",
-            "test_a_stream_with_more_sources_than_are_followed_says_so",
+            "test_a_stream_with_too_many_sources_is_incomplete",
         ),
     ),
     "YARN's open applications": Row(
@@ -155,9 +155,9 @@ KEPT: Final[dict[str, Row]] = {
         ((f"{YARN}.plan", "OPEN"),),
         (f"{YARN}.applications.Application", f"{YARN}.applications.Job", f"{YARN}.plan.Before"),
         (
-            "test_a_user_with_many_open_applications_leaves_others_theirs_and_what_does_not_fit_is_a_reject",
-            "test_open_applications_have_a_bound_in_bytes",
-            "test_jobs_that_do_not_fit_are_read_without_their_history",
+            "test_open_applications_beyond_a_users_share_are_rejected_and_others_kept",
+            "test_open_applications_are_bounded_in_bytes",
+            "test_jobs_beyond_the_limit_are_read_without_their_history",
         ),
     ),
     "YARN's applications that were read": Row(
@@ -166,7 +166,7 @@ KEPT: Final[dict[str, Row]] = {
         "it is read again as long as it is listed",
         "no loss",
         ((f"{YARN}.plan", "ENDED_BEFORE"),),
-        proved=("test_applications_that_were_read_are_remembered_up_to_a_number_and_none_is_lost_beyond",),
+        proved=("test_remembered_applications_are_bounded_and_none_is_lost",),
     ),
     "dues: configurations of jobs that are asked for again": Row(
         f"{yarn.MAX_UNREAD_OF_USER:,} of a user, {yarn.MAX_UNREAD:,} in all; {jobs.MAX_TRIES} times, over most of a day",
@@ -176,7 +176,7 @@ KEPT: Final[dict[str, Row]] = {
         ((f"{YARN}.plan", "self.key(self.seen)"), (f"{YARN}.jobs", "Unread.key(seen)")),
         (f"{YARN}.plan.Unread",),
         (
-            "test_of_configurations_that_do_not_come_a_user_has_a_share_and_the_other_jobs_are_incomplete",
+            "test_unread_configurations_are_limited_per_user_and_the_other_jobs_incomplete",
         ),
     ),
     "dues: what failed": Row(
@@ -189,9 +189,9 @@ KEPT: Final[dict[str, Row]] = {
             ("navlin.pipeline.planning", "HELD_BACK + name"),
         ),
         proved=(
-            "test_a_file_that_fails_again_and_again_is_set_aside_and_named_and_the_others_are_read",
-            "test_what_failed_and_is_not_planned_any_more_is_held_back_no_longer",
-            "test_a_split_that_ends_spark_is_set_aside_after_the_second_time_and_the_others_are_read",
+            "test_a_repeatedly_failing_file_is_set_aside_and_the_others_are_read",
+            "test_a_failure_no_longer_planned_is_no_longer_listed",
+            "test_a_split_that_kills_spark_twice_is_set_aside_and_the_others_are_read",
         ),
     ),
     "what a listing missed": Row(
@@ -202,8 +202,8 @@ KEPT: Final[dict[str, Row]] = {
         (("navlin.pipeline.run", "MISSING"),),
         ("navlin.pipeline.missing.Remembered", "navlin.pipeline.guard.HighWater"),
         (
-            "test_of_too_many_places_what_contains_them_is_shown_and_every_entity_counts",
-            "test_the_paths_of_what_is_missing_are_bounded_in_length_too",
+            "test_too_many_missing_places_are_grouped_by_parent_and_all_counted",
+            "test_missing_paths_are_bounded_in_total_length",
         ),
     ),
     "words that go along with renames": Row(
