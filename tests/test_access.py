@@ -71,7 +71,7 @@ def gate(file: AccessFile, clock: Clock, tmp_path: Path) -> Gate:
     return gate_of(file, clock, tmp_path)
 
 
-def test_a_user_is_known_by_name_and_password(gate: Gate) -> None:
+def test_a_user_is_authenticated_by_name_and_password(gate: Gate) -> None:
     for _ in range(2):
         user = user_of(gate, basic("ann", PASSWORD), "127.0.0.1")
         assert isinstance(user, User)
@@ -99,13 +99,11 @@ def test_a_user_is_known_by_name_and_password(gate: Gate) -> None:
         PASSWORD,
     ],
 )
-def test_nobody_else_is_let_in(gate: Gate, header: str) -> None:
+def test_invalid_credentials_are_refused(gate: Gate, header: str) -> None:
     assert isinstance(user_of(gate, header, "127.0.0.1"), Refused)
 
 
-def test_the_file_holds_no_password_and_no_token_and_is_its_owners_alone(
-    file: AccessFile, tmp_path: Path
-) -> None:
+def test_the_access_file_has_no_plain_secrets_and_is_private(file: AccessFile, tmp_path: Path) -> None:
     secret = file.add_token("ann", "backup", None, NOW_MS)
     content = (tmp_path / FILE).read_text()
     assert PASSWORD not in content
@@ -114,7 +112,7 @@ def test_the_file_holds_no_password_and_no_token_and_is_its_owners_alone(
     assert PASSWORD not in repr(file.read())
 
 
-def test_a_change_holds_from_the_next_request_on(gate: Gate, file: AccessFile) -> None:
+def test_a_change_takes_effect_at_the_next_request(gate: Gate, file: AccessFile) -> None:
     file.add_user("bob", Role.LINEAGE_VIEWER, PASSWORD)
     bob = user_of(gate, basic("bob", PASSWORD), "")
     assert isinstance(bob, User)
@@ -129,7 +127,7 @@ def test_a_change_holds_from_the_next_request_on(gate: Gate, file: AccessFile) -
     assert isinstance(user_of(gate, basic("bob", PASSWORD + "2"), ""), Refused)
 
 
-def test_a_token_stands_for_its_user_until_it_ends(file: AccessFile, gate: Gate) -> None:
+def test_a_token_is_valid_for_its_user_until_it_expires(file: AccessFile, gate: Gate) -> None:
     file.add_user("bob", Role.METADATA_ADMINISTRATOR, PASSWORD)
     lasting = file.add_token("bob", "", None, NOW_MS)
     lesser = file.add_token("bob", "", Role.LINEAGE_VIEWER, NOW_MS)
@@ -156,9 +154,7 @@ def test_a_token_stands_for_its_user_until_it_ends(file: AccessFile, gate: Gate)
     assert file.read().tokens == {}
 
 
-def test_guessing_becomes_slow_and_a_right_password_is_not_looked_at_meanwhile(
-    gate: Gate, clock: Clock
-) -> None:
+def test_guessing_is_throttled_and_passwords_are_not_checked_meanwhile(gate: Gate, clock: Clock) -> None:
     for _ in range(FREE + 1):
         assert isinstance(user_of(gate, basic("ann", "wrong"), "10.0.0.1"), Refused)
     found = user_of(gate, basic("ann", PASSWORD), "10.0.0.1")
@@ -171,7 +167,7 @@ def test_guessing_becomes_slow_and_a_right_password_is_not_looked_at_meanwhile(
     assert isinstance(user_of(gate, basic("ann", PASSWORD), "10.0.0.1"), User)
 
 
-def test_guesses_that_are_sent_at_once_do_not_get_round_the_wait(gate: Gate) -> None:
+def test_concurrent_guesses_do_not_bypass_the_throttle(gate: Gate) -> None:
     with ThreadPoolExecutor(40) as strangers:
         found = list(
             strangers.map(lambda each: user_of(gate, basic("ann", f"guess {each}"), "10.0.0.1"), range(40))
@@ -180,7 +176,7 @@ def test_guesses_that_are_sent_at_once_do_not_get_round_the_wait(gate: Gate) -> 
     assert len(looked_at) <= FREE + 1 + LOOKS_AT_ONCE
 
 
-def test_guesses_for_one_name_are_slow_from_however_many_addresses(
+def test_guesses_for_one_name_are_throttled_across_addresses(
     gate: Gate, clock: Clock, tmp_path: Path
 ) -> None:
     assert isinstance(user_of(gate, basic("ann", PASSWORD), "10.0.0.1"), User)
@@ -199,7 +195,9 @@ def test_guesses_for_one_name_are_slow_from_however_many_addresses(
 
 
 @pytest.mark.parametrize("network", ["10.0.0.1", "2001:db8:0:1::{:x}"])
-def test_names_made_up_are_slow_from_one_address(gate: Gate, file: AccessFile, network: str) -> None:
+def test_guesses_of_invented_names_are_throttled_per_address(
+    gate: Gate, file: AccessFile, network: str
+) -> None:
     file.add_user("bob", Role.LINEAGE_VIEWER, PASSWORD)
     assert isinstance(user_of(gate, basic("bob", PASSWORD), network.format(0)), User)
     found = [user_of(gate, basic(f"n{each}", "guess"), network.format(each)) for each in range(60)]
@@ -211,7 +209,7 @@ def test_names_made_up_are_slow_from_one_address(gate: Gate, file: AccessFile, n
     assert newcomer.wait_s > 0
 
 
-def test_places_that_were_not_used_for_long_are_forgotten(tmp_path: Path) -> None:
+def test_addresses_not_used_for_long_are_forgotten(tmp_path: Path) -> None:
     places = KnownPlaces(tmp_path)
     places.note("ann", "10.0.0.1")
     places.note("ann", "10.0.0.2")
@@ -225,7 +223,7 @@ def test_places_that_were_not_used_for_long_are_forgotten(tmp_path: Path) -> Non
     assert len([*(tmp_path / "known-places").iterdir()]) == 1
 
 
-def test_the_wait_doubles_and_ends_at_a_quarter_of_an_hour(clock: Clock) -> None:
+def test_the_wait_doubles_up_to_a_quarter_of_an_hour(clock: Clock) -> None:
     attempts = Attempts(clock)
     waits = []
     for _ in range(FREE + 14):
@@ -236,7 +234,7 @@ def test_the_wait_doubles_and_ends_at_a_quarter_of_an_hour(clock: Clock) -> None
     assert waits[-1] == MOST_WAIT_S
 
 
-def test_nobody_frees_a_name_of_its_wait_by_guesses_of_other_names(clock: Clock) -> None:
+def test_guesses_of_other_names_do_not_clear_a_names_wait(clock: Clock) -> None:
     attempts = Attempts(clock)
     for _ in range(FREE + 1):
         attempts.wrong("a", "ann")
@@ -248,7 +246,7 @@ def test_nobody_frees_a_name_of_its_wait_by_guesses_of_other_names(clock: Clock)
 @pytest.mark.parametrize(
     ("name", "password"), [("ann", "x" * 1_025), ("ann", ""), ("a" * 200, "guess"), ("no name", "guess")]
 )
-def test_what_nobody_can_have_is_no_guess(gate: Gate, name: str, password: str) -> None:
+def test_an_impossible_name_or_password_is_not_a_guess(gate: Gate, name: str, password: str) -> None:
     for _ in range(FREE + 3):
         refused = user_of(gate, basic(name, password), "10.0.0.1")
         assert isinstance(refused, Refused)
@@ -281,7 +279,7 @@ def test_attempts_take_bounded_memory(clock: Clock) -> None:
         ("10.0.0.5", [], Role.LINEAGE_VIEWER, ""),
     ],
 )
-def test_a_proxy_and_nobody_else_names_who_asks(
+def test_only_a_trusted_proxy_may_name_the_user(
     file: AccessFile,
     clock: Clock,
     tmp_path: Path,
@@ -298,7 +296,7 @@ def test_a_proxy_and_nobody_else_names_who_asks(
         assert found.role is (Role.ADMINISTRATOR if who == "ann" else role)
 
 
-def test_few_passwords_are_looked_at_at_the_same_time(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_few_passwords_are_checked_at_once(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
     hashed, begun, most = hashlib.scrypt, [0], [0]
     lock = threading.Lock()
 
@@ -325,7 +323,7 @@ def test_few_passwords_are_looked_at_at_the_same_time(gate: Gate, monkeypatch: p
     assert 1 <= most[0] <= LOOKS_AT_ONCE
 
 
-def test_the_last_administrator_stays(file: AccessFile) -> None:
+def test_the_last_administrator_cannot_be_removed(file: AccessFile) -> None:
     with pytest.raises(AccessError, match="last administrator"):
         file.remove_user("ann")
     with pytest.raises(AccessError, match="last administrator"):
@@ -334,7 +332,7 @@ def test_the_last_administrator_stays(file: AccessFile) -> None:
     file.remove_user("ann")
 
 
-def test_the_first_start_makes_one_administrator_whose_password_is_in_a_file(tmp_path: Path) -> None:
+def test_the_first_start_creates_an_administrator_with_a_password_file(tmp_path: Path) -> None:
     made = AccessFile(tmp_path).make_first_user()
     assert made is not None
     assert made.stat().st_mode & 0o777 == 0o600
@@ -345,7 +343,7 @@ def test_the_first_start_makes_one_administrator_whose_password_is_in_a_file(tmp
     assert AccessFile(tmp_path).make_first_user() is None
 
 
-def test_changes_by_several_processes_are_all_kept(file: AccessFile, tmp_path: Path) -> None:
+def test_concurrent_changes_by_several_processes_are_all_kept(file: AccessFile, tmp_path: Path) -> None:
     def add(first: int) -> None:
         for number in range(first, first + 3):
             AccessFile(tmp_path).add_user(f"user{number}", Role.LINEAGE_VIEWER, PASSWORD)
@@ -359,7 +357,7 @@ def test_changes_by_several_processes_are_all_kept(file: AccessFile, tmp_path: P
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"users": [{}], "tokens": []}', '{"users": []}'])
-def test_a_file_that_does_not_read_lets_nobody_in(file: AccessFile, tmp_path: Path, content: str) -> None:
+def test_an_unreadable_access_file_lets_nobody_in(file: AccessFile, tmp_path: Path, content: str) -> None:
     (tmp_path / FILE).write_text(content)
     with pytest.raises(AccessError, match=FILE):
         file.read()
@@ -376,7 +374,7 @@ def run(home: Path, *arguments: str, typed: str = "") -> Result:
     return CliRunner().invoke(main, ["--config", str(home / "navlin.toml"), *arguments], input=typed)
 
 
-def test_users_are_made_listed_changed_and_removed_by_the_command(tmp_path: Path) -> None:
+def test_the_command_creates_lists_changes_and_removes_users(tmp_path: Path) -> None:
     added = run(tmp_path, "user", "add", "ann", "--role", "administrator", typed=f"{PASSWORD}\n{PASSWORD}\n")
     assert added.exit_code == 0, added.output
     assert PASSWORD not in added.output
@@ -407,7 +405,7 @@ def test_users_are_made_listed_changed_and_removed_by_the_command(tmp_path: Path
         (("user", "password", "nobody"), PASSWORD, "no user nobody"),
     ],
 )
-def test_what_cannot_be_done_is_a_sentence(
+def test_an_impossible_change_is_refused_with_a_message(
     tmp_path: Path, arguments: tuple[str, ...], typed: str, words: str
 ) -> None:
     AccessFile(tmp_path / "state").add_user("ann", Role.ADMINISTRATOR, PASSWORD)
@@ -416,7 +414,7 @@ def test_what_cannot_be_done_is_a_sentence(
     assert words in result.stderr
 
 
-def test_a_password_is_never_an_argument() -> None:
+def test_a_password_is_never_a_command_line_argument() -> None:
     shown = subprocess.run(
         [sys.executable, "-m", "navlin", "user", "add", "--help"], capture_output=True, text=True, check=True
     )
@@ -424,7 +422,7 @@ def test_a_password_is_never_an_argument() -> None:
     assert "--password " not in shown.stdout
 
 
-def test_tokens_are_made_listed_and_revoked_by_the_command(tmp_path: Path) -> None:
+def test_the_command_creates_lists_and_revokes_tokens(tmp_path: Path) -> None:
     AccessFile(tmp_path / "state").add_user("ann", Role.ADMINISTRATOR, PASSWORD)
     made = run(tmp_path, "token", "add", "ann", "--for", "grafana", "--role", "lineage-viewer", "--days", "7")
     secret = made.stdout.strip()

@@ -88,7 +88,7 @@ def erase(world: World, table: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["words.jsonl", "words.csv"])
-def test_what_people_wrote_comes_back_as_it_was(
+def test_exported_annotations_are_restored_unchanged(
     navlin: Navlin, world: World, tmp_path: Path, name: str
 ) -> None:
     file = str(tmp_path / name)
@@ -111,9 +111,7 @@ def test_what_people_wrote_comes_back_as_it_was(
     assert {**after, "_version_": 0} == {**before, "_version_": 0}, "nothing but people's fields was touched"
 
 
-def test_only_what_matches_a_query_is_exported_and_nothing_is_exit_code_3(
-    navlin: Navlin, world: World, tmp_path: Path
-) -> None:
+def test_only_matches_of_the_query_are_exported(navlin: Navlin, world: World, tmp_path: Path) -> None:
     write(world, "shop.raw", description="raw")
     file = tmp_path / "words.jsonl"
 
@@ -125,7 +123,7 @@ def test_only_what_matches_a_query_is_exported_and_nothing_is_exit_code_3(
     assert navlin("annotations", "export", str(file), "--query", "(").exit_code == Exit.USAGE
 
 
-def test_what_a_source_wrote_is_not_exported_and_peoples_words_go_before_it(
+def test_metadata_from_a_source_is_not_exported_and_user_metadata_overrides_it(
     navlin: Navlin, world: World, tmp_path: Path
 ) -> None:
     write(world, "shop.raw", description="from a sidecar", tags=["mine"], **{SOURCE_WORDS: ["description"]})
@@ -141,7 +139,7 @@ def test_what_a_source_wrote_is_not_exported_and_peoples_words_go_before_it(
     assert SOURCE_WORDS not in stored(world, "shop.raw")
 
 
-def test_peoples_fields_of_every_kind_stay_when_the_table_is_read_again(world: World) -> None:
+def test_user_metadata_is_kept_when_the_table_is_read_again(world: World) -> None:
     world.put(world.hive, world.entity(world.table("shop.orders"), {"owner": "somebody else"}))
 
     assert stored(world, "shop.orders")["owner"] == "somebody else"
@@ -165,7 +163,7 @@ def test_peoples_fields_of_every_kind_stay_when_the_table_is_read_again(world: W
     ],
     ids=str,
 )
-def test_nothing_that_a_person_wrote_is_overwritten_unless_asked(
+def test_existing_user_metadata_is_overwritten_only_on_request(
     navlin: Navlin,
     world: World,
     tmp_path: Path,
@@ -201,7 +199,7 @@ def test_nothing_that_a_person_wrote_is_overwritten_unless_asked(
         assert [each["indexed"] for each in json_of(over)["overwritten"]] == [indexed[name]]
 
 
-def test_an_import_is_noted_as_other_edits_are(navlin: Navlin, world: World, tmp_path: Path) -> None:
+def test_an_import_is_recorded_in_the_history(navlin: Navlin, world: World, tmp_path: Path) -> None:
     file = tmp_path / "words.jsonl"
     file.write_text(json.dumps({"id": world.table("shop.raw").identity, "fields": {"name": "Raw"}}))
     assert navlin("annotations", "import", str(file), "--dry-run").exit_code == Exit.OK
@@ -212,7 +210,9 @@ def test_an_import_is_noted_as_other_edits_are(navlin: Navlin, world: World, tmp
     assert edit["changes"] == [{"field": "name", "old": None, "new": "Raw"}]
 
 
-def test_unknown_entities_are_listed_and_kept_for_later(navlin: Navlin, world: World, tmp_path: Path) -> None:
+def test_unknown_entities_are_listed_and_saved_for_later(
+    navlin: Navlin, world: World, tmp_path: Path
+) -> None:
     file, later = tmp_path / "words.csv", tmp_path / "later.csv"
     identity = world.table("shop.later").identity
     with file.open("wb") as out:
@@ -236,7 +236,7 @@ def test_unknown_entities_are_listed_and_kept_for_later(navlin: Navlin, world: W
     assert people(world, "shop.later") == {"description": "=1+1", "tags": ["a", "b"]}
 
 
-def test_a_date_of_long_ago_is_written_with_four_digits(navlin: Navlin, world: World, tmp_path: Path) -> None:
+def test_an_early_date_is_written_with_four_digits(navlin: Navlin, world: World, tmp_path: Path) -> None:
     file = tmp_path / "words.jsonl"
     given = {"id": world.table("shop.raw").identity, "fields": {"cpt_n.k": ["0001-01-01", "0987-06-05"]}}
     file.write_text(json.dumps(given))
@@ -246,7 +246,7 @@ def test_a_date_of_long_ago_is_written_with_four_digits(navlin: Navlin, world: W
     assert navlin("annotations", "import", str(file)).exit_code == Exit.OK, "it is there already"
 
 
-def test_an_entity_that_solr_refuses_is_reported_and_the_rest_is_written(
+def test_an_entity_refused_by_solr_is_reported_and_the_rest_is_written(
     navlin: Navlin, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # No value that passes the checks is known to be refused by Solr.
@@ -310,7 +310,7 @@ BAD_CSV: dict[str, bytes] = {
 
 
 @pytest.mark.parametrize("what", BAD_JSON)
-def test_a_bad_line_of_json_is_a_reject_with_its_number_and_the_rest_counts(what: str) -> None:
+def test_an_invalid_json_line_is_rejected_with_its_number_and_the_rest_is_read(what: str) -> None:
     good = [json.dumps({"id": GOOD, "fields": {name: "x"}}).encode() for name in ("name", "description")]
     content = read_annotations(io.BytesIO(b"\n".join([good[0], BAD_JSON[what], good[1]])), Format.JSONL)
 
@@ -320,7 +320,7 @@ def test_a_bad_line_of_json_is_a_reject_with_its_number_and_the_rest_counts(what
 
 
 @pytest.mark.parametrize("what", BAD_CSV)
-def test_a_bad_row_of_csv_is_a_reject_with_its_number_and_the_rest_counts(what: str) -> None:
+def test_an_invalid_csv_row_is_rejected_with_its_number_and_the_rest_is_read(what: str) -> None:
     rows = [
         b"id,type,entity,field,value",
         f"{GOOD},TABLE,t,name,x".encode(),
@@ -343,14 +343,14 @@ def test_columns_may_be_in_any_order_and_a_file_without_them_is_refused() -> Non
     assert (content.annotations, [each.line for each in content.rejects]) == ([], [1])
 
 
-def test_a_value_that_stands_there_twice_and_differs_is_a_reject() -> None:
+def test_a_second_differing_value_is_rejected() -> None:
     lines = [json.dumps({"id": GOOD, "fields": {"name": name}}).encode() for name in ("one", "one", "two")]
     content = read_annotations(io.BytesIO(b"\n".join(lines)), Format.JSONL)
     assert [each.line for each in content.rejects] == [3]
     assert [each.values for each in content.annotations] == [{"name": "one"}]
 
 
-def test_a_secret_is_blanked_and_said(navlin: Navlin, world: World, tmp_path: Path) -> None:
+def test_a_secret_is_masked_and_reported(navlin: Navlin, world: World, tmp_path: Path) -> None:
     file = tmp_path / "words.jsonl"
     line = {"id": world.table("shop.raw").identity, "fields": {"description": "jdbc:x;password=Hunter2x"}}
     file.write_text(json.dumps(line))
@@ -362,7 +362,7 @@ def test_a_secret_is_blanked_and_said(navlin: Navlin, world: World, tmp_path: Pa
         assert "Hunter2x" not in stored(world, "shop.raw")["description"]
 
 
-def test_how_a_file_ends_or_the_option_says_what_it_is(navlin: Navlin, tmp_path: Path) -> None:
+def test_the_format_is_taken_from_the_suffix_or_the_option(navlin: Navlin, tmp_path: Path) -> None:
     (tmp_path / "words.txt").write_text("id,field,value\n")
     assert navlin("annotations", "import", str(tmp_path / "words.txt")).exit_code == Exit.USAGE
     assert (
@@ -376,7 +376,7 @@ TEXTS = st.lists(ACTIVE | st.text(max_size=5), min_size=1).map("".join)
 
 
 @given(TEXTS)
-def test_no_cell_is_a_formula_and_every_text_comes_back(text: str) -> None:
+def test_no_cell_is_a_formula_and_every_text_is_restored(text: str) -> None:
     cell = passive(text)
     assert cell[:1] not in tuple("=+-@\t\r＝＋－＠")
     assert active(cell) == text

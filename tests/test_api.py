@@ -58,7 +58,7 @@ def path_of(endpoint: Any) -> str:
     return ROOT + re.sub(r"\{\w+\}", "x", endpoint.path)
 
 
-def test_an_answer_does_not_wait_until_the_client_acknowledges_its_head(web: Web) -> None:
+def test_an_answer_does_not_wait_for_the_acknowledgement_of_its_headers(web: Web) -> None:
     """Over a persistent connection: the kernel acknowledges its first packets immediately, and later ones after 40 ms."""
     with requests.Session() as session:
 
@@ -76,7 +76,7 @@ def test_an_answer_does_not_wait_until_the_client_acknowledges_its_head(web: Web
 # -- Authentication ------------------------------------------------------------------------------------------------------
 
 
-def test_three_addresses_are_open_to_everybody(web: Web) -> None:
+def test_three_addresses_need_no_authentication(web: Web) -> None:
     assert web.get("/api/version", user=None).content == b"v14"
     assert web.get("/healthz", user=None).status_code == 200
     assert web.get("/readyz", user=None).status_code == 200
@@ -84,7 +84,7 @@ def test_three_addresses_are_open_to_everybody(web: Web) -> None:
 
 
 @pytest.mark.parametrize("endpoint", ENDPOINTS, ids=lambda each: f"{each.method} {each.path}")
-def test_every_endpoint_wants_a_user_with_its_role(web: Web, endpoint: Any) -> None:
+def test_every_endpoint_requires_its_role(web: Web, endpoint: Any) -> None:
     nobody = web.send(endpoint.method, path_of(endpoint), user=None)
     assert nobody.status_code == 401
     assert nobody.headers["WWW-Authenticate"].startswith("Basic ")
@@ -98,18 +98,18 @@ def test_every_endpoint_wants_a_user_with_its_role(web: Web, endpoint: Any) -> N
 @pytest.mark.parametrize(
     "path", ["/", "/nothing", ROOT, ROOT + "/openapi.json", "/api/v9/entities", "/healthz/x"]
 )
-def test_whoever_is_not_known_learns_nothing_of_other_addresses(web: Web, path: str) -> None:
+def test_an_unauthenticated_request_does_not_reveal_whether_an_address_exists(web: Web, path: str) -> None:
     assert web.get(path, user=None).status_code == 401
 
 
-def test_a_token_does_in_place_of_a_password(web: Web) -> None:
+def test_a_token_replaces_a_password(web: Web) -> None:
     secret = AccessFile(web.file.parent / "state").add_token("viewer", "test", None, 0)
     headers = {"Authorization": f"Bearer {secret}"}
     assert web.send("GET", ROOT + "/search?query=x", None, headers=headers).status_code == 200
     assert web.send("POST", ROOT + "/link", None, headers=headers).status_code == 403
 
 
-def test_guessing_is_slowed_and_noted(web: Web) -> None:
+def test_guessing_is_throttled_and_logged(web: Web) -> None:
     statuses = [web.get(ROOT + "/status", user="guest").status_code for _ in range(8)]
     assert statuses[:5] == [401] * 5
     assert 429 in statuses
@@ -120,7 +120,7 @@ def test_guessing_is_slowed_and_noted(web: Web) -> None:
 # -- Answers ---------------------------------------------------------------------------------------------------------------
 
 
-def test_answers_are_those_of_the_command_line(web: Web, world: World) -> None:
+def test_answers_equal_those_of_the_command(web: Web, world: World) -> None:
     a, b = world.table("a", "x"), world.table("b", "x")
     world.operation("b from a", [a], [b])
     world.index()
@@ -135,14 +135,14 @@ def test_answers_are_those_of_the_command_line(web: Web, world: World) -> None:
     assert web.asked("/lineage", entity=b.identity)["nodes"]
 
 
-def test_the_status_is_that_of_the_command_line(web: Web) -> None:
+def test_the_status_equals_that_of_the_command(web: Web) -> None:
     ours, printed = web.asked("/status"), web.command("status")
     for each in (ours, printed):
         del each["now_ms"], each["space"]
     assert ours == printed
 
 
-def test_a_slash_at_the_end_and_a_proxys_path_are_the_same_address(web: Web) -> None:
+def test_a_trailing_slash_and_a_stripped_prefix_are_the_same_address(web: Web) -> None:
     without = web.url.removesuffix("/navlin")
     for url in (f"{web.url}{ROOT}/search/", f"{without}{ROOT}/search", f"{without}{ROOT}/search/"):
         answer = requests.get(url, {"query": "x"}, auth=("viewer", PASSWORD), timeout=PATIENCE_S)
@@ -176,7 +176,7 @@ def test_a_slash_at_the_end_and_a_proxys_path_are_the_same_address(web: Web) -> 
         ("/nothing", {}, 404, "nothing at this address"),
     ],
 )
-def test_what_is_wrong_is_said(
+def test_an_invalid_request_is_refused_with_a_message(
     web: Web, path: str, parameters: dict[str, str], status: int, words: str
 ) -> None:
     answer = web.get(ROOT + path, **parameters)
@@ -185,7 +185,7 @@ def test_what_is_wrong_is_said(
     assert "Traceback" not in answer.text
 
 
-def test_a_name_that_several_bear_is_answered_with_all_of_them(web: Web, world: World) -> None:
+def test_an_ambiguous_name_returns_all_candidates(web: Web, world: World) -> None:
     first, second = world.table("twice", database="one"), world.table("twice", database="two")
     world.index()
     answer = web.get(ROOT + "/show", entity="twice")
@@ -205,7 +205,7 @@ def test_a_name_that_several_bear_is_answered_with_all_of_them(web: Web, world: 
     ],
     ids=("cut", "a list", "unknown", "of another type", "no text", "deep"),
 )
-def test_a_body_that_is_wrong_is_refused(web: Web, body: bytes, words: str) -> None:
+def test_an_invalid_body_is_refused(web: Web, body: bytes, words: str) -> None:
     answer = web.send("POST", ROOT + "/link", "chief", data=body)
     assert answer.status_code == 400
     assert words in answer.json()["message"]
@@ -219,7 +219,7 @@ def test_a_body_that_is_wrong_is_refused(web: Web, body: bytes, words: str) -> N
         ("/extract?dry_run=true", {"source": "x"}),
     ],
 )
-def test_parameters_in_the_address_of_what_takes_a_body_are_refused(
+def test_query_parameters_are_refused_if_a_body_is_expected(
     web: Web, path: str, body: dict[str, Any]
 ) -> None:
     answer = web.send("POST", ROOT + path, "chief", json=body)
@@ -229,7 +229,7 @@ def test_parameters_in_the_address_of_what_takes_a_body_are_refused(
     )
 
 
-def test_a_body_that_is_too_large_is_refused_whatever_its_header_says(web: Web) -> None:
+def test_an_oversized_body_is_refused_whatever_its_content_length(web: Web) -> None:
     declared = web.send("POST", ROOT + "/link", "chief", headers={"Content-Length": str(SMALL_BYTES + 1)})
     assert declared.status_code == 413
     pieces = (b" " * 1_000 for _ in range(SMALL_BYTES // 1_000 + 2))
@@ -247,7 +247,7 @@ def test_a_body_that_is_too_large_is_refused_whatever_its_header_says(web: Web) 
         ("/extract", {"source": ""}, "source must be given"),
     ],
 )
-def test_a_request_that_is_wrong_is_not_left(web: Web, path: str, body: dict[str, str], words: str) -> None:
+def test_an_invalid_job_is_not_submitted(web: Web, path: str, body: dict[str, str], words: str) -> None:
     answer = web.send("POST", ROOT + path, "chief", json=body)
     assert answer.status_code == 400
     assert words in answer.json()["message"]
@@ -256,13 +256,13 @@ def test_a_request_that_is_wrong_is_not_left(web: Web, path: str, body: dict[str
 @pytest.mark.parametrize(
     ("path", "body"), [("/extract", {"source": "s"}), ("/link", {}), ("/purge", {"before": "2020-01-01"})]
 )
-def test_without_a_daemon_a_request_is_answered_with_that(web: Web, path: str, body: dict[str, str]) -> None:
+def test_a_job_is_refused_if_no_daemon_runs(web: Web, path: str, body: dict[str, str]) -> None:
     answer = web.send("POST", ROOT + path, "chief", json=body)
     assert answer.status_code == 503
     assert "navlin serve does not run" in answer.json()["message"]
 
 
-def test_every_answer_bears_the_security_headers(web: Web) -> None:
+def test_every_answer_has_the_security_headers(web: Web) -> None:
     for path, user in (
         ("/healthz", None),
         (ROOT + "/search?query=x", "viewer"),
@@ -275,7 +275,7 @@ def test_every_answer_bears_the_security_headers(web: Web) -> None:
 
 
 @pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://127.0.0.1:1"])
-def test_a_page_of_another_server_cannot_ask_in_a_users_name(web: Web, origin: str) -> None:
+def test_a_cross_origin_request_is_refused(web: Web, origin: str) -> None:
     answer = web.send(
         "POST", ROOT + "/link", "chief", headers={"Origin": origin, "Content-Type": "text/plain"}
     )
@@ -284,7 +284,7 @@ def test_a_page_of_another_server_cannot_ask_in_a_users_name(web: Web, origin: s
     assert web.send("POST", ROOT + "/link", "chief", headers={"Origin": own}).status_code == 503
 
 
-def test_one_user_has_so_many_questions_answered_at_once() -> None:
+def test_a_users_concurrent_queries_are_limited() -> None:
     questions = Questions(most=2)
     with questions.of("ann"), questions.of("ann"):
         with pytest.raises(Problem) as raised, questions.of("ann"):
@@ -326,7 +326,7 @@ def asked_by(number: int) -> Request:
     return Request({"type": "http", "query_string": b"", "path_params": {}, "headers": [], "state": state})
 
 
-def test_few_questions_of_all_users_are_answered_at_once() -> None:
+def test_concurrent_queries_of_all_users_are_limited() -> None:
     at_once = AtOnce()
 
     def slow(_asked: Asked) -> dict[str, int]:
@@ -348,7 +348,7 @@ def test_few_questions_of_all_users_are_answered_at_once() -> None:
     assert 1 < at_once.most <= IN_ALL
 
 
-def test_a_search_does_not_wait_for_those_who_walk_the_graph() -> None:
+def test_a_search_does_not_wait_for_graph_walks() -> None:
     over, walking = threading.Event(), threading.Semaphore(0)
 
     def walk(_asked: Asked) -> dict[str, int]:
@@ -381,7 +381,7 @@ def test_a_search_does_not_wait_for_those_who_walk_the_graph() -> None:
     anyio.run(all_ask)
 
 
-def test_a_walk_whose_answer_comes_in_pieces_is_one_of_those_that_go_on_at_once() -> None:
+def test_a_streamed_walk_counts_as_a_walk_until_its_end() -> None:
     at_once = AtOnce()
 
     def walk(_asked: Asked) -> Iterator[bytes]:
@@ -410,7 +410,7 @@ def test_a_walk_whose_answer_comes_in_pieces_is_one_of_those_that_go_on_at_once(
     assert at_once.most <= WALKS_IN_ALL
 
 
-def test_what_walks_the_graph_is_marked() -> None:
+def test_endpoints_that_walk_the_graph_are_marked() -> None:
     named = {"/lineage", "/impact", "/evidence", "/inherited", "/unused"}
     assert {each.path for each in ENDPOINTS if each.walks} == named
     assert {each.path for each in PAGES if each.walks} == named - {"/unused"}
@@ -421,7 +421,7 @@ def test_what_walks_the_graph_is_marked() -> None:
 
 
 @pytest.mark.parametrize("taken", [0, 1, 3])
-def test_an_answer_that_nobody_reads_to_its_end_counts_no_longer(taken: int) -> None:
+def test_an_abandoned_answer_no_longer_counts(taken: int) -> None:
     questions = Questions(most=1)
     with ExitStack() as held:
         held.enter_context(questions.of("ann"))
@@ -454,7 +454,7 @@ def test_the_openapi_document_lists_every_endpoint(web: Web) -> None:
             assert all(each["description"] for each in named), operation["operationId"]
 
 
-def test_the_description_names_every_way_to_say_who_one_is(web: Web) -> None:
+def test_the_openapi_document_names_every_means_of_authentication(web: Web) -> None:
     described = web.asked("/openapi.json")
     schemes = described["components"]["securitySchemes"]
     log_in = web.send("POST", "/login", None, json={"name": "viewer", "password": PASSWORD})
@@ -479,7 +479,7 @@ def test_the_description_names_every_way_to_say_who_one_is(web: Web) -> None:
         ("/unused?days=1&csv=true", "*/*"),
     ],
 )
-def test_the_form_of_an_answer_is_described(web: Web, path: str, accept: str) -> None:
+def test_the_media_type_of_an_answer_is_described(web: Web, path: str, accept: str) -> None:
     answer = web.send("GET", ROOT + path, "viewer", headers={"Accept": accept})
     described = web.asked("/openapi.json")["paths"][f"/navlin{ROOT}{path.partition('?')[0]}"]["get"]
     assert answer.headers["Content-Type"] in described["responses"]["200"]["content"]
@@ -494,7 +494,7 @@ def test_the_form_of_an_answer_is_described(web: Web, path: str, accept: str) ->
         ("/login", {"GET", "HEAD", "POST"}),
     ],
 )
-def test_who_uses_another_method_is_told_all_that_there_are(web: Web, path: str, methods: set[str]) -> None:
+def test_an_unsupported_method_lists_the_allowed_ones(web: Web, path: str, methods: set[str]) -> None:
     answer = web.send("PATCH", path, "chief")
     assert answer.status_code == 405
     assert set(answer.headers["Allow"].split(", ")) == methods
@@ -518,7 +518,7 @@ OTHER_NAMES = {
     [each for each in ENDPOINTS if "{" not in each.path],
     ids=lambda each: f"{each.method} {each.path}",
 )
-def test_an_endpoint_takes_what_its_command_takes(endpoint: Any) -> None:
+def test_an_endpoint_has_the_options_of_its_command(endpoint: Any) -> None:
     command = main.get_command(click.Context(main), endpoint.path.strip("/"))
     if isinstance(command, click.Group):
         (name,) = (each for each, method in GROUPS[command.name or ""].items() if method == endpoint.method)
@@ -536,7 +536,7 @@ NO_PROCESS = 1 << 22
 
 
 @pytest.mark.services
-def test_each_process_has_an_address_of_its_own_and_the_first_named_is_that_of_serve(web: Web) -> None:
+def test_each_process_has_its_own_address_and_serves_is_listed_first(web: Web) -> None:
     state = web.file.parent / "state"
     assert web_addresses(state) == [web.url]
     # This process takes the place of the one that serve starts: it is alive, and has left its address.
@@ -557,7 +557,7 @@ def test_each_process_has_an_address_of_its_own_and_the_first_named_is_that_of_s
         file.unlink()
 
 
-def test_a_port_that_is_taken_is_a_sentence(web: Web) -> None:
+def test_a_port_in_use_is_reported(web: Web) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         file = web.file.with_name("taken.toml")
@@ -574,7 +574,7 @@ def test_a_port_that_is_taken_is_a_sentence(web: Web) -> None:
 
 
 @pytest.mark.services
-def test_tls_is_spoken_with_the_certificate_that_was_given(solr: Solr, tmp_path: Path) -> None:
+def test_tls_uses_the_configured_certificate(solr: Solr, tmp_path: Path) -> None:
     server = certificate(tmp_path / "tls")
     lines = (
         f'certificate_file = "{server.certificate}"',
@@ -594,7 +594,7 @@ def test_tls_is_spoken_with_the_certificate_that_was_given(solr: Solr, tmp_path:
 
 
 @pytest.mark.services
-def test_a_proxy_names_its_users(solr: Solr, tmp_path: Path) -> None:
+def test_a_trusted_proxy_names_the_user(solr: Solr, tmp_path: Path) -> None:
     lines = ('trusted_proxies = ["127.0.0.1"]', 'user_header = "X-Forwarded-User"')
     with running_web(solr.address, tmp_path, *lines) as web:
 
@@ -635,9 +635,7 @@ OFF_LOOPBACK = {
 
 
 @pytest.mark.parametrize(("setting", "words"), OFF_LOOPBACK.items(), ids=OFF_LOOPBACK)
-def test_settings_that_would_let_others_in_or_do_not_fit_are_refused(
-    tmp_path: Path, setting: str, words: str
-) -> None:
+def test_insecure_or_inconsistent_settings_are_refused(tmp_path: Path, setting: str, words: str) -> None:
     file = tmp_path / "navlin.toml"
     file.write_text(f'[navlin]\ncluster = "c"\n\n[web]\n{setting}\n')
     with pytest.raises(BadConfiguration, match=words):

@@ -99,7 +99,7 @@ def fill(solr: Solr, first: int, count: int) -> None:
 # -- Backup and restore ------------------------------------------------------------------------------------------------
 
 
-def test_every_document_is_there_again_elsewhere(
+def test_every_document_is_restored_elsewhere(
     private_server: EmbeddedSolr, private_solr: Solr, tmp_path: Path, solr_jars: Path
 ) -> None:
     fill(private_solr, 0, 300)
@@ -129,7 +129,7 @@ def test_every_document_is_there_again_elsewhere(
 
 
 @pytest.mark.services
-def test_a_backup_while_others_write_has_what_was_durable_and_no_document_before_what_it_stands_for(
+def test_a_backup_during_writes_has_all_durable_documents_and_no_dangling_ones(
     private_server: EmbeddedSolr, private_solr: Solr, tmp_path: Path, solr_jars: Path
 ) -> None:
     """A writer makes numbered documents as the pipeline does: implied relation, entity, hard commits, position."""
@@ -176,7 +176,7 @@ def test_a_backup_while_others_write_has_what_was_durable_and_no_document_before
 
 
 @pytest.mark.services
-def test_an_extraction_after_a_restore_ends_in_the_same_index(
+def test_an_extraction_after_a_restore_gives_the_same_index(
     private_server: EmbeddedSolr,
     private_solr: Solr,
     spark: Callable[[], SparkSession],
@@ -229,9 +229,7 @@ def without_reading_time(index: Index) -> Index:
 
 
 @pytest.mark.services
-def test_a_serve_that_goes_on_from_a_backup_made_while_another_served_loses_nothing(
-    tmp_path: Path, solr_jars: Path
-) -> None:
+def test_a_daemon_continuing_from_a_backup_loses_nothing(tmp_path: Path, solr_jars: Path) -> None:
     from tests.support.served_daemon import CONFIGURATION, Served, ready
 
     first, second = tmp_path / "first", tmp_path / "second"
@@ -280,7 +278,9 @@ def test_a_serve_that_goes_on_from_a_backup_made_while_another_served_loses_noth
 
 
 @pytest.mark.services
-def test_an_index_of_an_earlier_navlin_is_upgraded_after_its_restore(tmp_path: Path, solr_jars: Path) -> None:
+def test_an_index_of_an_earlier_version_is_upgraded_after_its_restore(
+    tmp_path: Path, solr_jars: Path
+) -> None:
     state, file = tmp_path / "old", tmp_path / "old.tar.zst"
     old_index.make_old_home(state, solr_jars)
     with server_on(state, solr_jars) as server, Solr(server.address) as solr:
@@ -296,13 +296,13 @@ def test_an_index_of_an_earlier_navlin_is_upgraded_after_its_restore(tmp_path: P
 # -- Snapshots -----------------------------------------------------------------------------------------------------------
 
 
-def test_positions_are_first_and_relations_and_edits_after_what_they_are_about() -> None:
+def test_cores_are_backed_up_positions_first_then_entities_relations_and_edits() -> None:
     assert ORDER == (RUNS, ELEMENTS, RELATIONS, EDITS)
     assert set(ORDER) == set(CORES)
 
 
 @pytest.mark.services
-def test_snapshots_are_taken_anew_while_runs_finish(
+def test_snapshots_are_retaken_if_a_run_finishes_meanwhile(
     private_solr: Solr, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from navlin.index import snapshots as module
@@ -334,7 +334,7 @@ def test_snapshots_are_taken_anew_while_runs_finish(
         assert private_solr.admin("cores", {"action": "LISTSNAPSHOTS", "core": core})["snapshots"] == {}
 
 
-def test_a_backup_that_was_killed_leaves_the_old_file_and_the_next_removes_its_snapshots(
+def test_a_killed_backup_keeps_the_old_file_and_the_next_removes_its_snapshots(
     private_server: EmbeddedSolr, private_solr: Solr, tmp_path: Path
 ) -> None:
     file = tmp_path / "kept.tar.zst"
@@ -384,7 +384,7 @@ def unpack(file: Path) -> dict[str, bytes]:
     return {str(path.relative_to(out)): path.read_bytes() for path in out.rglob("*") if path.is_file()}
 
 
-def test_a_file_has_what_was_put_in(kept: Path) -> None:
+def test_a_backup_file_is_unpacked_unchanged(kept: Path) -> None:
     assert unpack(kept) == {
         "nav_runs/a.cfs": (kept.parent / "a").read_bytes(),
         "configset/schema.xml": b"text",
@@ -392,7 +392,7 @@ def test_a_file_has_what_was_put_in(kept: Path) -> None:
 
 
 @pytest.mark.parametrize("share", [0.0, 0.001, 0.3, 0.7, 0.99])
-def test_a_file_that_was_cut_off_is_refused(kept: Path, share: float) -> None:
+def test_a_truncated_file_is_refused(kept: Path, share: float) -> None:
     content = kept.read_bytes()
     kept.write_bytes(content[: int(len(content) * share)])
     with pytest.raises(DamagedBackup, match=r"damaged|no backup"):
@@ -415,7 +415,7 @@ def repacked(kept: Path, change: Callable[[bytes], bytes]) -> Path:
     return kept
 
 
-def test_a_member_that_is_not_as_it_was_written_or_does_not_belong_there_is_refused(kept: Path) -> None:
+def test_a_changed_or_misplaced_member_is_refused(kept: Path) -> None:
     content = kept.read_bytes()
     with pytest.raises(DamagedBackup, match=r"configset/schema.xml is not as it was written"):
         unpack(repacked(kept, lambda tar: tar.replace(b"text", b"test")))
@@ -430,7 +430,7 @@ def renamed(name: bytes, tar: bytes) -> bytes:
     return tar.replace(b"configset/schema.xml", name)
 
 
-def test_what_is_no_backup_and_what_a_later_navlin_wrote_is_refused(kept: Path, tmp_path: Path) -> None:
+def test_a_foreign_file_and_a_newer_backup_are_refused(kept: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.write_text("something else")
     with pytest.raises(DamagedBackup, match="no backup of navlin's"):
@@ -468,7 +468,7 @@ def elements(state: Path, jars: Path) -> int:
 
 
 @pytest.mark.services
-def test_an_index_is_replaced_only_when_asked_and_never_under_a_running_navlin_or_by_half(
+def test_an_index_is_replaced_only_on_request_never_while_running_and_never_partly(
     two: tuple[Path, Path], solr_jars: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file, state = two
@@ -513,7 +513,7 @@ def test_an_index_is_replaced_only_when_asked_and_never_under_a_running_navlin_o
 
 
 @pytest.mark.services
-def test_by_the_commands_into_a_directory_of_its_own(
+def test_the_commands_back_up_and_restore_into_a_separate_directory(
     two: tuple[Path, Path], solr_jars: Path, tmp_path: Path
 ) -> None:
     file, state = two
@@ -542,7 +542,7 @@ def test_by_the_commands_into_a_directory_of_its_own(
 
 
 @pytest.mark.services
-def test_a_solrcloud_is_backed_up_and_restored_by_its_own_means(cloud: Solr, tmp_path: Path) -> None:
+def test_a_solrcloud_is_backed_up_and_restored_by_solr(cloud: Solr, tmp_path: Path) -> None:
     for core in CORES:
         cloud.client(core).delete(q="*:*")
     fill(cloud, 0, 50)
@@ -579,9 +579,7 @@ def test_a_solrcloud_is_backed_up_and_restored_by_its_own_means(cloud: Solr, tmp
 
 
 @pytest.mark.services
-def test_a_single_solr_of_ones_own_is_backed_up_and_restored_by_its_replication(
-    tmp_path: Path, solr_jars: Path
-) -> None:
+def test_an_external_solr_is_backed_up_and_restored_by_replication(tmp_path: Path, solr_jars: Path) -> None:
     with server_on(tmp_path / "its-own", solr_jars) as server, Solr(server.address) as solr:
         location = server.home / "backups"
         location.mkdir()
@@ -628,7 +626,7 @@ def test_a_single_solr_of_ones_own_is_backed_up_and_restored_by_its_replication(
 
 
 @pytest.mark.services
-def test_a_backup_of_another_version_than_the_cores_is_refused(tmp_path: Path, solr_jars: Path) -> None:
+def test_a_backup_of_another_schema_version_is_refused(tmp_path: Path, solr_jars: Path) -> None:
     with server_on(tmp_path / "its-own", solr_jars) as server, Solr(server.address) as solr:
         location = server.home / "backups"
         location.mkdir()

@@ -52,7 +52,7 @@ def port_of(web: Web) -> int:
     return port
 
 
-def test_the_prefix_itself_leads_to_the_first_page(web: Web) -> None:
+def test_the_bare_prefix_redirects_to_the_first_page(web: Web) -> None:
     host = f"http://127.0.0.1:{port_of(web)}"
     for path in (PREFIX, f"{PREFIX}/"):
         asked = requests.get(host + path, headers=PAGE, allow_redirects=False, timeout=PATIENCE_S)
@@ -69,7 +69,7 @@ def test_the_prefix_itself_leads_to_the_first_page(web: Web) -> None:
 
 @pytest.mark.services
 @pytest.mark.parametrize("way", WAYS)
-def test_every_link_redirect_form_cookie_and_file_works_below_a_proxy(
+def test_every_link_redirect_form_cookie_and_file_works_behind_a_proxy(
     way: str, web: Web, nginx: Path, tmp_path: Path
 ) -> None:
     home = tmp_path / "nginx"

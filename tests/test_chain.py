@@ -139,7 +139,7 @@ ORDERS = (
     [ORDERS[0], *(pytest.param(order, marks=pytest.mark.services) for order in ORDERS[1:])],
     ids=" then ".join,
 )
-def test_the_chain_is_the_same_whichever_source_is_read_first(
+def test_the_chain_is_the_same_in_every_order_of_reading(
     solr: Solr, spark: Callable[[], SparkSession], recorded: Recorded, order: tuple[str, ...]
 ) -> None:
     cluster = f"chain-{next(NUMBERS)}"

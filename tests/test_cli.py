@@ -68,7 +68,7 @@ def json_of(result: Result) -> Any:
 # -- Help and mistakes ----------------------------------------------------------------------------
 
 
-def test_root_is_refused_where_another_user_owns_the_state(
+def test_root_is_refused_if_another_user_owns_the_state(
     navlin: Navlin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "state").mkdir()
@@ -83,7 +83,7 @@ def test_root_is_refused_where_another_user_owns_the_state(
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_explains_itself_with_an_example(command: str) -> None:
+def test_every_command_has_help_with_an_example(command: str) -> None:
     first = {"index": "create", "annotations": "export", "user": "add", "token": "add", "saved": "add"}
     group = [command, first[command]] if command in first else [command]
     shown = CliRunner().invoke(main, [*group, "--help"])
@@ -108,7 +108,7 @@ def test_every_command_explains_itself_with_an_example(command: str) -> None:
         (["search", "originalName:cli_nowhere"], Exit.NOTHING),
     ],
 )
-def test_what_cannot_be_done_is_reported_in_a_sentence_and_by_the_exit_code(
+def test_a_failure_is_reported_by_a_message_and_an_exit_code(
     navlin: Navlin, arguments: list[str], code: Exit
 ) -> None:
     result = navlin(*arguments)
@@ -118,7 +118,7 @@ def test_what_cannot_be_done_is_reported_in_a_sentence_and_by_the_exit_code(
     assert "Traceback" not in result.output
 
 
-def test_a_wrong_configuration_is_reported_with_file_and_line_and_all_of_it(tmp_path: Path) -> None:
+def test_every_configuration_error_is_reported_with_file_and_line(tmp_path: Path) -> None:
     file = tmp_path / "wrong.toml"
     file.write_text('[navlin]\nclster = "x"\n[log]\nlevel = "loud"\n')
 
@@ -130,7 +130,7 @@ def test_a_wrong_configuration_is_reported_with_file_and_line_and_all_of_it(tmp_
 
 
 @pytest.mark.parametrize("command", [["serve"], ["extract", "HIVE-1"], ["check"], ["link"], ["status"]])
-def test_a_spark_on_other_machines_is_refused_at_every_start_if_it_cannot_be_found(
+def test_an_incomplete_yarn_configuration_is_refused_by_every_command(
     tmp_path: Path, command: list[str]
 ) -> None:
     file = tmp_path / "yarn.toml"
@@ -145,7 +145,7 @@ def test_a_spark_on_other_machines_is_refused_at_every_start_if_it_cannot_be_fou
     )
 
 
-def test_a_solr_that_does_not_answer_is_reported_in_a_sentence(tmp_path: Path) -> None:
+def test_an_unreachable_solr_is_reported(tmp_path: Path) -> None:
     file = tmp_path / "navlin.toml"
     file.write_text('[navlin]\ncluster = "x"\n[solr]\nurl = "http://127.0.0.1:9/solr"\n')
 
@@ -172,7 +172,7 @@ def world(solr: Solr) -> World:
     return world
 
 
-def test_search_finds_as_a_table_and_as_json(navlin: Navlin, world: World) -> None:
+def test_search_prints_a_table_or_json(navlin: Navlin, world: World) -> None:
     query = "owner:cli_etl AND type:table"
 
     assert "orders" in navlin("search", query).stdout
@@ -180,7 +180,7 @@ def test_search_finds_as_a_table_and_as_json(navlin: Navlin, world: World) -> No
     assert [each["identity"] for each in answer["results"]] == [world.table("cli_shop.orders").identity]
 
 
-def test_lineage_names_where_a_table_comes_from(navlin: Navlin, world: World) -> None:
+def test_lineage_names_the_sources_of_a_table(navlin: Navlin, world: World) -> None:
     assert "cli_shop.raw" in navlin("lineage", "cli_shop.orders").stdout
     answer = json_of(navlin("lineage", "cli_shop.orders", "--operations", "--json"))
     assert {node["type"] for node in answer["nodes"]} == {"TABLE", "OPERATION"}
@@ -193,12 +193,12 @@ def test_lineage_of_a_misspelt_table_suggests_the_right_one(navlin: Navlin, worl
     assert "cli_shop.orders" in result.stderr
 
 
-def test_show_prints_all_of_an_entity(navlin: Navlin, world: World) -> None:
+def test_show_prints_everything_about_an_entity(navlin: Navlin, world: World) -> None:
     assert "cli_etl" in navlin("show", "cli_shop.orders").stdout
     assert "cli_etl" in json.dumps(json_of(navlin("show", "cli_shop.orders", "--json")))
 
 
-def test_the_index_answers_though_a_source_is_badly_configured(
+def test_the_index_can_be_queried_despite_a_misconfigured_source(
     solr: Solr, tmp_path: Path, world: World
 ) -> None:
     file = configuration(
@@ -227,7 +227,7 @@ HEAVY = {
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_an_answer_loads_only_what_it_needs(
+def test_a_command_imports_only_what_it_needs(
     solr: Solr, tmp_path: Path, world: World, arguments: list[str], not_loaded: set[str]
 ) -> None:
     file = configuration(solr, tmp_path)
@@ -265,7 +265,7 @@ def a_run(name: str, iteration: int, status: Status, **more: Any) -> RunRecord:
     )
 
 
-def test_status_of_a_source_that_never_ran(solr: Solr, tmp_path: Path) -> None:
+def test_status_shows_a_source_that_never_ran(solr: Solr, tmp_path: Path) -> None:
     result = run(source_with(solr, tmp_path, "NEVER"), "status", "--json")
 
     [source] = json_of(result)["sources"]
@@ -338,7 +338,7 @@ POSITIONS: list[tuple[str, Any, str]] = [
 
 
 @pytest.mark.parametrize(("key", "value", "words"), POSITIONS, ids=[words for _, _, words in POSITIONS])
-def test_status_shows_positions_in_words_and_as_json_whole(
+def test_status_shows_positions_in_words_and_in_full_as_json(
     solr: Solr, tmp_path: Path, key: str, value: Any, words: str
 ) -> None:
     name = f"AT-{words[:20]}"
@@ -364,7 +364,7 @@ def test_status_shows_positions_in_words_and_as_json_whole(
     ],
     ids=("several times", "once"),
 )
-def test_status_names_what_failed_and_when_it_is_tried_again(
+def test_status_names_failed_splits_and_their_next_attempt(
     solr: Solr, tmp_path: Path, value: Any, words: str
 ) -> None:
     name = f"FAILED-{value['times']}"
@@ -384,13 +384,13 @@ def test_status_fails_for_a_failed_source_and_shows_its_error(solr: Solr, tmp_pa
     assert "error: the host is away" in result.stdout
 
 
-def test_a_run_that_was_cut_off_is_reported_as_that(solr: Solr, tmp_path: Path) -> None:
+def test_an_interrupted_run_is_reported_as_such(solr: Solr, tmp_path: Path) -> None:
     result = run(source_with(solr, tmp_path, "CUT", a_run("CUT", 1, Status.RUNNING)), "status", "--json")
 
     assert json_of(result)["sources"][0]["state"] == "interrupted"
 
 
-def test_a_held_run_is_reported_until_a_complete_listing_is_believed(solr: Solr, tmp_path: Path) -> None:
+def test_a_blocked_run_is_reported_until_a_complete_listing_is_accepted(solr: Solr, tmp_path: Path) -> None:
     name = "HELD"
     held = run_id(source_id(CLUSTER, name), 3)
     runs = [a_run(name, 3, Status.HELD), a_run(name, 4, Status.FINISHED)]
@@ -434,7 +434,7 @@ def test_status_counts_unlinked_relations_by_reason_and_age(solr: Solr, navlin: 
     assert "not in CLI yet" in navlin("status").stdout
 
 
-def test_status_shows_views_whose_text_shows_nothing(solr: Solr, navlin: Navlin) -> None:
+def test_status_shows_views_with_an_unparsable_text(solr: Solr, navlin: Navlin) -> None:
     world = World(solr, "unparsed")
     view = world.table("s.v", EntityType.VIEW)
     world.link(world.put(world.hive, world.entity(view, {"queryText": "DROP TABLE x"})))
@@ -465,14 +465,14 @@ def test_status_counts_incomplete_operations_by_reason_and_names_the_setting(
     ("seconds", "words"),
     [(0.04, "0.0 s"), (9.96, "10.0 s"), (75, "75 s"), (600, "10 min"), (7_300, "2 h"), (864_000, "10 days")],
 )
-def test_a_length_of_time_is_reported_as_a_person_would(seconds: float, words: str) -> None:
+def test_a_duration_is_printed_in_a_readable_unit(seconds: float, words: str) -> None:
     assert span(seconds) == words
 
 
 # -- Check ----------------------------------------------------------------------------
 
 
-def test_check_shows_each_thing_and_what_to_do(solr: Solr, tmp_path: Path) -> None:
+def test_check_shows_each_subject_and_the_remedy(solr: Solr, tmp_path: Path) -> None:
     (tmp_path / "there").mkdir()
     sources = "".join(
         f'[[source]]\nname = "{name}"\nextractor = "impala_events"\ndirectory = "{tmp_path / name}"\n'
@@ -492,7 +492,7 @@ def test_check_shows_each_thing_and_what_to_do(solr: Solr, tmp_path: Path) -> No
     }
 
 
-def test_check_shows_what_spark_on_yarn_lacks(solr: Solr, tmp_path: Path) -> None:
+def test_check_shows_missing_settings_of_spark_on_yarn(solr: Solr, tmp_path: Path) -> None:
     hadoop = tmp_path / "hadoop"
     hadoop.mkdir()
     (hadoop / "core-site.xml").write_text("<configuration/>")
@@ -534,11 +534,11 @@ def test_check_shows_what_spark_on_yarn_lacks(solr: Solr, tmp_path: Path) -> Non
         ("", False),
     ],
 )
-def test_which_hosts_mean_whoever_asks(host: str, *, loopback: bool) -> None:
+def test_loopback_hosts_are_recognized(host: str, *, loopback: bool) -> None:
     assert is_loopback(host) is loopback
 
 
-def test_a_source_that_is_away_does_not_keep_the_service_from_starting(solr: Solr, tmp_path: Path) -> None:
+def test_an_unreachable_source_does_not_prevent_the_start(solr: Solr, tmp_path: Path) -> None:
     file = configuration(
         solr, tmp_path, '[[source]]\nname = "H"\nextractor = "hms"\nuris = ["thrift://127.0.0.1:9"]\n'
     )
@@ -578,7 +578,7 @@ def deleted(world: World, name: str) -> bool:
     return bool(document["deleted"])
 
 
-def test_forget_flags_what_stands_below_a_place_and_nothing_else(left: tuple[World, Path]) -> None:
+def test_forget_flags_only_entities_below_the_path(left: tuple[World, Path]) -> None:
     world, file = left
 
     result = run(file, "forget", "HIVE-1", "staging", "--yes", "--json")
@@ -587,7 +587,7 @@ def test_forget_flags_what_stands_below_a_place_and_nothing_else(left: tuple[Wor
     assert [deleted(world, name) for name in ("kept.t", "staging.t", "staging_2.t")] == [False, True, False]
 
 
-def test_forget_asks_first(left: tuple[World, Path]) -> None:
+def test_forget_asks_for_confirmation(left: tuple[World, Path]) -> None:
     world, file = left
 
     result = run(file, "forget", "HIVE-1", typed="n\n")
@@ -597,7 +597,7 @@ def test_forget_asks_first(left: tuple[World, Path]) -> None:
     assert not deleted(world, "kept.t")
 
 
-def test_a_source_forgotten_whole_is_known_no_more(solr: Solr, left: tuple[World, Path]) -> None:
+def test_a_completely_forgotten_source_is_unknown(solr: Solr, left: tuple[World, Path]) -> None:
     world, file = left
     assert "HIVE-1: not configured any more" in run(file, "status").stdout
 
@@ -608,7 +608,7 @@ def test_a_source_forgotten_whole_is_known_no_more(solr: Solr, left: tuple[World
     assert run(file, "forget", "HIVE-1", "--yes").exit_code == Exit.NOTHING
 
 
-def test_forget_leaves_a_source_that_is_being_run(solr: Solr, left: tuple[World, Path]) -> None:
+def test_forget_refuses_a_running_source(solr: Solr, left: tuple[World, Path]) -> None:
     world, file = left
     with held_by(solr, world.hive.id):
         result = run(file, "forget", "HIVE-1", "--yes")
@@ -618,7 +618,7 @@ def test_forget_leaves_a_source_that_is_being_run(solr: Solr, left: tuple[World,
     assert not deleted(world, "kept.t")
 
 
-def test_purge_says_what_each_rule_would_remove(navlin: Navlin) -> None:
+def test_purge_reports_each_rules_removals(navlin: Navlin) -> None:
     report = json_of(navlin("purge", "--before", "1990-01-01", "--dry-run", "--json"))
 
     assert report["dry_run"]
@@ -628,14 +628,14 @@ def test_purge_says_what_each_rule_would_remove(navlin: Navlin) -> None:
     assert "never:" in text
 
 
-def test_index_create_keeps_what_is_there(navlin: Navlin, solr: Solr, world: World) -> None:
+def test_index_create_keeps_existing_cores(navlin: Navlin, solr: Solr, world: World) -> None:
     answer = json_of(navlin("index", "create", "--json"))
 
     assert answer == {"made": [], "there": [*CORES]}
     assert world.entity_of(world.table("cli_shop.orders")) is not None
 
 
-def test_what_a_command_writes_is_for_nobody_else(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_files_written_by_a_command_are_private(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     def mask() -> int:
         found = os.umask(0o022)
         os.umask(found)

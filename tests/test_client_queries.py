@@ -226,7 +226,7 @@ def test_a_client_finds_relations(world: World, query: str, expected: int) -> No
     assert answer.total == expected
 
 
-def test_a_facet_may_leave_out_the_filter_of_its_field(world: World) -> None:
+def test_a_facet_may_exclude_the_filter_of_its_field(world: World) -> None:
     filters = [mine(world), "{!tag=type} type:FILE OR type:VIEW"]
     answer = search(
         world.solr, "*", filters=filters, facets=["type", "{!ex=type key=all}type", "{!ex='type'}sourceType"]
@@ -245,7 +245,7 @@ def test_the_table_of_parsers_is_that_of_solr(world: World) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_name_is_a_name_whatever_stands_in_it(world: World, name: str) -> None:
+def test_a_name_resolves_whatever_characters_it_has(world: World, name: str) -> None:
     identity = world.named(name, database="odd").identity
     assert entity_named(world.solr, name).id == identity
     assert show(world.solr, identity).entity.id == lineage(world.solr, identity).start == identity
@@ -257,13 +257,13 @@ def test_a_name_is_a_name_whatever_stands_in_it(world: World, name: str) -> None
 @pytest.mark.parametrize(
     "name", ["x) OR (*:*", "*:*", "?", "[* TO *]", '"', "x~2", "{!graph}x", "a\tb", "cl\\"]
 )
-def test_a_name_that_nothing_bears_finds_nothing(world: World, name: str) -> None:
+def test_an_unknown_name_finds_nothing(world: World, name: str) -> None:
     with pytest.raises(UnknownName) as error:
         entity_named(world.solr, name)
     assert len(error.value.suggestions) <= 5
 
 
-def test_an_id_ends_at_no_separator(world: World) -> None:
+def test_an_id_with_a_suffix_is_unknown(world: World) -> None:
     identity = world.named("t").identity
     with pytest.raises(UnknownName):
         entity_named(world.solr, f"{identity}\tx")

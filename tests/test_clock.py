@@ -61,7 +61,7 @@ def test_a_clock_is_doubted_if_another_contradicts_it(
 
 
 @pytest.mark.services
-def test_while_the_clock_is_ahead_of_the_sources_nothing_is_read_and_afterwards_all_is_as_ever(
+def test_nothing_is_read_while_the_clock_is_ahead_of_the_sources(
     estate: SmallEstate,
 ) -> None:
     estate.tables({"sales.orders": ["id"], "sales.items": ["id"]})
@@ -86,7 +86,7 @@ def test_while_the_clock_is_ahead_of_the_sources_nothing_is_read_and_afterwards_
     assert estate.deleted("TABLE") == {"/SALES/ITEMS"}
 
 
-def test_what_a_clock_ahead_has_stamped_is_healed_by_the_next_listing(estate: SmallEstate) -> None:
+def test_stamps_of_a_clock_ahead_are_corrected_by_the_next_listing(estate: SmallEstate) -> None:
     estate.tables({"sales.orders": ["id"], "sales.items": ["id"], "sales.stays": ["id"]})
     right_ms = estate.now_ms
     estate.now_ms += THIRTY_DAYS_MS
@@ -107,7 +107,7 @@ def test_what_a_clock_ahead_has_stamped_is_healed_by_the_next_listing(estate: Sm
     assert (again.note, again.counts.changed) == ("", 0)
 
 
-def test_a_clock_that_was_set_back_a_little_flags_nothing_wrong(estate: SmallEstate) -> None:
+def test_a_clock_set_back_slightly_flags_nothing_wrongly(estate: SmallEstate) -> None:
     estate.tables({"sales.orders": ["id"], "sales.items": ["id"]})
     estate.pull()
     estate.now_ms -= HOUR_MS
@@ -119,7 +119,7 @@ def test_a_clock_that_was_set_back_a_little_flags_nothing_wrong(estate: SmallEst
     assert estate.deleted("TABLE") == set()
 
 
-def test_records_that_count_as_old_on_a_pull_are_reported(estate: SmallEstate) -> None:
+def test_records_older_than_the_index_are_reported_for_a_pull(estate: SmallEstate) -> None:
     estate.tables({"sales.orders": ["id"]})
     estate.now_ms += 5 * MINUTE_MS
     estate.pull()
@@ -131,7 +131,7 @@ def test_records_that_count_as_old_on_a_pull_are_reported(estate: SmallEstate) -
     assert "3 records are older than what the index holds" in run.note
 
 
-def test_an_event_that_comes_late_is_nobodys(estate: SmallEstate) -> None:
+def test_a_late_event_is_not_reported(estate: SmallEstate) -> None:
     estate.tables({"sales.orders": ["id"]})
     estate.pull()
     for at_ms in (estate.now_ms, estate.now_ms - HOUR_MS):
@@ -157,7 +157,7 @@ class Clocks:
         self.since_boot_s += seconds
 
 
-def test_time_that_passes_is_no_jump_and_a_step_is_one_until_somebody_believes_it() -> None:
+def test_passing_time_is_not_a_jump_and_a_step_is_one_until_accepted() -> None:
     clocks = Clocks()
     clocks.pass_s(40 * 86_400)
     assert (clocks.clock.jump_ms(), clocks.clock.new_jump_s()) == (0, 0)
@@ -170,7 +170,7 @@ def test_time_that_passes_is_no_jump_and_a_step_is_one_until_somebody_believes_i
     assert clocks.clock.jump_ms() == 0
 
 
-def test_a_time_service_is_believed() -> None:
+def test_a_synchronized_clock_is_believed() -> None:
     clocks = Clocks(synchronized=True)
     clocks.wall_s += 30 * 86_400
     assert clocks.clock.jump_ms() == 0
@@ -178,7 +178,7 @@ def test_a_time_service_is_believed() -> None:
     assert clocks.clock.jump_ms() == 0, "for good"
 
 
-def test_this_machine_has_both_clocks_and_the_kernel_can_be_asked() -> None:
+def test_this_machine_has_both_clocks_and_the_kernel_can_be_queried() -> None:
     clock = WallClock()
     before_s, shown_s, after_s = time.time(), clock.at_s(clock.steady_s()), time.time()
     # The two readings in `at_s` are not simultaneous, and a busy machine may do other things between them.
@@ -186,7 +186,7 @@ def test_this_machine_has_both_clocks_and_the_kernel_can_be_asked() -> None:
     kernel_is_synchronized()
 
 
-def test_a_source_without_a_clock_is_not_pulled_after_a_jump_and_one_with_a_clock_settles_it(
+def test_a_source_without_a_clock_is_not_pulled_after_a_jump_until_another_settles_it(
     estate: SmallEstate,
 ) -> None:
     clocks = Clocks()
@@ -220,7 +220,7 @@ class ClockOfTheScheduler(datetime):
 
 
 @pytest.mark.parametrize("step_s", [-3_600.0, 3_600.0])
-def test_whichever_way_the_clock_is_set_a_source_runs_at_its_interval(
+def test_a_source_keeps_its_interval_when_the_clock_is_set(
     step_s: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ClockOfTheScheduler, "off_s", 0.0)

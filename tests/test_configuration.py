@@ -73,7 +73,7 @@ def problems(tmp_path: Path, text: str, environment: dict[str, str] | None = Non
     return [(problem.line, problem.text) for problem in error.value.problems]
 
 
-def test_a_cluster_name_is_all_that_must_be_said(tmp_path: Path) -> None:
+def test_only_the_cluster_name_is_required(tmp_path: Path) -> None:
     configuration = read(tmp_path, LEAST)
 
     assert configuration.navlin.cluster == "one"
@@ -83,7 +83,7 @@ def test_a_cluster_name_is_all_that_must_be_said(tmp_path: Path) -> None:
     assert configuration.sources == ()
 
 
-def test_a_source_gets_its_settings_its_interval_and_what_it_serves(tmp_path: Path) -> None:
+def test_a_source_has_its_settings_interval_and_served_authorities(tmp_path: Path) -> None:
     configuration = read(
         tmp_path,
         LEAST
@@ -117,7 +117,7 @@ def test_a_source_gets_its_settings_its_interval_and_what_it_serves(tmp_path: Pa
     assert (pull.interval_s, push.interval_s) == (600, 2)
 
 
-def test_every_mistake_is_reported_at_once_with_its_line(tmp_path: Path) -> None:
+def test_all_errors_are_reported_at_once_with_their_lines(tmp_path: Path) -> None:
     found = problems(
         tmp_path,
         """[navlin]
@@ -228,7 +228,7 @@ interval_s = -1
         ('[navlin]\ncluster = "${NOWHERE}"\n', 2, "[navlin] the environment has no variable NOWHERE"),
     ],
 )
-def test_a_mistake_is_named_where_it_stands(tmp_path: Path, text: str, line: int, words: str) -> None:
+def test_an_error_is_reported_at_its_line(tmp_path: Path, text: str, line: int, words: str) -> None:
     found = problems(tmp_path, text)
 
     assert (found[0][0], found[0][1][: len(words)]) == (line, words)
@@ -265,9 +265,7 @@ MASTERS = {
 
 
 @pytest.mark.parametrize(("master", "taken"), MASTERS.items(), ids=lambda each: repr(each))
-def test_spark_runs_on_this_machine_or_on_yarn_or_nothing_starts(
-    tmp_path: Path, master: str, *, taken: bool
-) -> None:
+def test_spark_runs_locally_or_on_yarn_and_nothing_else(tmp_path: Path, master: str, *, taken: bool) -> None:
     text = f'{LEAST}[spark]\ndriver_memory = "2g"\nmaster = "{master}"\n'
     if taken:
         assert read(tmp_path, text).spark.master == master
@@ -293,7 +291,7 @@ SPARK_ON: Mapping[str, tuple[str, bool, bool]] = {
 """Every setting of [spark]: a value, and whether it has an effect locally, and on YARN."""
 
 
-def test_every_setting_of_spark_counts_where_it_can_or_nothing_starts(tmp_path: Path) -> None:
+def test_every_spark_setting_is_accepted_only_for_its_master(tmp_path: Path) -> None:
     assert list(SPARK_ON) == [item.name for item in fields(SparkSettings)]
     own_solr = LEAST + '[solr]\nurl = "http://solr/solr"\n[spark]\n'
     on_yarn = [f"{name} = {value}" for name, (value, _, yarn) in SPARK_ON.items() if yarn]
@@ -339,13 +337,15 @@ OWN_SOLR = '[solr]\nurl = "http://solr/solr"\n'
         ),
     ],
 )
-def test_what_spark_on_yarn_lacks_is_named(tmp_path: Path, text: str, line: int, words: str) -> None:
+def test_missing_settings_of_spark_on_yarn_are_named(
+    tmp_path: Path, text: str, line: int, words: str
+) -> None:
     found = problems(tmp_path, LEAST + text)
 
     assert [(each[0], each[1][: len(words)]) for each in found] == [(line, words)]
 
 
-def test_two_sources_cannot_answer_for_one_authority(tmp_path: Path) -> None:
+def test_two_sources_cannot_serve_one_authority(tmp_path: Path) -> None:
     found = problems(
         tmp_path,
         LEAST
@@ -364,12 +364,12 @@ directory = "/same"
     assert found == [(8, '[[source]] notes:///same is already served by the source "N-1"')]
 
 
-def test_a_missing_file_is_reported_in_a_sentence(tmp_path: Path) -> None:
+def test_a_missing_file_is_reported(tmp_path: Path) -> None:
     with pytest.raises(BadConfiguration, match="there is no such file: name one with --config"):
         read_configuration(tmp_path / "none.toml", EXTRACTORS, {})
 
 
-def test_no_value_is_repeated_in_a_complaint(tmp_path: Path) -> None:
+def test_an_error_does_not_repeat_the_value(tmp_path: Path) -> None:
     found = problems(
         tmp_path, LEAST + '[[source]]\nname = "N"\nextractor = "notes"\ndirectory = "/"\nlines = "hunter2"\n'
     )
@@ -377,7 +377,7 @@ def test_no_value_is_repeated_in_a_complaint(tmp_path: Path) -> None:
     assert "hunter2" not in str(found)
 
 
-def test_variables_of_the_environment_stand_for_values_anywhere(tmp_path: Path) -> None:
+def test_environment_variables_are_substituted_in_any_value(tmp_path: Path) -> None:
     configuration = read(
         tmp_path,
         LEAST
@@ -390,7 +390,7 @@ def test_variables_of_the_environment_stand_for_values_anywhere(tmp_path: Path) 
     assert configuration.sources[0].settings()["patterns"] == ("first.log",)
 
 
-def test_a_secret_shows_in_no_representation(tmp_path: Path) -> None:
+def test_a_secret_is_in_no_representation(tmp_path: Path) -> None:
     configuration = read(
         tmp_path,
         LEAST + '[[source]]\nname = "N"\nextractor = "notes"\ndirectory = "/"\npassword = "${PW}"\n',
@@ -401,13 +401,13 @@ def test_a_secret_shows_in_no_representation(tmp_path: Path) -> None:
     assert "hunter2" not in repr(configuration)
 
 
-def test_relative_paths_are_meant_from_the_file(tmp_path: Path) -> None:
+def test_relative_paths_are_resolved_from_the_file(tmp_path: Path) -> None:
     configuration = read(tmp_path, '[navlin]\ncluster = "one"\nstate_directory = "state"\n')
 
     assert configuration.navlin.state_directory == tmp_path / "state"
 
 
-def test_a_sources_relative_paths_are_meant_from_the_file_too(tmp_path: Path) -> None:
+def test_relative_paths_of_a_source_are_resolved_from_the_file(tmp_path: Path) -> None:
     text = """
 [[source]]
 name = "A"
@@ -445,7 +445,7 @@ NO_PATHS = (
 )
 
 
-def test_every_text_of_an_extractor_is_known_as_a_path_of_this_machine_or_as_none() -> None:
+def test_every_text_setting_of_an_extractor_is_classified_as_a_path_or_not() -> None:
     texts = {
         item.name
         for registration in load_extractors().values()
@@ -456,7 +456,7 @@ def test_every_text_of_an_extractor_is_known_as_a_path_of_this_machine_or_as_non
     assert texts == PATHS_OF_SOURCES | set(NO_PATHS.split())
 
 
-def test_a_mark_at_the_beginning_of_the_file_is_no_part_of_it(tmp_path: Path) -> None:
+def test_a_byte_order_mark_is_ignored(tmp_path: Path) -> None:
     file = tmp_path / "navlin.toml"
     file.write_bytes(b"\xef\xbb\xbf" + LEAST.encode())
     assert read_configuration(file, EXTRACTORS, {}).navlin.cluster == "one"
@@ -485,7 +485,7 @@ def test_a_file_that_is_not_utf_8_names_its_line(
     assert str(error.value) == f"{file}:{line}: byte {byte} is not of UTF-8: save the file as UTF-8"
 
 
-def test_spark_settings_may_be_written_with_or_without_quotes(tmp_path: Path) -> None:
+def test_spark_settings_may_be_quoted_or_not(tmp_path: Path) -> None:
     configuration = read(
         tmp_path, LEAST + '[spark.conf]\n"spark.a.b" = "x"\nspark.c.d = true\nspark.c.e = 5\n'
     )
@@ -532,5 +532,5 @@ m = 4
         (("nothing",), 1),
     ],
 )
-def test_the_line_of_a_key(path: tuple[str | int, ...], line: int) -> None:
+def test_the_line_of_a_key_is_found(path: tuple[str | int, ...], line: int) -> None:
     assert line_of(TOML, path) == line

@@ -130,9 +130,7 @@ def document(answer: requests.Response) -> Document:
 # -- Searching -----------------------------------------------------------------------------------------------------------
 
 
-def test_a_search_shows_what_it_finds_with_counts_by_which_it_is_narrowed(
-    world: World, viewer: Browser
-) -> None:
+def test_a_search_shows_results_with_facet_counts_as_filters(world: World, viewer: Browser) -> None:
     orders, old = world.table("orders", "id", owner="etl"), world.table("old", deleted=True, owner="root")
     world.index()
     all_of_it: dict[str, Any] = {"query": f'parentPath:"/{world.name}"'}
@@ -156,7 +154,7 @@ def test_a_search_shows_what_it_finds_with_counts_by_which_it_is_narrowed(
     )
 
 
-def test_results_come_25_a_page_and_all_of_them_as_a_file(world: World, viewer: Browser) -> None:
+def test_results_have_25_a_page_and_a_csv_of_all(world: World, viewer: Browser) -> None:
     for number in range(30):
         world.table(f"t{number:02d}")
     world.index()
@@ -173,7 +171,9 @@ def test_results_come_25_a_page_and_all_of_them_as_a_file(world: World, viewer: 
     assert len(lines) == 31
 
 
-def test_days_and_managed_properties_narrow_a_search(world: World, viewer: Browser, editor: Browser) -> None:
+def test_a_search_is_narrowed_by_dates_and_managed_properties(
+    world: World, viewer: Browser, editor: Browser
+) -> None:
     world.table("early", created=1_735_689_600_000)
     late = world.table("late", created=1_767_225_600_000)
     world.index()
@@ -196,20 +196,20 @@ def test_days_and_managed_properties_narrow_a_search(world: World, viewer: Brows
         assert ("1–1 of 1" in found.by_id["counted"]) == bool(total), compared
 
 
-def test_what_is_wrong_with_a_query_is_shown_at_its_place(viewer: Browser) -> None:
+def test_a_query_error_is_marked_at_its_position(viewer: Browser) -> None:
     found = page(viewer, "/search", query="type:TABLE AND (owner:etl")
     assert "type:TABLE AND (owner:etl" in found.by_id["problem"]
     assert found.of("mark")
     assert found.of("input", id="query")[0]["value"] == "type:TABLE AND (owner:etl"
 
 
-def test_nothing_found_says_what_to_do_next(viewer: Browser) -> None:
+def test_an_empty_result_suggests_the_next_step(viewer: Browser) -> None:
     found = page(viewer, "/search", query=f"originalName:{uuid4().hex}")
     assert found.by_id["counted"].strip() == "Nothing found"
     assert "/navlin/search" in found.links()
 
 
-def test_relations_are_found_with_both_of_their_ends(world: World, viewer: Browser) -> None:
+def test_relations_are_listed_with_both_ends(world: World, viewer: Browser) -> None:
     source, target = world.table("a"), world.table("b")
     world.operation("insert into b select * from a", [source], [target])
     world.index()
@@ -217,7 +217,7 @@ def test_relations_are_found_with_both_of_their_ends(world: World, viewer: Brows
     assert f"/navlin/details?entity={source.identity}" in found.links()
 
 
-def test_statements_of_one_job_are_told_apart_by_what_they_write(world: World, viewer: Browser) -> None:
+def test_statements_of_one_job_are_distinguished_by_their_outputs(world: World, viewer: Browser) -> None:
     job = f"nightly {world.name}"
     for output in ("a", "b"):
         world.operation(job, [], [world.table(output)], engine=SPARK)
@@ -229,9 +229,7 @@ def test_statements_of_one_job_are_told_apart_by_what_they_write(world: World, v
     }
 
 
-def test_a_search_is_saved_with_what_narrows_it_found_again_and_removed(
-    world: World, viewer: Browser
-) -> None:
+def test_a_search_is_saved_with_its_filters_run_and_removed(world: World, viewer: Browser) -> None:
     orders, _ = world.table("orders", owner="etl"), world.table("other", owner="root")
     world.index()
     narrowed: dict[str, Any] = {"query": f'parentPath:"/{world.name}"', "owner": "etl"}
@@ -251,14 +249,14 @@ def test_a_search_is_saved_with_what_narrows_it_found_again_and_removed(
     assert world.name not in page(viewer, "/search").by_id.get("saved", "")
 
 
-def test_the_log_has_who_saved_a_search_by_a_form(viewer: Browser, web: Web) -> None:
+def test_the_log_names_the_user_who_saved_a_search(viewer: Browser, web: Web) -> None:
     name = f"saved{uuid4().hex[:8]}"
     saved = {"csrf": viewer.csrf, "name": name, "query": "type:TABLE"}
     assert viewer.send("POST", "/saved", data=saved, headers=HTML).status_code == 303
     assert web.logged("edit requested", user="viewer", path="/saved")
 
 
-def test_only_a_page_takes_a_form(editor: Browser) -> None:
+def test_only_pages_accept_forms(editor: Browser) -> None:
     answer = editor.send(
         "POST", "/api/navlin/v1/edit", data={"csrf": editor.csrf, "entity": "x", "description": "y"}
     )
@@ -268,9 +266,7 @@ def test_only_a_page_takes_a_form(editor: Browser) -> None:
 # -- Details -------------------------------------------------------------------------------------------------------------
 
 
-def test_the_page_of_a_table_shows_its_columns_and_where_each_comes_from(
-    world: World, viewer: Browser
-) -> None:
+def test_a_tables_page_shows_its_columns_and_their_sources(world: World, viewer: Browser) -> None:
     source, target = world.table("orders", "id", "price"), world.table("report", "revenue")
     operation = world.operation(
         "insert into report select price * 2 from orders",
@@ -289,7 +285,7 @@ def test_the_page_of_a_table_shows_its_columns_and_where_each_comes_from(
     assert statement.by_id["text"] == "insert into report select price * 2 from orders"
 
 
-def test_the_contents_of_a_path_are_listed_whatever_characters_it_has(world: World, viewer: Browser) -> None:
+def test_a_paths_contents_are_listed_whatever_characters_it_has(world: World, viewer: Browser) -> None:
     directory = world.path('/data/"quoted" \\ AND (odd)')
     file = world.path('/data/"quoted" \\ AND (odd)/part-0', kind=EntityType.FILE)
     world.index()
@@ -299,7 +295,7 @@ def test_the_contents_of_a_path_are_listed_whatever_characters_it_has(world: Wor
     )
 
 
-def test_an_empty_directory_says_so_and_one_that_was_only_named_does_not(
+def test_an_empty_directory_is_reported_as_empty_but_a_placeholder_is_not(
     world: World, viewer: Browser
 ) -> None:
     empty = world.path("/empty")
@@ -310,9 +306,7 @@ def test_an_empty_directory_says_so_and_one_that_was_only_named_does_not(
     assert said not in page(viewer, "/details", entity=named.identity).text
 
 
-def test_columns_that_were_never_captured_are_named_where_data_comes_from_and_goes_to(
-    world: World, viewer: Browser
-) -> None:
+def test_columns_never_captured_are_named_as_sources_and_targets(world: World, viewer: Browser) -> None:
     source, report = world.table("source", "country"), world.table("report", "remark")
     ghost = world.named("ghost")
     world.operation("create ghost", [source], [ghost], parts={"ghost.remark": ["source.country"]})
@@ -328,7 +322,7 @@ def test_columns_that_were_never_captured_are_named_where_data_comes_from_and_go
     assert never in column.by_id["targets"]
 
 
-def test_relations_that_are_not_listed_are_counted(world: World, viewer: Browser) -> None:
+def test_unlisted_relations_are_counted(world: World, viewer: Browser) -> None:
     many = world.path("/many")
     for number in range(12):
         world.operation(f"read {number} of many", [many], [])
@@ -340,7 +334,7 @@ def test_relations_that_are_not_listed_are_counted(world: World, viewer: Browser
     assert "1–12 of 12" in found.by_id["counted"]
 
 
-def test_executions_that_are_not_listed_are_a_link_away(world: World, viewer: Browser) -> None:
+def test_unlisted_executions_are_linked(world: World, viewer: Browser) -> None:
     often = world.operation("often", [], [world.path("/often")])
     for number in range(12):
         world.execution(often, f"often-{number}")
@@ -352,7 +346,7 @@ def test_executions_that_are_not_listed_are_a_link_away(world: World, viewer: Br
     assert "1–12 of 12" in found.by_id["counted"]
 
 
-def test_a_name_that_means_nothing_is_a_page_with_what_is_near(world: World, viewer: Browser) -> None:
+def test_an_unknown_name_suggests_similar_ones(world: World, viewer: Browser) -> None:
     orders = world.table("orders")
     world.index()
     found = page(viewer, "/details", 404, entity=f"{world.name}.order")
@@ -360,7 +354,7 @@ def test_a_name_that_means_nothing_is_a_page_with_what_is_near(world: World, vie
     assert f"/navlin/details?entity={orders.identity}" in found.links()
 
 
-def test_evidence_is_a_document_with_its_own_style_and_nothing_else(world: World, viewer: Browser) -> None:
+def test_evidence_is_a_document_with_only_its_own_style(world: World, viewer: Browser) -> None:
     source, target = world.table("orders"), world.table("report")
     world.operation("insert into report select * from orders", [source], [target])
     world.index()
@@ -372,7 +366,9 @@ def test_evidence_is_a_document_with_its_own_style_and_nothing_else(world: World
     assert policy.startswith(f"default-src 'none'; style-src 'sha256-{digest}';")
 
 
-def test_what_inherits_a_tag_is_shown_with_its_path(world: World, viewer: Browser, editor: Browser) -> None:
+def test_entities_inheriting_a_tag_are_shown_with_their_path(
+    world: World, viewer: Browser, editor: Browser
+) -> None:
     source, target = world.table("orders", "id"), world.table("report", "id")
     world.operation("insert", [source], [target], parts={"report.id": ["orders.id"]})
     world.index()
@@ -386,7 +382,7 @@ def test_what_inherits_a_tag_is_shown_with_its_path(world: World, viewer: Browse
 
 
 @pytest.mark.parametrize(("tab", "to"), [("", "/details"), ("lineage", "/lineage")])
-def test_navigators_addresses_of_entities_lead_to_their_pages(
+def test_navigators_entity_addresses_redirect_to_their_pages(
     world: World, viewer: Browser, tab: str, to: str
 ) -> None:
     query = {"view": "detailsView", "id": "x1", "b": "y", **({"tab": tab} if tab else {})}
@@ -407,9 +403,7 @@ def form_of(found: Document, action: str) -> dict[str, str]:
     }
 
 
-def test_what_is_written_in_the_form_of_a_page_is_there_afterwards_and_in_the_history(
-    world: World, editor: Browser
-) -> None:
+def test_a_submitted_form_changes_the_page_and_the_history(world: World, editor: Browser) -> None:
     orders = world.table("orders")
     world.index()
     form = form_of(page(editor, "/details", entity=orders.identity), "/navlin/edit")
@@ -431,9 +425,7 @@ def test_what_is_written_in_the_form_of_a_page_is_there_afterwards_and_in_the_hi
     assert "editor" in found.by_id["history"]
 
 
-def test_a_form_writes_what_was_changed_in_it_and_leaves_alone_what_somebody_else_wrote(
-    world: World, editor: Browser
-) -> None:
+def test_a_form_writes_only_changed_fields_and_keeps_concurrent_edits(world: World, editor: Browser) -> None:
     orders = world.table("orders")
     world.index()
     form = form_of(page(editor, "/details", entity=orders.identity), "/navlin/edit")
@@ -447,9 +439,7 @@ def test_a_form_writes_what_was_changed_in_it_and_leaves_alone_what_somebody_els
     assert found.by_id["description"] == "theirs"
 
 
-def test_a_value_of_several_lines_and_a_tag_with_a_comma_are_brought_back_as_they_are(
-    world: World, editor: Browser
-) -> None:
+def test_multi_line_values_and_tags_with_commas_are_kept_by_the_form(world: World, editor: Browser) -> None:
     orders = world.table("orders")
     world.index()
     fields = world.elements[orders.identity]
@@ -470,7 +460,7 @@ def test_a_value_of_several_lines_and_a_tag_with_a_comma_are_brought_back_as_the
     assert (words["up_note"], words["up_path"]) == ("line 1\nstep=2\nlast", "C:\\new")
 
 
-def test_a_form_without_the_sessions_token_writes_nothing(world: World, editor: Browser) -> None:
+def test_a_form_without_the_sessions_token_is_refused(world: World, editor: Browser) -> None:
     orders = world.table("orders")
     world.index()
     form = form_of(page(editor, "/details", entity=orders.identity), "/navlin/edit")
@@ -480,7 +470,7 @@ def test_a_form_without_the_sessions_token_writes_nothing(world: World, editor: 
     assert page(editor, "/details", entity=orders.identity).by_id["tags"].strip() == ""
 
 
-def test_whoever_may_not_edit_sees_no_form_and_is_refused(world: World, viewer: Browser) -> None:
+def test_a_user_who_may_not_edit_sees_no_form_and_is_refused(world: World, viewer: Browser) -> None:
     orders = world.table("orders")
     world.index()
     assert not page(viewer, "/details", entity=orders.identity).of("form", action="/navlin/edit")
@@ -492,7 +482,7 @@ def test_whoever_may_not_edit_sees_no_form_and_is_refused(world: World, viewer: 
 # -- Logging in ----------------------------------------------------------------------------------------------------------
 
 
-def test_a_page_asks_a_stranger_to_log_in_and_goes_on_where_they_wanted_to(web: Web) -> None:
+def test_a_page_redirects_to_the_login_and_back(web: Web) -> None:
     browser = Browser(web)
     answer = browser.send("GET", "/search", headers=HTML, params={"query": "a b"})
     assert (answer.status_code, answer.headers["Location"]) == (
@@ -514,7 +504,7 @@ def test_a_page_asks_a_stranger_to_log_in_and_goes_on_where_they_wanted_to(web: 
     assert page(browser, "/search").of("form", action="/navlin/logout")
 
 
-def test_the_files_of_pages_are_there_for_everybody_and_kept_by_browsers(web: Web) -> None:
+def test_static_files_are_public_and_cacheable(web: Web) -> None:
     browser = Browser(web)
     found = page(browser, "/login")
     files = [each["href"] for each in found.of("link")] + [each["src"] for each in found.of("script")]
@@ -532,7 +522,7 @@ def test_the_files_of_pages_are_there_for_everybody_and_kept_by_browsers(web: We
 
 
 @pytest.mark.parametrize("each", [each for each in PAGES if each.method == "GET"], ids=lambda each: each.path)
-def test_names_and_words_with_markup_stay_text_on_every_page(
+def test_markup_in_names_and_metadata_is_escaped_on_every_page(
     each: object, world: World, viewer: Browser, editor: Browser
 ) -> None:
     path: str = each.path  # type: ignore[attr-defined]  # a Page
@@ -555,13 +545,13 @@ def test_names_and_words_with_markup_stay_text_on_every_page(
         document(answer)
 
 
-def test_an_address_without_a_page_and_an_index_without_an_answer_are_pages_too(viewer: Browser) -> None:
+def test_an_unknown_address_has_an_error_page_and_a_json_form(viewer: Browser) -> None:
     assert "there is nothing at this address" in page(viewer, "/nowhere", 404).by_id["problem"]
     # API clients get the same answers as before.
     assert viewer.send("GET", "/nowhere").json() == {"message": "there is nothing at this address"}
 
 
-def test_each_source_is_shown_with_its_runs_and_an_administrator_may_have_it_run(
+def test_each_source_is_shown_with_its_runs_and_an_administrator_may_run_it(
     solr: Solr, tmp_path: Path
 ) -> None:
     (tmp_path / "logs").mkdir()
@@ -597,7 +587,7 @@ def test_the_readme_names_every_page() -> None:
     assert [each for each in shown if f"`{each}`" not in readme] == []
 
 
-def test_every_page_wants_a_user_with_its_role(web: Web) -> None:
+def test_every_page_requires_its_role(web: Web) -> None:
     stranger, viewer = Browser(web), Browser(web)
     viewer.log_in("viewer")
     for each in PAGES:

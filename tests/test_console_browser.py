@@ -23,7 +23,7 @@ pytestmark = pytest.mark.services
 @pytest.mark.parametrize(
     "path", sorted({each.path for each in PAGES if each.method == "GET"} | {"/login", "/nowhere"})
 )
-def test_no_state_of_a_page_has_a_barrier(
+def test_no_page_has_an_accessibility_error(
     path: str, size: tuple[int, int], scheme: str, console: ConsoleEstate, window: Chromium
 ) -> None:
     window.size(*size)
@@ -37,7 +37,7 @@ def test_no_state_of_a_page_has_a_barrier(
     assert found == []
 
 
-def test_on_a_tablet_the_menu_is_one_line(console: ConsoleEstate, window: Chromium) -> None:
+def test_the_menu_is_one_line_on_a_tablet(console: ConsoleEstate, window: Chromium) -> None:
     window.size(*TABLET)
     window.open("/runs")
     tops = window.run("return [...document.querySelectorAll('.bar nav a')].map((each) => each.offsetTop)")
@@ -46,7 +46,7 @@ def test_on_a_tablet_the_menu_is_one_line(console: ConsoleEstate, window: Chromi
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_evidence_has_the_readers_scheme_whole_words_and_times_for_people(
+def test_evidence_has_the_preferred_colour_scheme_whole_words_and_readable_times(
     scheme: str, console: ConsoleEstate, window: Chromium
 ) -> None:
     window.size(390, 740)
@@ -85,7 +85,7 @@ return [at.dataset?.stop ?? "", Boolean(ring), at.outerHTML.slice(0, 120)];
 
 
 @pytest.mark.parametrize("path", sorted(each.path for each in PAGES if each.method == "GET"))
-def test_every_stop_of_a_page_is_reached_by_the_tab_key_in_its_order_and_shows_it(
+def test_the_tab_key_visits_every_control_in_order_with_visible_focus(
     path: str, console: ConsoleEstate, window: Chromium
 ) -> None:
     from selenium.webdriver.common.keys import Keys
@@ -112,7 +112,7 @@ def test_every_stop_of_a_page_is_reached_by_the_tab_key_in_its_order_and_shows_i
     assert reached == [*stops[first:], *stops[:first]]
 
 
-def test_a_table_is_found_and_tagged_by_keyboard_alone(console: ConsoleEstate, window: Chromium) -> None:
+def test_a_table_is_found_and_tagged_by_keyboard_only(console: ConsoleEstate, window: Chromium) -> None:
     from selenium.webdriver.common.keys import Keys
 
     window.open("/search")
@@ -141,7 +141,7 @@ def tab_to(window: Chromium, selector: str, key: str) -> None:
 # -- Without a script, and the rest of a visit ---------------------------------------------------------------------------
 
 
-def test_every_page_shows_the_same_without_a_script(console: ConsoleEstate, window: Chromium) -> None:
+def test_every_page_shows_the_same_without_javascript(console: ConsoleEstate, window: Chromium) -> None:
     def read(path: str, query: str) -> str:
         shown(window, f"{path}?{query}")
         text: str = window.find("main").text
@@ -161,7 +161,7 @@ def test_every_page_shows_the_same_without_a_script(console: ConsoleEstate, wind
     assert without == with_script
 
 
-def test_a_visit_without_a_script_logs_in_filters_and_logs_out(
+def test_a_visit_without_javascript_can_log_in_filter_and_log_out(
     console: ConsoleEstate, window: Chromium
 ) -> None:
     window.scripts(run=False)
@@ -183,7 +183,7 @@ def test_a_visit_without_a_script_logs_in_filters_and_logs_out(
     window.until(lambda: window.find("#counted").text == "1–1 of 1", "not filtered")
 
 
-def test_nothing_moves_once_a_page_is_seen(console: ConsoleEstate, window: Chromium) -> None:
+def test_pages_have_no_layout_shift(console: ConsoleEstate, window: Chromium) -> None:
     script = """
     const done = arguments[arguments.length - 1];
     new PerformanceObserver((list) =>

@@ -39,7 +39,7 @@ def page(web: Web, status: int = 200, **query: str) -> str:
     return answer.text
 
 
-def test_the_page_asks_the_index_nothing_and_names_its_script_alone(web: Web) -> None:
+def test_the_page_sends_no_query_and_has_no_inline_script_or_style(web: Web) -> None:
     text = page(web, entity="no.such.table")
     assert re.findall(r"<script[^>]*>[^<]*</script>", text.replace("\n", "")) != []
     assert not re.search(r"<script(?![^>]* src=)", text), "a script stands in the page"
@@ -48,7 +48,7 @@ def test_the_page_asks_the_index_nothing_and_names_its_script_alone(web: Web) ->
     assert "<noscript>" in text
 
 
-def test_what_the_address_says_is_what_the_form_says(web: Web) -> None:
+def test_the_form_reflects_the_address(web: Web) -> None:
     text = page(web, entity='a"b', direction="upstream", depth="3", operations="true", databases="true")
     assert 'value="a&#34;b"' in text
     assert '<option value="upstream" selected>' in text
@@ -56,7 +56,7 @@ def test_what_the_address_says_is_what_the_form_says(web: Web) -> None:
     assert re.findall(r'name="(\w+)" value="true" checked', text) == ["operations", "databases"]
 
 
-def test_the_list_has_each_edge_and_what_it_passes_through(web: Web, merged: Key) -> None:
+def test_the_list_has_each_edge_and_its_intermediate_nodes(web: Web, merged: Key) -> None:
     text = page(web, entity=merged.identity, form="list")
     rows = re.findall(r"<tr>(.*?)</tr>", text, re.S)[1:]
     assert len(rows) == 1
@@ -70,7 +70,7 @@ def test_the_list_has_each_edge_and_what_it_passes_through(web: Web, merged: Key
     assert 'class="deleted"' in deleted
 
 
-def test_what_is_wrong_with_a_list_is_said(web: Web, merged: Key) -> None:
+def test_an_invalid_list_request_is_refused_with_a_message(web: Web, merged: Key) -> None:
     assert "depth must be all, or from 1 to 1,000" in page(
         web, 400, entity=merged.identity, form="list", depth="x"
     )
@@ -88,7 +88,7 @@ def test_the_worker_may_compile_graphviz(web: Web) -> None:
         assert answer.headers["Content-Type"].startswith("text/javascript")
 
 
-def test_no_script_makes_markup_of_a_text() -> None:
+def test_no_script_turns_text_into_markup() -> None:
     forbidden = re.compile(
         r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|DOMParser|\.srcdoc"
         r"|createContextualFragment|setAttribute\(\"(style|on)"
@@ -98,7 +98,7 @@ def test_no_script_makes_markup_of_a_text() -> None:
     assert {name: words for name, words in found.items() if words} == {}
 
 
-def test_graphviz_is_told_no_name_and_no_id() -> None:
+def test_graphviz_gets_neither_names_nor_ids() -> None:
     text = (SCRIPTS / "dot.js").read_text()
     assert "names.js" not in text
     assert not re.search(r"\$\{[^}]*\b(name|text|place)\b(?!s)[^}]*\.(name|text|place)", text)

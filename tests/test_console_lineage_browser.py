@@ -147,9 +147,7 @@ def test_with_deleted_the_temporary_table_appears_struck_through(browser: Chromi
     assert "line-through" in deleted.value_of_css_property("text-decoration")
 
 
-def test_with_operations_both_inserts_appear_and_one_of_them_has_no_input(
-    browser: Chromium, merge: Key
-) -> None:
+def test_with_operations_both_inserts_appear_and_one_lacks_its_input(browser: Chromium, merge: Key) -> None:
     drawn(browser, merge, deleted="true", operations="true", depth="all")
     operations = browser.texts(".node.type-operation > .label .name")
     assert len(operations) == 3
@@ -164,9 +162,7 @@ def test_with_operations_both_inserts_appear_and_one_of_them_has_no_input(
     assert text == "insert into sample_merge table temp_sample_08"
 
 
-def test_with_unlinked_the_table_that_was_never_captured_is_a_placeholder(
-    browser: Chromium, merge: Key
-) -> None:
+def test_with_unlinked_an_uncaptured_table_is_a_placeholder(browser: Chromium, merge: Key) -> None:
     drawn(browser, merge, unlinked="true", depth="all")
     (placeholder,) = browser.all(".node.placeholder > .head")
     assert "never captured" in placeholder.get_attribute("aria-label")
@@ -178,7 +174,7 @@ def test_with_unlinked_the_table_that_was_never_captured_is_a_placeholder(
 # -- Columns -------------------------------------------------------------------------------------------------------------
 
 
-def test_columns_are_opened_one_table_at_a_time(browser: Chromium, merge: Key) -> None:
+def test_columns_are_expanded_one_table_at_a_time(browser: Chromium, merge: Key) -> None:
     drawn(browser, merge)
     toggle = f"#node-{merge.identity} .toggle"
     assert browser.find(toggle).get_attribute("aria-expanded") == "false"
@@ -202,9 +198,7 @@ def lit(browser: Chromium) -> tuple[set[str], list[str], int]:
     return boxes, browser.texts(".row.lit + .row-name"), browser.count(".edge.lit")
 
 
-def test_pointing_at_a_column_lights_its_whole_path_through_all_objects(
-    browser: Chromium, merge: Key
-) -> None:
+def test_pointing_at_a_column_highlights_its_whole_path(browser: Chromium, merge: Key) -> None:
     drawn(browser, merge, deleted="true", depth="all")
     for name in ("sample_merge", "sample_07"):
         acted(browser, browser.find(f"#node-{box(browser, name)} .toggle").click)
@@ -237,7 +231,7 @@ def test_a_diagram_may_start_at_a_column(browser: Chromium, merge: Key) -> None:
 # -- Placement -----------------------------------------------------------------------------------------------------------
 
 
-def test_what_steers_is_dashed_and_data_is_not(browser: Chromium, world: World) -> None:
+def test_only_control_flow_is_dashed(browser: Chromium, world: World) -> None:
     a, b, lookup = world.table("a"), world.table("b"), world.table("lookup")
     world.operation("b from a where lookup", [a], [b], steered_by=[lookup])
     world.index()
@@ -254,7 +248,7 @@ def test_what_steers_is_dashed_and_data_is_not(browser: Chromium, world: World) 
     assert "control_flow=true" in browser.driver.current_url
 
 
-def test_what_is_input_and_output_of_an_operation_stands_beside_it_with_two_arrows(
+def test_an_input_that_is_also_an_output_has_two_arrows_to_its_operation(
     browser: Chromium, world: World
 ) -> None:
     a, b = world.table("a"), world.table("b")
@@ -275,7 +269,7 @@ def test_what_is_input_and_output_of_an_operation_stands_beside_it_with_two_arro
     assert browser.count(".edge.loop .tip") == 1, "what flows into itself"
 
 
-def test_a_greater_depth_is_fitted_into_the_picture(browser: Chromium, world: World) -> None:
+def test_a_greater_depth_is_fitted_into_the_view(browser: Chromium, world: World) -> None:
     chain = [world.table(f"step_{number}") for number in range(5)]
     for source, target in itertools.pairwise(chain):
         world.operation(f"{target.name} from {source.name}", [source], [target])
@@ -290,7 +284,7 @@ def test_a_greater_depth_is_fitted_into_the_picture(browser: Chromium, world: Wo
     assert max(each["x"] + each["width"] for each in right) <= picture["x"] + picture["width"]
 
 
-def test_types_and_sources_are_told_by_shapes(browser: Chromium, world: World) -> None:
+def test_types_and_sources_are_distinguished_by_shape(browser: Chromium, world: World) -> None:
     table, view, path = world.table("a"), world.table("v", kind=EntityType.VIEW), world.path("/data/x")
     world.operation("v from a", [table, path], [view])
     world.index()
@@ -308,7 +302,7 @@ def test_types_and_sources_are_told_by_shapes(browser: Chromium, world: World) -
     assert HDFS.lower() in sources
 
 
-def test_executions_stand_in_their_operation_the_latest_or_all(browser: Chromium, world: World) -> None:
+def test_executions_are_listed_in_their_operation_the_latest_or_all(browser: Chromium, world: World) -> None:
     a, b = world.table("a"), world.table("b")
     operation = world.operation("b from a", [a], [b])
     for number in range(12):
@@ -321,9 +315,7 @@ def test_executions_stand_in_their_operation_the_latest_or_all(browser: Chromium
     assert browser.count(f"#node-{operation.identity} .row.operation-execution") == 12
 
 
-def test_where_a_table_lies_is_drawn_from_the_path_and_not_from_the_table(
-    browser: Chromium, world: World
-) -> None:
+def test_a_tables_location_is_drawn_from_the_path_only(browser: Chromium, world: World) -> None:
     table, path = world.table("a"), world.path("/warehouse/a")
     world.located(table, path)
     world.index()
@@ -367,7 +359,7 @@ def chain(world: World) -> dict[str, Key]:
     return keys
 
 
-def test_one_hop_each_way_first_then_a_hop_at_a_node_then_all(
+def test_the_diagram_expands_by_hop_by_node_and_to_everything(
     browser: Chromium, chain: dict[str, Key]
 ) -> None:
     drawn(browser, chain["d"])
@@ -397,9 +389,7 @@ def test_one_hop_each_way_first_then_a_hop_at_a_node_then_all(
     browser.until(lambda: names(browser) == set("defg"), "not downstream alone")
 
 
-def test_behind_the_limit_a_hidden_node_leads_to_a_diagram_of_its_own(
-    browser: Chromium, world: World
-) -> None:
+def test_a_node_beyond_the_limit_links_to_its_own_diagram(browser: Chromium, world: World) -> None:
     hub = world.table("hub")
     fans = [world.table(f"fan{number:03}") for number in range(420)]
     for fan in fans:
@@ -423,7 +413,7 @@ def test_behind_the_limit_a_hidden_node_leads_to_a_diagram_of_its_own(
     assert browser.count(f"#node-{start}.start") == 1
 
 
-def test_loading_is_seen_and_failing_is_and_the_page_answers_meanwhile(
+def test_loading_and_failure_are_shown_and_the_page_stays_responsive(
     browser: Chromium, chain: dict[str, Key]
 ) -> None:
     browser.open("/lineage?entity=nothing.like.this")
@@ -473,7 +463,7 @@ def test_a_newer_view_cancels_an_older_one(browser: Chromium, chain: dict[str, K
     )
 
 
-def test_any_graph_is_drawn_whole(browser: Chromium, merge: Key) -> None:
+def test_every_random_graph_is_drawn_completely(browser: Chromium, merge: Key) -> None:
     drawn(browser, merge)
     script = (Path(__file__).parent / "support" / "random_graphs.js").read_text()
     main = browser.find("script[src*='lineage/main.js']").get_attribute("src")
@@ -484,9 +474,7 @@ def test_any_graph_is_drawn_whole(browser: Chromium, merge: Key) -> None:
 # -- The details panel ---------------------------------------------------------------------------------------------------
 
 
-def test_selecting_shows_details_and_the_text_of_what_an_edge_passes_through(
-    browser: Chromium, merge: Key
-) -> None:
+def test_selecting_shows_details_and_the_statement_of_an_edge(browser: Chromium, merge: Key) -> None:
     drawn(browser, merge)
     browser.find(f"#node-{merge.identity} .head").click()
     assert browser.find("#selected h2").text.endswith(".sample_merge")
@@ -511,7 +499,7 @@ def test_selecting_shows_details_and_the_text_of_what_an_edge_passes_through(
     assert browser.count(".edge.selected") == 1
 
 
-def test_the_same_is_a_list(browser: Chromium, merge: Key) -> None:
+def test_the_list_equals_the_diagram(browser: Chromium, merge: Key) -> None:
     drawn(browser, merge, deleted="true", depth="all")
     browser.find("#list summary").click()
     rows = [re.sub(r"\s+", " ", each) for each in browser.texts("#edges tbody tr")]
@@ -532,7 +520,7 @@ def focused(browser: Chromium) -> str:
     return str(browser.run(script))
 
 
-def test_all_of_it_by_keyboard(browser: Chromium, merge: Key) -> None:
+def test_everything_is_reachable_by_keyboard(browser: Chromium, merge: Key) -> None:
     from selenium.webdriver.common.keys import Keys
 
     drawn(browser, merge)
@@ -573,7 +561,7 @@ def scale_of(browser: Chromium) -> float:
     return float(transform.rpartition("scale(")[2].rstrip(")"))
 
 
-def test_a_hop_by_keyboard(browser: Chromium, chain: dict[str, Key]) -> None:
+def test_a_hop_is_expanded_by_keyboard(browser: Chromium, chain: dict[str, Key]) -> None:
     from selenium.webdriver.common.keys import Keys
 
     drawn(browser, chain["d"])
@@ -589,7 +577,7 @@ def test_a_hop_by_keyboard(browser: Chromium, chain: dict[str, Key]) -> None:
 # -- Appearance ----------------------------------------------------------------------------------------------------------
 
 
-def test_long_names_are_cut_in_the_middle_and_whole_on_pointing(browser: Chromium, world: World) -> None:
+def test_long_names_are_shortened_and_shown_whole_on_hover(browser: Chromium, world: World) -> None:
     long = "very_" * 20 + "long"
     a, b = world.table(long), world.table("b")
     world.operation("b from a", [a], [b])
@@ -602,7 +590,9 @@ def test_long_names_are_cut_in_the_middle_and_whole_on_pointing(browser: Chromiu
     assert browser.find("#whole-name").text == f"db.{long}"
 
 
-def test_light_and_dark_and_narrow(browser: Chromium, merge: Key, tmp_path: Path) -> None:
+def test_the_diagram_adapts_to_dark_mode_and_narrow_windows(
+    browser: Chromium, merge: Key, tmp_path: Path
+) -> None:
     drawn(browser, merge, deleted="true", depth="all")
     light = browser.find("#picture").value_of_css_property("background-color")
     browser.prefer(prefers_color_scheme="dark")
@@ -616,7 +606,7 @@ def test_light_and_dark_and_narrow(browser: Chromium, merge: Key, tmp_path: Path
     assert stage["x"] <= start["x"] and start["x"] + start["width"] <= stage["x"] + stage["width"]
 
 
-def test_nothing_moves_for_whoever_wants_it_so(browser: Chromium, merge: Key) -> None:
+def test_reduced_motion_is_respected(browser: Chromium, merge: Key) -> None:
     drawn(browser, merge)
     script = "return getComputedStyle(document.querySelector('.node')).transitionDuration"
     browser.prefer(prefers_reduced_motion="reduce")
@@ -644,7 +634,7 @@ def saved(browser: Chromium, kind: str) -> Path:
     return browser.until(lambda: next(browser.downloads.glob(f"*.{kind}"), None), f"no {kind}")  # type: ignore[return-value]
 
 
-def test_names_with_markup_do_nothing_anywhere(browser: Chromium, evil: Key) -> None:
+def test_markup_in_names_has_no_effect(browser: Chromium, evil: Key) -> None:
     for view in (
         {},
         {"operations": "true"},
@@ -664,7 +654,7 @@ def test_names_with_markup_do_nothing_anywhere(browser: Chromium, evil: Key) -> 
     assert browser.wrong() == []
 
 
-def test_the_svg_is_well_formed_and_has_its_colours_and_escaped_names(browser: Chromium, evil: Key) -> None:
+def test_the_svg_is_well_formed_with_colours_and_escaped_names(browser: Chromium, evil: Key) -> None:
     drawn(browser, evil, depth="all", open=evil.identity)
     file = saved(browser, "svg")
     root = ElementTree.fromstring(file.read_bytes())
@@ -681,7 +671,7 @@ def test_the_svg_is_well_formed_and_has_its_colours_and_escaped_names(browser: C
     ]
 
 
-def test_the_png_is_the_picture(browser: Chromium, merge: Key) -> None:
+def test_the_png_has_the_diagrams_proportions(browser: Chromium, merge: Key) -> None:
     drawn(browser, merge, deleted="true", depth="all")
     data = saved(browser, "png").read_bytes()
     assert data.startswith(b"\x89PNG")
@@ -689,7 +679,7 @@ def test_the_png_is_the_picture(browser: Chromium, merge: Key) -> None:
     assert width > 2 * height > 100
 
 
-def test_without_a_script_the_list_does(browser: Chromium, merge: Key) -> None:
+def test_the_list_replaces_the_diagram_without_javascript(browser: Chromium, merge: Key) -> None:
     browser.scripts(run=False)
     try:
         browser.open(f"/lineage?entity={merge.identity}")
@@ -701,7 +691,7 @@ def test_without_a_script_the_list_does(browser: Chromium, merge: Key) -> None:
         browser.open("/search")
 
 
-def test_the_address_that_hue_links_to_shows_the_diagram(browser: Chromium, merge: Key) -> None:
+def test_hues_link_shows_the_diagram(browser: Chromium, merge: Key) -> None:
     browser.open(f"/?view=detailsView&id={merge.identity}&b=1&tab=lineage")
     ready(browser)
     assert names(browser) == {"sample_07", "sample_merge"}

@@ -36,7 +36,7 @@ def world(solr: Solr) -> World:
     return World(solr, name, database=name)
 
 
-def test_columns_stand_in_the_order_of_their_table(chromium: Chromium, world: World) -> None:
+def test_columns_are_in_the_order_of_their_table(chromium: Chromium, world: World) -> None:
     names = ["zip", "amount", "day", "buyer"]
     source, target = world.table("source", *names), world.table("target", *names)
     for table in ("source", "target"):
@@ -51,7 +51,7 @@ def test_columns_stand_in_the_order_of_their_table(chromium: Chromium, world: Wo
 
 
 @pytest.mark.parametrize("opened", [("a",), ("operation",), ("a", "operation")], ids="-".join)
-def test_what_is_input_and_output_stands_beside_its_operation_with_columns_open_too(
+def test_an_input_that_is_also_an_output_is_next_to_its_operation_with_columns_expanded(
     opened: tuple[str, ...], chromium: Chromium, world: World
 ) -> None:
     a, b = world.table("a", "x", "y"), world.table("b", "x")
@@ -69,7 +69,7 @@ def test_what_is_input_and_output_stands_beside_its_operation_with_columns_open_
     assert [target for target, near in touched if target not in near] == [], flows(chromium)
 
 
-def test_a_column_shows_beside_the_picture_what_computes_it(chromium: Chromium, world: World) -> None:
+def test_a_columns_expression_is_shown_next_to_the_diagram(chromium: Chromium, world: World) -> None:
     source, target = world.table("source", "price"), world.table("target", "total")
     operation = world.operation("insert", [source], [target], parts={"target.total": ["source.price"]})
     world.entity(sub_operation_key(operation, "target.total"), expression="sum(price)")
@@ -83,7 +83,9 @@ def test_a_column_shows_beside_the_picture_what_computes_it(chromium: Chromium, 
 # -- A hop in the opposite direction -------------------------------------------------------------------------------------
 
 
-def test_from_any_node_a_hop_leads_both_ways_and_the_address_has_it(chromium: Chromium, world: World) -> None:
+def test_any_node_can_be_expanded_both_ways_and_the_address_records_it(
+    chromium: Chromium, world: World
+) -> None:
     source, start, other, far = (world.table(each) for each in ("source", "start", "other", "far"))
     for text, made in (("start from source", start), ("other from source", other)):
         world.operation(text, [source], [made])

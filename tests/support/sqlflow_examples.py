@@ -354,5 +354,5 @@ EXAMPLES = {
     ),
 }
 """The examples that are statements which navlin could meet. Those about cursors, scalar variables, foreign keys, function
-tables and orphan columns are not lineage that it knows: their elements are in `test_elements_that_navlin_never_has`.
-"""
+tables and orphan columns are not lineage that it knows: their elements are in
+`test_elements_absent_from_navlins_graph_can_be_written`."""
