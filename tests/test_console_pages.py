@@ -60,16 +60,14 @@ def cells(found: Document, table: str) -> list[list[str]]:
 # -- Unused --------------------------------------------------------------------------------------------------------------
 
 
-def test_the_page_of_what_is_unused_asks_nothing_until_it_is_told_for_how_many_days(viewer: Browser) -> None:
+def test_the_unused_page_runs_no_query_until_a_period_is_given(viewer: Browser) -> None:
     found = page(viewer, "/unused")
     assert found.of("input", name="days")[0]["value"] == "90"
     assert "sums" not in found.by_id
     assert "/navlin/api/navlin/v1/unused?days=90&csv=true" in found.links()
 
 
-def test_what_is_unused_is_counted_by_verdict_as_the_api_has_it(
-    console: ConsoleEstate, viewer: Browser
-) -> None:
+def test_unused_tables_are_counted_by_verdict_as_in_the_api(console: ConsoleEstate, viewer: Browser) -> None:
     engines = ["hive", "impala", "spark"]
     asked: dict[str, Any] = {"days": 30, "without_engine": engines, "despite_gaps": "true"}
     answered = viewer.send("GET", "/api/navlin/v1/unused", params=asked).json()
@@ -88,7 +86,7 @@ def test_what_is_unused_is_counted_by_verdict_as_the_api_has_it(
     assert len(lines) == 1 + len(answered["tables"])
 
 
-def test_what_a_page_had_no_time_for_is_said() -> None:
+def test_a_page_that_ran_out_of_time_reports_its_progress() -> None:
     from navlin.console import unused
 
     look = unused._Look(time.monotonic() - 1)
@@ -107,7 +105,7 @@ def test_what_a_page_had_no_time_for_is_said() -> None:
     assert not look.cut, "nothing is left"
 
 
-def test_no_page_misleads(console: ConsoleEstate, chief: Browser) -> None:
+def test_no_page_is_misleading(console: ConsoleEstate, chief: Browser) -> None:
     found = {}
     for path, queries in addresses(console).items():
         for query in queries if path != "/search" else ():
@@ -120,7 +118,7 @@ def test_no_page_misleads(console: ConsoleEstate, chief: Browser) -> None:
 # -- Purge ---------------------------------------------------------------------------------------------------------------
 
 
-def test_a_purge_is_shown_before_it_is_made_and_then_made(console: ConsoleEstate, chief: Browser) -> None:
+def test_a_purge_is_previewed_before_it_is_confirmed(console: ConsoleEstate, chief: Browser) -> None:
     executions = "type:OPERATION_EXECUTION"
     before = console.solr.count("nav_elements", executions)
     assert before == 3
@@ -147,7 +145,7 @@ def test_a_purge_is_shown_before_it_is_made_and_then_made(console: ConsoleEstate
     assert "81 executions" in past, "those before"
 
 
-def test_a_purge_that_would_remove_nothing_offers_no_removal(console: ConsoleEstate, chief: Browser) -> None:
+def test_an_empty_purge_offers_no_removal(console: ConsoleEstate, chief: Browser) -> None:
     given = {"before_ms": 1, "dry_run": True, "deleted_files": True, "accepted": 0}
     left = leave_request(console.solr, Job.PURGE, given, "chief", time.time_ns() // 1_000_000)
     console.answer_requests()
@@ -166,14 +164,14 @@ def test_only_an_administrator_sees_purges(viewer: Browser) -> None:
     assert "/navlin/purges" not in page(viewer, "/search").links()
 
 
-def test_a_purge_of_the_future_is_refused(chief: Browser) -> None:
+def test_a_purge_with_a_future_date_is_refused(chief: Browser) -> None:
     form = {"csrf": chief.csrf, "before": "2999-01-01", "dry_run": "true"}
     answer = chief.send("POST", "/purge", data=form, headers={"Accept": "text/html"})
     assert answer.status_code == 400
     assert "in the future" in answer.text
 
 
-def test_what_was_asked_for_is_shown_with_what_became_of_it(console: ConsoleEstate, chief: Browser) -> None:
+def test_a_job_is_shown_with_its_result(console: ConsoleEstate, chief: Browser) -> None:
     held = last_run(console.solr, console.world.source(HIVE).id, Status.HELD)
     assert held is not None
     answers = {
@@ -197,7 +195,7 @@ def test_what_was_asked_for_is_shown_with_what_became_of_it(console: ConsoleEsta
 # -- Held runs and sources -----------------------------------------------------------------------------------------------
 
 
-def test_a_held_run_shows_what_it_would_flag_and_an_administrator_may_accept_it(
+def test_a_blocked_run_shows_the_affected_entities_and_an_administrator_may_accept(
     console: ConsoleEstate, viewer: Browser, chief: Browser
 ) -> None:
     assert f"/navlin/held?source={console.held}" in page(viewer, "/sources").links()
@@ -214,14 +212,14 @@ def test_a_held_run_shows_what_it_would_flag_and_an_administrator_may_accept_it(
     assert form["source"] == console.held
 
 
-def test_a_source_without_a_held_run_says_so_and_an_unknown_one_too(
+def test_a_source_without_a_blocked_run_and_an_unknown_source_are_reported(
     console: ConsoleEstate, viewer: Browser
 ) -> None:
     assert "No loss of this source waits" in page(viewer, "/held", source="estate-impala").text
     assert "has no source 'nope'" in page(viewer, "/held", 404, source="nope").by_id["problem"]
 
 
-def test_each_source_shows_how_old_its_data_is_its_last_runs_and_when_it_runs_next(viewer: Browser) -> None:
+def test_each_source_shows_its_age_last_runs_and_next_run(viewer: Browser) -> None:
     found = page(viewer, "/sources")
     bars = [each for each in found.of("rect") if "run" in each["class"].split()]
     assert len(bars) == 3 * 24 + 1
@@ -236,7 +234,7 @@ def test_each_source_shows_how_old_its_data_is_its_last_runs_and_when_it_runs_ne
     assert "nodaemon" not in found.by_id
 
 
-def test_a_daily_purge_that_did_not_end_stands_above_the_sources(
+def test_an_unfinished_daily_purge_is_shown_above_the_sources(
     console: ConsoleEstate, viewer: Browser
 ) -> None:
     solr = console.world.solr
@@ -251,9 +249,7 @@ def test_a_daily_purge_that_did_not_end_stands_above_the_sources(
 # -- Details -------------------------------------------------------------------------------------------------------------
 
 
-def test_columns_stand_in_their_order_with_what_computes_them(
-    console: ConsoleEstate, viewer: Browser
-) -> None:
+def test_columns_are_in_order_with_their_expressions(console: ConsoleEstate, viewer: Browser) -> None:
     text = page(viewer, "/details", entity=console.report.identity).by_id["columns"]
     names = ["country", "segment", "amount", "buyers", "day"]
     places = [text.index(f"\n{name}") if f"\n{name}" in text else text.index(name) for name in names]
@@ -262,7 +258,7 @@ def test_columns_stand_in_their_order_with_what_computes_them(
     assert "c.country" not in text, "an expression that only names its source says nothing more"
 
 
-def test_what_became_of_a_table_is_there_the_newest_first(console: ConsoleEstate, viewer: Browser) -> None:
+def test_the_history_of_a_table_is_listed_newest_first(console: ConsoleEstate, viewer: Browser) -> None:
     text = page(viewer, "/details", entity=console.report.identity).by_id["changes"]
     words = ["renamed from", "dropped and created anew", "first seen", "created\n"]
     places = [text.rindex(each.strip()) if each == "created\n" else text.index(each) for each in words]
@@ -273,7 +269,7 @@ def test_what_became_of_a_table_is_there_the_newest_first(console: ConsoleEstate
     assert "renamed to" in text and "sales.revenue" in text and "flagged deleted" in text
 
 
-def test_a_statement_is_laid_out_and_its_own_text_can_be_copied(
+def test_a_statement_is_formatted_and_its_original_can_be_copied(
     console: ConsoleEstate, viewer: Browser
 ) -> None:
     found = page(viewer, "/details", entity=console.operation.identity)
@@ -281,9 +277,7 @@ def test_a_statement_is_laid_out_and_its_own_text_can_be_copied(
     assert found.by_id["recorded"] == STATEMENT
 
 
-def test_a_form_brings_back_to_the_letter_what_the_page_shows_with_signs(
-    console: ConsoleEstate, chief: Browser
-) -> None:
+def test_a_form_preserves_characters_that_the_page_replaces(console: ConsoleEstate, chief: Browser) -> None:
     found = page(chief, "/details", entity=console.evil.identity)
     form = form_of(found, "/navlin/edit")
     assert [form[each] for each in ("was_name", "was_description", "was_tags", "name", "tags")] == [EVIL] * 5
@@ -295,7 +289,7 @@ def test_a_form_brings_back_to_the_letter_what_the_page_shows_with_signs(
     assert form_of(saved, "/navlin/edit")["tags"] == f"{EVIL}, more"
 
 
-def test_a_table_a_path_and_a_job_lead_to_hue(console: ConsoleEstate, viewer: Browser) -> None:
+def test_tables_and_paths_link_to_hue(console: ConsoleEstate, viewer: Browser) -> None:
     def hue(identity: str) -> str:
         return page(viewer, "/details", entity=identity).of("a", id="hue")[0]["href"]
 
@@ -343,7 +337,7 @@ RUN = {"identity": "i", "type": "OPERATION_EXECUTION", "sourceType": "YARN", "or
         "a path of S3",
     ],
 )
-def test_hue_is_led_to_by_names_that_are_no_syntax(document: dict[str, Any], address: str) -> None:
+def test_names_in_hue_links_are_escaped(document: dict[str, Any], address: str) -> None:
     assert hue_address(HUE, StoredEntity.of(document)) == address
     assert hue_address("", StoredEntity.of(document)) == ""
 
@@ -351,12 +345,14 @@ def test_hue_is_led_to_by_names_that_are_no_syntax(document: dict[str, Any], add
 # -- In a browser ----------------------------------------------------------------------------------------------------------
 
 
-def test_every_page_of_the_console_is_looked_at(console: ConsoleEstate) -> None:
+def test_every_page_of_the_console_is_checked(console: ConsoleEstate) -> None:
     assert set(addresses(console)) == {each.path for each in PAGES if each.method == "GET"}
 
 
 @pytest.mark.services
-def test_no_page_has_a_barrier_or_is_wider_than_a_telephone(console: ConsoleEstate, window: Chromium) -> None:
+def test_no_page_has_an_accessibility_error_or_overflows_a_phone(
+    console: ConsoleEstate, window: Chromium
+) -> None:
     window.size(*TELEPHONE)
     found = []
     for path, queries in addresses(console).items():

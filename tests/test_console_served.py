@@ -90,7 +90,7 @@ def serving(tmp_path: Path, solr_jars: Path, monkeypatch: pytest.MonkeyPatch) ->
         served.end()
 
 
-def test_a_source_is_run_by_its_button_and_a_loss_that_is_held_is_accepted(serving: Serving) -> None:
+def test_a_source_is_run_and_a_blocked_loss_accepted_by_button(serving: Serving) -> None:
     browser, folder = serving.browser, serving.folder
     (folder / "pier.note").write_text("pier")
     assert serving.run_now() == "done"

@@ -72,14 +72,14 @@ def directory(solr: Solr, request: pytest.FixtureRequest) -> Directory:
     return Directory(solr, request.node.name)
 
 
-def test_a_reading_of_the_directory_alone_leaves_what_lies_below_it(directory: Directory) -> None:
+def test_rereading_the_directory_alone_keeps_its_content_sums(directory: Directory) -> None:
     assert directory.read(**IMAGE) == Outcome.NEW
     assert directory.content == CONTENT
     assert directory.read(permissions="rwx") == Outcome.CHANGED
     assert directory.content == CONTENT
 
 
-def test_the_next_image_writes_it_anew_only_if_something_below_changed(directory: Directory) -> None:
+def test_the_next_image_rewrites_the_sums_only_if_they_changed(directory: Directory) -> None:
     directory.read(**IMAGE)
     assert directory.read(**IMAGE) == Outcome.UNCHANGED
     assert directory.read(**{**IMAGE, "contentAccessed": 9_000}) == Outcome.CHANGED
@@ -89,7 +89,7 @@ def test_the_next_image_writes_it_anew_only_if_something_below_changed(directory
     assert directory.content == Content()
 
 
-def test_of_a_directory_that_was_deleted_and_made_anew_nothing_is_known(directory: Directory) -> None:
+def test_a_recreated_directory_has_no_sums(directory: Directory) -> None:
     directory.read(**IMAGE)
     directory.drop()
     assert directory.content is None
@@ -97,7 +97,7 @@ def test_of_a_directory_that_was_deleted_and_made_anew_nothing_is_known(director
     assert directory.content is None
 
 
-def test_what_lies_below_and_the_last_read_go_along_with_a_rename_and_nothing_of_them_stays(
+def test_content_sums_and_the_last_read_move_with_a_rename(
     directory: Directory,
 ) -> None:
     directory.read(**IMAGE)

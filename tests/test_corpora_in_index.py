@@ -63,7 +63,7 @@ def indexed(solr: Solr, spark: Callable[[], SparkSession]) -> Indexed:
     return Indexed(solr, spark)
 
 
-def test_every_edge_of_impalas_records_is_in_the_index_and_no_other(indexed: Indexed, corpora: Path) -> None:
+def test_every_edge_of_impalas_records_and_no_other_is_indexed(indexed: Indexed, corpora: Path) -> None:
     directory = corpora / "impala"
     extractor = ImpalaEvents(indexed.impala, indexed.estate, str(directory))
     record = indexed.pipeline.run(EXTRACTORS["impala_events"], extractor)
@@ -119,7 +119,7 @@ def _indexed_parts(indexed: Indexed) -> dict[str, set[Part]]:
     return parts
 
 
-def test_all_spark_event_logs_go_through_and_each_execution_has_its_operation(
+def test_all_spark_event_logs_are_indexed_and_each_execution_has_its_operation(
     indexed: Indexed, corpora: Path
 ) -> None:
     directory = str(corpora / "spark-event-logs")
@@ -141,7 +141,7 @@ def test_all_spark_event_logs_go_through_and_each_execution_has_its_operation(
     assert again.status is Status.IDLE
 
 
-def test_all_corpora_fit_the_type_definitions_of_atlas(indexed: Indexed, corpora: Path) -> None:
+def test_all_corpora_satisfy_atlas_type_definitions(indexed: Indexed, corpora: Path) -> None:
     cluster = indexed.estate.cluster
     hive = Source(source_id(cluster, "events"), HIVE, "events", cluster, claimable=False)
     for name, extractor in (
@@ -172,9 +172,7 @@ def test_all_corpora_fit_the_type_definitions_of_atlas(indexed: Indexed, corpora
     assert every["hive_table"] > without["hive_table"]
 
 
-def test_what_is_reported_of_columns_folds_to_what_is_reported_of_tables(
-    indexed: Indexed, corpora: Path
-) -> None:
+def test_column_lineage_aggregates_to_table_lineage(indexed: Indexed, corpora: Path) -> None:
     hive = Source(
         source_id(indexed.estate.cluster, "events"), HIVE, "events", indexed.estate.cluster, claimable=False
     )

@@ -194,7 +194,7 @@ def memory_mib(web: Web, what: str = "VmRSS") -> float:
     ],
     ids=lambda each: getattr(each, "__name__", None) or "",
 )
-def test_others_are_answered_while_somebody_sends(
+def test_other_users_are_served_during_an_attack(
     attacked: Web, attack: Attack, attackers: int, expected: set[int]
 ) -> None:
     assert attacked.get("/session", "editor").status_code == 200
@@ -274,13 +274,13 @@ KNOWN = HEAD + f"Authorization: {basic('editor')}\r\n".encode()
         "a chunked body by drops",
     ],
 )
-def test_what_is_half_sent_is_closed(attacked: Web, sent: bytes, drip: bytes) -> None:
+def test_an_incomplete_request_is_closed(attacked: Web, sent: bytes, drip: bytes) -> None:
     with connected(attacked) as connection:
         connection.sendall(sent)
         assert closed_after_s(connection, drip) < 30
 
 
-def test_one_peer_has_so_many_connections_and_the_idle_ones_are_closed_first(attacked: Web) -> None:
+def test_connections_per_peer_are_limited_and_idle_ones_closed_first(attacked: Web) -> None:
     with ExitStack() as opened:
         idle = [opened.enter_context(connected(attacked, "127.0.3.1")) for _ in range(400)]
         assert send(attacked, "/healthz", method="GET", source="127.0.3.1") == 200
@@ -298,7 +298,7 @@ def test_one_peer_has_so_many_connections_and_the_idle_ones_are_closed_first(att
     attacked.logged("too many connections, some were closed")
 
 
-def test_at_the_limit_of_descriptors_the_log_has_few_lines_and_others_are_answered(
+def test_at_the_descriptor_limit_the_log_stays_short_and_others_are_served(
     solr_server: EmbeddedSolr, tmp_path: Path
 ) -> None:
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -337,7 +337,7 @@ def test_at_the_limit_of_descriptors_the_log_has_few_lines_and_others_are_answer
 @pytest.mark.parametrize(
     "address", ["/api/v14/entities/paging", "/api/v14/interactive/entities", "/solr/nav_elements/select"]
 )
-def test_a_query_that_costs_too_much_is_refused_before_solr_sees_it(
+def test_an_expensive_query_is_refused_before_it_reaches_solr(
     attacked: Web, address: str, query: str
 ) -> None:
     if address.startswith("/solr"):
@@ -348,7 +348,7 @@ def test_a_query_that_costs_too_much_is_refused_before_solr_sees_it(
     assert "costs too much" in answer.text
 
 
-def test_ten_thousand_ids_are_asked_for(attacked: Web) -> None:
+def test_ten_thousand_ids_are_accepted(attacked: Web) -> None:
     ids = [f"{number:032x}" for number in range(9_900)]
     query = f"identity:({' '.join(ids)})"
     answer = attacked.send("POST", "/api/v14/entities/paging", json={"query": query})

@@ -70,7 +70,7 @@ def table(text: str) -> list[dict[str, str]]:
 # -- Nothing misleads ----------------------------------------------------------------------------------------------------
 
 
-def test_no_page_has_a_row_with_two_equal_ends_a_part_of_a_statement_or_a_fields_name(
+def test_no_page_row_has_two_equal_ends_a_sub_operation_or_a_field_name(
     crowded: CrowdedEstate, viewer: Browser
 ) -> None:
     addresses = [
@@ -99,7 +99,7 @@ def test_no_page_has_a_row_with_two_equal_ends_a_part_of_a_statement_or_a_fields
     assert found == {}
 
 
-def test_no_output_of_the_command_line_has_any_of_these(crowded: CrowdedEstate) -> None:
+def test_no_command_output_is_misleading(crowded: CrowdedEstate) -> None:
     names = ["shop.orders", "shop.orders.amount", "shop.check", "shop.check.amount", "shop.loop", "shop.left"]
     names += [crowded.keys["nightly revenue"].identity, "shop.ring_a", f"shop.{ARABIC}", "shop.l3_t00"]
     commands = [
@@ -124,9 +124,7 @@ def test_no_output_of_the_command_line_has_any_of_these(crowded: CrowdedEstate) 
     assert found == {}
 
 
-def test_a_part_of_a_statement_has_no_page_but_its_statements(
-    crowded: CrowdedEstate, viewer: Browser
-) -> None:
+def test_a_sub_operation_redirects_to_its_statement(crowded: CrowdedEstate, viewer: Browser) -> None:
     [part] = crowded.solr.select(
         "nav_elements", {"q": 'type:SUB_OPERATION AND originalName:"revenue.amount"', "fl": "identity"}
     )["response"]["docs"]
@@ -142,7 +140,7 @@ def test_a_part_of_a_statement_has_no_page_but_its_statements(
 # -- Names that tell things apart ----------------------------------------------------------------------------------------
 
 
-def test_five_statements_of_one_job_are_told_apart_in_every_list(
+def test_five_statements_of_one_job_are_distinguished_in_every_list(
     crowded: CrowdedEstate, viewer: Browser
 ) -> None:
     orders = crowded.keys["orders"].identity
@@ -164,7 +162,7 @@ def test_five_statements_of_one_job_are_told_apart_in_every_list(
 # -- Impact --------------------------------------------------------------------------------------------------------------
 
 
-def test_all_readers_of_a_hub_are_counted_and_operations_take_no_tables_place(
+def test_all_readers_of_a_hub_are_counted_and_operations_use_no_tables_place(
     crowded: CrowdedEstate, viewer: Browser
 ) -> None:
     hub = crowded.keys["hub"].identity
@@ -180,7 +178,7 @@ def test_all_readers_of_a_hub_are_counted_and_operations_take_no_tables_place(
     assert not just["truncated"]
 
 
-def test_what_is_cut_is_one_line_with_the_way_to_the_rest(crowded: CrowdedEstate, viewer: Browser) -> None:
+def test_truncation_is_one_line_with_the_way_to_the_rest(crowded: CrowdedEstate, viewer: Browser) -> None:
     terminal = run(crowded.web.file, "impact", "shop.hub", "--max-nodes", "100").output
     [line] = [each for each in terminal.splitlines() if "There is more" in each]
     assert "There is more downstream at " in line
@@ -233,7 +231,7 @@ def test_details_lineage_impact_and_evidence_have_the_same_tabs(
         assert [each for each in links if each in wanted][:4] == wanted, path
 
 
-def test_every_entity_that_evidence_names_is_a_link_and_none_is_in_a_file(
+def test_every_entity_named_by_evidence_is_linked_except_in_a_file(
     crowded: CrowdedEstate, viewer: Browser
 ) -> None:
     column = crowded.world.column("check.amount").identity
@@ -254,7 +252,7 @@ def test_every_entity_that_evidence_names_is_a_link_and_none_is_in_a_file(
     assert "<a " not in document
 
 
-def test_evidence_names_the_rejected_records_of_the_engines_on_its_path(
+def test_evidence_names_rejected_records_of_the_engines_on_its_path(
     crowded: CrowdedEstate, viewer: Browser
 ) -> None:
     why = "2 records did not read, the newest in /logs/spark/app-1:4711: its third line is cut off"
@@ -269,7 +267,7 @@ def test_evidence_names_the_rejected_records_of_the_engines_on_its_path(
     )
 
 
-def test_tags_are_links_to_what_bears_them(crowded: CrowdedEstate, viewer: Browser) -> None:
+def test_tags_link_to_their_entities(crowded: CrowdedEstate, viewer: Browser) -> None:
     found = page(viewer, "/details", entity=crowded.keys["amount"].identity)
     [link] = [each["href"] for each in found.of("a", **{"class": "tag"})]
     assert link == "/navlin/search?query=" + quote('tags:"secret"', safe="")
@@ -300,7 +298,7 @@ return [...document.querySelectorAll(".node")].map((each) =>
 
 @pytest.mark.parametrize("size", SIZES.values(), ids=SIZES)
 @pytest.mark.parametrize("shape", SHAPES)
-def test_the_whole_graph_is_seen_at_first_and_no_button_covers_any_of_it(
+def test_the_whole_graph_is_visible_at_first_and_uncovered(
     shape: str, size: tuple[int, int], crowded: CrowdedEstate, window: Chromium
 ) -> None:
     window.size(*size)
@@ -309,7 +307,7 @@ def test_the_whole_graph_is_seen_at_first_and_no_button_covers_any_of_it(
     assert window.run(OUTSIDE) == 0
 
 
-def test_a_deleted_table_between_two_is_a_mark_on_the_edge_and_a_count(
+def test_a_deleted_table_in_between_is_marked_and_counted_on_the_edge(
     crowded: CrowdedEstate, window: Chromium
 ) -> None:
     window.size(*SIZES["desk"])
@@ -338,7 +336,7 @@ def test_rows_and_boxes_keep_their_order_when_a_switch_changes(
         assert window.texts("#edges tbody td:last-child") == rows
 
 
-def test_plus_opens_all_columns_those_without_lineage_greyed(
+def test_plus_expands_all_columns_and_greys_those_without_lineage(
     crowded: CrowdedEstate, window: Chromium
 ) -> None:
     layered = crowded.keys["layered"].identity
@@ -354,7 +352,7 @@ def test_plus_opens_all_columns_those_without_lineage_greyed(
     assert "no lineage is known" in label
 
 
-def test_the_list_beside_the_diagram_leads_from_column_to_column(
+def test_the_list_next_to_the_diagram_leads_from_column_to_column(
     crowded: CrowdedEstate, window: Chromium
 ) -> None:
     column = crowded.world.column("revenue.amount").identity
@@ -380,7 +378,7 @@ def test_the_list_beside_the_diagram_leads_from_column_to_column(
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", SIZES.values(), ids=SIZES)
-def test_no_page_of_a_crowded_estate_has_a_barrier(
+def test_no_page_of_a_crowded_estate_has_an_accessibility_error(
     size: tuple[int, int], scheme: str, crowded: CrowdedEstate, window: Chromium
 ) -> None:
     window.size(*size)

@@ -33,7 +33,7 @@ def daemon(tmp_path_factory: pytest.TempPathFactory, solr_jars: Path) -> Iterato
     started.end()
 
 
-def test_it_reports_to_systemd_that_it_is_ready_and_well(daemon: Served) -> None:
+def test_the_daemon_reports_readiness_and_status_to_systemd(daemon: Served) -> None:
     assert "READY=1" in daemon.reported
     daemon.until(lambda: "WATCHDOG=1" in daemon.reported, "a sign of life")
     daemon.until(
@@ -41,7 +41,7 @@ def test_it_reports_to_systemd_that_it_is_ready_and_well(daemon: Served) -> None
     )
 
 
-def test_a_new_line_is_searchable_though_another_source_fails(daemon: Served) -> None:
+def test_a_new_line_is_searchable_although_another_source_fails(daemon: Served) -> None:
     daemon.logged("run failed", source="HIVE-1")
 
     daemon.append("daemon.first")
@@ -49,7 +49,7 @@ def test_a_new_line_is_searchable_though_another_source_fails(daemon: Served) ->
     daemon.until(lambda: daemon.find("type:OPERATION AND queryText:first"), "the operation")
 
 
-def test_a_source_that_fails_is_tried_again_and_every_line_names_it(daemon: Served) -> None:
+def test_a_failing_source_is_retried_and_named_in_every_log_line(daemon: Served) -> None:
     first = daemon.logged("run failed", source="HIVE-1")
     again = daemon.logged("run failed", source="HIVE-1", after=daemon.log.index(first) + 1)
 
@@ -57,7 +57,7 @@ def test_a_source_that_fails_is_tried_again_and_every_line_names_it(daemon: Serv
     assert again["level"] == "error"
 
 
-def test_status_sees_the_daemon_and_what_fails(daemon: Served) -> None:
+def test_status_shows_the_daemon_and_failing_sources(daemon: Served) -> None:
     daemon.append("daemon.status")
     daemon.until(lambda: daemon.find("type:OPERATION AND queryText:status"), "the operation")
 
@@ -81,7 +81,7 @@ def test_status_sees_the_daemon_and_what_fails(daemon: Served) -> None:
     assert impala["index"]["position_count"] >= 1
 
 
-def test_a_hand_started_extract_is_done_by_the_daemon(daemon: Served) -> None:
+def test_a_manual_extract_is_carried_out_by_the_daemon(daemon: Served) -> None:
     seen = len(daemon.log)
     asked = daemon.ask("extract", "IMPALA-1", "--full", "--json")
 
@@ -95,7 +95,7 @@ def test_a_hand_started_extract_is_done_by_the_daemon(daemon: Served) -> None:
 
 
 @pytest.mark.services
-def test_a_hand_started_extract_that_fails_says_why(daemon: Served) -> None:
+def test_a_failed_manual_extract_reports_the_reason(daemon: Served) -> None:
     asked = daemon.ask("extract", "HIVE-1")
 
     assert asked.returncode == 1
@@ -103,7 +103,7 @@ def test_a_hand_started_extract_that_fails_says_why(daemon: Served) -> None:
 
 
 @pytest.mark.services
-def test_link_and_purge_are_done_by_the_daemon_too(daemon: Served) -> None:
+def test_link_and_purge_are_carried_out_by_the_daemon(daemon: Served) -> None:
     seen = len(daemon.log)
     linked = daemon.ask("link", "--all", "--json")
     purged = daemon.ask("purge", "--before", "1990-01-01", "--dry-run", "--json")
@@ -115,7 +115,7 @@ def test_link_and_purge_are_done_by_the_daemon_too(daemon: Served) -> None:
         daemon.logged("request answered", after=seen, job=job, state="done")
 
 
-def test_a_source_that_the_daemon_does_not_know_yet_is_refused_in_a_sentence(daemon: Served) -> None:
+def test_a_source_unknown_to_the_daemon_is_refused(daemon: Served) -> None:
     good = daemon.file.read_text()
     daemon.file.write_text(
         good + '\n[[source]]\nname = "LATER"\nextractor = "impala_events"\ndirectory = "/"\n'
@@ -128,7 +128,7 @@ def test_a_source_that_the_daemon_does_not_know_yet_is_refused_in_a_sentence(dae
 
 
 @pytest.mark.services
-def test_a_second_daemon_on_the_same_directory_says_so_and_ends(daemon: Served) -> None:
+def test_a_second_daemon_on_the_same_directory_exits_with_a_message(daemon: Served) -> None:
     second = daemon.ask("serve")
 
     assert second.returncode == Exit.BUSY
@@ -136,7 +136,7 @@ def test_a_second_daemon_on_the_same_directory_says_so_and_ends(daemon: Served) 
     assert daemon.process.poll() is None
 
 
-def test_a_broken_configuration_is_logged_and_the_old_one_stays(daemon: Served) -> None:
+def test_an_invalid_configuration_is_logged_and_the_old_one_kept(daemon: Served) -> None:
     good = daemon.file.read_text()
     seen = len(daemon.log)
     daemon.file.write_text(good.replace("interval_s = 1", "interval_s = 1\nuri = 3"))
@@ -150,7 +150,7 @@ def test_a_broken_configuration_is_logged_and_the_old_one_stays(daemon: Served) 
     daemon.until(lambda: daemon.find("type:OPERATION AND queryText:broken"), "the operation")
 
 
-def test_a_changed_configuration_is_taken_up_while_running(daemon: Served) -> None:
+def test_a_changed_configuration_is_reloaded_while_running(daemon: Served) -> None:
     seen = len(daemon.log)
     other = daemon.home / "other"
     other.mkdir()
@@ -171,7 +171,7 @@ def test_a_changed_configuration_is_taken_up_while_running(daemon: Served) -> No
     assert "IMPALA-2" in [each["name"] for each in status["sources"]]
 
 
-def test_if_nothing_is_purged_daily_any_more_no_purge_waits_for_anybody(daemon: Served) -> None:
+def test_a_removed_daily_purge_leaves_none_pending(daemon: Served) -> None:
     address = running_solr(daemon.state)
     assert address is not None
     with Solr(address) as solr:
@@ -199,7 +199,7 @@ def over_http(daemon: Served, method: str, path: str, **how: object) -> requests
     return requests.request(method, ready["url"] + path, auth=("admin", password), timeout=60, **how)  # type: ignore[arg-type]
 
 
-def test_what_is_requested_over_http_is_done_and_answered(daemon: Served) -> None:
+def test_a_job_submitted_over_http_is_carried_out_and_answered(daemon: Served) -> None:
     left = over_http(daemon, "POST", f"{API}/extract", json={"source": "IMPALA-1", "full": True})
     assert left.status_code == 202
     asked = f"{API}/requests/{left.json()['id']}"
@@ -209,7 +209,7 @@ def test_what_is_requested_over_http_is_done_and_answered(daemon: Served) -> Non
     assert answered["answer"]["status"] in ("finished", "idle")
 
 
-def test_a_purge_that_navigators_clients_ask_for_is_done_and_stands_in_the_history(daemon: Served) -> None:
+def test_a_purge_requested_through_navigators_api_appears_in_the_history(daemon: Served) -> None:
     maintenance = "/api/v9/maintenance"
     hundred_years = "deleteTimeThresholdMinutes=52560000&runtimeCapMinutes=720"
     left = over_http(daemon, "POST", f"{maintenance}/purge?{hundred_years}")
@@ -226,7 +226,7 @@ def test_a_purge_that_navigators_clients_ask_for_is_done_and_stands_in_the_histo
     daemon.until(lambda: not over_http(daemon, "GET", f"{maintenance}/running").json(), "the end of it")
 
 
-def test_what_inherits_a_tag_is_found_soon_after_an_edit(daemon: Served) -> None:
+def test_inherited_tags_are_searchable_soon_after_an_edit(daemon: Served) -> None:
     own = [
         {"identity": each, "sourceType": "SDK", "namespace": "soon", "type": "DATASET", "originalName": each}
         for each in ("soon-1", "soon-2")
@@ -244,9 +244,7 @@ def test_what_inherits_a_tag_is_found_soon_after_an_edit(daemon: Served) -> None
 
 
 @pytest.mark.services
-def test_a_command_on_another_machine_requests_it_and_waits_for_the_answer(
-    daemon: Served, tmp_path: Path
-) -> None:
+def test_a_remote_command_submits_a_job_and_waits_for_the_answer(daemon: Served, tmp_path: Path) -> None:
     token = tmp_path / "token"
     secret = AccessFile(daemon.state).add_token("admin", "elsewhere", None, time.time_ns() // 1_000_000, 1)
     token.write_text(secret)
@@ -277,7 +275,7 @@ def test_a_command_on_another_machine_requests_it_and_waits_for_the_answer(
 
 
 @pytest.mark.services
-def test_prometheus_sees_the_daemon_and_how_old_its_sources_are(daemon: Served) -> None:
+def test_metrics_show_the_daemon_and_the_lag_of_its_sources(daemon: Served) -> None:
     daemon.append("daemon.measured")
     daemon.until(lambda: daemon.find("type:OPERATION AND queryText:measured"), "the operation")
 
@@ -291,7 +289,7 @@ def test_prometheus_sees_the_daemon_and_how_old_its_sources_are(daemon: Served) 
 
 
 @pytest.mark.services
-def test_a_web_process_that_died_is_started_again_and_extraction_goes_on(daemon: Served) -> None:
+def test_a_killed_web_process_is_restarted_and_extraction_continues(daemon: Served) -> None:
     (web,) = daemon.running("--child")
     assert os.getpriority(os.PRIO_PROCESS, web) > os.getpriority(os.PRIO_PROCESS, daemon.process.pid), (
         "extraction goes before questions"
@@ -308,7 +306,7 @@ def test_a_web_process_that_died_is_started_again_and_extraction_goes_on(daemon:
 
 
 @pytest.mark.services
-def test_a_solr_that_died_is_started_again(daemon: Served) -> None:
+def test_a_killed_solr_is_restarted(daemon: Served) -> None:
     daemon.append("daemon.written_before")
     daemon.until(lambda: daemon.find("type:OPERATION AND queryText:written_before"), "the operation")
     seen = len(daemon.log)
@@ -322,7 +320,7 @@ def test_a_solr_that_died_is_started_again(daemon: Served) -> None:
     assert over_http(daemon, "GET", f"{API}/search?query=queryText:revived").json()["total"] == 1
 
 
-def test_sigterm_ends_it_in_order_and_leaves_nothing_running(daemon: Served) -> None:
+def test_sigterm_shuts_down_cleanly_and_leaves_nothing_running(daemon: Served) -> None:
     children = daemon.children()
     assert len(children) >= 2
 
@@ -337,7 +335,7 @@ def test_sigterm_ends_it_in_order_and_leaves_nothing_running(daemon: Served) -> 
 
 
 @pytest.mark.services
-def test_a_spark_that_died_is_started_again(tmp_path: Path, solr_jars: Path) -> None:
+def test_a_killed_spark_is_restarted(tmp_path: Path, solr_jars: Path) -> None:
     daemon = served(tmp_path, solr_jars)
     try:
         first = daemon.java("org.apache.spark.deploy.SparkSubmit")
@@ -354,7 +352,7 @@ def test_a_spark_that_died_is_started_again(tmp_path: Path, solr_jars: Path) -> 
 
 
 @pytest.mark.services
-def test_stopped_in_the_middle_of_a_run_it_ends_soon_and_the_next_start_repeats_the_run(
+def test_stopped_during_a_run_the_daemon_ends_soon_and_the_next_start_repeats_the_run(
     tmp_path: Path, solr_jars: Path
 ) -> None:
     daemon = served(tmp_path, solr_jars)
@@ -376,7 +374,7 @@ def test_stopped_in_the_middle_of_a_run_it_ends_soon_and_the_next_start_repeats_
 
 @pytest.mark.services
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGTERM])
-def test_ended_while_it_works_for_a_command_the_command_says_so(
+def test_a_command_reports_that_the_daemon_ended_meanwhile(
     tmp_path: Path, solr_jars: Path, end: signal.Signals
 ) -> None:
     daemon = served(tmp_path, solr_jars)
@@ -405,7 +403,7 @@ def test_ended_while_it_works_for_a_command_the_command_says_so(
 
 
 @pytest.mark.services
-def test_killed_it_leaves_nothing_running_and_loses_nothing(tmp_path: Path, solr_jars: Path) -> None:
+def test_a_killed_daemon_leaves_nothing_running_and_loses_nothing(tmp_path: Path, solr_jars: Path) -> None:
     daemon = served(tmp_path, solr_jars)
     try:
         daemon.append("daemon.kept")

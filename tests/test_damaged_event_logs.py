@@ -80,9 +80,7 @@ BEYOND: dict[str, tuple[Callable[[], bytes], str]] = {
 
 @pytest.mark.services
 @pytest.mark.parametrize("case", BEYOND)
-def test_a_log_that_costs_more_than_it_can_be_worth_is_given_up_and_the_others_are_read(
-    logs: Spark, case: str
-) -> None:
+def test_an_overly_expensive_log_is_given_up_and_the_others_are_read(logs: Spark, case: str) -> None:
     made, reason = BEYOND[case]
     logs.bad.write_bytes(made())
     ended = logs.run()
@@ -92,7 +90,7 @@ def test_a_log_that_costs_more_than_it_can_be_worth_is_given_up_and_the_others_a
     assert logs.run().status is Status.IDLE
 
 
-def test_newlines_alone_are_one_empty_line(logs: Spark) -> None:
+def test_repeated_newlines_are_one_empty_line(logs: Spark) -> None:
     logs.bad.write_bytes(zstd(b"\n" * 14_700_000))
     assert logs.bad.stat().st_size < 500
     reading = lines.LogLines(
@@ -107,9 +105,7 @@ def test_newlines_alone_are_one_empty_line(logs: Spark) -> None:
     assert reading.at_end
 
 
-def test_a_log_that_takes_too_much_of_the_processor_is_given_up(
-    logs: Spark, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_log_that_takes_too_much_cpu_is_given_up(logs: Spark, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lines, "MAX_CPU_S", -1.0)
     (split,) = logs.extractor.plan(Positions(now_ms=logs.now_ms)).splits
     rejects = [each for each in logs.extractor.read(split) if hasattr(each, "reason")]
@@ -117,7 +113,7 @@ def test_a_log_that_takes_too_much_of_the_processor_is_given_up(
     assert "s of CPU" in rejects[0].reason
 
 
-def test_nuls_before_an_event_are_passed_over_and_counted(logs: Spark) -> None:
+def test_nul_bytes_before_an_event_are_skipped_and_counted(logs: Spark) -> None:
     good = next(each for each in logs.directory.iterdir())
     whole = good.read_bytes()
     at = whole.index(b"\n") + 1
@@ -143,7 +139,7 @@ def device(path: Path, secret: Path) -> None:
     "put", [link_out, *(pytest.param(each, marks=pytest.mark.services) for each in (fifo, device))]
 )
 @pytest.mark.parametrize("when", ["before the plan", "between plan and read"])
-def test_what_is_no_log_of_the_directory_is_not_opened(
+def test_links_devices_and_pipes_are_not_opened(
     logs: Spark, tmp_path: Path, put: Callable[[Path, Path], None], when: str
 ) -> None:
     secret = tmp_path / "shadow"
@@ -164,7 +160,7 @@ def test_what_is_no_log_of_the_directory_is_not_opened(
     assert not any("salt" in f"{reason}{sample}" for reason, sample in logs.rejects())
 
 
-def test_no_text_of_a_line_that_is_no_event_reaches_the_index(logs: Spark) -> None:
+def test_text_of_an_invalid_line_is_not_indexed(logs: Spark) -> None:
     logs.bad.write_text(f"{SECRET}\n")
     logs.run()
     ((_, sample),) = logs.rejects()

@@ -143,7 +143,7 @@ def compressed(impala: Impala) -> None:
         ),
     ],
 )
-def test_what_was_written_between_the_last_poll_and_a_rotation_is_read(
+def test_lines_written_between_the_last_poll_and_a_rotation_are_read(
     impala: Impala, rotate: Callable[[Impala], None]
 ) -> None:
     impala.writes("a")
@@ -157,7 +157,7 @@ def test_what_was_written_between_the_last_poll_and_a_rotation_is_read(
     assert impala.run().status is Status.IDLE
 
 
-def test_a_writer_that_goes_on_in_a_file_that_was_moved_away_is_followed(impala: Impala) -> None:
+def test_a_file_still_written_after_being_moved_away_is_followed(impala: Impala) -> None:
     with impala.log.open("ab", buffering=0) as open_log:
         open_log.write(record("a"))
         impala.run()
@@ -173,9 +173,7 @@ def test_a_writer_that_goes_on_in_a_file_that_was_moved_away_is_followed(impala:
     assert impala.read() == {"s.a", "s.b", "s.c"}
 
 
-def test_a_file_that_was_moved_away_and_is_read_is_let_go(
-    impala: Impala, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_fully_read_moved_file_is_released(impala: Impala, monkeypatch: pytest.MonkeyPatch) -> None:
     held = HeldFiles()
     monkeypatch.setattr(planned_files.plan_files, "__kwdefaults__", {"held": held})
     impala.writes("a")
@@ -190,7 +188,7 @@ def test_a_file_that_was_moved_away_and_is_read_is_let_go(
 
 
 @pytest.mark.services
-def test_a_log_that_was_compressed_while_navlin_was_down_is_read_on(
+def test_a_log_compressed_while_navlin_was_down_is_resumed(
     impala: Impala, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     impala.writes(*(f"a{number}" for number in range(100)))
@@ -208,7 +206,7 @@ def test_a_log_that_was_compressed_while_navlin_was_down_is_read_on(
     assert impala.run().status is Status.IDLE
 
 
-def test_a_compressed_rest_that_is_damaged_is_read_as_far_as_it_goes_and_rejected(
+def test_a_damaged_compressed_rest_is_read_as_far_as_possible_and_rejected(
     impala: Impala, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     impala.writes("a")
@@ -225,9 +223,7 @@ def test_a_compressed_rest_that_is_damaged_is_read_as_far_as_it_goes_and_rejecte
 
 
 @pytest.mark.services
-def test_what_is_known_to_be_lost_is_counted_in_bytes(
-    impala: Impala, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_known_losses_are_counted_in_bytes(impala: Impala, monkeypatch: pytest.MonkeyPatch) -> None:
     impala.writes("a")
     with impala.log.open("ab") as log:
         log.write(record("b")[:70])
@@ -240,7 +236,7 @@ def test_what_is_known_to_be_lost_is_counted_in_bytes(
     assert impala.run().status is Status.IDLE
 
 
-def test_a_file_that_goes_between_plan_and_read_is_read_all_the_same(impala: Impala) -> None:
+def test_a_file_removed_between_plan_and_read_is_still_read(impala: Impala) -> None:
     impala.writes("a")
 
     def step(name: str) -> None:
@@ -262,7 +258,7 @@ def descriptors_below(directory: Path) -> list[str]:
 
 
 @pytest.mark.parametrize(("sources", "each"), [(1, 64), (8, 64), (32, 16)])
-def test_the_number_of_descriptors_is_bounded_and_every_source_has_its_share(
+def test_descriptors_are_bounded_and_every_source_has_its_share(
     tmp_path: Path, sources: int, each: int
 ) -> None:
     held = HeldFiles()
@@ -282,7 +278,7 @@ def test_the_number_of_descriptors_is_bounded_and_every_source_has_its_share(
         assert newest == {str(len(paths) - 1 - number) for number in range(each)}
 
 
-def test_sources_with_few_files_leave_the_rest_of_the_descriptors_to_the_others(tmp_path: Path) -> None:
+def test_unused_descriptors_are_available_to_other_sources(tmp_path: Path) -> None:
     held = HeldFiles()
     paths = {}
     for number in range(held_files.MOST_OF_A_SOURCE):
@@ -298,7 +294,7 @@ def test_sources_with_few_files_leave_the_rest_of_the_descriptors_to_the_others(
     assert len(list(held.missing("busy", set()))) == len(paths) - 1
 
 
-def test_files_that_were_moved_away_leave_a_place_for_the_newest(tmp_path: Path) -> None:
+def test_moved_files_leave_a_descriptor_for_the_newest(tmp_path: Path) -> None:
     held = HeldFiles()
     paths = {}
     for number in range(held_files.MOST_OF_A_SOURCE + 1):
@@ -313,7 +309,7 @@ def test_files_that_were_moved_away_leave_a_place_for_the_newest(tmp_path: Path)
     assert {found.key for found in held.missing("logs", set())} == {*before[1:-10], *moved, newest}
 
 
-def test_what_is_not_followed_any_more_is_not_held_open_for_ever(tmp_path: Path) -> None:
+def test_descriptors_of_an_abandoned_source_are_released(tmp_path: Path) -> None:
     now_s = [0.0]
     held = HeldFiles(lambda: now_s[0])
     path = tmp_path / "log"
@@ -337,9 +333,7 @@ def test_what_is_not_followed_any_more_is_not_held_open_for_ever(tmp_path: Path)
     ],
     ids=["300 bytes", "5 MiB", "1 TiB"],
 )
-def test_a_hole_that_truncation_left_before_a_line_is_passed_over_and_counted(
-    impala: Impala, size: int
-) -> None:
+def test_nul_bytes_left_by_truncation_are_skipped_and_counted(impala: Impala, size: int) -> None:
     impala.writes("a")
     impala.run()
     # logrotate's copytruncate, and a writer that continues at its old offset instead of appending.
@@ -357,7 +351,7 @@ def emptied(impala: Impala) -> None:
     os.truncate(impala.log, 0)
 
 
-def test_what_was_written_before_a_log_was_copied_compressed_and_emptied_is_read(impala: Impala) -> None:
+def test_lines_written_before_a_log_was_copied_compressed_and_truncated_are_read(impala: Impala) -> None:
     impala.writes("a")
     impala.run()
     impala.writes("b")
@@ -371,7 +365,9 @@ def test_what_was_written_before_a_log_was_copied_compressed_and_emptied_is_read
 
 
 @pytest.mark.parametrize("seen_empty", [False, True], ids=["grown again", "seen empty"])
-def test_a_copy_that_is_not_read_is_named_as_what_may_be_lost(impala: Impala, *, seen_empty: bool) -> None:
+def test_an_unreadable_compressed_copy_is_named_as_a_possible_loss(
+    impala: Impala, *, seen_empty: bool
+) -> None:
     impala.writes("a")
     impala.run()
     impala.writes("b")
@@ -431,7 +427,7 @@ NO_FILES = [
 
 
 @pytest.mark.parametrize("put", NO_FILES)
-def test_what_stands_in_a_files_place_and_is_none_is_left_alone(
+def test_an_entry_that_is_not_a_regular_file_is_ignored(
     impala: Impala, put: Callable[[Path, Impala], None]
 ) -> None:
     put(impala.log, impala)
@@ -442,7 +438,7 @@ def test_what_stands_in_a_files_place_and_is_none_is_left_alone(
 
 
 @pytest.mark.parametrize("put", NO_FILES)
-def test_what_takes_a_files_place_between_plan_and_read_does_not_hold_up_the_run(
+def test_an_irregular_file_appearing_between_plan_and_read_does_not_block_the_run(
     impala: Impala, put: Callable[[Path, Impala], None]
 ) -> None:
     impala.writes("a")
@@ -458,7 +454,7 @@ def test_what_takes_a_files_place_between_plan_and_read_does_not_hold_up_the_run
     assert not any(SECRET[:8] in sample for _, sample in impala.rejects())
 
 
-def test_a_link_within_the_directory_is_followed_and_one_that_leads_out_is_named(impala: Impala) -> None:
+def test_a_link_within_the_directory_is_followed_and_one_leading_out_is_reported(impala: Impala) -> None:
     (impala.directory / "sub").mkdir()
     impala.writes("a", to=impala.directory / "sub" / "log")
     impala.log.symlink_to("sub/log")
@@ -482,7 +478,7 @@ def test_the_configured_directory_may_be_a_link(impala: Impala) -> None:
 @pytest.mark.parametrize(
     "line", [SECRET, json.dumps({"password": SECRET}), json.dumps([SECRET]), "{" + SECRET]
 )
-def test_no_text_of_a_line_that_is_no_record_reaches_the_index(impala: Impala, line: str) -> None:
+def test_text_of_an_invalid_line_is_not_indexed(impala: Impala, line: str) -> None:
     impala.log.write_text(f"{line}\n")
     impala.run()
     ((_, sample),) = impala.rejects()
@@ -490,7 +486,7 @@ def test_no_text_of_a_line_that_is_no_record_reaches_the_index(impala: Impala, l
     assert impala.solr.count(RUNS, f"sourceId:{impala.source.id}", "body:*salt*") == 0
 
 
-def test_a_record_that_was_cut_is_shown(impala: Impala) -> None:
+def test_a_truncated_record_is_shown_as_sample(impala: Impala) -> None:
     impala.log.write_bytes(record("a")[:100] + b"\n")
     impala.run()
     ((_, sample),) = impala.rejects()

@@ -43,7 +43,7 @@ def test_a_damaged_record_is_valid_or_rejected_with_its_place(name: str, tmp_pat
 
 @pytest.mark.soak
 @pytest.mark.parametrize("name", REGISTERED)
-def test_of_a_million_damaged_records_each_is_valid_or_rejected_with_its_place(
+def test_each_of_a_million_damaged_records_is_valid_or_rejected_with_its_place(
     name: str, tmp_path: Path, seed: str, soaked: Soaked, capsys: pytest.CaptureFixture[str]
 ) -> None:
     count = -(-A_ROUND // len(REGISTERED))
@@ -55,7 +55,7 @@ def test_of_a_million_damaged_records_each_is_valid_or_rejected_with_its_place(
     assert tally.total >= count
 
 
-def test_each_way_of_damage_changes_a_record() -> None:
+def test_each_kind_of_damage_changes_a_record() -> None:
     chance = random.Random(1)
     record = {"name": "a", "many": [1, {"text": "b"}, [2]], "of": {"x": 1, "y": "z"}}
     for of_bytes in OF_BYTES:

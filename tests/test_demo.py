@@ -78,21 +78,21 @@ def demo(
 
 
 @pytest.mark.services
-def test_it_shows_where_a_table_comes_from(demo: Demo) -> None:
+def test_the_demo_prints_the_lineage_of_a_table(demo: Demo) -> None:
     _, _, after = demo.printed.partition("navlin lineage shop.board_report\n")
 
     assert after.startswith(BOARD_REPORT)
 
 
 @pytest.mark.services
-def test_it_extracts_and_links_all_five_sources(demo: Demo) -> None:
+def test_the_demo_extracts_and_links_all_five_sources(demo: Demo) -> None:
     extracted = re.findall(r"extracted and linked (\S+)", demo.printed)
 
     assert sorted(extracted) == ["HDFS-1", "HIVE-1", "IMPALA-1", "SPARK-1", "YARN-1"]
 
 
 @pytest.mark.services
-def test_what_it_prints_to_ask_it_answers_in_another_terminal(demo: Demo) -> None:
+def test_the_printed_commands_work_in_another_terminal(demo: Demo) -> None:
     lineage, status, _, _ = offered(demo)
 
     asked = pasted(demo, lineage)
@@ -104,7 +104,7 @@ def test_what_it_prints_to_ask_it_answers_in_another_terminal(demo: Demo) -> Non
 
 
 @pytest.mark.services
-def test_the_printed_user_may_ask_over_http_as_navigators_clients_do(demo: Demo) -> None:
+def test_the_printed_user_may_query_navigators_api(demo: Demo) -> None:
     url, *auth = printed_address(demo)
     version = requests.get(f"{url}/api/version", timeout=60).text
     sources = requests.get(
@@ -127,7 +127,7 @@ def test_an_appended_record_is_found_and_logged(demo: Demo) -> None:
 
 
 @pytest.mark.services
-def test_every_service_that_it_extracts_goes_on_answering(demo: Demo) -> None:
+def test_every_extracted_service_keeps_answering(demo: Demo) -> None:
     _, status, *_ = offered(demo)
 
     checked = pasted(demo, status.removesuffix("status") + "check")
@@ -136,7 +136,7 @@ def test_every_service_that_it_extracts_goes_on_answering(demo: Demo) -> None:
 
 
 @pytest.mark.services
-def test_whatever_of_it_listens_listens_on_loopback(demo: Demo) -> None:
+def test_the_demo_listens_only_on_loopback(demo: Demo) -> None:
     listening = listeners(demo.processes())
 
     assert len(listening) > 5
@@ -144,7 +144,7 @@ def test_whatever_of_it_listens_listens_on_loopback(demo: Demo) -> None:
 
 
 @pytest.mark.services
-def test_ctrl_c_in_its_terminal_ends_it_in_order_and_what_yarn_runs_as_well(demo: Demo) -> None:
+def test_ctrl_c_shuts_down_the_demo_and_its_yarn_applications(demo: Demo) -> None:
     configuration = tomllib.loads(Path(shlex.split(offered(demo)[1])[-2]).read_text())
     (yarn,) = [source["urls"][0] for source in configuration["source"] if source["name"] == "YARN-1"]
     submit(yarn, "an endless one", "sleep 86400")
@@ -159,7 +159,7 @@ def test_ctrl_c_in_its_terminal_ends_it_in_order_and_what_yarn_runs_as_well(demo
 
 
 @pytest.mark.services
-def test_once_it_ends_by_itself(start: Start) -> None:
+def test_with_once_the_demo_ends_by_itself(start: Start) -> None:
     demo = start(*COMMAND, "--once")
 
     assert demo.end() == 0
@@ -184,7 +184,7 @@ def sigterm(demo: Demo) -> None:
 
 @pytest.mark.services
 @pytest.mark.parametrize("interrupt", [sigint, ctrl_c_twice, sigterm, Demo.close_terminal])
-def test_interrupted_while_its_services_start_it_leaves_nothing(
+def test_a_demo_interrupted_during_startup_leaves_nothing(
     interrupt: Callable[[Demo], None], start: Start
 ) -> None:
     demo = start(*COMMAND)
@@ -198,7 +198,7 @@ def test_interrupted_while_its_services_start_it_leaves_nothing(
 
 
 @pytest.mark.services
-def test_a_reader_who_goes_away_ends_it_and_it_leaves_nothing(start: Start) -> None:
+def test_a_closed_output_ends_the_demo_and_leaves_nothing(start: Start) -> None:
     demo = start("sh", "-c", f'{{ {shlex.join(COMMAND)}; echo "ended with $?" >&2; }} | head -n 1')
 
     demo.end()
@@ -225,7 +225,7 @@ except Interrupted:
 """
 
 
-def test_a_second_ctrl_c_ends_the_wait_for_what_ends_slowly() -> None:
+def test_a_second_ctrl_c_ends_the_wait_for_a_slow_shutdown() -> None:
     with subprocess.Popen([sys.executable, "-c", SLOW_TO_END], cwd=ROOT, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"started\n"
@@ -253,7 +253,7 @@ except Interrupted:
 """
 
 
-def test_an_interrupt_that_python_throws_away_comes_again() -> None:
+def test_an_interrupt_swallowed_by_python_is_repeated() -> None:
     done = subprocess.run(
         [sys.executable, "-c", THROWN_AWAY], cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE_S
     )
@@ -271,7 +271,7 @@ print(pid, flush=True)
 """
 
 
-def test_what_has_outlived_its_parent_is_ended_as_well() -> None:
+def test_a_process_that_outlived_its_parent_is_ended() -> None:
     done = subprocess.run(
         [sys.executable, "-c", ORPHAN], cwd=ROOT, stdout=subprocess.PIPE, timeout=PATIENCE_S
     )

@@ -64,7 +64,7 @@ def lines(file: Path) -> list[Any]:
     return [json.loads(line) for line in file.read_text().splitlines()]
 
 
-def test_atlas_s_own_types_allow_it(exported: dict[str, Path], corpora: Path) -> None:
+def test_the_atlas_export_satisfies_atlas_type_definitions(exported: dict[str, Path], corpora: Path) -> None:
     types = AtlasTypes(corpora / "atlas-models")
     found = [line["entities"] for line in lines(exported["atlas"])]
 
@@ -76,14 +76,14 @@ def test_atlas_s_own_types_allow_it(exported: dict[str, Path], corpora: Path) ->
     assert tables >= {name.partition(".")[2] for name in UPSTREAM}
 
 
-def test_datahub_s_own_classes_read_it(exported: dict[str, Path], export_readers: Environment) -> None:
+def test_datahubs_own_classes_read_the_export(exported: dict[str, Path], export_readers: Environment) -> None:
     answer = export_readers.answer(ROOT / "tests/services/read_datahub.py", exported["datahub"])
 
     assert answer["problems"] == []
     assert answer["ingested"] == len(json.loads(exported["datahub"].read_text())) > 50
 
 
-def test_openlineage_s_own_schemas_allow_it(exported: dict[str, Path], corpora: Path) -> None:
+def test_the_openlineage_export_satisfies_the_schemas(exported: dict[str, Path], corpora: Path) -> None:
     schemas = Schemas(corpora / "openlineage" / "spec")
     events = lines(exported["openlineage"])
 
@@ -92,7 +92,7 @@ def test_openlineage_s_own_schemas_allow_it(exported: dict[str, Path], corpora: 
     assert outputs >= {"shop.board_report", *(UPSTREAM - {"shop.customers", "shop.orders"})}
 
 
-def test_sqlflow_s_schema_and_its_sidecar_read_it(
+def test_the_sqlflow_export_satisfies_its_schema_and_reader(
     exported: dict[str, Path], export_readers: Environment, tmp_path: Path
 ) -> None:
     (tmp_path / "demo.xml").write_bytes(exported["sqlflow"].read_bytes())
@@ -107,7 +107,7 @@ def test_sqlflow_s_schema_and_its_sidecar_read_it(
     assert above - {"shop.board_report"} == UPSTREAM
 
 
-def test_a_real_atlas_walks_it_and_loading_twice_changes_nothing(
+def test_a_real_atlas_traverses_the_export_and_reloading_changes_nothing(
     demo: Demo, atlas: Atlas, tmp_path: Path
 ) -> None:
     password = tmp_path / "password"

@@ -59,7 +59,7 @@ def as_toml(item: Field[Any]) -> Any:
     )
 
 
-def test_the_example_is_a_configuration() -> None:
+def test_the_example_is_a_valid_configuration() -> None:
     configuration = read_configuration(EXAMPLE, EXTRACTORS, {})
 
     assert {source.registration.name for source in configuration.sources} == set(EXTRACTORS)
@@ -75,7 +75,7 @@ def test_the_example_shows_every_key_of_a_section_with_its_default(section: str)
             assert SHOWN[section][key] == default, key
 
 
-def test_the_example_shows_the_keys_that_every_source_has() -> None:
+def test_the_example_shows_the_keys_common_to_every_source() -> None:
     text = EXAMPLE.read_text()
 
     for item in fields(SourceKeys):
@@ -90,7 +90,7 @@ def test_the_readme_has_a_line_for_every_command(command: str) -> None:
     assert re.search(rf"^\| `navlin {command}\b", README, re.MULTILINE)
 
 
-def test_the_readme_names_only_commands_and_options_that_there_are() -> None:
+def test_the_readme_names_only_existing_commands_and_options() -> None:
     named = re.findall(r"`(?:make|navlin) [^`]*`|(?<=/bin/)navlin [^\n#]*", README)
     assert len(named) > 10
     for mention in named:
@@ -110,7 +110,7 @@ def test_the_readme_shows_every_section() -> None:
         assert f"| `[{section}]` |" in README
 
 
-def test_the_readmes_configurations_are_such(tmp_path: Path) -> None:
+def test_the_readmes_configurations_are_valid(tmp_path: Path) -> None:
     ldap, shortest, kerberos, on_yarn = re.findall(r"```toml\n(.*?)```", README, re.DOTALL)
 
     for example in (shortest, f'[navlin]\ncluster = "c"\n{kerberos}'):
@@ -148,12 +148,12 @@ def test_the_help_names_the_default_configuration_and_its_variable() -> None:
     assert "..." not in help_text.partition("Commands:")[2]
 
 
-def test_the_readmes_links_lead_somewhere() -> None:
+def test_the_readmes_links_exist() -> None:
     for target in re.findall(r"\]\(([^)#:]+)\)", README):
         assert (ROOT / target).exists(), target
 
 
-def test_the_unit_and_the_readme_install_to_the_same_places() -> None:
+def test_the_unit_and_the_readme_name_the_same_paths() -> None:
     unit = (SYSTEMD / "navlin.service").read_text()
 
     for place in ("/opt/navlin", "/etc/navlin/navlin.toml", "/var/lib/navlin"):

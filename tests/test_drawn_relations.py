@@ -42,7 +42,7 @@ def draw(solr: Solr, world: World, ns: str, at_ms: int = NOW_MS) -> None:
     assert [each.errors for each in about] == [{}, {}]
 
 
-def test_drawn_again_it_is_as_old_as_it_was_and_its_record_is_new(solr: Solr, world: World, ns: str) -> None:
+def test_a_relation_written_again_keeps_its_first_seen_time(solr: Solr, world: World, ns: str) -> None:
     draw(solr, world, ns)
     (first,) = related(world, ns)
     draw(solr, world, ns, NOW_MS + 60_000)
@@ -52,9 +52,7 @@ def test_drawn_again_it_is_as_old_as_it_was_and_its_record_is_new(solr: Solr, wo
     assert again["asOf"] == first["asOf"] + 60_000
 
 
-def test_an_end_that_arrives_before_the_relation_is_written_is_found(
-    solr: Solr, world: World, ns: str
-) -> None:
+def test_an_end_arriving_before_the_relation_is_written_is_linked(solr: Solr, world: World, ns: str) -> None:
     arrived: list[bool] = []
 
     def passes(call: Call) -> bool:
@@ -72,7 +70,7 @@ def test_an_end_that_arrives_before_the_relation_is_written_is_found(
     assert relation.get("unlinked", False) is False
 
 
-def test_who_writes_the_relation_in_between_is_not_overwritten(solr: Solr, world: World, ns: str) -> None:
+def test_a_concurrent_write_of_the_relation_is_not_overwritten(solr: Solr, world: World, ns: str) -> None:
     draw(solr, world, ns)
     (first,) = related(world, ns)
     written: list[bool] = []

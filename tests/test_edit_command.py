@@ -50,7 +50,7 @@ def people(navlin: Navlin, table: str) -> dict[str, Any]:
     return shown
 
 
-def test_an_edit_is_shown_at_once_and_the_history_says_who(
+def test_an_edit_is_visible_at_once_and_the_history_names_the_user(
     navlin: Navlin, world: World, database: str
 ) -> None:
     table = f"{database}.orders"
@@ -112,7 +112,7 @@ def test_an_edit_is_shown_at_once_and_the_history_says_who(
     assert navlin("edits", f"{database}.raw").exit_code == Exit.NOTHING
 
 
-def test_all_that_a_query_finds_is_edited_and_a_dry_run_says_what_would(
+def test_all_matches_of_a_query_are_edited_and_a_dry_run_reports_them(
     navlin: Navlin, world: World, database: str
 ) -> None:
     query = f'type:TABLE AND parentPath:"/{database}" AND -originalName:tmp'
@@ -131,7 +131,7 @@ def test_all_that_a_query_finds_is_edited_and_a_dry_run_says_what_would(
     assert navlin("edit", "--query", "originalName:nowhere_at_all", "--tag", "x").exit_code == Exit.NOTHING
 
 
-def test_a_bulk_of_any_size_is_edited_and_its_answer_has_the_first_of_them(
+def test_a_bulk_edit_of_any_size_answers_with_the_first_entities(
     navlin: Navlin, world: World, database: str
 ) -> None:
     world.put(world.hive, *(world.entity(world.table(f"{database}.t{number}")) for number in range(1_200)))
@@ -159,7 +159,7 @@ def test_a_bulk_of_any_size_is_edited_and_its_answer_has_the_first_of_them(
     ],
     ids=str,
 )
-def test_what_cannot_be_meant_is_a_sentence(
+def test_an_invalid_edit_is_refused_with_a_message(
     navlin: Navlin, world: World, database: str, arguments: tuple[str, ...]
 ) -> None:
     wanted = [f"{database}.orders" if each == "orders" else each for each in arguments]
@@ -169,7 +169,7 @@ def test_what_cannot_be_meant_is_a_sentence(
     assert people(navlin, f"{database}.orders") == {}
 
 
-def test_over_http_the_editor_edits_and_is_named(
+def test_an_editor_may_edit_over_http_and_is_named(
     web: Web, navlin: Navlin, world: World, database: str
 ) -> None:
     body = {"entity": f"{database}.orders", "tag": ["pii"], "name": "Orders"}
