@@ -96,7 +96,7 @@ CHANGES: dict[str, tuple[dict[str, Any], Words, dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("what", CHANGES)
-def test_an_edit_changes_what_it_names_and_notes_it(world: World, what: str) -> None:
+def test_an_edit_changes_only_the_named_fields_and_records_them(world: World, what: str) -> None:
     before, words, expected = CHANGES[what]
     key = world.table("shop.orders")
     world.solr.add(ELEMENTS, [{**fields(world, key), **before}])
@@ -131,13 +131,13 @@ def test_an_edit_changes_what_it_names_and_notes_it(world: World, what: str) -> 
         lambda: properties({"a" * 300: "x"}),
     ],
 )
-def test_what_a_field_cannot_have_is_refused_with_a_sentence(make: Callable[[], Any]) -> None:
+def test_an_invalid_value_is_refused_with_a_message(make: Callable[[], Any]) -> None:
     with pytest.raises(BadValue) as refused:
         make()
     assert str(refused.value)
 
 
-def test_long_texts_are_kept_as_navigators_api_took_them(world: World) -> None:
+def test_texts_up_to_navigators_limits_are_kept(world: World) -> None:
     key = world.table("shop.orders")
     long = {"name": "n" * 500, "description": "word " * 20_000}
     edited(world.solr, key, Words(texts(long)))
@@ -145,7 +145,7 @@ def test_long_texts_are_kept_as_navigators_api_took_them(world: World) -> None:
 
 
 @pytest.mark.parametrize("zone", ["Europe/Berlin", "America/Lima"])
-def test_a_date_without_a_zone_is_the_same_whatever_the_zone_of_this_machine(
+def test_a_date_without_a_zone_is_utc_whatever_the_machines_zone(
     zone: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TZ", zone)
@@ -158,12 +158,12 @@ def test_a_date_without_a_zone_is_the_same_whatever_the_zone_of_this_machine(
         time.tzset()
 
 
-def test_numbers_and_truth_values_of_properties_become_texts_and_secrets_are_blanked() -> None:
+def test_property_values_become_texts_and_secrets_are_masked() -> None:
     assert properties({"a": 7, "b": True, "c": None, "d": ""}) == {"a": "7", "b": "true"}
     assert MASK in str(texts({"description": "jdbc:x;password=Hunter2x"}))
 
 
-def test_what_came_from_a_source_is_its_own_until_a_person_writes_something_else(world: World) -> None:
+def test_metadata_from_a_source_stays_its_own_until_a_user_changes_it(world: World) -> None:
     key = world.table("shop.orders")
     source = {"description": "sidecar", "tags": ["raw"], SOURCE_WORDS: ["description", "tags"]}
     world.solr.add(ELEMENTS, [{**fields(world, key), **source}])
@@ -176,7 +176,7 @@ def test_what_came_from_a_source_is_its_own_until_a_person_writes_something_else
     assert fields(world, key)[SOURCE_WORDS] == ["tags"]
 
 
-def test_an_edit_is_found_at_once_and_the_history_is_newest_first(world: World) -> None:
+def test_an_edit_is_searchable_at_once_and_the_history_is_newest_first(world: World) -> None:
     key, word = world.table("shop.orders"), f"w{uuid4().hex}"
     for number, who in enumerate(("ann", "bob", "carl")):
         edited(world.solr, key, Words(texts({"description": f"{word} {who}"})), Author(who, number + 1))
@@ -187,7 +187,7 @@ def test_an_edit_is_found_at_once_and_the_history_is_newest_first(world: World) 
     assert [edit.who for edit in edits_of(world.solr, key.identity, 2, 2)[0]] == ["ann"]
 
 
-def test_unknown_entities_are_told_and_a_dry_run_writes_nothing(world: World) -> None:
+def test_unknown_entities_are_reported_and_a_dry_run_writes_nothing(world: World) -> None:
     key, words = world.table("shop.orders"), Words(texts({"name": "x"}))
     versions, noted = world.versions(), world.solr.count(EDITS)
 
@@ -222,7 +222,7 @@ def iteration(world: World, number: int) -> None:
     [(1, 7, 7), (7, 7, 7), (8, 7, 8), (1, 0, 1)],
     ids=["an old entity", "of the last run", "of a run that goes on", "before the first run ended"],
 )
-def test_an_edit_bears_the_iteration_that_clients_ask_for(
+def test_an_edit_carries_the_iteration_queried_by_clients(
     world: World, there: int, come_to: int, expected: int
 ) -> None:
     key = world.table("shop.orders")
@@ -232,7 +232,7 @@ def test_an_edit_bears_the_iteration_that_clients_ask_for(
     assert fields(world, key)["extractorRunId"] == run_id(world.hive.id, expected)
 
 
-def test_an_edit_of_what_a_purge_or_nobody_stamped_is_its_sources(world: World) -> None:
+def test_an_edit_of_an_entity_stamped_by_a_purge_gets_its_sources_iteration(world: World) -> None:
     key = world.table("shop.orders")
     iteration(world, 3)
     for stamp in ("purge##99", "no stamp"):
@@ -241,7 +241,7 @@ def test_an_edit_of_what_a_purge_or_nobody_stamped_is_its_sources(world: World) 
         assert fields(world, key)["extractorRunId"] == run_id(world.hive.id, 3)
 
 
-def test_a_run_that_ends_while_an_edit_is_written_is_followed(world: World) -> None:
+def test_an_edit_follows_a_run_that_ends_while_it_is_written(world: World) -> None:
     key = world.table("shop.orders")
     iteration(world, 3)
 
@@ -258,7 +258,7 @@ def test_a_run_that_ends_while_an_edit_is_written_is_followed(world: World) -> N
 # -- Concurrency -------------------------------------------------------------------------------------------------------
 
 
-def test_of_two_people_who_edit_at_once_none_loses_anything(world: World) -> None:
+def test_two_concurrent_edits_lose_nothing(world: World) -> None:
     key, bob = world.table("shop.orders"), Author("bob", ANN.now_ms + 1)
     done: list[Any] = []
 
@@ -285,7 +285,7 @@ def test_of_two_people_who_edit_at_once_none_loses_anything(world: World) -> Non
     }
 
 
-def test_an_edit_that_is_cut_off_changed_nothing_and_may_be_repeated(world: World) -> None:
+def test_an_interrupted_edit_changes_nothing_and_may_be_repeated(world: World) -> None:
     key = world.table("shop.orders")
     before = fields(world, key)
 
@@ -304,7 +304,7 @@ def test_an_edit_that_is_cut_off_changed_nothing_and_may_be_repeated(world: Worl
     assert fields(world, key)["name"] == "x"
 
 
-def test_what_was_edited_beside_a_refused_entity_is_seen(world: World) -> None:
+def test_an_edit_next_to_a_refused_entity_is_searchable(world: World) -> None:
     good, bad = world.table("shop.orders").identity, world.table("shop.raw").identity
     asked = {bad: Words(managed={"cpl_n.k": [2**64 - 1]}), good: Words(tags=Tags(add=(f"seen-{good}",)))}
     with pytest.raises(ValueError, match=bad):
@@ -370,7 +370,7 @@ def test_an_extraction_between_an_edits_read_and_write_is_kept(estate: SmallEsta
 
 
 @pytest.mark.services
-def test_edits_models_and_what_programs_write_are_the_same_on_a_solrcloud(cloud: Solr) -> None:
+def test_edits_models_and_plugin_writes_work_on_solrcloud(cloud: Solr) -> None:
     world = World(cloud, f"cloud-edits-{uuid4().hex[:6]}")
     world.put(world.hive, *(world.entity(world.table(f"shop.t{number}")) for number in range(20)))
     keys = [world.table(f"shop.t{number}") for number in range(20)]

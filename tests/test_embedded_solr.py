@@ -58,7 +58,7 @@ def kill(server: EmbeddedSolr) -> None:
     assert within(120, lambda: not server.alive)
 
 
-def test_a_second_navlin_on_one_state_directory_learns_who_is_there(
+def test_a_second_navlin_on_one_state_directory_is_refused_with_the_reason(
     solr_server: EmbeddedSolr, solr_jars: Path
 ) -> None:
     second = EmbeddedSolr(
@@ -75,7 +75,7 @@ def test_a_second_navlin_on_one_state_directory_learns_who_is_there(
         solr.ping(ELEMENTS)
 
 
-def test_killing_navlin_leaves_no_java_behind(tmp_path: Path, solr_jars: Path) -> None:
+def test_killing_navlin_leaves_no_java_process(tmp_path: Path, solr_jars: Path) -> None:
     program = (
         "import sys, time; from pathlib import Path; from navlin.index.cores import CONFIGSET, CORES\n"
         "from navlin.solr_server.embedded import EmbeddedSolr\n"
@@ -100,7 +100,7 @@ def test_killing_navlin_leaves_no_java_behind(tmp_path: Path, solr_jars: Path) -
 
 
 @pytest.mark.services
-def test_killing_java_loses_nothing_that_it_acknowledged(own_server: EmbeddedSolr) -> None:
+def test_killing_java_loses_no_acknowledged_write(own_server: EmbeddedSolr) -> None:
     with own_server:
         address = own_server.address
         with Solr(address) as solr:
@@ -119,7 +119,7 @@ def test_killing_java_loses_nothing_that_it_acknowledged(own_server: EmbeddedSol
             ]
 
 
-def test_another_server_that_took_the_port_of_a_killed_one_is_not_taken_for_it(
+def test_another_server_on_the_port_of_a_killed_one_is_not_mistaken_for_it(
     solr_server: EmbeddedSolr, tmp_path: Path
 ) -> None:
     # This home, copied with its server.json and password, points to a server that knows the password but serves another
@@ -148,7 +148,7 @@ def test_a_running_server_is_found_until_it_stops_or_dies(own_server: EmbeddedSo
     assert own_server.pid is None
 
 
-def test_only_the_password_opens(solr_server: EmbeddedSolr) -> None:
+def test_solr_requires_the_password(solr_server: EmbeddedSolr) -> None:
     address = solr_server.address
     for path in ("nav_elements/select?q=*:*", "nav_elements/admin/ping", "admin/info/system", "admin/cores"):
         assert requests.get(f"{address.url}/{path}", timeout=60).status_code == 401
@@ -164,7 +164,7 @@ def test_only_the_password_opens(solr_server: EmbeddedSolr) -> None:
         guesser.ping(RUNS)
 
 
-def test_the_password_is_in_a_file_of_its_own_and_nowhere_else(solr_server: EmbeddedSolr) -> None:
+def test_the_password_is_only_in_its_own_file(solr_server: EmbeddedSolr) -> None:
     home, word = solr_server.home, solr_server.address.password
     assert word
     assert stat.S_IMODE(home.stat().st_mode) == 0o700
@@ -176,14 +176,14 @@ def test_the_password_is_in_a_file_of_its_own_and_nowhere_else(solr_server: Embe
     assert Path(f"/proc/{solr_server.pid}/cmdline").read_bytes().find(word.encode()) == -1
 
 
-def test_it_listens_on_loopback_only(solr_server: EmbeddedSolr) -> None:
+def test_solr_listens_only_on_loopback(solr_server: EmbeddedSolr) -> None:
     assert solr_server.address.url.startswith("http://127.0.0.1:")
     port = int(solr_server.address.host.partition(":")[2])
     with socket.socket() as elsewhere, pytest.raises(ConnectionRefusedError):
         elsewhere.connect(("127.0.0.2", port))
 
 
-def test_an_address_travels_to_other_processes(solr_server: EmbeddedSolr) -> None:
+def test_an_address_can_be_pickled(solr_server: EmbeddedSolr) -> None:
     travelled: SolrAddress = pickle.loads(pickle.dumps(solr_server.address))  # noqa: S301 (our own)
     with Solr(travelled) as solr:
         solr.ping(RELATIONS)
@@ -196,7 +196,7 @@ def test_an_address_without_a_scheme_or_with_a_password_is_refused() -> None:
         SolrAddress("http://me:secret@localhost:8983/solr")
 
 
-def test_a_server_that_is_not_there_is_distinguished_from_one_that_refuses(solr: Solr) -> None:
+def test_an_unreachable_server_is_distinguished_from_a_refusing_one(solr: Solr) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         host = f"127.0.0.1:{taken.getsockname()[1]}"
@@ -212,7 +212,7 @@ def test_a_server_that_is_not_there_is_distinguished_from_one_that_refuses(solr:
     assert pickle.loads(pickle.dumps(refusal.value)).args == refusal.value.args  # noqa: S301 (our own)
 
 
-def test_a_taken_port_is_named(tmp_path: Path, solr_jars: Path, solr_server: EmbeddedSolr) -> None:
+def test_a_port_in_use_is_reported(tmp_path: Path, solr_jars: Path, solr_server: EmbeddedSolr) -> None:
     host = solr_server.address.host
     settings = SolrSettings(port=int(host.partition(":")[2]))
     cache = solr_jars.parent / "solr-launcher"
@@ -220,7 +220,7 @@ def test_a_taken_port_is_named(tmp_path: Path, solr_jars: Path, solr_server: Emb
         EmbeddedSolr(tmp_path, solr_jars, CONF / "solr", cores=CORES, settings=settings, cache=cache).start()
 
 
-def test_a_schema_that_does_not_load_is_named_with_its_core(tmp_path: Path, solr_jars: Path) -> None:
+def test_an_invalid_schema_is_reported_with_its_core(tmp_path: Path, solr_jars: Path) -> None:
     conf = shutil.copytree(CONF / "solr", tmp_path / "conf")
     schema = conf / CONFIGSET / "schema.xml"
     schema.write_text(schema.read_text().replace('name="digest" type="long"', 'name="digest" type="nothing"'))
@@ -231,7 +231,7 @@ def test_a_schema_that_does_not_load_is_named_with_its_core(tmp_path: Path, solr
 
 
 @pytest.mark.services
-def test_a_new_release_brings_its_schema_and_keeps_the_index(tmp_path: Path, solr_jars: Path) -> None:
+def test_a_new_release_updates_the_schema_and_keeps_the_index(tmp_path: Path, solr_jars: Path) -> None:
     conf = shutil.copytree(CONF / "solr", tmp_path / "conf")
     server = EmbeddedSolr(tmp_path, solr_jars, conf, cores=CORES, cache=solr_jars.parent / "solr-launcher")
     with server, Solr(server.address) as solr:
@@ -248,7 +248,7 @@ def test_a_new_release_brings_its_schema_and_keeps_the_index(tmp_path: Path, sol
         assert solr.count(ELEMENTS, "novelty:x") == 1
 
 
-def test_without_java_jars_or_compiler_it_says_what_to_install(tmp_path: Path, solr_jars: Path) -> None:
+def test_missing_java_jars_or_compiler_are_reported_with_the_remedy(tmp_path: Path, solr_jars: Path) -> None:
     with pytest.raises(NoSolr, match=r"no jars of Solr in .*empty.*navlin index create"):
         EmbeddedSolr(tmp_path, tmp_path / "empty", CONF / "solr", cores=CORES).start()
     with pytest.raises(NoSolr, match="install Java 17 or newer"):
@@ -266,9 +266,7 @@ def test_without_java_jars_or_compiler_it_says_what_to_install(tmp_path: Path, s
         EmbeddedSolr(tmp_path, solr_jars, CONF / "solr", cores=CORES, java_home=tmp_path / "jre").start()
 
 
-def test_a_solr_of_a_checkout_starts_with_the_archive_of_classes_that_make_jars_makes(
-    solr_jars: Path, own_server: EmbeddedSolr
-) -> None:
+def test_solr_of_a_checkout_starts_with_the_class_archive(solr_jars: Path, own_server: EmbeddedSolr) -> None:
     cache = solr_jars.parent / "solr-launcher"
     archive = make_archive(solr_jars, cache)
     assert archive.exists()

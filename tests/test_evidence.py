@@ -39,7 +39,7 @@ def doubts(answer: Evidence) -> set[tuple[str, str, str]]:
     return {(doubt.kind.value, doubt.what.replace("db.", ""), doubt.why) for doubt in answer.doubts}
 
 
-def test_every_statement_on_the_path_is_there_with_its_text_and_executions(world: World) -> None:
+def test_every_statement_upstream_has_its_text_and_executions(world: World) -> None:
     raw, daily, report = world.table("raw", "x"), world.table("daily", "x"), world.table("report", "x")
     first = world.operation("insert daily\n select x from raw", [raw], [daily], parts={"daily.x": ["raw.x"]})
     world.operation("insert report select x from daily", [daily], [report], parts={"report.x": ["daily.x"]})
@@ -56,7 +56,7 @@ def test_every_statement_on_the_path_is_there_with_its_text_and_executions(world
         assert answer.doubts == ()
 
 
-def test_of_a_statement_it_says_what_it_reads_and_makes(world: World) -> None:
+def test_a_statement_lists_its_inputs_and_outputs(world: World) -> None:
     a, b, c = (world.table(name) for name in "abc")
     world.operation("c from a and b", [a, b], [c])
     (statement,) = ask(world, c).statements
@@ -65,7 +65,7 @@ def test_of_a_statement_it_says_what_it_reads_and_makes(world: World) -> None:
     assert shown["label"] == "c from a and b → db.c"
 
 
-def test_of_a_statement_that_ran_it_says_no_execution_is_made(world: World) -> None:
+def test_an_executed_statement_does_not_list_executions_as_outputs(world: World) -> None:
     a, b = world.table("a"), world.table("b")
     copy = world.operation("b from a", [a], [b])
     world.execution(copy, "q1", started=AS_OF_MS)
@@ -73,7 +73,7 @@ def test_of_a_statement_that_ran_it_says_no_execution_is_made(world: World) -> N
     assert ([each.name for each in statement.reads], statement.makes) == (["db.a"], ())
 
 
-def test_whatever_is_not_certain_is_listed_with_its_reason(world: World) -> None:
+def test_every_uncertain_part_is_listed_with_its_reason(world: World) -> None:
     base, view = (
         world.table("base"),
         world.table("view", kind=EntityType.VIEW, queryText="select * from base"),
@@ -96,7 +96,7 @@ def test_whatever_is_not_certain_is_listed_with_its_reason(world: World) -> None
     assert {kind for kind, *_ in found} == {"parsed", "incomplete", "unlinked"}
 
 
-def test_what_a_statement_reads_for_other_columns_and_was_never_captured_is_named(world: World) -> None:
+def test_an_uncaptured_input_for_other_columns_is_named(world: World) -> None:
     sales, report = world.table("sales", "amount"), world.table("report", "revenue", "rate")
     world.operation(
         "report of sales and rates",
@@ -109,7 +109,7 @@ def test_what_a_statement_reads_for_other_columns_and_was_never_captured_is_name
     assert doubt.why == "report of sales and rates → db.report reads it for other columns; no match"
 
 
-def test_a_path_that_is_cut_says_where(world: World) -> None:
+def test_a_truncated_path_is_reported(world: World) -> None:
     before = world.table("t0")
     for number in range(1, 6):
         after = world.table(f"t{number}")
@@ -119,7 +119,7 @@ def test_a_path_that_is_cut_says_where(world: World) -> None:
     assert not doubts(ask(world, before))
 
 
-def test_deleted_tables_are_in_it(world: World) -> None:
+def test_deleted_tables_are_included(world: World) -> None:
     a, gone, b = world.table("a"), world.table("gone", deleted=True), world.table("b")
     world.operation("gone from a", [a], [gone])
     world.operation("b from gone", [gone], [b])
@@ -128,7 +128,7 @@ def test_deleted_tables_are_in_it(world: World) -> None:
     assert len(answer.statements) == 2
 
 
-def test_it_says_how_up_to_date_each_source_is(world: World) -> None:
+def test_the_last_reading_of_each_source_is_listed(world: World) -> None:
     table = world.table("t")
     source = world.source(HIVE)
     for iteration, whole, status, error in (
@@ -160,7 +160,7 @@ def test_it_says_how_up_to_date_each_source_is(world: World) -> None:
     assert (reading.status, reading.error, reading.rejects) == ("failed", "no metastore answers", 1)
 
 
-def test_what_people_wrote_is_in_it(world: World) -> None:
+def test_user_metadata_is_included(world: World) -> None:
     table = world.table("t")
     world.elements[table.identity].update({"description": "all of them", "tags": ["pii"]})
     assert ask(world, table).to_json()["people"]["fields"] == {"description": "all of them", "tags": ["pii"]}
@@ -202,7 +202,7 @@ def made(world: World) -> Key:
     return report
 
 
-def test_the_command_prints_json_a_page_and_a_summary(solr: Solr, tmp_path: Path, made: Key) -> None:
+def test_the_command_prints_json_html_and_a_summary(solr: Solr, tmp_path: Path, made: Key) -> None:
     file = configuration(solr, tmp_path)
     answer = json_of(run(file, "evidence", made.identity, "--json"))
     assert [each["text"] for each in answer["statements"]] == [HOSTILE]
@@ -219,7 +219,7 @@ def test_the_command_prints_json_a_page_and_a_summary(solr: Solr, tmp_path: Path
 
 
 @pytest.mark.services
-def test_the_endpoint_answers_as_the_command(web: Web, made: Key) -> None:
+def test_the_endpoint_and_the_command_agree(web: Web, made: Key) -> None:
     answered, printed = web.asked("/evidence", entity=made.identity), web.command("evidence", made.identity)
     assert answered.pop("made")
     assert printed.pop("made")

@@ -67,7 +67,7 @@ def names(ends: tuple[End, ...]) -> list[str]:
     return [end.dataset.full_name for end in ends]
 
 
-def test_a_table_comes_whole_with_its_columns_in_order_and_its_partition_keys_last(world: World) -> None:
+def test_a_table_is_exported_with_its_columns_in_order_partition_keys_last(world: World) -> None:
     table = world.table(
         "orders",
         owner="etl",
@@ -116,7 +116,7 @@ def test_a_table_comes_whole_with_its_columns_in_order_and_its_partition_keys_la
     assert (orders.locations[0].authority, orders.name.source.cluster) == (f"hdfs://{world.name}", "estate")
 
 
-def test_an_operation_comes_after_what_it_names_and_is_followed_by_its_last_run(world: World) -> None:
+def test_an_operation_follows_its_datasets_and_precedes_its_last_run(world: World) -> None:
     orders, rates = world.table("orders", "amount"), world.table("rates", "rate")
     daily = world.table("daily", "total")
     query = world.operation(
@@ -164,7 +164,9 @@ def test_an_operation_comes_after_what_it_names_and_is_followed_by_its_last_run(
     assert [each.name for each in one.latest.run_as] == ["application_1_0002"]
 
 
-def test_all_executions_are_as_many_as_there_are(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_executions_are_exported_on_request_and_else_the_last(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(batches.BATCH, "operations", 2)
     for number in range(3):
         query = world.operation(f"insert {number}", [world.table("orders")], [world.table("daily")])
@@ -179,7 +181,7 @@ def test_all_executions_are_as_many_as_there_are(world: World, monkeypatch: pyte
     assert len([each for each in items(world) if isinstance(each, Run)]) == 3
 
 
-def test_what_is_not_linked_stands_apart_unless_placeholders_are_asked_for(world: World) -> None:
+def test_unlinked_datasets_are_listed_separately_unless_placeholders_are_requested(world: World) -> None:
     world.source(HIVE)
     orders, never_seen = world.table("orders", "id"), world.named("never_seen")
     gone = world.table("gone", "id", deleted=True)
@@ -208,7 +210,7 @@ def test_what_is_not_linked_stands_apart_unless_placeholders_are_asked_for(world
     assert placeholders == {"db.gone", "db.never_seen"}
 
 
-def test_a_database_that_was_never_seen_is_known_by_its_name(world: World) -> None:
+def test_an_unseen_database_is_exported_by_its_name(world: World) -> None:
     world.source(HIVE)
     world.operation("insert", [world.named("t", database="unseen")], [world.table("daily")])
 
@@ -217,7 +219,7 @@ def test_a_database_that_was_never_seen_is_known_by_its_name(world: World) -> No
     assert list(found).index("unseen") < list(found).index("unseen.t")
 
 
-def test_each_dataset_stands_once_a_side_and_may_stand_on_both(world: World) -> None:
+def test_a_dataset_appears_once_per_side_and_may_be_on_both(world: World) -> None:
     table = world.table("t", "a")
     part = world.entity(partition_key(table, "day=1"))
     world.operation("insert overwrite t", [table, part], [part, table], steered_by=[table])
@@ -227,7 +229,7 @@ def test_each_dataset_stands_once_a_side_and_may_stand_on_both(world: World) -> 
     assert one.inputs[0].flow is Flow.DATA
 
 
-def test_what_is_written_to_a_path_names_the_table_that_lies_there(world: World) -> None:
+def test_an_output_path_names_the_table_at_that_location(world: World) -> None:
     table, path = world.table("orders"), world.path("/orders")
     world.located(table, path)
     column = world.granted(path_column_key(path, "amount"))
@@ -241,7 +243,7 @@ def test_what_is_written_to_a_path_names_the_table_that_lies_there(world: World)
     assert [each.name.name for each in datasets(found)["/orders"].columns] == ["amount"]
 
 
-def test_a_view_that_was_read_from_its_text_is_an_operation_of_its_own(world: World) -> None:
+def test_a_parsed_view_is_an_operation(world: World) -> None:
     orders = world.table("orders", "amount", created=AS_OF_MS)
     view = world.table("v", "total", kind=EntityType.VIEW, queryText="select amount total from orders")
     world.relate(RelationType.DATA_FLOW, orders, view, writer=HIVE, parsed=True)
@@ -260,7 +262,7 @@ def test_a_view_that_was_read_from_its_text_is_an_operation_of_its_own(world: Wo
     assert operation(items(world, tables_only=True)).columns == ()
 
 
-def test_without_texts_none_leaves_the_house(world: World) -> None:
+def test_without_texts_no_query_text_is_exported(world: World) -> None:
     view = world.table("v", "b", kind=EntityType.VIEW, queryText="select hush")
     world.relate(RelationType.DATA_FLOW, world.table("t", "a"), view, writer=HIVE)
     query = world.operation("insert hush", [view], [world.table("w", "c")], parts={"w.c": ["v.b"]})
@@ -281,7 +283,7 @@ def test_without_texts_none_leaves_the_house(world: World) -> None:
         ("type:DIRECTORY", {"/elsewhere"}),
     ],
 )
-def test_a_query_finds_what_is_exported_whole(world: World, query: str, exported: set[str]) -> None:
+def test_entities_related_to_a_match_are_exported_whole(world: World, query: str, exported: set[str]) -> None:
     world.path("/elsewhere")
     orders, daily = world.table("orders", "amount"), world.table("daily", "total")
     one = world.operation("insert", [orders], [daily], parts={"daily.total": ["orders.amount"]})
@@ -291,12 +293,12 @@ def test_a_query_finds_what_is_exported_whole(world: World, query: str, exported
     assert {*datasets(found), *(each.name for each in found if isinstance(each, Operation))} == exported
 
 
-def test_relations_are_exported_with_their_entities_alone(world: World) -> None:
+def test_relations_alone_are_not_exportable(world: World) -> None:
     with pytest.raises(NotExportable, match="finds relations"):
         items(world, "type:DATA_FLOW")
 
 
-def test_an_export_goes_on_after_any_batch(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_export_can_be_resumed_after_any_batch(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batches, "BATCH", dict.fromkeys(batches.STAGES, 1))
     tables = [world.table(f"t{number}", "a") for number in range(3)]
     for one, other in itertools.pairwise(tables):
@@ -328,7 +330,7 @@ def followed(world: World) -> Iterator[tuple[str, str]]:
             yield item.name, "gone" if item.deleted else "there"
 
 
-def test_of_what_changed_all_is_exported_and_of_the_rest_nothing(world: World) -> None:
+def test_an_incremental_export_has_only_the_changes(world: World) -> None:
     orders, daily = world.table("orders", "amount"), world.table("daily", "total", "old")
     dropped, long_gone = world.table("dropped", "a"), world.table("long_gone", "a", deleted=True)
     changed = world.operation("changed", [orders], [daily], parts={"daily.total": ["orders.amount"]})
@@ -353,7 +355,7 @@ def test_of_what_changed_all_is_exported_and_of_the_rest_nothing(world: World) -
     assert long_gone.identity not in repr(items(world))
 
 
-def test_what_people_wrote_is_a_change_though_no_run_made_it(world: World) -> None:
+def test_an_edit_counts_as_a_change(world: World) -> None:
     orders = world.table("orders", "amount")
     world.table("daily")
     world.finished(HIVE, 1)
@@ -371,7 +373,7 @@ def test_what_people_wrote_is_a_change_though_no_run_made_it(world: World) -> No
     assert list(followed(world)) == [("db", "there"), ("db.orders", "there")]
 
 
-def test_what_people_took_away_is_cleared_there_and_what_they_never_wrote_is_left_alone(world: World) -> None:
+def test_removed_user_metadata_is_cleared_and_absent_metadata_left_alone(world: World) -> None:
     orders = world.table("orders", "amount")
     world.finished(HIVE, 1)
     taken = (FieldChange("tags", ["pii"], None), FieldChange("description", "wrong", None))
@@ -403,7 +405,7 @@ def test_what_people_took_away_is_cleared_there_and_what_they_never_wrote_is_lef
     assert tags == [[{"tags": []}], []]
 
 
-def test_a_run_that_goes_on_is_none_from_which_changes_may_be_read(world: World) -> None:
+def test_an_unfinished_run_is_not_a_starting_point(world: World) -> None:
     before = world.finished(HIVE, 1)
     goes_on = RunRecord("x", world.source(IMPALA).id, 1, Status.RUNNING, int(time.time() * 1000))
     save_run(world.solr, goes_on)
@@ -416,7 +418,7 @@ def test_a_run_that_goes_on_is_none_from_which_changes_may_be_read(world: World)
     save_run(world.solr, replace(goes_on, status=Status.FAILED, ended_ms=goes_on.started_ms))
 
 
-def test_a_run_that_failed_is_made_again_under_its_id_and_none_from_which_changes_may_be_read(
+def test_a_failed_run_is_not_a_starting_point_until_it_is_repeated(
     world: World,
 ) -> None:
     ended = world.finished(HIVE, 1)
@@ -430,7 +432,7 @@ def test_a_run_that_failed_is_made_again_under_its_id_and_none_from_which_change
     assert newest_run(world.solr) == made_again == failed.run_id
 
 
-def test_a_run_of_a_clock_that_was_ahead_is_none_from_which_changes_may_be_read(world: World) -> None:
+def test_a_run_by_a_clock_ahead_is_not_a_starting_point(world: World) -> None:
     ahead_ms = int((time.time() + 30 * 86_400) * 1000)
     ahead = RunRecord("x", world.source(IMPALA).id, 1, Status.FINISHED, ahead_ms, ahead_ms + 1)
     ended = world.finished(HIVE, 1)
@@ -440,7 +442,7 @@ def test_a_run_of_a_clock_that_was_ahead_is_none_from_which_changes_may_be_read(
     assert newest_run(world.solr) == ended
 
 
-def test_a_rename_is_followed_to_its_last_name_and_is_no_drop(world: World) -> None:
+def test_a_rename_is_followed_to_its_last_name_and_is_not_a_deletion(world: World) -> None:
     names = [world.table(name, "a", deleted=name != "third") for name in ("first", "second", "third")]
     world.source(HIVE)
     first = world.finished(HIVE, 1)
@@ -464,7 +466,7 @@ def test_a_rename_is_followed_to_its_last_name_and_is_no_drop(world: World) -> N
     assert states == {"db.second": True, "db.third": False}
 
 
-def test_what_comes_to_lie_at_a_path_sends_what_writes_there_again(world: World) -> None:
+def test_a_new_location_exports_its_writers_again(world: World) -> None:
     table, path = world.table("orders"), world.path("/orders")
     world.operation("save", [], [path], engine=SPARK)
     world.located(table, path)

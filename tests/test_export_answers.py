@@ -115,7 +115,7 @@ def followed(world: World, target: str, name: str, url: str) -> Exported:
 
 
 @pytest.mark.parametrize(("target", "kind", "answer"), ROWS, ids=[f"{row[0]}: {row[1]}" for row in ROWS])
-def test_what_another_server_answers_is_no_delivery_and_moves_no_position(
+def test_a_foreign_servers_answer_is_not_a_delivery_and_keeps_the_position(
     world: World, target: str, kind: str, answer: Answer
 ) -> None:
     name = f"{world.name}-{next(NUMBERS)}"
@@ -130,7 +130,7 @@ def test_what_another_server_answers_is_no_delivery_and_moves_no_position(
             assert (done.sent, done.records, done.refusals) == (records, records, 0)
 
 
-def test_an_atlas_that_confirms_less_than_was_sent_is_asked_again_next_time(world: World) -> None:
+def test_an_incomplete_confirmation_by_atlas_is_retried(world: World) -> None:
     name = f"{world.name}-{next(NUMBERS)}"
     with running_atlas() as atlas:
         atlas.forgets = True
@@ -146,14 +146,14 @@ def test_an_atlas_that_confirms_less_than_was_sent_is_asked_again_next_time(worl
     [(b"", False), (b"OK", False), (b'{"status":"success"}', False), (b'{"status":"failure","why":"x"}', True)],
     ids=["nothing", "OK", "success", "failure"],
 )  # fmt: skip
-def test_what_servers_of_openlineage_answer_is_understood(world: World, body: bytes, refused: bool) -> None:
+def test_answers_of_openlineage_servers_are_understood(world: World, body: bytes, refused: bool) -> None:
     name = f"{world.name}-{next(NUMBERS)}"
     with gateway((200, JSON if body[:1] == b"{" else TEXT, body)) as (url, _, _):
         done = followed(world, "openlineage", name, url)
     assert (done.sent, done.refusals) == ((0, done.records) if refused else (done.records, 0))
 
 
-def test_a_proxy_s_page_for_one_request_that_is_too_large_is_a_refusal_of_that_one(world: World) -> None:
+def test_a_proxys_413_refuses_only_that_request(world: World) -> None:
     with gateway((413, HTML, b"<html>Request Entity Too Large</html>")) as (url, _, _):
         done = followed(world, "openlineage", f"{world.name}-{next(NUMBERS)}", url)
     assert (done.sent, done.refusals) == (0, done.records)
@@ -174,7 +174,9 @@ def asked(folder: Path, target: str, url: str) -> Finding:
 @pytest.mark.parametrize(
     "kind", ["nobody", "a log-in page", "a page for each address", "another service's 404"]
 )
-def test_check_says_which_export_has_no_server_of_its_target(tmp_path: Path, target: str, kind: str) -> None:
+def test_check_reports_an_export_without_a_server_of_its_target(
+    tmp_path: Path, target: str, kind: str
+) -> None:
     with gateway({**OF_ANOTHER, **NOT_THIS}.get(kind, (500, TEXT, b""))) as (url, _, sent):
         finding = asked(tmp_path, target, "http://127.0.0.1:1" if kind == "nobody" else url)
     assert not finding.fine and not finding.needed
@@ -182,7 +184,7 @@ def test_check_says_which_export_has_no_server_of_its_target(tmp_path: Path, tar
     assert not any(each.startswith("POST") for each in sent)
 
 
-def test_check_asks_each_target_and_sends_it_nothing(tmp_path: Path) -> None:
+def test_check_queries_each_target_without_sending_data(tmp_path: Path) -> None:
     with running_atlas() as atlas:
         finding = asked(tmp_path, "atlas", atlas.url)
         assert (finding.fine, finding.text) == (True, f"{atlas.url}, Atlas with 2 types")

@@ -141,7 +141,7 @@ def names_at(entity: dict[str, Any], end: str) -> list[str]:
         (DatasetName("", "DATASET", HIVE_SOURCE, "topic"), "DataSet", "HIVE-1.topic@Prod"),
     ],
 )  # fmt: skip
-def test_a_dataset_has_the_name_that_the_hooks_give_it(
+def test_a_dataset_has_the_qualified_name_of_the_hooks(
     name: DatasetName, type_name: str, qualified: str
 ) -> None:
     assert qualified in named(entities(Dataset(name)), type_name)
@@ -189,7 +189,7 @@ def test_a_dataset_has_the_name_that_the_hooks_give_it(
         ),
     ],
 )  # fmt: skip
-def test_a_process_has_the_name_that_the_hooks_give_it(made: Operation, qualified: str) -> None:
+def test_a_process_has_the_qualified_name_of_the_hooks(made: Operation, qualified: str) -> None:
     (process,) = entities(made)
     about = process["attributes"]
 
@@ -197,7 +197,7 @@ def test_a_process_has_the_name_that_the_hooks_give_it(made: Operation, qualifie
     assert process["typeName"] == f"{made.statement.engine.lower()}_process"
 
 
-def test_a_run_and_a_column_are_named_after_their_process() -> None:
+def test_executions_and_columns_are_named_after_their_process() -> None:
     one = operation(
         "INSERT",
         ends("s.o"),
@@ -225,7 +225,7 @@ def test_a_run_and_a_column_are_named_after_their_process() -> None:
     assert executed["attributes"]["queryId"] == "q1"
 
 
-def test_statements_of_one_process_are_the_one_that_ran_last_with_the_executions_of_all() -> None:
+def test_statements_of_one_process_merge_into_the_last_with_all_executions() -> None:
     early, late = (
         replace(
             operation("INSERT", ends("s.o"), ends("s.d"), text=text), id=text, latest=run(started_ms=when)
@@ -239,7 +239,7 @@ def test_statements_of_one_process_are_the_one_that_ran_last_with_the_executions
     assert len(named(found, "hive_process_execution")) == 2
 
 
-def test_a_spark_process_is_named_by_its_application_and_execution() -> None:
+def test_a_spark_process_is_named_by_application_and_execution() -> None:
     ran = run(application="application_1_0002", execution_id="7", principal="etl")
     one = operation("SAVE", ends("s.o"), ends(path("/x")), engine="SPARK", latest=ran)
     found = entities(one, Run(one, ran))
@@ -257,7 +257,7 @@ def test_a_spark_process_is_named_by_its_application_and_execution() -> None:
 # -- The result for each item --------------------------------------------------------------------------------------------
 
 
-def test_a_statement_that_makes_a_table_is_its_ddl_as_well() -> None:
+def test_a_statement_that_creates_a_table_is_also_its_ddl() -> None:
     one = operation(
         "CREATETABLE_AS_SELECT", ends("s.o"), ends("s.d"), text="create table d as select 1", latest=run()
     )
@@ -274,7 +274,7 @@ def test_a_statement_that_makes_a_table_is_its_ddl_as_well() -> None:
     assert f"create table d as select 1:{MS + 5}" in named(entities(Run(impala, run())), "hive_table_ddl")
 
 
-def test_a_rename_takes_columns_and_storage_along_and_leaves_the_old_name_as_an_alias() -> None:
+def test_a_rename_moves_columns_and_storage_and_keeps_the_old_name_as_alias() -> None:
     rename = Renamed(table("s.Old"), table("t.new"), ("a", "b"), MS)
     (line,) = lines(rename)
 
@@ -296,7 +296,7 @@ def test_a_rename_takes_columns_and_storage_along_and_leaves_the_old_name_as_an_
     assert lines(operation("ALTERTABLE_RENAME", ends("s.old"), ends("t.new"))) == []
 
 
-def test_what_went_is_deleted_by_its_name() -> None:
+def test_deleted_entities_are_deleted_by_qualified_name() -> None:
     gone = Dataset(table("s.d"), deleted_columns=(ColumnName("", table("s.d"), "Old"),))
     deleted: list[Item] = [
         Dataset(table("s.x"), deleted=True),
@@ -314,7 +314,7 @@ def test_what_went_is_deleted_by_its_name() -> None:
     assert message["entities"][0]["uniqueAttributes"] == {"qualifiedName": "s.x@Prod"}
 
 
-def test_what_is_deleted_is_named_by_no_process_but_stays_in_its_name() -> None:
+def test_a_deleted_input_is_only_in_the_name_of_its_process() -> None:
     gone = replace(ends("s.o")[0], deleted=True)
     (process,) = entities(operation("INSERT", (gone, *ends("s.p")), ends("s.d")))
 
@@ -322,7 +322,7 @@ def test_what_is_deleted_is_named_by_no_process_but_stays_in_its_name() -> None:
     assert process["attributes"]["qualifiedName"].startswith(f"QUERY:s.o@prod:{MS}:s.p@prod:{MS}->")
 
 
-def test_a_path_brings_the_tables_along_that_lie_there() -> None:
+def test_a_path_adds_the_tables_located_there() -> None:
     output = replace(ends(path("/orders"))[0], tables=ends("s.orders"))
     (process,) = entities(operation("SAVE", ends("s.o"), (output,), engine="SPARK"))
 
@@ -337,11 +337,11 @@ def test_a_path_brings_the_tables_along_that_lie_there() -> None:
     ],
     ids=["reads alone", "writes what is gone"],
 )
-def test_what_writes_nothing_is_no_process(left_out: Operation) -> None:
+def test_an_operation_without_output_is_not_a_process(left_out: Operation) -> None:
     assert lines(left_out, Run(left_out, run())) == []
 
 
-def test_what_only_decides_is_no_column_lineage_but_its_table_is_an_input() -> None:
+def test_a_control_column_has_no_column_lineage_but_its_table_is_an_input() -> None:
     one = operation(
         "INSERT",
         ends("s.o", "s.f"),
@@ -357,7 +357,7 @@ def test_what_only_decides_is_no_column_lineage_but_its_table_is_an_input() -> N
     assert names_at(process, "inputs") == ["s.o@Prod", "s.f@Prod"]
 
 
-def test_one_output_column_is_one_entity_however_many_parts_make_it() -> None:
+def test_each_output_column_is_one_entity() -> None:
     one = operation("INSERT", ends("s.o"), ends("s.d"), part("s.d.a", "s.o.a"), part("s.d.a", "s.o.b"))
     (lineage,) = named(entities(one), "hive_column_lineage").values()
 
@@ -379,7 +379,7 @@ def test_permissions_are_translated(text: str, struct: dict[str, Any] | None) ->
     assert (found and found["attributes"]) == struct
 
 
-def test_a_message_is_no_longer_than_kafka_takes() -> None:
+def test_a_message_does_not_exceed_kafkas_limit() -> None:
     parts = [part(f"s.d.c{number}", "s.o.a", expression="x" * 4_000) for number in range(600)]
     found = [*records([operation("INSERT", ends("s.o"), ends("s.d"), *parts)], Options(hook=True))]
 
@@ -458,7 +458,7 @@ MARKED: dict[str, tuple[list[Item], str]] = {
 
 
 @pytest.mark.parametrize("name", MODEL)
-def test_what_is_said_to_become_of_it_becomes_of_it(name: str) -> None:
+def test_each_part_of_the_model_is_kept_or_dropped_as_stated(name: str) -> None:
     items, mark = MARKED[name]
     text = b"".join(records(items, Options())).decode()
 
@@ -481,7 +481,7 @@ def documented(*items: Item, type_name: str) -> dict[str, Any]:
     return found
 
 
-def test_example_000_1_an_impala_process() -> None:
+def test_example_000_1_is_an_impala_process() -> None:
     found = documented(IMPALA_INSERT, type_name="impala_process")
 
     about = found["attributes"]
@@ -497,7 +497,7 @@ def test_example_000_1_an_impala_process() -> None:
     assert (about["operationType"], about["startTime"], about["endTime"]) == ("QUERY", MS + 5, MS + 9)
 
 
-def test_example_000_2_an_execution_of_it() -> None:
+def test_example_000_2_is_its_execution() -> None:
     found = documented(
         Run(IMPALA_INSERT, run(query_id="a7:b8", principal="etl")), type_name="impala_process_execution"
     )
@@ -525,7 +525,7 @@ def test_example_000_2_an_execution_of_it() -> None:
         (("sales.orders.amount", "sales.orders.rate"), {"opaque": True}, "SCRIPT"),
     ],
 )  # fmt: skip
-def test_example_000_3_a_column_lineage_with_its_three_kinds_of_dependency(
+def test_example_000_3_is_a_column_lineage_of_three_dependency_types(
     columns: tuple[str, ...], details: dict[str, Any], kind: str
 ) -> None:
     one = replace(IMPALA_INSERT, columns=(part("sales.daily.total", *columns, **details),))
@@ -550,7 +550,7 @@ def test_example_000_3_a_column_lineage_with_its_three_kinds_of_dependency(
     ],
     ids=["hive_db", "hive_table", "hive_process"],
 )  # fmt: skip
-def test_example_003_1_qualified_names(item: Item, type_name: str, qualified: str) -> None:
+def test_example_003_1_has_qualified_names(item: Item, type_name: str, qualified: str) -> None:
     assert documented(item, type_name=type_name)["attributes"]["qualifiedName"] == qualified
 
 
@@ -562,7 +562,7 @@ def test_example_003_1_qualified_names(item: Item, type_name: str, qualified: st
         ({"opaque": True}, "SCRIPT"),
     ],
 )
-def test_example_003_2_kinds_of_dependency(details: dict[str, Any], kind: str) -> None:
+def test_example_003_2_has_dependency_types(details: dict[str, Any], kind: str) -> None:
     one = operation("INSERT", ends("s.o"), ends("s.d"), part("s.d.a", "s.o.a", **details))
 
     for options in ({}, {"as_documented": True}):
@@ -570,7 +570,7 @@ def test_example_003_2_kinds_of_dependency(details: dict[str, Any], kind: str) -
         assert found["attributes"]["depenendencyType"] == kind
 
 
-def test_example_003_3_a_simple_ctas() -> None:
+def test_example_003_3_is_a_simple_ctas() -> None:
     one = operation(
         "CREATETABLE_AS_SELECT", ends("default.T1"), ends("default.t2"),
         part("default.t2.id", "default.T1.id"), part("default.t2.name", "default.T1.name"),
@@ -591,7 +591,7 @@ def test_example_003_3_a_simple_ctas() -> None:
     assert {each["attributes"]["depenendencyType"] for each in columns} == {"SIMPLE"}
 
 
-def test_a_pattern_costs_time_by_the_length_of_a_name_alone_and_one_that_cannot_is_refused() -> None:
+def test_a_pattern_is_matched_in_linear_time_or_refused() -> None:
     begun_s = time.process_time()
     assert not NamePattern("(a|a?)+$").admits_database("a" * 100 + "!")
     assert time.process_time() - begun_s < 2
@@ -624,7 +624,7 @@ def catalogue(solr: Solr) -> World:
 
 
 @pytest.mark.parametrize("usage", USAGES)
-def test_example_003_4_the_choices_of_an_import(catalogue: World, usage: str) -> None:
+def test_example_003_4_has_the_selections_of_an_import(catalogue: World, usage: str) -> None:
     patterns, expected = USAGES[usage]
     selection = Selection(
         f"sourceId:{catalogue.sources[HIVE].id} AND type:(TABLE OR DATABASE)", named=patterns
@@ -638,7 +638,7 @@ def test_example_003_4_the_choices_of_an_import(catalogue: World, usage: str) ->
 
 
 @pytest.mark.parametrize("lines_of_file", [["a", ":t"], ["a(:t"]])
-def test_a_choice_that_does_not_read_is_an_error(lines_of_file: list[str]) -> None:
+def test_an_invalid_pattern_is_an_error(lines_of_file: list[str]) -> None:
     with pytest.raises(BadPattern):
         list(patterns_of_lines(lines_of_file))
 
@@ -713,7 +713,7 @@ def exported(world: World, **options: Any) -> Iterator[dict[str, Any]]:
     [{}, {"all_executions": True}, {"tables_only": True}, {"texts": False}, {"placeholders": True}],
     ids=str,
 )
-def test_all_that_is_exported_fits_the_type_definitions_and_names_nothing_that_is_not_there(
+def test_the_export_satisfies_the_type_definitions_and_has_no_dangling_reference(
     types: AtlasTypes, world: World, options: dict[str, Any]
 ) -> None:
     found = [line["entities"] for line in exported(world, **options)]
@@ -731,11 +731,11 @@ def test_all_that_is_exported_fits_the_type_definitions_and_names_nothing_that_i
     assert ("hive_table_ddl" in made) is options.get("texts", True)
 
 
-def test_exporting_twice_is_the_same_text(world: World) -> None:
+def test_exporting_twice_gives_the_same_text(world: World) -> None:
     assert [*exported(world)] == [*exported(world)]
 
 
-def test_messages_have_the_same_entities(types: AtlasTypes, world: World) -> None:
+def test_hook_messages_contain_the_same_entities(types: AtlasTypes, world: World) -> None:
     messages = [line["message"] for line in exported(world, hook=True)]
     sent = [each for message in messages for each in message["entities"]["entities"]]
     posted = [each for line in exported(world) for each in line["entities"]]
@@ -747,7 +747,7 @@ def test_messages_have_the_same_entities(types: AtlasTypes, world: World) -> Non
     assert {message["type"] for message in messages} == {"ENTITY_CREATE_V2"}
 
 
-def test_a_table_bears_what_its_source_and_people_say(world: World) -> None:
+def test_a_table_has_its_extracted_attributes_and_user_metadata(world: World) -> None:
     found = [each for line in exported(world) for each in line["entities"]]
 
     table_found = named(found, "hive_table")["sales.orders@estate"]

@@ -195,9 +195,7 @@ def reached(atlas: Atlas, kind: str, name: str) -> set[str]:
     return found - {f"{DATABASE}.{name}@{CLUSTER}"}
 
 
-def test_atlas_walks_to_where_navlin_walks_and_loading_twice_changes_nothing(
-    atlas: Atlas, shop: Shop
-) -> None:
+def test_atlas_lineage_equals_navlins_and_reloading_changes_nothing(atlas: Atlas, shop: Shop) -> None:
     done = export(shop, atlas)
 
     assert done.counts["operations"] == len(STATEMENTS)
@@ -220,7 +218,7 @@ def test_atlas_walks_to_where_navlin_walks_and_loading_twice_changes_nothing(
     }
 
 
-def test_what_changed_arrives_a_drop_a_rename_and_a_new_column(atlas: Atlas, shop: Shop) -> None:
+def test_a_drop_a_rename_and_a_new_column_arrive(atlas: Atlas, shop: Shop) -> None:
     until = export(shop, atlas).until
     forgotten, report = (entity(atlas, "hive_table", name) for name in ("forgotten", "report"))
     wider = {**TABLES["orders"], "discount": "int"}
@@ -240,7 +238,7 @@ def test_what_changed_arrives_a_drop_a_rename_and_a_new_column(atlas: Atlas, sho
     assert f"shop.summary@{CLUSTER}" in reached(atlas, "hive_table", "orders")
 
 
-def test_what_people_took_away_is_taken_away(atlas: Atlas, shop: Shop) -> None:
+def test_removed_user_metadata_is_removed_in_atlas(atlas: Atlas, shop: Shop) -> None:
     orders = table_key(shop.hive, DATABASE, "orders").identity
     ann = Author("ann", int(time.time() * 1000))
     list(

@@ -80,7 +80,7 @@ def test_a_file_standard_output_and_the_api_have_the_same_records(
     assert [each.name for each in tmp_path.iterdir()] == ["graph.jsonl"]
 
 
-def test_options_of_the_target_are_those_of_the_command(web: Web, world: World) -> None:
+def test_the_api_accepts_the_commands_options(web: Web, world: World) -> None:
     printed = run(web, of(world), "--out", "-", "--hook", "--namespace", "x", "--no-texts").stdout
     asked = {"query": of(world), "no_texts": "true"}
     answer = web.get(f"{ROOT}/export/atlas?option=hook&option=namespace%3Dx", **asked)
@@ -101,7 +101,7 @@ def test_options_of_the_target_are_those_of_the_command(web: Web, world: World) 
         ("atlases", 404, "there are atlas"),
     ],
 )
-def test_what_cannot_be_exported_is_an_error(web: Web, path: str, status: int, said: str) -> None:
+def test_an_impossible_export_is_refused_by_the_api(web: Web, path: str, status: int, said: str) -> None:
     answer = web.get(f"{ROOT}/export/{path}", check=False)
 
     assert (answer.status_code, said in answer.json()["message"]) == (status, True)
@@ -117,7 +117,7 @@ def test_what_cannot_be_exported_is_an_error(web: Web, path: str, status: int, s
         (["originalName:nothing_is_called_so"], Exit.NOTHING, ""),
     ],
 )
-def test_the_command_says_what_is_wrong(
+def test_an_impossible_export_is_refused_by_the_command(
     web: Web, tmp_path: Path, arguments: list[str], code: Exit, said: str
 ) -> None:
     result = run(web, *arguments, "--out", str(tmp_path / "graph"))
@@ -142,7 +142,7 @@ def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batches, "BATCH", dict.fromkeys(batches.STAGES, 1))
 
 
-def test_a_file_that_was_cut_off_is_gone_on_with(
+def test_a_truncated_file_is_resumed(
     world: World, tmp_path: Path, small_batches: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole, cut, ask = tmp_path / "whole", tmp_path / "cut", question(world)
@@ -195,7 +195,7 @@ def sent(world: World, atlas: Atlas, positions: Positions | None = None) -> tupl
     return done, refused
 
 
-def test_a_server_has_what_was_sent_however_often(world: World, atlas: Atlas) -> None:
+def test_sending_repeatedly_is_idempotent(world: World, atlas: Atlas) -> None:
     done, refused = sent(world, atlas)
     before = dict(atlas.entities)
     sent(world, atlas)
@@ -206,7 +206,7 @@ def test_a_server_has_what_was_sent_however_often(world: World, atlas: Atlas) ->
     assert len([name for kind, name in before if kind == "impala_process"]) == 2
 
 
-def test_of_a_request_that_is_refused_the_rest_arrives(world: World, atlas: Atlas) -> None:
+def test_the_rest_of_a_refused_request_arrives(world: World, atlas: Atlas) -> None:
     atlas.refused_names = {"db.t1@estate"}
     done, refused = sent(world, atlas)
 
@@ -220,9 +220,7 @@ def test_of_a_request_that_is_refused_the_rest_arrives(world: World, atlas: Atla
     assert done.refusals == len(refused)
 
 
-def test_labels_of_what_a_server_has_are_set_and_cost_nothing_for_what_is_new_to_it(
-    world: World, atlas: Atlas
-) -> None:
+def test_labels_are_updated_only_for_existing_entities(world: World, atlas: Atlas) -> None:
     table = next(each for each in world.elements.values() if each.get("originalName") == "t1")
     table["tags"] = ["pii"]
     world.index()
@@ -237,7 +235,7 @@ def test_labels_of_what_a_server_has_are_set_and_cost_nothing_for_what_is_new_to
     assert len([path for _, path in atlas.requests if path.endswith("/labels")]) == 1
 
 
-def test_what_a_server_cannot_digest_is_refused_if_it_takes_the_rest_and_else_sent_again(
+def test_an_entity_that_fails_the_server_is_refused_alone_and_otherwise_retried(
     world: World, atlas: Atlas
 ) -> None:
     atlas.failing_names = {"db.t1@estate"}
@@ -252,7 +250,7 @@ def test_what_a_server_cannot_digest_is_refused_if_it_takes_the_rest_and_else_se
         sent(world, atlas)
 
 
-def test_a_column_that_is_refused_does_not_cost_its_table(world: World, atlas: Atlas) -> None:
+def test_a_refused_column_does_not_drop_its_table(world: World, atlas: Atlas) -> None:
     atlas.refused_names = {"db.t1.a@estate"}
     _, refused = sent(world, atlas)
 
@@ -261,7 +259,7 @@ def test_a_column_that_is_refused_does_not_cost_its_table(world: World, atlas: A
     assert ("hive_storagedesc", "db.t1@estate_storage") in atlas.entities
 
 
-def test_a_server_that_is_busy_is_asked_again_and_one_that_stays_so_is_no_success(
+def test_a_busy_server_is_retried_and_finally_a_failure(
     world: World, atlas: Atlas, tmp_path: Path, small_batches: None
 ) -> None:
     atlas.busy = 2
@@ -280,7 +278,7 @@ def test_a_server_that_is_busy_is_asked_again_and_one_that_stays_so_is_no_succes
     assert not positions.file.exists()
 
 
-def test_what_went_is_deleted_there_and_what_was_renamed_keeps_its_entity(world: World, atlas: Atlas) -> None:
+def test_deletions_are_sent_and_a_renamed_table_keeps_its_entity(world: World, atlas: Atlas) -> None:
     from navlin.export.atlas.catalog import reference, renamed
     from navlin.export.atlas.entities import Deletion
     from navlin.export.atlas.names import Namespace
@@ -306,7 +304,7 @@ def test_what_went_is_deleted_there_and_what_was_renamed_keeps_its_entity(world:
     assert ("hive_table", "db.t2@estate") not in atlas.entities
 
 
-def test_what_follows_sends_everything_once_and_then_what_changed(
+def test_follow_sends_everything_once_and_then_only_changes(
     web: Web, world: World, atlas: Atlas, small_batches: None
 ) -> None:
     connection = Connection(Address(atlas.url), wait=lambda _: None, again_after_s=())
@@ -366,11 +364,13 @@ def test_what_follows_sends_everything_once_and_then_what_changed(
         ["--follow", "x", "--since", "2026-01-01", "--out", "http://h"],
     ],
 )
-def test_what_follows_needs_a_server_and_its_own_position(web: Web, arguments: list[str]) -> None:
+def test_follow_needs_a_server_and_its_own_position(web: Web, arguments: list[str]) -> None:
     assert run(web, *arguments).exit_code == Exit.USAGE
 
 
-def test_a_password_comes_from_a_file_and_a_wrong_one_is_said(web: Web, world: World, tmp_path: Path) -> None:
+def test_the_password_is_read_from_a_file_and_a_wrong_one_reported(
+    web: Web, world: World, tmp_path: Path
+) -> None:
     password = tmp_path / "password"
     with running_atlas(user="admin", password="right") as atlas:
         password.write_text("right\n")
@@ -384,7 +384,7 @@ def test_a_password_comes_from_a_file_and_a_wrong_one_is_said(web: Web, world: W
         assert (hook.exit_code, "are for Kafka" in hook.stderr) == (Exit.USAGE, True)
 
 
-def test_a_refusal_is_printed_and_the_exit_code_says_so(web: Web, world: World, atlas: Atlas) -> None:
+def test_a_refusal_is_printed_and_fails_the_command(web: Web, world: World, atlas: Atlas) -> None:
     atlas.refused_names = {"db.t1.a@estate"}
     result = run(web, of(world), "--out", atlas.url, "--json")
 
@@ -408,14 +408,14 @@ def test_every_target_has_a_command_with_its_options_and_examples(name: str) -> 
 
 
 @pytest.mark.parametrize("name", targets())
-def test_every_target_says_what_becomes_of_each_part_of_the_model(name: str) -> None:
+def test_every_target_states_the_fate_of_each_part_of_the_model(name: str) -> None:
     becomes = targets()[name].becomes
 
     assert tuple(becomes) == MODEL
     assert all(re.match(r"(kept|folded|dropped): \S", text) for text in becomes.values())
 
 
-def test_the_readme_has_what_becomes_of_each_part_of_the_model() -> None:
+def test_the_readme_lists_the_fate_of_each_part_of_the_model() -> None:
     known = targets()
     # Two forms of one model share a column.
     columns: dict[int, list[str]] = {}

@@ -154,7 +154,7 @@ def test_every_part_of_the_model_has_a_probe_or_a_reason() -> None:
 
 @pytest.mark.parametrize("part_of_model", PROBES)
 @pytest.mark.parametrize("target", ["datahub", "sqlflow", "sqlflow-json"])
-def test_what_a_target_says_becomes_of_a_part_becomes_of_it(target: str, part_of_model: str) -> None:
+def test_each_part_is_kept_or_dropped_as_the_target_states(target: str, part_of_model: str) -> None:
     model = targets()[target]
     one, other = (b"".join(model.records(iter(items), model.options())) for items in PROBES[part_of_model])
     said = model.becomes[part_of_model]

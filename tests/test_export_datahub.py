@@ -79,20 +79,20 @@ from tests.support.exported import (
     ],
     ids=lambda value: str(value) if isinstance(value, dict) else "",
 )
-def test_a_dataset_is_named_as_the_site_s_own_ingestion_names_it(
+def test_a_dataset_is_named_as_by_datahubs_own_ingestion(
     name: DatasetName, options: dict[str, Any], urn: str
 ) -> None:
     assert urns([Dataset(name, deleted=True)], **options) == [urn]
 
 
-def test_a_database_has_the_key_that_datahub_computes() -> None:
+def test_a_database_has_datahubs_key() -> None:
     gone = Dataset(database("sales"), deleted=True)
 
     assert urns([gone]) == ["urn:li:container:9181afd2cfaa40ad8036c0560f250dbb"]
     assert urns([gone], platform_instance="cm") == ["urn:li:container:0dcaf7ea588461e1e49c6cf3c799622a"]
 
 
-def test_an_operation_is_a_job_in_the_flow_of_its_source_whoever_ran_it() -> None:
+def test_an_operation_is_a_job_in_the_flow_of_its_source() -> None:
     made = [
         replace(
             operation("q", "INSERT", reads=["a.s"], writes=["a.t"], engine=engine), id="0a1b", source=source
@@ -115,7 +115,7 @@ def test_an_operation_is_a_job_in_the_flow_of_its_source_whoever_ran_it() -> Non
 
 
 # -- Datasets -------------------------------------------------------------------------------------------------------------
-def test_a_table_with_all_that_is_known_of_it() -> None:
+def test_a_table_has_all_its_aspects() -> None:
     name = dataset("sales.orders")
     table = Dataset(
         name,
@@ -205,14 +205,14 @@ TYPES = {
 }
 
 
-def test_every_type_of_a_column() -> None:
+def test_every_column_type_is_mapped() -> None:
     assert {kind: [type_of(each) for each in natives.split()] for kind, natives in TYPES.items()} == {
         kind: [kind] * len(natives.split()) for kind, natives in TYPES.items()
     }
     assert type_of("") == "Null"
 
 
-def test_a_view_has_its_text_and_a_path_has_neither_container_nor_schema() -> None:
+def test_a_view_has_its_text_and_a_path_neither_container_nor_schema() -> None:
     view = described(dataset("a.v", "VIEW"), details=Details(text="select 1", kind="MATERIALIZED_VIEW"))
     found = aspects([view, described(dataset("/x"), details=Details("hdfs"))])
     of_view, of_path = dict.fromkeys(urn for urn, _ in found)
@@ -232,13 +232,13 @@ def test_a_view_has_its_text_and_a_path_has_neither_container_nor_schema() -> No
     assert found[of_path, "subTypes"] == {"typeNames": ["Folder"]}
 
 
-def test_a_table_of_a_metastore_that_is_only_claimed_names_no_database() -> None:
+def test_a_table_of_an_unconfigured_metastore_has_no_container() -> None:
     names = {name for _, name in aspects([described(dataset("a.t", source=CLAIMED))])}
 
     assert "container" not in names and "datasetProperties" in names
 
 
-def test_what_is_deleted_is_removed_softly_and_nothing_else_is_said_of_it() -> None:
+def test_a_deleted_entity_gets_only_a_removed_status() -> None:
     items: list[Item] = [
         described(dataset("a.t"), [("x", "int")], deleted=True, details=Details("etl")),
         described(database("a"), deleted=True),
@@ -258,7 +258,7 @@ def test_a_renamed_table_is_removed_under_its_old_name() -> None:
     ] == [("urn:li:dataset:(urn:li:dataPlatform:hive,sales.old,PROD)", "status", {"removed": True})]
 
 
-def test_what_a_site_says_itself_is_left_to_it() -> None:
+def test_options_leave_out_descriptions_owners_and_tags() -> None:
     table = described(dataset("a.t"), [("x", "int")], details=Details("etl"), words=Words(tags=("pii",)))
     insert = operation("insert", "INSERT", part(["a.t.x"], ["a.s.x"]))
 

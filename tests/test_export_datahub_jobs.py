@@ -26,7 +26,7 @@ from tests.support.exported import (
 
 
 # -- Operations -----------------------------------------------------------------------------------------------------------
-def test_a_job_with_its_ends_and_its_columns() -> None:
+def test_a_job_has_its_inputs_outputs_and_columns() -> None:
     made = operation(
         "insert overwrite table sales.daily select …",
         "INSERT_OVERWRITE",
@@ -78,14 +78,14 @@ def test_a_job_with_its_ends_and_its_columns() -> None:
     assert info["customProperties"]["operationType"] == "INSERT_OVERWRITE"
 
 
-def test_of_very_many_columns_that_decide_the_first_are_named_and_the_others_counted() -> None:
+def test_many_control_columns_are_listed_up_to_a_limit_and_counted() -> None:
     made = operation("insert", "INSERT", predicate(["a.t.x"], [f"a.s.c{at:03}" for at in range(103)]))
     info = next(each for (_, name), each in aspects([made]).items() if name == "dataJobInfo")
 
     assert info["customProperties"]["controlFlow"].endswith("a.s.c098, a.s.c099, and 3 more")
 
 
-def test_ends_that_are_gone_are_left_out_and_a_path_brings_along_its_tables() -> None:
+def test_deleted_ends_are_left_out_and_a_path_adds_its_tables() -> None:
     gone = End(dataset("a.gone"), deleted=True)
     path = End(dataset("/w/t"), tables=(End(dataset("a.t")), gone))
     made = operation("job", "STREAM", reads=["a.s", gone, "a.s"], writes=[path, "a.s"], engine="SPARK")
@@ -101,7 +101,7 @@ def test_ends_that_are_gone_are_left_out_and_a_path_brings_along_its_tables() ->
     ] == [["a.s"], ["/w/t", "a.t", "a.s"]]
 
 
-def test_a_view_that_nobody_ran_has_upstreams_and_no_job() -> None:
+def test_a_view_never_executed_has_upstreams_and_no_job() -> None:
     view = operation(
         "select a from sales.orders where b",
         "CREATEVIEW",
@@ -119,7 +119,7 @@ def test_a_view_that_nobody_ran_has_upstreams_and_no_job() -> None:
     ]
 
 
-def test_names_of_columns_are_encoded_and_folded_with_their_tables() -> None:
+def test_column_names_are_encoded_and_lowercased_with_their_tables() -> None:
     made = operation("insert", "INSERT", part(["a.T.Sum(x, y)"], ["/p.Y"]))
     lineage = next(
         each for (_, name), each in aspects([made], lowercase=True).items() if name == "dataJobInputOutput"
@@ -160,7 +160,7 @@ RUNS = {
 
 
 @pytest.mark.parametrize("known", RUNS, ids=str)
-def test_the_events_of_a_run(known: tuple[str, int, int]) -> None:
+def test_a_run_has_start_and_end_events_by_status(known: tuple[str, int, int]) -> None:
     status, started_ms, ended_ms = known
     of = operation("insert", "INSERT", reads=["a.s"], writes=["a.t"])
     details = ExecutionDetails("r", started_ms, ended_ms, AT_MS + 7, "ann", status)
@@ -183,7 +183,7 @@ def test_the_events_of_a_run(known: tuple[str, int, int]) -> None:
     assert {each["result"]["nativeResultType"] for each in events if "result" in each} <= {"hive"}
 
 
-def test_a_run_beside_its_job() -> None:
+def test_a_run_has_its_properties_and_refers_to_its_job() -> None:
     of = operation("insert", "INSERT", reads=["sales.orders"], writes=["sales.daily"])
     found = aspects(
         [
@@ -218,7 +218,7 @@ def test_exporting_twice_sends_the_same_bytes() -> None:
     assert list(records(every_kind(), DataHubOptions())) == list(records(every_kind(), DataHubOptions()))
 
 
-def test_nothing_that_is_named_was_never_sent() -> None:
+def test_every_referenced_entity_is_exported() -> None:
     """DataHub creates everything that an aspect refers to as an empty entity, so all of it must be in the export, except
     users, tags and platforms.
     """

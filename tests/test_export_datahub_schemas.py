@@ -40,7 +40,7 @@ def printed() -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("number", range(1, len(ASPECTS) + 1))
-def test_an_aspect_is_as_the_reference_has_it(number: int, printed: dict[str, Any]) -> None:
+def test_an_aspect_matches_the_reference_schema(number: int, printed: dict[str, Any]) -> None:
     name = ASPECTS[number - 1]
     written = [
         each["aspect"]["json"]

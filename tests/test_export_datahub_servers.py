@@ -64,7 +64,7 @@ def question(world: World, **options: Any) -> Question:
     return Question(targets()["datahub"], Selection(query), DataHubOptions(**options))
 
 
-def test_the_proposals_of_an_index(world: World) -> None:
+def test_an_index_gives_the_expected_proposals(world: World) -> None:
     asked = question(world)
     found = json.loads(b"".join(asked.records(asked.batches(world.solr))))
     kinds = Counter((each["entityType"], each["aspectName"]) for each in found)
@@ -88,7 +88,7 @@ def test_the_proposals_of_an_index(world: World) -> None:
     ]
 
 
-def test_a_file_is_one_array_also_if_it_was_cut_off(world: World, tmp_path: Path) -> None:
+def test_a_resumed_file_is_one_array(world: World, tmp_path: Path) -> None:
     straight, cut = tmp_path / "straight.json", tmp_path / "cut.json"
     asked = question(world)
     write_file(world.solr, asked, straight, Positions(tmp_path / "1"), lambda _: None)
@@ -111,7 +111,7 @@ def test_a_file_is_one_array_also_if_it_was_cut_off(world: World, tmp_path: Path
     assert whole == resumed and len(whole) > 40
 
 
-def test_of_nothing_there_is_an_empty_array(world: World, tmp_path: Path) -> None:
+def test_an_empty_export_is_an_empty_array(world: World, tmp_path: Path) -> None:
     asked = replace(question(world), selection=Selection("originalName:nothing_is_called_so"))
     write_file(world.solr, asked, tmp_path / "none.json", Positions(tmp_path / "1"), lambda _: None)
 
@@ -129,7 +129,7 @@ def test_of_nothing_there_is_an_empty_array(world: World, tmp_path: Path) -> Non
     ],
     ids=["as it is", "with instances", "lineage alone"],
 )
-def test_datahub_s_own_classes_and_file_source_take_every_proposal(
+def test_datahubs_own_classes_and_file_source_accept_every_proposal(
     options: dict[str, Any], export_readers: Environment, tmp_path: Path
 ) -> None:
     sent = proposals(every_kind(), **options)
@@ -143,7 +143,7 @@ def test_datahub_s_own_classes_and_file_source_take_every_proposal(
 
 
 @pytest.mark.services
-def test_what_datahub_s_own_classes_refuse(export_readers: Environment, tmp_path: Path) -> None:
+def test_datahubs_own_classes_refuse_invalid_proposals(export_readers: Environment, tmp_path: Path) -> None:
     """Checks that the classes validate at all: each case is wrong in one way."""
     (right,) = (
         each
@@ -228,7 +228,7 @@ def sent_to(gms: Service) -> list[int | Refused]:
         connection.close()
 
 
-def test_proposals_are_posted_many_at_once_with_the_token(gms: Service) -> None:
+def test_proposals_are_posted_in_batches_with_the_token(gms: Service) -> None:
     sent = proposals(every_kind())
 
     assert sum(each for each in sent_to(gms) if isinstance(each, int)) == len(sent) > 200
@@ -241,7 +241,7 @@ def test_proposals_are_posted_many_at_once_with_the_token(gms: Service) -> None:
     assert {each["aspect"]["contentType"] for each in gms.taken} == {"application/json"}
 
 
-def test_what_is_refused_is_named_and_the_rest_is_taken(gms: Service) -> None:
+def test_a_refused_proposal_is_named_and_the_rest_accepted(gms: Service) -> None:
     gms.refuses = "container"
     sent = proposals(every_kind())
     answers = sent_to(gms)
@@ -254,7 +254,7 @@ def test_what_is_refused_is_named_and_the_rest_is_taken(gms: Service) -> None:
     assert len(gms.taken) == len(sent) - len(refused)
 
 
-def test_a_service_that_takes_no_batches_gets_one_at_a_time(gms: Service) -> None:
+def test_a_service_without_batches_gets_proposals_one_by_one(gms: Service) -> None:
     gms.batches = False
 
     assert all(each == 1 for each in sent_to(gms))

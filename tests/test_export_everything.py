@@ -62,7 +62,7 @@ def exported(target: str, found: list[Item]) -> bytes:
 
 
 @pytest.mark.services
-def test_everything_was_read(everything: Solr) -> None:
+def test_every_operation_is_exported(everything: Solr) -> None:
     found = items(everything, everything=False)
     operations = {each.id for each in found if isinstance(each, Operation) and not each.derived}
 
@@ -75,7 +75,7 @@ def test_everything_was_read(everything: Solr) -> None:
     [pytest.param(False, marks=pytest.mark.services), pytest.param(True, marks=pytest.mark.soak)],
     ids=["the last executions", "everything, with placeholders"],
 )
-def test_datahub_takes_all_of_it(
+def test_datahub_accepts_everything(
     everything: Solr, export_readers: Environment, tmp_path: Path, *, whole: bool
 ) -> None:
     lines = exported("datahub", items(everything, everything=whole)).splitlines()
@@ -88,7 +88,7 @@ def test_datahub_takes_all_of_it(
 
 
 @pytest.mark.services
-def test_the_schema_and_the_sidecar_read_all_of_it(
+def test_the_sqlflow_schema_and_reader_accept_everything(
     everything: Solr, export_readers: Environment, tmp_path: Path
 ) -> None:
     found = items(everything, everything=False)

@@ -81,12 +81,12 @@ KAFKA = KnownSource("x", "KAFKA", "kafka", "cm", ("kafka",), granted=True)
         (DatasetName("", "DATASET", KAFKA, "orders"), "kafka orders"),
     ],
 )  # fmt: skip
-def test_names_of_datasets(name: DatasetName, expected: str) -> None:
+def test_datasets_have_openlineage_names(name: DatasetName, expected: str) -> None:
     (event,) = lines(Dataset(name))
     assert named(event["dataset"]) == expected
 
 
-def test_a_job_is_named_by_its_source_and_id_and_a_run_by_a_uuid_that_stays() -> None:
+def test_a_job_is_named_by_source_and_id_and_a_run_by_a_stable_uuid() -> None:
     secret = operation("QUERY", ends("a.a"), ends("b.b"), text="select 'hunter2'")
     first, again = (lines(Run(secret, run())) for _ in range(2))
     assert first == again
@@ -111,7 +111,7 @@ def test_a_job_is_named_by_its_source_and_id_and_a_run_by_a_uuid_that_stays() ->
         ("UNKNOWN", ["START"], True),
     ],
 )
-def test_how_a_run_ended(status: str, kinds: list[str], *, and_job: bool) -> None:
+def test_the_events_of_a_run_depend_on_its_status(status: str, kinds: list[str], *, and_job: bool) -> None:
     latest = run(status=status)
     one = operation("QUERY", ends("a.a"), ends("b.b"), latest=latest)
     events = lines(one, Run(one, latest))
@@ -124,7 +124,7 @@ def test_how_a_run_ended(status: str, kinds: list[str], *, and_job: bool) -> Non
     ] * and_job
 
 
-def test_a_run_of_which_only_the_record_has_a_time_has_one_event() -> None:
+def test_a_run_without_times_has_one_event() -> None:
     (event,) = lines(
         Run(operation("QUERY", ends("a.a"), ()), run(started_ms=0, ended_ms=0, as_of_ms=1_700_000_000_123))
     )
@@ -139,7 +139,7 @@ def test_a_view_is_a_job_without_a_run() -> None:
     assert event["job"]["facets"]["sql"]["query"] == "CREATE VIEW"
 
 
-def test_what_is_deleted_is_told_once_and_no_more() -> None:
+def test_a_deleted_dataset_gets_a_single_event() -> None:
     made = Details(created_ms=1_600_000_000_000, modified_ms=1_650_000_000_000)
     gone = Dataset(table("sales.orders"), made, deleted=True, deleted_ms=1_700_000_000_000)
     (event,) = lines(gone, operation("QUERY", ends("a.a"), (), deleted=True))
@@ -148,14 +148,14 @@ def test_what_is_deleted_is_told_once_and_no_more() -> None:
     assert event["eventTime"] == "2023-11-14T22:13:20.000Z", "after all that was done with it"
 
 
-def test_a_rename_names_what_it_was() -> None:
+def test_a_rename_names_the_previous_identifier() -> None:
     (event,) = lines(Renamed(table("a.old"), table("a.new"), (), 1_700_000_000_000))
     change = event["dataset"]["facets"]["lifecycleStateChange"]
     assert named(event["dataset"]) == "hive://hms:9083 a.new"
     assert named(change["previousIdentifier"]) == "hive://hms:9083 a.old"
 
 
-def test_a_parent_is_named_by_choice() -> None:
+def test_a_parent_facet_is_optional() -> None:
     yarn = RunName("y", "application_1_0002", KnownSource("yarn", "YARN", "YARN-1", "cm", (), granted=False))
     one = operation("QUERY", ends("a.a"), ())
     assert "parent" not in lines(Run(one, run()))[0]["run"]["facets"]
@@ -171,7 +171,7 @@ def test_a_parent_is_named_by_choice() -> None:
 # -- Columns -------------------------------------------------------------------------------------------------------------
 
 
-def test_columns_are_direct_or_indirect() -> None:
+def test_column_lineage_is_direct_or_indirect() -> None:
     sum_of = part(
         "b.b.total", "a.a.x", control=("a.a.day",), transformation="AGGREGATION", expression="sum(x)"
     )
@@ -186,7 +186,7 @@ def test_columns_are_direct_or_indirect() -> None:
     assert facet["fields"]["total"]["inputFields"][0]["transformations"][0]["description"] == "sum(x)"
 
 
-def test_what_decides_about_a_table_as_a_whole_is_of_all_rows() -> None:
+def test_conditions_on_whole_rows_are_dataset_lineage() -> None:
     whole = replace(part("b.b.x", control=("a.a.day",)), outputs=(ColumnName("", table("b.b"), ""),))
     facet = lines(Run(operation("DELETE", ends("a.a"), ends("b.b"), whole), run()))[-1]["outputs"][0][
         "facets"
@@ -244,7 +244,7 @@ def test_every_event_is_valid(corpora: Path, *, parent: bool) -> None:
         assert schemas.problems(each) != []
 
 
-def test_it_is_a_target() -> None:
+def test_openlineage_is_a_registered_target() -> None:
     assert targets()["openlineage"].send is send
 
 
@@ -291,7 +291,7 @@ OTHER_ITEMS: dict[str, list[Item]] = {
 
 
 @pytest.mark.parametrize("name", MODEL)
-def test_what_is_said_to_become_of_it_becomes_of_it(name: str) -> None:
+def test_each_part_of_the_model_is_kept_or_dropped_as_stated(name: str) -> None:
     items = OTHER_ITEMS.get(name, BY_ATLAS_ALSO[name])
     # As a reading yields them: an operation is followed by its last run.
     runs = [Run(each, each.latest) for each in items if isinstance(each, Operation) and each.latest]
@@ -327,7 +327,7 @@ def server(*statuses: int) -> Iterator[tuple[str, list[tuple[str, Json]]]]:
         listening.server_close()
 
 
-def test_events_are_sent_one_by_one_in_order_and_again_while_the_server_is_away() -> None:
+def test_events_are_sent_in_order_and_retried_while_the_server_is_down() -> None:
     one = operation("QUERY", ends("a.a"), ends("b.b"))
     made = list(records([Dataset(table("a.a")), Run(one, run())], Options()))
     waits: list[float] = []

@@ -37,7 +37,7 @@ from tests.support.statement_kinds import HIVE_STATEMENTS, IMPALA_STATEMENTS, ro
 
 
 # -- Elements, effects, positions -----------------------------------------------------------------------------------------
-def test_elements_that_navlin_never_has() -> None:
+def test_elements_absent_from_navlins_graph_can_be_written() -> None:
     """The reference's remaining examples: the model can write them, but navlin's graph has no such elements."""
     nowhere = "[-1,-1,0],[-1,-1,0]"
     written = xml_of(
@@ -100,7 +100,7 @@ SPARK_KINDS = (
 )
 
 
-def test_every_kind_of_statement_through_which_data_flow_has_an_effect() -> None:
+def test_every_kind_of_statement_with_data_flow_has_an_effect_type() -> None:
     tables = (*rows(HIVE_STATEMENTS), *rows(IMPALA_STATEMENTS))
     moving = {each.kind for each in tables if each.outcome in ("table", "files", "both", "result")} - {""}
     renames = {"ALTERTABLE_RENAME", "ALTERVIEW_RENAME"}
@@ -122,13 +122,13 @@ def test_every_kind_of_statement_through_which_data_flow_has_an_effect() -> None
         ("", "insert"),
     ],
 )
-def test_the_effect_is_the_kind_of_statement(kind: str, effect: str) -> None:
+def test_the_effect_type_is_the_kind_of_statement(kind: str, effect: str) -> None:
     (relation,) = elements(xml([operation("…", kind, part(["a.t.x"], ["a.s.x"]))])).iter("relation")
 
     assert relation.attrib["effectType"] == effect
 
 
-def test_a_process_that_is_no_statement_has_its_own_name_and_kind() -> None:
+def test_a_process_that_is_not_a_statement_has_its_own_name_and_type() -> None:
     job = operation("nightly load", "STREAM", reads=["/in"], writes=["/out"], engine="SPARK")
     (process,) = elements(xml([job])).iter("process")
 
@@ -147,7 +147,7 @@ def test_a_process_that_is_no_statement_has_its_own_name_and_kind() -> None:
         ("", ""),
     ],
 )
-def test_a_clause_is_named_only_where_it_is_the_only_one(text: str, clause: str) -> None:
+def test_a_clause_is_named_only_if_it_is_the_only_one(text: str, clause: str) -> None:
     assert clause_of(text) == clause
 
     lineage = [part(["u.a"], ["t.a"]), predicate(["u.a"], ["t.b"])]
@@ -157,7 +157,7 @@ def test_a_clause_is_named_only_where_it_is_the_only_one(text: str, clause: str)
     assert [each.attrib.get("clauseType", "") for each in decides.iter("source")] == [clause]
 
 
-def test_a_statement_stands_in_a_text_of_its_own_and_nothing_else_has_a_place() -> None:
+def test_only_a_statement_has_coordinates_in_its_own_text() -> None:
     assert [place[:2] for place in coordinate_of("create view v1 as select f1 from t2;")] == [(1, 1), (1, 37)]
     assert [place[:2] for place in coordinate_of("insert into t\n select 1")] == [(1, 1), (2, 10)]
 
@@ -170,7 +170,7 @@ def test_a_statement_stands_in_a_text_of_its_own_and_nothing_else_has_a_place() 
 
 
 # -- The document ---------------------------------------------------------------------------------------------------------
-def test_a_table_that_two_statements_write_bears_both_and_has_all_its_columns_once() -> None:
+def test_a_table_written_by_two_statements_has_both_and_each_column_once() -> None:
     orders = dataset("sales.orders")
     text = xml(
         [
@@ -189,7 +189,7 @@ def test_a_table_that_two_statements_write_bears_both_and_has_all_its_columns_on
     assert table.attrib["schema"] == "sales"
 
 
-def test_the_same_items_give_the_same_bytes_and_an_object_has_the_same_id_in_every_document() -> None:
+def test_output_is_deterministic_and_ids_are_stable_across_documents() -> None:
     items = EXAMPLES["2 create a view, rename a table"].items
     (whole, again, of_view) = (xml(items), xml(items), xml(items[:1]))
 
@@ -200,7 +200,7 @@ def test_the_same_items_give_the_same_bytes_and_an_object_has_the_same_id_in_eve
     }
 
 
-def test_what_is_gone_and_what_the_model_has_no_place_for_is_left_out() -> None:
+def test_deleted_and_unrepresentable_items_are_left_out() -> None:
     gone = OperationEnd(dataset("a.gone"), deleted=True)
     writes = operation("insert", "INSERT", reads=["a.s", gone], writes=["a.t"])
     text = xml(
@@ -224,14 +224,14 @@ def test_what_is_gone_and_what_the_model_has_no_place_for_is_left_out() -> None:
     }
 
 
-def test_a_rename_shows_the_name_that_nothing_has_any_more() -> None:
+def test_a_rename_shows_the_old_name() -> None:
     before = OperationEnd(dataset("t2"), deleted=True)
     rename = operation("ALTER TABLE t2 RENAME TO t3", "ALTERTABLE_RENAME", reads=[before], writes=["t3"])
 
     assert arrows(xml([rename])) == {"t2.PseudoRows -> fdd -> t3.PseudoRows"}
 
 
-def test_a_statement_that_writes_what_it_reads_is_kept() -> None:
+def test_a_statement_that_writes_its_input_is_kept() -> None:
     items = [operation("insert", "INSERT", part(["a.t.x"], ["a.t.x"]))]
 
     assert arrows(xml(items)) == {"a.t.x -> fdd -> a.t.x"}
@@ -241,21 +241,21 @@ def test_a_statement_that_writes_what_it_reads_is_kept() -> None:
     }
 
 
-def test_a_statement_that_reads_nothing_shows_at_the_table_level() -> None:
+def test_a_statement_without_input_appears_at_table_level() -> None:
     items = [operation("insert into a.t values (1)", "INSERT", writes=["a.t"])]
 
     assert arrows(xml(items)) == set()
     assert arrows(xml(items, table_level=True)) == {"Query Insert -> fdd -> a.t"}
 
 
-def test_tables_that_only_decide_are_control_from_table_to_table() -> None:
+def test_control_only_tables_are_linked_at_table_level() -> None:
     decides = OperationEnd(dataset("a.d"), ItemFlow.CONTROL)
     items = [operation("insert", "INSERT", part(["a.t.x"], ["a.s.x"]), reads=[decides])]
 
     assert arrows(xml(items)) == {"a.s.x -> fdd -> a.t.x", "a.d.PseudoRows -> fdr -> a.t.PseudoRows"}
 
 
-def test_a_path_brings_along_the_tables_that_lie_there() -> None:
+def test_a_path_adds_the_tables_located_there() -> None:
     path = OperationEnd(dataset("/warehouse/t"), tables=(OperationEnd(dataset("a.t")),))
     items = [operation("job", "STREAM", reads=["a.s"], writes=[path])]
 
@@ -266,7 +266,7 @@ def test_a_path_brings_along_the_tables_that_lie_there() -> None:
     }
 
 
-def test_a_view_that_only_the_linker_read_is_a_statement_too() -> None:
+def test_a_parsed_view_is_a_statement() -> None:
     shared = ["a.s.sal"]
     view = operation(
         "SELECT name, sum(x) total FROM a.s WHERE sal > 1",
@@ -286,7 +286,7 @@ def test_a_view_that_only_the_linker_read_is_a_statement_too() -> None:
     assert process.attrib["name"] == "Query Create View"
 
 
-def test_values_that_xml_has_no_form_for() -> None:
+def test_characters_invalid_in_xml_are_replaced() -> None:
     odd = 'a.t"<&\x00'
     text = xml([described(dataset(odd), [("x\x1f", "int")])])
     (table,) = elements(text).iter("table")
@@ -296,7 +296,7 @@ def test_values_that_xml_has_no_form_for() -> None:
 
 
 # -- A real index ---------------------------------------------------------------------------------------------------------
-def test_the_document_of_an_index(solr: Solr) -> None:
+def test_an_index_gives_the_expected_document(solr: Solr) -> None:
     world = World(solr, "sqlflow-index")
     raw, orders = world.table("raw", "x", "k"), world.table("orders", "amount")
     insert = world.operation(
