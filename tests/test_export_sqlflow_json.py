@@ -43,14 +43,14 @@ def json_arrows(document: Any) -> set[str]:
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_the_json_says_what_the_xml_says(name: str) -> None:
+def test_the_json_equals_the_xml(name: str) -> None:
     example = EXAMPLES[name]
 
     assert json_arrows(as_json(example.items)) == example.columns
     assert json_arrows(as_json(example.items, table_level=True)) == example.tables
 
 
-def test_objects_stand_below_their_server_and_database_and_ids_are_texts() -> None:
+def test_objects_are_nested_by_server_and_database_and_ids_are_texts() -> None:
     document = as_json(
         [
             described(dataset("sales.orders"), [("id", "int")]),
@@ -97,7 +97,7 @@ READ = {
 
 
 @pytest.mark.services
-def test_the_schema_and_the_sidecar_read_what_is_written(export_readers: Environment, tmp_path: Path) -> None:
+def test_the_schema_and_the_reader_accept_the_output(export_readers: Environment, tmp_path: Path) -> None:
     documents = {
         **{name: example.items for name, example in EXAMPLES.items()},
         "an expression": [

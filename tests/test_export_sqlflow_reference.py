@@ -29,7 +29,7 @@ REPOSITORY = Path(__file__).parents[1]
 
 # -- The examples of the reference ----------------------------------------------------------------------------------------
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_an_example_of_the_reference(name: str) -> None:
+def test_each_example_of_the_reference_is_reproduced(name: str) -> None:
     example = EXAMPLES[name]
 
     assert arrows(xml(example.items)) == example.columns
@@ -113,7 +113,7 @@ def _place(node: ElementTree.Element) -> tuple[Position, Position]:
     return Position(int(first[0]), int(first[1]), first[2]), Position(int(last[0]), int(last[1]), last[2])
 
 
-def test_what_the_reference_prints_is_written_as_it_prints_it(printed: list[str]) -> None:
+def test_the_reference_documents_are_reproduced_exactly(printed: list[str]) -> None:
     assert len(printed) == 8
     for text in printed:
         _, read = _read(text)
@@ -121,7 +121,7 @@ def test_what_the_reference_prints_is_written_as_it_prints_it(printed: list[str]
         assert tree(ElementTree.fromstring(xml_of(read))) == tree(ElementTree.fromstring(text))
 
 
-def test_the_reference_s_own_fold_to_the_table_level(printed: list[str]) -> None:
+def test_the_references_table_level_is_reproduced(printed: list[str]) -> None:
     first, columns, second, cut_by_a_page, *_ = printed
     expected = {
         ("t2", "Query Create View"),
@@ -146,7 +146,7 @@ def test_the_reference_s_own_fold_to_the_table_level(printed: list[str]) -> None
     assert theirs[2] < ours and len(theirs[2]) == 3
 
 
-def test_the_reference_s_own_documents_end_to_end(printed: list[str]) -> None:
+def test_the_reference_documents_are_folded_end_to_end(printed: list[str]) -> None:
     ends = [
         {
             f"{source.parent_name}.{source.column} -> {relation.type} -> {target.parent_name}.{target.column}"
@@ -196,7 +196,7 @@ def chain(*hops: str) -> Dlineage:
     ],
     ids=["1 one chain", "2 several chains", "data all the way", "two relations", "a circle"],
 )
-def test_the_rule_of_the_reference_for_chains(hops: list[str], flow: str) -> None:
+def test_the_references_rule_for_chains_holds(hops: list[str], flow: str) -> None:
     (relation,) = model.end_to_end(chain(*hops))
 
     assert relation.type == flow
@@ -204,7 +204,7 @@ def test_the_rule_of_the_reference_for_chains(hops: list[str], flow: str) -> Non
 
 
 @pytest.mark.services
-def test_the_schema_takes_what_the_reference_prints(
+def test_the_schema_accepts_the_reference_documents(
     printed: list[str], export_readers: Environment, tmp_path: Path
 ) -> None:
     wrong = "<dlineage><table id='1' name='t' type='tabel'/><relation id='1' type='fdd'/></dlineage>"

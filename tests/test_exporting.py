@@ -45,7 +45,7 @@ def configured(folder: Path, *sections: str) -> Configuration:
 GOOD = 'name = "A"\ntarget = "atlas"\nurl = "http://h:21000"'
 
 
-def test_an_export_of_the_configuration_has_its_targets_options(tmp_path: Path) -> None:
+def test_a_configured_export_has_its_targets_options(tmp_path: Path) -> None:
     (tmp_path / "word").write_text("secret\n")
     more = (
         'query = "tags:pii"\ntexts = false\nuser = "u"\npassword_file = "word"\nnamespace = "n"\nhook = false'
@@ -74,7 +74,7 @@ def test_an_export_of_the_configuration_has_its_targets_options(tmp_path: Path) 
         (f"{GOOD}\n[[export]]\n{GOOD}", 'there is another export "A"'),
     ],
 )  # fmt: skip
-def test_what_is_wrong_with_an_export_is_said_with_its_line(tmp_path: Path, section: str, said: str) -> None:
+def test_an_invalid_export_is_reported_with_its_line(tmp_path: Path, section: str, said: str) -> None:
     with pytest.raises(BadConfiguration) as raised:
         configured(tmp_path, section)
 
@@ -143,7 +143,7 @@ def overall(world: World, configuration: Configuration, folder: Path) -> Overall
     return status(world.solr, nothing, folder, 0, AS_OF_MS + 10_000, configuration.exports)
 
 
-def test_after_a_run_what_changed_is_sent_and_status_says_how_far_it_is(
+def test_changes_are_sent_after_a_run_and_the_status_shows_the_lag(
     world: World, atlas: Atlas, tmp_path: Path
 ) -> None:
     configuration = export_of(world, atlas.url, tmp_path)
@@ -170,7 +170,7 @@ def test_after_a_run_what_changed_is_sent_and_status_says_how_far_it_is(
 
 
 @pytest.mark.services
-def test_what_was_refused_is_said_until_everything_is_sent_anew(
+def test_refusals_are_shown_until_everything_is_sent_again(
     world: World, atlas: Atlas, tmp_path: Path
 ) -> None:
     configuration = export_of(world, atlas.url, tmp_path)
@@ -199,7 +199,7 @@ def test_what_was_refused_is_said_until_everything_is_sent_anew(
     assert overall(world, configuration, tmp_path).exports[0].refused == 0
 
 
-def test_a_server_that_is_away_is_told_later_and_holds_nothing_up(
+def test_an_unavailable_server_is_retried_later_and_delays_nothing(
     world: World, atlas: Atlas, tmp_path: Path
 ) -> None:
     configuration = export_of(world, atlas.url, tmp_path)
@@ -224,9 +224,7 @@ def test_a_server_that_is_away_is_told_later_and_holds_nothing_up(
     assert ("hive_table", "db.t1@estate") in atlas.entities
 
 
-def test_one_that_was_taken_out_of_the_configuration_sends_nothing_more(
-    world: World, atlas: Atlas, tmp_path: Path
-) -> None:
+def test_a_removed_export_sends_nothing(world: World, atlas: Atlas, tmp_path: Path) -> None:
     exporting = Exporting(world.solr.address, lambda: AS_OF_MS)
     exporting.configure(export_of(world, atlas.url, tmp_path).exports)
     exporting.configure(())
@@ -236,5 +234,5 @@ def test_one_that_was_taken_out_of_the_configuration_sends_nothing_more(
     assert (exporting.running(), atlas.requests) == ([], [])
 
 
-def test_pauses_grow() -> None:
+def test_pauses_increase() -> None:
     assert list(PAUSE_POLLS) == sorted(PAUSE_POLLS)

@@ -19,7 +19,7 @@ from tests.support.solr_proxy import SolrProxy
 
 
 @pytest.mark.services
-def test_collections_are_made_once_and_keep_their_documents(cloud: Solr) -> None:
+def test_collections_are_created_once_and_keep_their_documents(cloud: Solr) -> None:
     cloud.add(RUNS, [{"identity": "kept"}])
     assert cores.create(cloud, CONF / "solr", shards=2) == ()
     assert cores.missing(cloud) == ()
@@ -28,7 +28,7 @@ def test_collections_are_made_once_and_keep_their_documents(cloud: Solr) -> None
 
 
 @pytest.mark.services
-def test_two_shards_answer_as_one(cloud: Solr) -> None:
+def test_two_shards_behave_like_one(cloud: Solr) -> None:
     cloud.client(ELEMENTS).delete(q="*:*")
     documents = [
         {"identity": f"c{n:05d}", "type": "TABLE", "asOf": n, "treePath": f"/db{n % 7}/t{n}"}
@@ -76,7 +76,7 @@ def test_two_shards_report_each_conflict_and_each_refusal(cloud: Solr) -> None:
 
 
 @pytest.mark.services
-def test_two_shards_delete_only_what_was_not_written_since(cloud: Solr) -> None:
+def test_two_shards_delete_only_unchanged_documents(cloud: Solr) -> None:
     cloud.add(RUNS, [{"identity": f"read-{n}"} for n in range(100)])
     read = {
         document["identity"]: document["_version_"]
@@ -89,7 +89,7 @@ def test_two_shards_delete_only_what_was_not_written_since(cloud: Solr) -> None:
 
 
 @pytest.mark.services
-def test_the_cloud_wants_its_password(cloud: Solr) -> None:
+def test_the_cloud_requires_its_password(cloud: Solr) -> None:
     with (
         Solr(replace(cloud.address, user=None)) as stranger,
         pytest.raises(SolrError, match="wants a password"),
@@ -98,9 +98,7 @@ def test_the_cloud_wants_its_password(cloud: Solr) -> None:
 
 
 @pytest.mark.services
-def test_a_single_server_gets_its_cores_from_the_schema_that_is_there(
-    tmp_path: Path, solr_jars: Path
-) -> None:
+def test_a_single_server_gets_its_cores_from_an_installed_schema(tmp_path: Path, solr_jars: Path) -> None:
     cache = solr_jars.parent / "solr-launcher"
     with (
         EmbeddedSolr(tmp_path, solr_jars, CONF / "solr", cores=(), cache=cache) as server,
@@ -120,7 +118,9 @@ def test_a_single_server_gets_its_cores_from_the_schema_that_is_there(
 
 
 @pytest.mark.services
-def test_a_core_of_another_schema_is_no_reason_to_refuse_documents(tmp_path: Path, solr_jars: Path) -> None:
+def test_a_core_with_another_configuration_refuses_no_single_document(
+    tmp_path: Path, solr_jars: Path
+) -> None:
     conf = shutil.copytree(CONF / "solr", tmp_path / "conf")
     solrconfig = conf / CONFIGSET / "solrconfig.xml"
     solrconfig.write_text(solrconfig.read_text().replace('name="tolerant"', 'name="another"'))
@@ -133,7 +133,7 @@ def test_a_core_of_another_schema_is_no_reason_to_refuse_documents(tmp_path: Pat
         solr.add(ELEMENTS, [{"identity": each, "_version_": -1} for each in "ab"])
 
 
-def test_tls_is_believed_by_its_own_authority_only(
+def test_tls_trusts_only_the_configured_authority(
     solr: Solr, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = certificate(tmp_path)

@@ -290,20 +290,20 @@ def test_every_extractor_has_a_case() -> None:
     assert set(CASES) == set(REGISTERED)
 
 
-def test_splits_survive_pickling_and_name_themselves(extracted: Extracted) -> None:
+def test_splits_can_be_pickled_and_have_a_name(extracted: Extracted) -> None:
     assert extracted.read
     for split, _, _ in extracted.read:
         assert pickle.loads(pickle.dumps(split)) == split  # noqa: S301  # made here
         assert split.name
 
 
-def test_reading_a_split_twice_yields_the_same(extracted: Extracted) -> None:
+def test_rereading_a_split_yields_the_same(extracted: Extracted) -> None:
     assert any(isinstance(each, Entity | Listing) for each in extracted.records)
     for _, first, second in extracted.read:
         assert second == first
 
 
-def test_what_was_read_becomes_documents(extracted: Extracted) -> None:
+def test_records_become_documents(extracted: Extracted) -> None:
     for record in extracted.records:
         match record:
             case Entity():
@@ -312,7 +312,7 @@ def test_what_was_read_becomes_documents(extracted: Extracted) -> None:
                 assert relation_envelope(record, extracted.source.id).fields()["type"] == record.type
 
 
-def test_a_plan_that_finds_nothing_new_costs_nothing(case: tuple[Case, Extracted]) -> None:
+def test_a_plan_without_news_is_empty_and_cheap(case: tuple[Case, Extracted]) -> None:
     made, extracted = case
 
     assert (extracted.at_rest.splits, extracted.at_rest.covers) == ((), ())
@@ -321,7 +321,7 @@ def test_a_plan_that_finds_nothing_new_costs_nothing(case: tuple[Case, Extracted
     assert extracted.opened == []
 
 
-def test_what_does_not_read_is_rejected_with_its_place(extracted: Extracted) -> None:
+def test_unreadable_input_is_rejected_with_its_place(extracted: Extracted) -> None:
     rejects = [each for each in extracted.records if isinstance(each, Reject)]
 
     assert rejects
@@ -344,10 +344,10 @@ def test_the_example_shows_every_setting_with_its_default(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", REGISTERED)
-def test_the_readme_has_a_line_for_it(name: str) -> None:
+def test_the_readme_has_a_line_for_every_extractor(name: str) -> None:
     assert re.search(rf"^\| `{name}` \|", README, re.MULTILINE)
 
 
 @pytest.mark.parametrize("name", REGISTERED)
-def test_it_takes_no_key_that_every_source_has(name: str) -> None:
+def test_no_extractor_redefines_a_common_setting(name: str) -> None:
     assert {item.name for item in fields(SourceKeys)}.isdisjoint(settings_of(REGISTERED[name].make, GIVEN))

@@ -29,7 +29,5 @@ Traceback (most recent call last):
         (RuntimeError(""), "RuntimeError"),
     ],
 )
-def test_the_fault_of_a_program_is_named_and_of_all_else_the_message_is_enough(
-    error: Exception, words: str
-) -> None:
+def test_a_programming_error_is_named_by_type_and_others_by_message(error: Exception, words: str) -> None:
     assert in_words(error).strip() == words

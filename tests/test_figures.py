@@ -54,7 +54,7 @@ def covered(text: str, at: int) -> bool:
 
 
 @pytest.mark.parametrize("name", TEXTS)
-def test_every_figure_of_the_documents_has_a_bench(name: str) -> None:
+def test_every_figure_in_the_documents_has_a_bench(name: str) -> None:
     text = TEXTS[name]
     without = [
         text[max(0, found.start() - 60) : found.end() + 20]
@@ -64,14 +64,14 @@ def test_every_figure_of_the_documents_has_a_bench(name: str) -> None:
     assert without == []
 
 
-def test_every_figure_that_is_said_to_be_stated_is_stated() -> None:
+def test_every_quoted_figure_is_in_the_documents() -> None:
     stated = "\n".join(TEXTS.values())
     quotes = [figure.quote for figure in FIGURES if figure.quote]
     assert [quote for quote in (*quotes, *SET_NOT_MEASURED) if quote not in stated] == []
 
 
 @pytest.mark.parametrize("bench", sorted({figure.bench for figure in FIGURES}))
-def test_every_bench_of_a_figure_is_there_and_takes_these_options(
+def test_every_bench_exists_and_has_the_named_options(
     bench: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     name, *options = bench.split()

@@ -148,7 +148,7 @@ def written(file: Path, data: bytes) -> None:
     os.utime(file, ns=(before + 1_000_000,) * 2)
 
 
-def test_a_poll_of_many_idle_files_looks_at_few_of_them(
+def test_polling_many_idle_files_checks_only_a_few(
     many: tuple[Path, Reader], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _, reader = many
@@ -165,7 +165,7 @@ def test_a_poll_of_many_idle_files_looks_at_few_of_them(
     assert 30 <= len(looks) < 40
 
 
-def test_of_many_files_the_newest_are_read_at_once_and_old_ones_in_their_turn(
+def test_among_many_files_the_newest_are_read_at_once_and_old_ones_in_turn(
     many: tuple[Path, Reader],
 ) -> None:
     directory, reader = many
@@ -178,7 +178,7 @@ def test_of_many_files_the_newest_are_read_at_once_and_old_ones_in_their_turn(
     assert [b"again"] in [reader.read() for _ in range(12)]
 
 
-def test_of_many_files_one_that_comes_or_goes_is_seen_at_once(many: tuple[Path, Reader]) -> None:
+def test_among_many_files_a_new_or_renamed_one_is_seen_at_once(many: tuple[Path, Reader]) -> None:
     directory, reader = many
     (directory / "new").write_bytes(b"new\n")
     assert reader.read() == [b"new"]
@@ -187,7 +187,7 @@ def test_of_many_files_one_that_comes_or_goes_is_seen_at_once(many: tuple[Path, 
     assert reader.read() == [b"more"]
 
 
-def test_of_many_files_one_whose_position_was_not_saved_is_planned_again(many: tuple[Path, Reader]) -> None:
+def test_among_many_files_one_without_a_saved_position_is_planned_again(many: tuple[Path, Reader]) -> None:
     directory, reader = many
     written(directory / "199", b"new\n")
     assert len(reader.plan().splits) == 1
@@ -209,7 +209,7 @@ def as_it_is(log: Path) -> None:
 
 @pytest.mark.parametrize("copy", [in_gzip, as_it_is])
 @pytest.mark.parametrize("seen_empty", [False, True], ids=["grown again", "seen empty"])
-def test_the_rest_of_a_file_that_was_copied_and_emptied_is_read_from_the_copy(
+def test_the_rest_of_a_copied_and_truncated_file_is_read_from_the_copy(
     tmp_path: Path, copy: Callable[[Path], None], *, seen_empty: bool
 ) -> None:
     log, reader = tmp_path / "log", Reader(tmp_path, pattern="log")
@@ -228,7 +228,7 @@ def test_the_rest_of_a_file_that_was_copied_and_emptied_is_read_from_the_copy(
     assert reader.read() == []
 
 
-def test_a_copy_is_read_on_in_steps_and_after_a_step_that_failed(tmp_path: Path) -> None:
+def test_a_copy_is_read_in_steps_and_resumed_after_a_failure(tmp_path: Path) -> None:
     log, reader = tmp_path / "log", Reader(tmp_path, pattern="log")
     log.write_bytes(b"one\n")
     reader.read()
@@ -244,7 +244,7 @@ def test_a_copy_is_read_on_in_steps_and_after_a_step_that_failed(tmp_path: Path)
     assert reader.read() == []
 
 
-def test_a_file_that_was_rewritten_with_its_old_size_and_time_is_read_anew(tmp_path: Path) -> None:
+def test_a_file_rewritten_with_its_old_size_and_time_is_read_again(tmp_path: Path) -> None:
     log, reader = tmp_path / "log", Reader(tmp_path)
     log.write_bytes(b"one\ntwo\n")
     before = log.stat()
@@ -257,7 +257,7 @@ def test_a_file_that_was_rewritten_with_its_old_size_and_time_is_read_anew(tmp_p
     assert reader.plan().splits == ()
 
 
-def test_a_file_whose_rights_alone_were_changed_is_not_read_anew(tmp_path: Path) -> None:
+def test_a_file_with_only_changed_permissions_is_not_read_again(tmp_path: Path) -> None:
     log, reader = tmp_path / "log", Reader(tmp_path)
     log.write_bytes(b"one\ntwo\n")
     reader.read()
@@ -269,7 +269,7 @@ def test_a_file_whose_rights_alone_were_changed_is_not_read_anew(tmp_path: Path)
 # -- named cases ------------------------------------------------------------------------------------------------------
 
 
-def test_only_what_was_appended_is_read(tmp_path: Path) -> None:
+def test_only_appended_lines_are_read(tmp_path: Path) -> None:
     log, reader = tmp_path / "log", Reader(tmp_path)
     log.write_bytes(b"one\ntwo\n")
     assert reader.read() == [b"one", b"two"]
@@ -278,7 +278,7 @@ def test_only_what_was_appended_is_read(tmp_path: Path) -> None:
     assert reader.read() == []
 
 
-def test_a_half_line_waits_for_its_other_half(tmp_path: Path) -> None:
+def test_a_partial_line_waits_for_its_rest(tmp_path: Path) -> None:
     log, reader = tmp_path / "log", Reader(tmp_path)
     log.write_bytes(b"one\ntw")
     assert reader.read() == [b"one"]
@@ -288,7 +288,7 @@ def test_a_half_line_waits_for_its_other_half(tmp_path: Path) -> None:
     assert reader.read() == [b"two"]
 
 
-def test_a_renamed_file_is_read_on_and_not_again(tmp_path: Path) -> None:
+def test_a_renamed_file_is_continued_and_not_read_again(tmp_path: Path) -> None:
     log, reader = tmp_path / "log", Reader(tmp_path)
     log.write_bytes(b"one\n")
     reader.read()
@@ -299,7 +299,7 @@ def test_a_renamed_file_is_read_on_and_not_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("more", [b"", b"c\nd\n"])
-def test_a_file_renamed_while_nobody_looked_is_read_to_its_end_whatever_its_name(
+def test_a_file_renamed_during_a_restart_is_read_to_its_end_whatever_its_name(
     tmp_path: Path, more: bytes
 ) -> None:
     log = tmp_path / "lineage.log"
@@ -316,7 +316,7 @@ def test_a_file_renamed_while_nobody_looked_is_read_to_its_end_whatever_its_name
     assert reader.read() == [b"f"]
 
 
-def test_another_file_with_a_used_inode_and_a_name_that_does_not_match_is_not_read(tmp_path: Path) -> None:
+def test_a_different_file_on_a_reused_inode_with_an_unmatched_name_is_not_read(tmp_path: Path) -> None:
     log = tmp_path / "lineage.log"
     log.write_bytes(b"a\nb\n")
     reader = Reader(tmp_path, pattern="lineage.log")
@@ -329,7 +329,7 @@ def test_another_file_with_a_used_inode_and_a_name_that_does_not_match_is_not_re
 
 @pytest.mark.parametrize("suffix", ["bz2", "xz", "zst"])
 @pytest.mark.parametrize("restarted", [True, False])
-def test_a_file_that_was_compressed_to_what_is_not_read_may_have_lost_lines_unless_it_was_held(
+def test_a_file_compressed_unreadably_may_have_lost_lines_unless_held_open(
     tmp_path: Path, suffix: str, restarted: bool
 ) -> None:
     log = tmp_path / "lineage.log.1"
@@ -351,7 +351,7 @@ def test_a_file_that_was_compressed_to_what_is_not_read_may_have_lost_lines_unle
     assert gone == ([True] if restarted else [])
 
 
-def test_the_rest_of_a_file_that_was_compressed_is_not_decompressed_again_and_again(
+def test_the_rest_of_a_compressed_file_is_not_decompressed_repeatedly(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(followed_files, "CHUNK_BYTES", 1 << 10)
@@ -378,7 +378,7 @@ def test_the_rest_of_a_file_that_was_compressed_is_not_decompressed_again_and_ag
     assert rewound <= 5
 
 
-def test_a_record_half_written_when_its_file_is_rotated_is_read_whole(tmp_path: Path) -> None:
+def test_a_record_partly_written_at_rotation_is_read_whole(tmp_path: Path) -> None:
     log, reader = tmp_path / "log", Reader(tmp_path)
     log.write_bytes(b"one\nha")
     reader.read()
@@ -422,7 +422,7 @@ BIG = b"x" * (2 * file_split.HEAD_BYTES) + b"\n"
         ),
     ],
 )
-def test_a_large_file_rewritten_to_a_longer_one_is_read_from_its_beginning(
+def test_a_large_file_rewritten_longer_is_read_from_its_beginning(
     tmp_path: Path, before: bytes, after: bytes
 ) -> None:
     log, reader = tmp_path / "log", Reader(tmp_path)
@@ -432,7 +432,7 @@ def test_a_large_file_rewritten_to_a_longer_one_is_read_from_its_beginning(
     assert reader.read() == after.splitlines()
 
 
-def test_a_file_cut_to_nothing_and_grown_past_where_it_was_is_read_from_its_beginning(tmp_path: Path) -> None:
+def test_a_file_truncated_to_zero_and_regrown_is_read_from_its_beginning(tmp_path: Path) -> None:
     log, reader = tmp_path / "log", Reader(tmp_path)
     log.write_bytes(b"same\n" * 3)
     reader.read()
@@ -442,7 +442,7 @@ def test_a_file_cut_to_nothing_and_grown_past_where_it_was_is_read_from_its_begi
     assert reader.read() == [b"same"] * 4
 
 
-def test_a_replaced_file_is_another_one(tmp_path: Path) -> None:
+def test_a_replaced_file_is_a_new_one(tmp_path: Path) -> None:
     log, reader = tmp_path / "log", Reader(tmp_path)
     log.write_bytes(b"one\ntwo\n")
     reader.read()
@@ -451,7 +451,7 @@ def test_a_replaced_file_is_another_one(tmp_path: Path) -> None:
     assert reader.read() == [b"one", b"two"]
 
 
-def test_a_used_inode_with_other_content_is_read_from_its_beginning(tmp_path: Path) -> None:
+def test_a_reused_inode_with_different_content_is_read_from_its_beginning(tmp_path: Path) -> None:
     log, reader = tmp_path / "log", Reader(tmp_path)
     log.write_bytes(b"banner\none\n")
     reader.read()
@@ -471,7 +471,7 @@ def test_files_with_the_same_content_are_both_read(tmp_path: Path) -> None:
     assert Reader(tmp_path).read() == [b"same", b"same"]
 
 
-def test_two_names_of_one_file_are_one_file(tmp_path: Path) -> None:
+def test_two_names_of_one_file_are_read_once(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"one\n")
     os.link(tmp_path / "a", tmp_path / "b")
     assert Reader(tmp_path).read() == [b"one"]
@@ -487,7 +487,7 @@ def test_a_file_rotated_between_plan_and_read_is_found_under_its_new_name(tmp_pa
     assert reader.read() == [b"new"]
 
 
-def test_a_file_gone_between_plan_and_read_fails_with_its_name_and_what_is_lost(tmp_path: Path) -> None:
+def test_a_file_removed_between_plan_and_read_fails_with_its_name_and_the_loss(tmp_path: Path) -> None:
     log, reader = tmp_path / "log", Reader(tmp_path)
     log.write_bytes(b"one\n")
     (split,) = reader.plan().splits
@@ -498,7 +498,7 @@ def test_a_file_gone_between_plan_and_read_fails_with_its_name_and_what_is_lost(
         read_split(split, 100, 100)
 
 
-def test_a_split_yields_the_same_when_it_is_read_again_after_the_file_has_grown(tmp_path: Path) -> None:
+def test_a_split_reads_the_same_after_the_file_has_grown(tmp_path: Path) -> None:
     log, reader = tmp_path / "log", Reader(tmp_path)
     log.write_bytes(b"one\ntw")
     (split,) = reader.plan().splits
@@ -525,7 +525,7 @@ def test_a_long_file_is_read_in_several_splits(tmp_path: Path) -> None:
     assert reader.read() == []
 
 
-def test_a_position_saved_in_the_middle_of_a_chain_does_not_look_finished(tmp_path: Path) -> None:
+def test_a_position_saved_midway_does_not_look_finished(tmp_path: Path) -> None:
     log, reader = tmp_path / "log", Reader(tmp_path)
     log.write_bytes(b"one\ntwo\nthree\n")
     (split,) = reader.plan().splits
@@ -547,7 +547,7 @@ def test_lines_longer_than_a_chunk_are_read_whole(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("length", [101, followed_files.CHUNK_BYTES * 3])
-def test_a_line_over_the_cap_is_rejected_with_its_place_and_passed(tmp_path: Path, length: int) -> None:
+def test_a_line_over_the_limit_is_rejected_with_its_offset_and_skipped(tmp_path: Path, length: int) -> None:
     reader = Reader(tmp_path, max_line_bytes=100)
     (tmp_path / "log").write_bytes(b"one\n" + b"x" * length + b"\ntwo\n" + b"y" * 100 + b"\n")
     assert reader.read() == [b"one", b"two", b"y" * 100]
@@ -555,7 +555,7 @@ def test_a_line_over_the_cap_is_rejected_with_its_place_and_passed(tmp_path: Pat
     assert (reject.offset, reject.reason) == (4, "the line is longer than 100 bytes")
 
 
-def test_a_line_over_the_cap_that_still_grows_is_rejected_once(tmp_path: Path) -> None:
+def test_a_growing_line_over_the_limit_is_rejected_once(tmp_path: Path) -> None:
     log, reader = tmp_path / "log", Reader(tmp_path, max_line_bytes=100)
     log.write_bytes(b"x" * 200)
     for _ in range(3):
@@ -566,7 +566,7 @@ def test_a_line_over_the_cap_that_still_grows_is_rejected_once(tmp_path: Path) -
     assert len(reader.rejects) == 1
 
 
-def test_the_rest_of_a_file_that_has_long_been_quiet_is_handed_out_once(tmp_path: Path) -> None:
+def test_the_partial_line_of_a_quiet_file_is_delivered_once(tmp_path: Path) -> None:
     log, reader = tmp_path / "log", Reader(tmp_path)
     log.write_bytes(b"one\nrest")
     os.utime(log, ns=(NOW_MS * 1_000_000,) * 2)
@@ -580,7 +580,7 @@ def test_the_rest_of_a_file_that_has_long_been_quiet_is_handed_out_once(tmp_path
     assert reader.read() == [b"rest and more"]
 
 
-def test_a_file_changed_between_two_reads_of_a_clock_tick_is_noticed_by_its_size(tmp_path: Path) -> None:
+def test_a_file_changed_within_a_clock_tick_is_noticed_by_its_size(tmp_path: Path) -> None:
     log, reader = tmp_path / "log", Reader(tmp_path)
     log.write_bytes(b"one\n")
     os.utime(log, ns=(5, 5))
@@ -611,12 +611,12 @@ def test_a_complete_plan_reads_everything_again(tmp_path: Path) -> None:
     assert reader.read(reader.plan(complete=True)) == [b"one"]
 
 
-def test_an_empty_file_is_nothing_to_read(tmp_path: Path) -> None:
+def test_an_empty_file_yields_no_split(tmp_path: Path) -> None:
     (tmp_path / "log").write_bytes(b"")
     assert Reader(tmp_path).plan() == Plan()
 
 
-def test_directories_other_names_and_compressed_files_are_left_out(tmp_path: Path) -> None:
+def test_directories_unmatched_names_and_compressed_files_are_skipped(tmp_path: Path) -> None:
     (tmp_path / "lineage-1").write_bytes(b"one\n")
     (tmp_path / "lineage-0.gz").write_bytes(b"\x1f\x8b")
     (tmp_path / "lineage-dir").mkdir()
@@ -633,14 +633,14 @@ def test_directories_may_be_globs(tmp_path: Path) -> None:
     assert sorted(Reader(tmp_path / "impalad-*" / "lineage").read()) == [b"impalad-1", b"impalad-2"]
 
 
-def test_one_directory_that_cannot_be_listed_is_noted_and_does_not_hold_up_the_others(tmp_path: Path) -> None:
+def test_one_unlistable_directory_is_noted_and_the_others_are_read(tmp_path: Path) -> None:
     (tmp_path / "log").write_bytes(b"one\n")
     reader = Reader(tmp_path / "missing", tmp_path)
     assert "missing: No such file or directory" in reader.plan().note
     assert reader.read() == [b"one"]
 
 
-def test_no_directory_that_can_be_listed_is_an_error(tmp_path: Path) -> None:
+def test_having_no_listable_directory_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(NothingToFollow, match="missing: No such file"):
         Reader(tmp_path / "missing").plan()
 
@@ -653,19 +653,19 @@ def _gone_for_days(reader: Reader, log: Path) -> Plan:
     return reader.plan(now_ms=NOW_MS + planned_files.FORGET_MS + 1)
 
 
-def test_a_file_gone_for_days_is_forgotten(tmp_path: Path) -> None:
+def test_a_file_removed_days_ago_is_forgotten(tmp_path: Path) -> None:
     reader = Reader(tmp_path)
     (position,) = _gone_for_days(reader, tmp_path / "log").positions
     assert position == Position(next(iter(reader.saved)), None)
 
 
-def test_a_file_gone_a_moment_ago_is_not_forgotten(tmp_path: Path) -> None:
+def test_a_file_removed_recently_is_not_forgotten(tmp_path: Path) -> None:
     reader = Reader(tmp_path)
     _gone_for_days(reader, tmp_path / "log")
     assert reader.plan(now_ms=NOW_MS + planned_files.FORGET_MS - 1).positions == ()
 
 
-def test_nothing_is_forgotten_of_a_directory_that_cannot_be_listed(tmp_path: Path) -> None:
+def test_nothing_of_an_unlistable_directory_is_forgotten(tmp_path: Path) -> None:
     (tmp_path / "mount").mkdir()
     (tmp_path / "other").mkdir()
     reader = Reader(tmp_path / "mount", tmp_path / "other")
@@ -681,7 +681,7 @@ def test_nothing_is_forgotten_of_another_host(tmp_path: Path) -> None:
     assert reader.plan(now_ms=NOW_MS + 2 * planned_files.FORGET_MS).positions == ()
 
 
-def test_the_extractors_own_state_comes_back_with_the_position_and_goes_when_the_file_is_another(
+def test_the_extractors_state_is_returned_with_the_position_and_dropped_with_the_file(
     tmp_path: Path,
 ) -> None:
     log, reader = tmp_path / "log", Reader(tmp_path)
@@ -705,7 +705,7 @@ def test_the_extractors_own_state_comes_back_with_the_position_and_goes_when_the
     assert read_with({"open": 3}) is None
 
 
-def test_a_caller_may_stop_at_any_line_and_the_rest_is_a_further_split(tmp_path: Path) -> None:
+def test_a_caller_may_stop_at_any_line_and_resume_with_a_further_split(tmp_path: Path) -> None:
     (tmp_path / "log").write_bytes(b"one\ntwo\n")
     (split,) = Reader(tmp_path).plan().splits
     assert isinstance(split, FileSplit)
@@ -824,7 +824,7 @@ class Following(RuleBasedStateMachine):
 
 
 @pytest.mark.soak
-def test_whatever_is_done_in_many_more_steps_every_whole_line_is_read(seed: str) -> None:
+def test_in_any_sequence_of_operations_every_whole_line_is_read(seed: str) -> None:
     class More(Following):
         """With another seed."""
 

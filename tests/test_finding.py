@@ -76,9 +76,7 @@ def names(world: World, query: str, limit: int = 100, **more: Any) -> list[str]:
 
 
 @pytest.mark.parametrize("query", ["nd.custo", "ND.customer_orders_20", '"nd.customer_or"', r"nd\.custo"])
-def test_a_part_of_a_table_with_its_database_may_begin_within_the_databases_name(
-    world: World, query: str
-) -> None:
+def test_a_partial_qualified_name_may_start_within_the_database_name(world: World, query: str) -> None:
     assert names(world, query) == ["TABLE customer_orders_2024"]
     assert names(world, "nd.orders_2024") == [], "the table's name begins so"
 
@@ -129,9 +127,7 @@ def test_a_part_of_a_table_with_its_database_may_begin_within_the_databases_name
         ("originalName:revenue_daily", "TABLE revenue_daily"),
     ],
 )
-def test_what_is_called_so_stands_on_top_and_a_part_of_a_name_finds_it(
-    world: World, query: str, first: str
-) -> None:
+def test_an_exact_name_ranks_first_and_a_partial_name_matches(world: World, query: str, first: str) -> None:
     assert names(world, query)[0] == first
 
 
@@ -139,11 +135,11 @@ def test_an_id_finds_its_entity(world: World) -> None:
     assert names(world, world.named("revenue").identity) == ["TABLE revenue"]
 
 
-def test_characters_that_stand_apart_are_no_word(world: World) -> None:
+def test_separated_characters_are_not_one_word(world: World) -> None:
     assert names(world, "代码") == ["TABLE together"]
 
 
-def test_what_stands_between_quotation_marks_is_exact(world: World) -> None:
+def test_a_quoted_name_is_exact(world: World) -> None:
     assert names(world, '"revenue"') == [
         "TABLE revenue",
         "DIRECTORY revenue",
@@ -154,14 +150,14 @@ def test_what_stands_between_quotation_marks_is_exact(world: World) -> None:
     assert names(world, '"reven"') == []
 
 
-def test_results_go_from_the_whole_name_to_a_part_of_one_and_what_is_deleted_comes_last(world: World) -> None:
+def test_results_rank_from_whole_to_partial_names_and_deleted_ones_last(world: World) -> None:
     found = names(world, "revenue")
     order = ["TABLE revenue", "DIRECTORY revenue", "TABLE revenue_daily", "TABLE old_revenue"]
     assert [found.index(each) for each in order] == sorted(found.index(each) for each in order)
     assert found[-1] == "TABLE old_revenue"
 
 
-def test_parts_of_statements_runs_and_partitions_are_counted_and_a_filter_away(world: World) -> None:
+def test_sub_operations_runs_and_partitions_are_counted_and_found_by_a_filter(world: World) -> None:
     found = find_for_people(world.solr, "revenue", filters=[mine(world)], limit=100)
     assert found.folded == {"SUB_OPERATION": 40, "PARTITION": 1}
     assert {each["type"] for each in found.documents} == {"TABLE", "DIRECTORY", "FILE", "OPERATION"}
@@ -169,7 +165,7 @@ def test_parts_of_statements_runs_and_partitions_are_counted_and_a_filter_away(w
     assert (parts.total, parts.folded) == (40, {})
 
 
-def test_beside_very_many_results_parts_runs_and_partitions_are_named_and_not_counted(
+def test_with_very_many_results_folded_types_are_named_but_not_counted(
     world: World, web: Web, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     few = find_for_people(world.solr, "revenue", filters=[mine(world)], limit=100)
@@ -183,7 +179,7 @@ def test_beside_very_many_results_parts_runs_and_partitions_are_named_and_not_co
 
 
 @pytest.mark.parametrize("query", ["*", "-deleted:true", "lastModified:[* TO *] OR *:*"])
-def test_without_a_word_parts_and_runs_are_folded_too(world: World, query: str) -> None:
+def test_sub_operations_and_runs_are_folded_without_a_word_too(world: World, query: str) -> None:
     found = find_for_people(world.solr, query, filters=[mine(world)], limit=0)
     every = find_for_people(world.solr, query, filters=[mine(world), "-type:NONE"], limit=0)
     assert found.folded == {"SUB_OPERATION": 40, "OPERATION_EXECUTION": 2, "PARTITION": 1}
@@ -199,7 +195,7 @@ def test_without_a_word_parts_and_runs_are_folded_too(world: World, query: str) 
         *("/revenue", "landing/revenue", "revenue_daily", "代码", "op.reven", "Region", '"revenue"'),
     ],
 )
-def test_counts_are_of_what_a_search_finds(world: World, query: str) -> None:
+def test_counts_equal_the_search_results(world: World, query: str) -> None:
     found = find_for_people(world.solr, query, filters=[mine(world)], limit=0)
     counted = count_values(world.solr, query, ["sourceType"], filters=[mine(world)])
     assert (counted.counted.total, counted.folded) == (found.total, found.folded)
@@ -207,21 +203,21 @@ def test_counts_are_of_what_a_search_finds(world: World, query: str) -> None:
     assert (by_type.counted.total, by_type.folded) == (found.total + sum(found.folded.values()), {})
 
 
-def test_where_nothing_else_matches_parts_are_shown(world: World) -> None:
+def test_sub_operations_are_shown_if_nothing_else_matches(world: World) -> None:
     found = find_for_people(world.solr, "part39", filters=[mine(world)])
     assert [each["originalName"] for each in found.documents] == ["fnd.revenue.part39"]
     _, lines = whole_result(world.solr, "part39", [mine(world)])
     assert [each["originalName"] for each in lines] == ["fnd.revenue.part39"]
 
 
-def test_navigators_own_syntax_finds_what_it_found(world: World) -> None:
+def test_navigators_syntax_gives_navigators_results(world: World) -> None:
     assert len(names(world, "type:SUB_OPERATION")) == 40
     assert names(world, "originalName:reven") == []
     assert len(names(world, "fnd.revenue.par*")) == 40
     assert set(names(world, "revenue -daily")) == set(names(world, "revenue")) - {"TABLE revenue_daily"}
 
 
-def test_pages_are_parts_of_one_order_with_the_name_once_on_top(world: World) -> None:
+def test_pages_follow_one_order_with_the_exact_name_once_on_top(world: World) -> None:
     whole = find_for_people(world.solr, "fnd.revenue", filters=[mine(world)], limit=100)
     ids = [each["identity"] for each in whole.documents]
     assert len(ids) == len(set(ids)) == whole.total > 1
@@ -237,13 +233,13 @@ def test_pages_are_parts_of_one_order_with_the_name_once_on_top(world: World) ->
     assert sorted(each["identity"] for each in lines) == sorted(ids)
 
 
-def test_filters_and_orders_hold_for_what_is_named_too(world: World) -> None:
+def test_filters_and_sort_orders_apply_to_the_exact_name_too(world: World) -> None:
     assert names(world, "fnd.revenue", sort="originalName desc")[-1] != "TABLE revenue"
     live = find_for_people(world.solr, "fnd.old_revenue", filters=[mine(world), "-deleted:true"])
     assert world.named("old_revenue").identity not in {each["identity"] for each in live.documents}
 
 
-def test_a_name_that_is_no_query_is_a_name_and_what_is_neither_is_refused(world: World) -> None:
+def test_an_unparsable_query_may_be_a_name_and_is_otherwise_refused(world: World) -> None:
     world.table("odd (1", "a:b")
     world.index()
     assert names(world, "fnd.odd (1")[0] == "TABLE odd (1"
@@ -253,7 +249,7 @@ def test_a_name_that_is_no_query_is_a_name_and_what_is_neither_is_refused(world:
 
 
 @pytest.mark.parametrize("text", ["w" * 5_000, "w" * 1_000, "w" * 1_000 + "*", "word " + "w" * 40_000])
-def test_a_very_long_word_is_looked_for_like_any_other(world: World, text: str) -> None:
+def test_a_very_long_word_is_searched_efficiently(world: World, text: str) -> None:
     world.table("w" * 128)
     world.index()
     before_s = time.monotonic()
@@ -262,7 +258,7 @@ def test_a_very_long_word_is_looked_for_like_any_other(world: World, text: str) 
     assert time.monotonic() - before_s < 10, "Solr is asked for each piece of the word"
 
 
-def test_every_door_has_the_same_first_result_and_says_what_it_folded(world: World, web: Web) -> None:
+def test_every_interface_has_the_same_first_result_and_reports_folded_types(world: World, web: Web) -> None:
     wanted = world.named("revenue").identity
     asked = web.asked("/search", query="fnd.revenue", filter=mine(world))
     assert asked["results"][0]["identity"] == wanted
@@ -290,7 +286,7 @@ def test_every_door_has_the_same_first_result_and_says_what_it_folded(world: Wor
         assert 'data-type="SUB_OPERATION"' not in text
 
 
-def test_navigators_api_finds_what_its_clients_expect(world: World, web: Web) -> None:
+def test_navigators_api_gives_the_results_its_clients_expect(world: World, web: Web) -> None:
     address = "/api/v9/interactive/entities"
     assert web.get(address, query="fnd_reven").json()["totalMatched"] == 0
     parts = web.get(address, query=f"revenue AND sourceId:{world.sources['IMPALA'].id}", limit=100).json()

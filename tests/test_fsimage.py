@@ -24,7 +24,7 @@ def prepared_anew(image: Path, scratch: Path) -> tuple[Prepared, bool]:
     return prepare(image, scratch, report=lambda what, done, total: reported.append(what)), bool(reported)
 
 
-def test_what_was_prepared_is_taken_up_for_the_same_image_only(tmp_path: Path) -> None:
+def test_a_prepared_image_is_reused_only_for_the_same_image(tmp_path: Path) -> None:
     image = varied().write(tmp_path / "image")
     first, went_over = prepared_anew(image, tmp_path / "scratch")
     assert went_over
@@ -39,7 +39,7 @@ def test_what_was_prepared_is_taken_up_for_the_same_image_only(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("damage", ["no record", "half a record", "a record of another form"])
-def test_preparing_that_was_broken_off_is_done_anew(damage: str, tmp_path: Path) -> None:
+def test_interrupted_preparation_is_repeated(damage: str, tmp_path: Path) -> None:
     tree = varied()
     image = tree.write(tmp_path / "image")
     prepare(image, tmp_path / "scratch")
@@ -59,7 +59,7 @@ def test_preparing_that_was_broken_off_is_done_anew(damage: str, tmp_path: Path)
     assert paths_of(prepared) == set(tree.rows())
 
 
-def test_a_refused_image_leaves_nothing_behind(tmp_path: Path) -> None:
+def test_a_refused_image_leaves_no_scratch_files(tmp_path: Path) -> None:
     tree = varied()
     tree.children[ROOT_ID].append(999_999)
     kept = tmp_path / "scratch" / "of somebody else"
@@ -70,7 +70,7 @@ def test_a_refused_image_leaves_nothing_behind(tmp_path: Path) -> None:
     assert [each.name for each in kept.parent.iterdir()] == [kept.name]
 
 
-def test_scratch_that_went_away_is_an_error_that_says_so(tmp_path: Path) -> None:
+def test_missing_scratch_files_are_reported(tmp_path: Path) -> None:
     prepared = prepare(varied().write(tmp_path / "image"), tmp_path / "scratch")
     (part,) = prepared.parts(1_000_000)
     for column in ("parents", "frames", "paths", "path_ends"):
@@ -87,7 +87,7 @@ def test_scratch_that_went_away_is_an_error_that_says_so(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("change", ["cut off", "replaced"])
-def test_an_image_that_is_changed_while_a_part_of_it_is_read_is_an_error(change: str, tmp_path: Path) -> None:
+def test_an_image_changed_while_being_read_is_an_error(change: str, tmp_path: Path) -> None:
     tree = Tree()
     for number in range(40_000):
         tree.file(f"/d/file-{number:06d}")
@@ -104,7 +104,7 @@ def test_an_image_that_is_changed_while_a_part_of_it_is_read_is_an_error(change:
         list(batches)
 
 
-def test_memory_that_is_scarce_changes_nothing(tmp_path: Path) -> None:
+def test_scarce_memory_does_not_change_the_result(tmp_path: Path) -> None:
     tree = varied()
     for number in range(500):
         tree.file(f"/many/{number}", inode_id=1_000_000 + number * number)
@@ -112,7 +112,7 @@ def test_memory_that_is_scarce_changes_nothing(tmp_path: Path) -> None:
     assert read_rows(image, tmp_path / "scratch", memory_bytes=1) == tree.rows()
 
 
-def test_a_child_of_a_live_and_of_a_dead_directory_is_the_live_ones(tmp_path: Path) -> None:
+def test_a_child_of_a_live_and_a_dead_directory_belongs_to_the_live_one(tmp_path: Path) -> None:
     """Directories that are only left in snapshots may still list children that were moved out of them."""
     tree = Tree()
     tree.file("/live/below/file")
@@ -122,7 +122,7 @@ def test_a_child_of_a_live_and_of_a_dead_directory_is_the_live_ones(tmp_path: Pa
     assert set(read_rows(image, tmp_path / "scratch")) == {"/", "/live", "/live/below", "/live/below/file"}
 
 
-def test_a_path_of_many_names_is_read_and_one_of_too_many_is_refused(tmp_path: Path) -> None:
+def test_a_deep_path_is_read_and_an_excessive_one_refused(tmp_path: Path) -> None:
     tree = Tree()
     above = ROOT_ID
     for number in range(900):
@@ -141,7 +141,7 @@ def test_a_path_of_many_names_is_read_and_one_of_too_many_is_refused(tmp_path: P
         prepare(tree.write(tmp_path / "image"), tmp_path / "scratch")
 
 
-def test_an_error_says_file_section_and_place_also_after_a_journey(tmp_path: Path) -> None:
+def test_an_error_keeps_file_section_and_offset_when_pickled(tmp_path: Path) -> None:
     tree = varied()
     tree.inodes_in_header = 3
     image = tree.write(tmp_path / "image")
@@ -153,7 +153,7 @@ def test_an_error_says_file_section_and_place_also_after_a_journey(tmp_path: Pat
     assert str(reported).startswith(f"{image}, section INODE, byte ")
 
 
-def test_the_newest_whole_image_of_a_directory_is_found(tmp_path: Path) -> None:
+def test_the_newest_complete_image_of_a_directory_is_found(tmp_path: Path) -> None:
     current = tmp_path / "current"
     current.mkdir()
     with pytest.raises(ImageError, match="no fsimage"):

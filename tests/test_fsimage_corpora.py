@@ -25,7 +25,7 @@ def expected(corpora: Path) -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", IMAGES)
 @pytest.mark.parametrize("inodes_in_part", [7, 100_000])
-def test_an_image_of_others_is_read_as_they_read_it(
+def test_a_foreign_image_has_the_expected_rows(
     name: str, inodes_in_part: int, corpora: Path, expected: dict[str, Any], tmp_path: Path
 ) -> None:
     image = corpora / "fsimage" / name
@@ -44,7 +44,7 @@ def test_an_image_of_others_is_read_as_they_read_it(
 
 
 @pytest.mark.parametrize("name", IMAGES)
-def test_what_an_image_of_others_says_of_itself(
+def test_a_foreign_image_has_the_expected_summary(
     name: str, corpora: Path, expected: dict[str, Any], tmp_path: Path
 ) -> None:
     reported = expected[name]

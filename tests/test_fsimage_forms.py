@@ -47,7 +47,7 @@ def test_every_codec_gives_the_rows_of_its_tree(codec: Codec, sub_sections: int,
     ],
     ids=lambda c: c.name,
 )
-def test_blocks_of_several_chunks_are_read(codec: Codec, tmp_path: Path) -> None:
+def test_blocks_spanning_several_chunks_are_read(codec: Codec, tmp_path: Path) -> None:
     tree = Tree()
     tree.file("/long", blocks=range(1, 60_000))
     tree.file("/next", blocks=(5,))
@@ -62,7 +62,7 @@ def test_the_order_of_inodes_does_not_matter(order: int, tmp_path: Path) -> None
     assert read_rows(image, tmp_path / "scratch", inodes_in_part=3) == tree.rows()
 
 
-def test_parts_of_one_inode_give_the_same_and_can_be_sent_away(tmp_path: Path) -> None:
+def test_single_inode_parts_give_the_same_and_can_be_pickled(tmp_path: Path) -> None:
     tree = varied()
     prepared = prepare_image(tree.write(tmp_path / "image"), tmp_path / "scratch")
     parts = prepared.parts(1)
@@ -74,14 +74,14 @@ def test_parts_of_one_inode_give_the_same_and_can_be_sent_away(tmp_path: Path) -
     assert sorted(paths) == sorted(tree.rows())
 
 
-def test_a_part_reads_the_same_twice(tmp_path: Path) -> None:
+def test_rereading_a_part_yields_the_same(tmp_path: Path) -> None:
     prepared = prepare_image(varied().write(tmp_path / "image"), tmp_path / "scratch")
     (part,) = prepared.parts(1_000)
     first, second = (list(read_part(prepared, part)) for _ in range(2))
     assert first == second
 
 
-def test_an_image_of_the_root_alone_has_one_row(tmp_path: Path) -> None:
+def test_an_image_of_only_the_root_has_one_row(tmp_path: Path) -> None:
     tree = Tree()
     assert read_rows(tree.write(tmp_path / "image"), tmp_path / "scratch") == tree.rows()
     assert list(tree.rows()) == ["/"]
@@ -114,7 +114,7 @@ def test_a_name_may_be_any_bytes(name: bytes, tmp_path: Path) -> None:
     assert read_rows(image, tmp_path / "scratch") == tree.rows()
 
 
-def test_owners_and_groups_may_share_their_numbers(tmp_path: Path) -> None:
+def test_owners_and_groups_may_share_their_ids(tmp_path: Path) -> None:
     tree = Tree()
     for at in range(40):
         tree.file(
@@ -127,14 +127,14 @@ def test_owners_and_groups_may_share_their_numbers(tmp_path: Path) -> None:
     assert read_rows(image, tmp_path / "scratch") == tree.rows()
 
 
-def test_one_numbering_for_all_strings_is_read_at_any_layout(tmp_path: Path) -> None:
+def test_a_single_string_table_is_read_at_any_layout(tmp_path: Path) -> None:
     tree = Tree(layout=-65, mask_bits=0)
     tree.file("/f", owner="same", group="same", acl=("user:same:r--", "group:other:rwx"))
     assert read_rows(tree.write(tmp_path / "image"), tmp_path / "scratch") == tree.rows()
 
 
 @pytest.mark.parametrize("mask_bits", [2, 3, 4, 8])
-def test_the_number_of_mask_bits_is_the_images_own(mask_bits: int, tmp_path: Path) -> None:
+def test_the_number_of_mask_bits_is_read_from_the_image(mask_bits: int, tmp_path: Path) -> None:
     tree = Tree(mask_bits=mask_bits)
     tree.directory("/z", owner="alice", group="staff", acl=ACL, zone_key="k")
     assert read_rows(tree.write(tmp_path / "image"), tmp_path / "scratch") == tree.rows()
@@ -154,7 +154,7 @@ def test_a_tree_may_be_a_thousand_deep(tmp_path: Path) -> None:
     assert read_rows(tree.write(tmp_path / "image", order=9), tmp_path / "scratch") == tree.rows()
 
 
-def test_numbers_of_inodes_may_lie_far_apart(tmp_path: Path) -> None:
+def test_inode_ids_may_be_far_apart(tmp_path: Path) -> None:
     tree = Tree()
     for at in range(200):
         tree.directory(f"/d{at}", inode_id=(1 << 40) - at * 5_368_709_120)
@@ -163,13 +163,13 @@ def test_numbers_of_inodes_may_lie_far_apart(tmp_path: Path) -> None:
     assert read_rows(image, tmp_path / "scratch", inodes_in_part=50) == tree.rows()
 
 
-def test_numbers_of_inodes_may_lie_beyond_40_bits(tmp_path: Path) -> None:
+def test_inode_ids_may_exceed_40_bits(tmp_path: Path) -> None:
     tree = Tree()
     tree.file("/far", inode_id=(1 << 62) + 5)
     assert read_rows(tree.write(tmp_path / "image"), tmp_path / "scratch") == tree.rows()
 
 
-def test_what_only_a_snapshot_holds_is_left_out_with_all_below_it(tmp_path: Path) -> None:
+def test_snapshot_only_inodes_are_skipped_with_everything_below(tmp_path: Path) -> None:
     tree = varied()
     gone = tree.directory("/snapshotted/gone", only_in_snapshot=True)
     below = tree.file("/snapshotted/lost", only_in_snapshot=True)
@@ -179,7 +179,7 @@ def test_what_only_a_snapshot_holds_is_left_out_with_all_below_it(tmp_path: Path
     assert read_rows(image, tmp_path / "scratch", inodes_in_part=2) == tree.rows()
 
 
-def test_sections_and_fields_that_nobody_knows_yet_are_passed_over(tmp_path: Path) -> None:
+def test_unknown_sections_and_fields_are_skipped(tmp_path: Path) -> None:
     tree = varied()
     tree.unknown_fields = number(77, 1) + nested(78, b"later") + b"\xfd\x04abcd" + b"\xf9\x04abcdefgh"
     image = tree.write(tmp_path / "image", strange_sections=("TAGS", "INODE_TAGS"))
@@ -187,7 +187,7 @@ def test_sections_and_fields_that_nobody_knows_yet_are_passed_over(tmp_path: Pat
 
 
 @pytest.mark.parametrize("shuffled", [False, True], ids=["by number", "shuffled"])
-def test_a_large_image_has_a_row_for_each_inode_in_little_memory(shuffled: bool, tmp_path: Path) -> None:
+def test_a_large_image_has_every_inode_in_little_memory(shuffled: bool, tmp_path: Path) -> None:
     large = write_large_image(tmp_path / "image", 60_000, sub_sections=5, shuffled=shuffled)
     prepared = prepare_image(large.path, tmp_path / "scratch", memory_bytes=1024 * 1024)
     seen: set[str] = set()
@@ -202,7 +202,7 @@ def test_a_large_image_has_a_row_for_each_inode_in_little_memory(shuffled: bool,
 
 
 @pytest.mark.services
-def test_the_children_of_one_directory_may_be_a_million(tmp_path: Path) -> None:
+def test_a_directory_may_have_a_million_children(tmp_path: Path) -> None:
     """More bytes than a page, and than are decoded at once."""
     first, count = 1 << 60, 950_000
     image = write_wide_image(tmp_path / "image", first, count)
@@ -317,7 +317,7 @@ BROKEN = (
 
 @pytest.mark.parametrize("shape", BROKEN, ids=lambda shape: shape.__name__.replace("_", " "))
 @pytest.mark.parametrize("sub_sections", [0, 4], ids=["whole", "with sub-sections"])
-def test_a_tree_that_cannot_be_is_refused_as_a_whole(
+def test_an_impossible_tree_is_refused_as_a_whole(
     shape: Callable[[Tree], None], sub_sections: int, tmp_path: Path
 ) -> None:
     tree = varied()
@@ -331,9 +331,7 @@ def test_a_tree_that_cannot_be_is_refused_as_a_whole(
 @pytest.mark.parametrize(
     ("tag", "unknown"), [(b"\x12", b"\x32"), (b"\x12", b"\x52"), (b"\x1a", b"\x3a"), (b"\x1a", b"\x0a")]
 )
-def test_children_do_not_hide_in_a_field_that_nobody_knows(
-    tag: bytes, unknown: bytes, tmp_path: Path
-) -> None:
+def test_children_in_an_unknown_field_are_refused(tag: bytes, unknown: bytes, tmp_path: Path) -> None:
     """With one bit of a tag changed the rest still parses, and a whole directory would be gone."""
     tree = varied()
     image = tree.write(tmp_path / "image", md5=False)
@@ -347,7 +345,7 @@ def test_children_do_not_hide_in_a_field_that_nobody_knows(
 
 
 @pytest.mark.parametrize("later", [True, False], ids=["begins later", "ends earlier"])
-def test_a_section_does_not_lose_its_first_or_last_message(later: bool, tmp_path: Path) -> None:
+def test_a_section_missing_its_first_or_last_message_is_refused(later: bool, tmp_path: Path) -> None:
     """The rest of it still parses, and the children of a whole directory would be gone."""
     tree = varied()
     image = tree.write(tmp_path / "image", md5=False)
@@ -367,7 +365,7 @@ def test_a_section_does_not_lose_its_first_or_last_message(later: bool, tmp_path
         read_rows(image, tmp_path / "scratch")
 
 
-def test_a_file_that_is_no_such_image_is_refused_by_what_it_is(tmp_path: Path) -> None:
+def test_a_file_that_is_not_an_fsimage_is_refused_with_the_reason(tmp_path: Path) -> None:
     legacy = tmp_path / "fsimage_legacy"
     legacy.write_bytes(b"\xff\xff\xff\xd0" + bytes(1_000))
     for door in (describe_image, lambda path: prepare_image(path, tmp_path / "scratch")):
@@ -379,7 +377,7 @@ def test_a_file_that_is_no_such_image_is_refused_by_what_it_is(tmp_path: Path) -
             describe_image(legacy)
 
 
-def test_a_codec_that_nobody_knows_is_named(tmp_path: Path) -> None:
+def test_an_unknown_codec_is_named(tmp_path: Path) -> None:
     image = varied().write(tmp_path / "image", codec=Codec.DEFAULT, md5=False)
     image.write_bytes(image.read_bytes().replace(b"DefaultCodec", b"SpecialCodec"))
     with pytest.raises(ImageError, match="SpecialCodec"):
@@ -387,7 +385,7 @@ def test_a_codec_that_nobody_knows_is_named(tmp_path: Path) -> None:
         read_rows(image, tmp_path / "scratch")
 
 
-def test_an_image_whose_layout_is_older_than_its_form_is_refused_or_read(tmp_path: Path) -> None:
+def test_an_image_with_too_old_a_layout_number_is_refused_or_read(tmp_path: Path) -> None:
     tree = varied(-63)
     tree.layout = -50
     image = tree.write(tmp_path / "image")

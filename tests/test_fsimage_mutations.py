@@ -209,9 +209,7 @@ def test_a_damaged_image_is_refused_or_loses_no_row(form: str, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("name", CORPORA)
-def test_a_damaged_image_of_others_is_refused_or_loses_no_row(
-    name: str, corpora: Path, tmp_path: Path
-) -> None:
+def test_a_damaged_foreign_image_is_refused_or_loses_no_row(name: str, corpora: Path, tmp_path: Path) -> None:
     shutil.copyfile(corpora / "fsimage" / name, tmp_path / "sound")
     outcomes = damage_and_read(sound(tmp_path / "sound"), name, tmp_path)
     assert outcomes["refused"] > MUTATIONS / 4, outcomes
@@ -227,7 +225,7 @@ def test_an_image_damaged_by_another_seed_is_refused_or_loses_no_row(
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_with_a_sum_beside_it_no_change_passes(form: str, tmp_path: Path) -> None:
+def test_with_a_checksum_file_every_change_is_detected(form: str, tmp_path: Path) -> None:
     content = FORMS[form](tmp_path / "sound").read_bytes()
     image, rng = tmp_path / "fsimage_1", random.Random(form)
     beside = tmp_path / "fsimage_1.md5"
@@ -253,7 +251,7 @@ def test_with_a_sum_beside_it_no_change_passes(form: str, tmp_path: Path) -> Non
     ],
     ids=["empty", "blank", "prose", "short", "another", "no digits", "no text"],
 )
-def test_a_sum_that_is_none_is_no_leave_to_read(beside: str, tmp_path: Path) -> None:
+def test_an_invalid_checksum_file_is_refused(beside: str, tmp_path: Path) -> None:
     image = FORMS["plain"](tmp_path / "fsimage_1")
     image.with_name("fsimage_1.md5").write_bytes(beside.encode("utf-8", "surrogateescape"))
     with pytest.raises(ImageError, match=r"fsimage_1|md5"):
@@ -282,7 +280,7 @@ def removed(image: Path, _other: bytes) -> None:
     "change", [renamed_over, rewritten, cut_short, removed], ids=lambda change: change.__name__
 )
 @pytest.mark.parametrize("form", ["plain", "sub-sections", "zlib"])
-def test_an_image_that_is_replaced_while_it_is_read_is_refused(
+def test_an_image_replaced_while_being_read_is_refused(
     change: Callable[[Path, bytes], None], form: str, tmp_path: Path
 ) -> None:
     image = FORMS[form](tmp_path / "fsimage_1")
@@ -300,7 +298,7 @@ def test_an_image_that_is_replaced_while_it_is_read_is_refused(
             list(read_part(prepared, part))
 
 
-def test_an_image_of_the_same_size_in_its_place_is_another_one(tmp_path: Path) -> None:
+def test_a_replacement_of_the_same_size_is_detected(tmp_path: Path) -> None:
     image = FORMS["plain"](tmp_path / "fsimage_1")
     prepared = prepare_image(image, tmp_path / "scratch")
     status = image.stat()

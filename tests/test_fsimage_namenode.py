@@ -96,7 +96,7 @@ def _fill(writer: Writer) -> None:
 
 
 @pytest.mark.parametrize(("codec", "parallel"), FORMS.values(), ids=FORMS.keys())
-def test_an_image_says_what_its_namenode_answers(
+def test_an_image_agrees_with_its_namenode(
     codec: str, parallel: bool, filled: Filled, tmp_path: Path
 ) -> None:
     hadoop = filled.hadoop

@@ -46,7 +46,7 @@ def inside(namespace: tuple[str, ...], module: str, *arguments: Path) -> Any:
 
 
 @pytest.mark.services
-def test_solr_loses_nothing_on_a_full_disk_and_writes_again_once_it_is_started_again(
+def test_solr_loses_nothing_on_a_full_disk_and_writes_again_after_a_restart(
     namespace: tuple[str, ...], tmp_path: Path, solr_jars: Path
 ) -> None:
     seen = inside(namespace, "solr_on_full_disk", tmp_path, solr_jars)
@@ -61,7 +61,7 @@ def test_solr_loses_nothing_on_a_full_disk_and_writes_again_once_it_is_started_a
 
 
 @pytest.mark.services
-def test_serve_waits_for_room_and_goes_on_by_itself(
+def test_serve_waits_for_space_and_continues_by_itself(
     namespace: tuple[str, ...], tmp_path: Path, solr_jars: Path
 ) -> None:
     seen = inside(namespace, "serve_on_full_disk", tmp_path)
@@ -104,7 +104,7 @@ def test_serve_waits_for_room_and_goes_on_by_itself(
     assert seen["exit_code"] == 0
 
 
-def test_a_change_of_room_is_seen_once_and_a_little_more_must_be_free_again(
+def test_a_change_of_space_is_reported_once_with_hysteresis(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     free = {"bytes": 100 * MIB}
@@ -137,7 +137,7 @@ def test_a_change_of_room_is_seen_once_and_a_little_more_must_be_free_again(
     assert "has 10 MiB left, and nothing is extracted below 64 MiB" in str(watch)
 
 
-def test_status_says_how_much_room_there_is_and_is_not_well_without(solr: Solr, tmp_path: Path) -> None:
+def test_status_reports_free_space_and_fails_without(solr: Solr, tmp_path: Path) -> None:
     file = configuration(solr, tmp_path)
     well = run(file, "status", "--json")
     assert well.exit_code == 0
@@ -151,7 +151,7 @@ def test_status_says_how_much_room_there_is_and_is_not_well_without(solr: Solr, 
     assert json_of(run(file, "status", "--json"))["space"]["short"] is True
 
 
-def test_status_of_a_server_without_room_ends_as_the_command_there(solr: Solr, tmp_path: Path) -> None:
+def test_remote_status_without_space_exits_like_the_local_one(solr: Solr, tmp_path: Path) -> None:
     file = configuration(solr, tmp_path, "[web]\nport = 0\n")
     file.write_text(file.read_text().replace("[navlin]\n", '[navlin]\nleast_free = "900000g"\n'))
     users, token = AccessFile(tmp_path / "state"), tmp_path / "token"
@@ -163,7 +163,7 @@ def test_status_of_a_server_without_room_ends_as_the_command_there(solr: Solr, t
 
 
 @pytest.mark.parametrize("size", ["512", "much", "-1m", "1t"])
-def test_least_free_is_a_size(solr: Solr, tmp_path: Path, size: str) -> None:
+def test_least_free_must_be_a_size(solr: Solr, tmp_path: Path, size: str) -> None:
     file = configuration(solr, tmp_path)
     file.write_text(file.read_text().replace("[navlin]\n", f'[navlin]\nleast_free = "{size}"\n'))
 
@@ -175,7 +175,7 @@ def test_least_free_is_a_size(solr: Solr, tmp_path: Path, size: str) -> None:
 # -- Files that Solr writes next to the index ------------------------------------------------------------------------------
 
 
-def test_the_logs_of_solr_are_bounded(tmp_path: Path) -> None:
+def test_solrs_logs_are_bounded(tmp_path: Path) -> None:
     root = ElementTree.parse(CONF / "solr" / "log4j2.xml").getroot()
     [file] = root.iterfind("Appenders/*")
     assert file.tag == "RollingFile"
@@ -194,7 +194,7 @@ def test_the_logs_of_solr_are_bounded(tmp_path: Path) -> None:
 
 
 @pytest.mark.services
-def test_the_update_log_is_cut_by_its_size_and_not_only_by_time(tmp_path: Path, solr_jars: Path) -> None:
+def test_the_update_log_is_rotated_by_size_and_not_only_by_time(tmp_path: Path, solr_jars: Path) -> None:
     """In a Solr that would cut it by time only after an hour."""
     shutil.copytree(CONF / "solr", tmp_path / "conf")
     config = tmp_path / "conf" / CONFIGSET / "solrconfig.xml"

@@ -91,7 +91,7 @@ def old_file(world: World) -> tuple[Key, str]:
     return file, finished(world, world.hdfs, run_id=run, started_ms=world.now_ms)
 
 
-def test_what_later_runs_wrote_has_changed_and_what_was_there_before_has_not(world: World) -> None:
+def test_only_documents_written_by_later_runs_have_changed(world: World) -> None:
     before, after = world.table("d.before"), world.table("d.after")
     first = finished(world, world.hive, run_id=world.put(world.hive, world.entity(before)), started_ms=1_000)
     second = world.put(world.hive, world.entity(after))
@@ -105,7 +105,7 @@ def test_what_later_runs_wrote_has_changed_and_what_was_there_before_has_not(wor
     assert removed == set()
 
 
-def test_a_run_that_went_on_at_the_same_time_counts(world: World) -> None:
+def test_a_concurrent_run_counts(world: World) -> None:
     table = world.table("d.t")
     one = finished(world, world.hdfs, run_id=world.put(world.hdfs), started_ms=5_000)
     finished(world, world.hive, run_id=world.put(world.hive, world.entity(table)), started_ms=4_500)
@@ -113,7 +113,7 @@ def test_a_run_that_went_on_at_the_same_time_counts(world: World) -> None:
     assert table.identity in changes(world, one)[0]
 
 
-def test_what_a_purge_removed_is_known_afterwards(world: World) -> None:
+def test_purged_documents_are_listed_as_removed(world: World) -> None:
     file, run = old_file(world)
     contained = [relation.id for relation in Graph(world.solr).relations(of=[file.identity])]
 
@@ -124,7 +124,7 @@ def test_what_a_purge_removed_is_known_afterwards(world: World) -> None:
     assert {("relation", each) for each in contained} <= removed
 
 
-def test_what_was_removed_and_came_back_is_not_removed(world: World) -> None:
+def test_a_removed_and_restored_document_is_not_listed_as_removed(world: World) -> None:
     file, run = old_file(world)
     purge_before(world, NOW_MS)
 
@@ -133,7 +133,7 @@ def test_what_was_removed_and_came_back_is_not_removed(world: World) -> None:
     assert ("entity", file.identity) not in changes(world, run)[2]
 
 
-def test_the_linkers_own_relations_that_do_not_hold_any_more_are_removed_on_the_record(world: World) -> None:
+def test_removed_relations_of_the_linker_are_listed(world: World) -> None:
     table, place, path = world.table("d.t"), world.path("/w/t"), world.path("/w/t/day=1")
     operation = world.operation("insert")
     runs = [
@@ -151,7 +151,7 @@ def test_the_linkers_own_relations_that_do_not_hold_any_more_are_removed_on_the_
     assert ("relation", added.id) in changes(world, first)[2]
 
 
-def test_a_removal_is_on_record_for_thirty_days(world: World) -> None:
+def test_a_removal_is_listed_for_thirty_days(world: World) -> None:
     _, run = old_file(world)
     purge_before(world, NOW_MS)
     removed = changes(world, run)[2]
@@ -163,12 +163,12 @@ def test_a_removal_is_on_record_for_thirty_days(world: World) -> None:
     assert changes(world, run)[2] == set()
 
 
-def test_of_a_run_that_is_not_on_record_nobody_can_tell_what_changed_since(world: World) -> None:
+def test_changes_since_an_unknown_run_are_an_error(world: World) -> None:
     with pytest.raises(UnknownRun, match="no record of the run nobody##7"):
         changed_since(world.solr, "nobody##7")
 
 
-def test_of_a_source_that_had_more_runs_since_than_are_kept_nobody_can_tell_what_changed(
+def test_changes_since_a_run_no_longer_kept_are_an_error(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in ("runs", "removals"):
@@ -187,7 +187,7 @@ def test_of_a_source_that_had_more_runs_since_than_are_kept_nobody_can_tell_what
     assert changes(world, run_id(quick.id, 2)) == (set(), set(), set())
 
 
-def test_a_document_that_somebody_wrote_since_is_not_removed(world: World) -> None:
+def test_a_document_written_since_is_not_removed(world: World) -> None:
     table = world.table("d.t")
     world.put(world.hive, world.entity(table))
     graph = Graph(world.solr)
@@ -201,7 +201,7 @@ def test_a_document_that_somebody_wrote_since_is_not_removed(world: World) -> No
 @pytest.mark.parametrize(
     "name", ["AND", "OR", "NOT", "a) OR (*:*", 'it\'s "quoted"', "a\\", "*", "a b\tc", "${q}", "${x}"]
 )
-def test_a_name_that_looks_like_syntax_is_only_a_name(world: World, name: str) -> None:
+def test_a_name_resembling_query_syntax_is_only_a_name(world: World, name: str) -> None:
     table, other = world.path(f"/w/{name}"), world.path("/w/other")
     operation = world.operation("insert")
     world.put(
@@ -228,7 +228,7 @@ def test_a_name_that_looks_like_syntax_is_only_a_name(world: World, name: str) -
     ],
     ids=["flags", "types", "claims", "entities"],
 )
-def test_what_is_asked_of_a_runs_documents_is_not_looked_for_in_all(
+def test_filters_for_one_run_are_not_cached(
     where: RelationFilter | EntityFilter,
 ) -> None:
     assert all("cache=false" in each for each in where.filters())
