@@ -62,7 +62,7 @@ def follower(extractor: Hdfs) -> Follower:
 # -- An image, then events ---------------------------------------------------------------------------------------------
 
 
-def test_the_first_plan_reads_the_image_and_covers_all_that_is_not_left_out(
+def test_the_first_plan_reads_the_image_and_covers_everything_included(
     follower: Follower, hdfs: Hadoop, hdfs_writer: Writer, top: str
 ) -> None:
     hdfs_writer.create(f"{top}/f", b"123")
@@ -81,7 +81,7 @@ def test_the_first_plan_reads_the_image_and_covers_all_that_is_not_left_out(
     assert run.positions[TRANSACTION] == run.positions[IMAGE] > 0
 
 
-def test_the_image_and_the_namenode_say_the_same_of_everything_and_the_image_what_lies_below(
+def test_the_image_and_the_namenode_agree_and_the_image_adds_content_sums(
     follower: Follower, hdfs: Hadoop, hdfs_writer: Writer, top: str
 ) -> None:
     hdfs_writer.create(f"{top}/ä b%c", b"1" * 2_000, block_bytes=1024)
@@ -121,7 +121,7 @@ def test_the_image_and_the_namenode_say_the_same_of_everything_and_the_image_wha
 
 
 @pytest.mark.services
-def test_names_that_look_like_something_else_are_followed_by_events_as_an_image_has_them(
+def test_unusual_names_from_events_equal_those_of_an_image(
     follower: Follower, hdfs: Hadoop, hdfs_writer: Writer, top: str
 ) -> None:
     hdfs.save_namespace()
@@ -148,14 +148,16 @@ def test_names_that_look_like_something_else_are_followed_by_events_as_an_image_
     assert [text for text in texts if not gone.is_gone(f"{top}/{text}")] == []
 
 
-def test_a_round_in_which_nothing_happened_reads_nothing(follower: Follower) -> None:
+def test_a_quiet_round_reads_nothing(follower: Follower) -> None:
     follower.run()
     follower.run()
 
     assert follower.hdfs.plan(Positions(follower.saved, follower.now_ms)) == Plan()
 
 
-def test_what_events_touched_is_read_as_it_is_now(follower: Follower, hdfs_writer: Writer, top: str) -> None:
+def test_paths_changed_by_events_are_read_in_their_current_state(
+    follower: Follower, hdfs_writer: Writer, top: str
+) -> None:
     hdfs_writer.create(f"{top}/kept", b"1")
     hdfs_writer.create(f"{top}/dropped", b"1")
     hdfs_writer.mkdirs(f"{top}/tree/deep")
@@ -183,7 +185,7 @@ def test_what_events_touched_is_read_as_it_is_now(follower: Follower, hdfs_write
     assert all(cover.reported for cover in run.covers)
 
 
-def test_ten_changed_files_are_ten_descriptions_and_nothing_else(
+def test_ten_changed_files_cause_ten_descriptions_only(
     follower: Follower, hdfs_writer: Writer, top: str
 ) -> None:
     for number in range(30):
@@ -199,7 +201,9 @@ def test_ten_changed_files_are_ten_descriptions_and_nothing_else(
     assert set(run.rows) == {f"{top}/f{number}" for number in range(10)}
 
 
-def test_what_is_left_out_is_neither_read_nor_gone(follower: Follower, hdfs_writer: Writer, top: str) -> None:
+def test_excluded_paths_are_neither_read_nor_deleted(
+    follower: Follower, hdfs_writer: Writer, top: str
+) -> None:
     follower.run()
     follower.run()
     hdfs_writer.mkdirs(f"{top}/out/_temporary/0")
@@ -216,7 +220,7 @@ def test_what_is_left_out_is_neither_read_nor_gone(follower: Follower, hdfs_writ
 
 
 @pytest.mark.services
-def test_a_walk_ends_in_time_and_leaves_the_rest_to_others(
+def test_a_walk_is_bounded_and_leaves_the_rest_to_further_splits(
     follower: Follower, hdfs_writer: Writer, top: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(reading, "ROWS_IN_WALK", 10)
@@ -237,7 +241,7 @@ def test_a_walk_ends_in_time_and_leaves_the_rest_to_others(
 # -- Complete plans ----------------------------------------------------------------------------------------------------
 
 
-def test_a_complete_plan_is_made_when_asked_for_and_when_it_is_overdue(
+def test_a_complete_plan_is_made_on_request_and_when_overdue(
     follower: Follower, hdfs: Hadoop, hdfs_writer: Writer, top: str
 ) -> None:
     follower.run()
@@ -254,7 +258,7 @@ def test_a_complete_plan_is_made_when_asked_for_and_when_it_is_overdue(
     assert overdue.positions[COMPLETE_MS] == follower.now_ms
 
 
-def test_an_image_that_is_older_than_what_was_followed_speaks_as_of_before(
+def test_an_image_older_than_the_events_has_an_earlier_time(
     follower: Follower, hdfs: Hadoop, hdfs_writer: Writer, top: str
 ) -> None:
     hdfs_writer.create(f"{top}/old", b"1")
@@ -283,13 +287,13 @@ def test_an_image_that_is_older_than_what_was_followed_speaks_as_of_before(
         ([(60, 1_000), (70, 2_000)], 50, 998),
     ],
 )
-def test_an_image_is_newer_than_the_rounds_that_it_knows_and_older_than_the_others(
+def test_an_image_is_dated_between_the_rounds_around_its_transaction(
     rounds: list[tuple[int, int]], transaction: int, as_of_ms: int
 ) -> None:
     assert image_as_of_ms(rounds, transaction, 9_000) == as_of_ms
 
 
-def test_a_namenode_that_was_restored_is_read_as_a_whole(follower: Follower) -> None:
+def test_a_restored_namenode_is_read_completely(follower: Follower) -> None:
     follower.run()
     follower.saved |= {TRANSACTION: follower.saved[TRANSACTION] + 1_000_000, "rounds": [[10**9, 5]]}
     run = follower.run()
@@ -310,7 +314,7 @@ def checkpoints(hdfs: Hadoop, tmp_path: Path) -> Path:
     return directory
 
 
-def test_an_image_is_taken_from_a_directory_of_checkpoints(
+def test_an_image_may_be_taken_from_a_checkpoint_directory(
     follower: Follower, checkpoints: Path, top: str
 ) -> None:
     (checkpoints / "current" / "fsimage.ckpt_0000000000099999999").write_bytes(b"half of one")
@@ -335,7 +339,7 @@ def test_without_events_every_newer_image_is_a_complete_plan(
     assert follower.run().plan == Plan(note=follower.run().plan.note)
 
 
-def test_an_image_that_is_cut_off_covers_nothing_and_says_so(follower: Follower, checkpoints: Path) -> None:
+def test_a_truncated_image_covers_nothing_and_is_reported(follower: Follower, checkpoints: Path) -> None:
     follower.hdfs = replace(follower.hdfs, image=str(checkpoints))
     follower.run()
     newest = max((checkpoints / "current").glob(f"fsimage_{'?' * 19}"))
@@ -345,7 +349,7 @@ def test_an_image_that_is_cut_off_covers_nothing_and_says_so(follower: Follower,
         follower.run(complete=True)
 
 
-def test_an_image_of_another_md5_fails_its_split(follower: Follower, checkpoints: Path) -> None:
+def test_an_image_with_a_wrong_md5_fails_its_split(follower: Follower, checkpoints: Path) -> None:
     follower.hdfs = replace(follower.hdfs, image=str(checkpoints))
     newest = max((checkpoints / "current").glob(f"fsimage_{'?' * 19}"))
     newest.with_name(f"{newest.name}.md5").write_text(f"{'0' * 32} *{newest.name}\n")
@@ -366,7 +370,7 @@ def spooled(follower: Follower) -> list[str]:
     return sorted(each.name for each in directory.iterdir()) if directory.exists() else []
 
 
-def test_an_image_lies_in_the_spool_until_the_next_plan(follower: Follower) -> None:
+def test_an_image_stays_in_the_spool_until_the_next_plan(follower: Follower) -> None:
     run = follower.run()
 
     assert spooled(follower) == [str(run.positions[IMAGE])]
@@ -376,7 +380,7 @@ def test_an_image_lies_in_the_spool_until_the_next_plan(follower: Follower) -> N
     assert spooled(follower) == []
 
 
-def test_an_image_that_is_read_at_the_moment_is_left_where_it_is(follower: Follower) -> None:
+def test_an_image_in_use_is_not_removed(follower: Follower) -> None:
     run = follower.run()
     with spool.reading_in(spool_of(follower) / str(run.positions[IMAGE])):
         follower.run()
@@ -385,7 +389,7 @@ def test_an_image_that_is_read_at_the_moment_is_left_where_it_is(follower: Follo
     assert spooled(follower) == []
 
 
-def test_the_split_of_an_image_may_be_read_again(follower: Follower, hdfs: Hadoop) -> None:
+def test_an_image_split_may_be_read_again(follower: Follower, hdfs: Hadoop) -> None:
     hdfs.save_namespace()
     run = follower.run()
     (split,) = (one for one in run.splits if isinstance(one, ImageSplit))
@@ -420,7 +424,7 @@ def forbidden() -> Iterator[str]:
 
 
 @pytest.mark.services
-def test_who_may_not_follow_events_reads_images(
+def test_a_user_without_events_reads_images(
     follower: Follower, hdfs: Hadoop, hdfs_writer: Writer, top: str
 ) -> None:
     follower.hdfs = replace(follower.hdfs, user="alice")
@@ -449,7 +453,7 @@ def test_who_may_not_follow_events_reads_images(
     assert follower.run().plan == Plan()
 
 
-def test_who_may_do_neither_lists_the_roots(
+def test_a_user_without_events_and_images_lists_the_roots(
     follower: Follower, hdfs_writer: Writer, top: str, forbidden: str
 ) -> None:
     hdfs_writer.create(f"{top}/a/f", b"1")
@@ -469,7 +473,7 @@ def test_who_may_do_neither_lists_the_roots(
         follower.run()
 
 
-def test_who_may_follow_events_and_has_no_image_lists_once(
+def test_a_user_with_events_but_without_image_lists_once(
     follower: Follower, hdfs_writer: Writer, top: str, forbidden: str
 ) -> None:
     hdfs_writer.create(f"{top}/f", b"1")
@@ -487,7 +491,7 @@ def test_who_may_follow_events_and_has_no_image_lists_once(
 
 
 @pytest.mark.services
-def test_a_check_shows_what_the_user_may(extractor: Hdfs, forbidden: str) -> None:
+def test_check_shows_what_the_user_may_do(extractor: Hdfs, forbidden: str) -> None:
     events, image = extractor.check()
     assert "events may be followed" in events and "newest image is of transaction" in image
 
@@ -516,7 +520,7 @@ SAID = {"name": "Orders", "tags": ["pii"], "up_steward": "ann"}
 
 
 @pytest.mark.parametrize("how", ["by the image", "by events", "by a rename"])
-def test_a_sidecars_words_are_read_with_what_they_speak_of(
+def test_sidecar_metadata_is_read_with_its_file(
     follower: Follower, hdfs: Hadoop, hdfs_writer: Writer, top: str, how: str
 ) -> None:
     if how != "by the image":
@@ -545,7 +549,7 @@ def test_a_sidecars_words_are_read_with_what_they_speak_of(
     assert words_of(follower, directory) == SAID
 
 
-def test_a_sidecar_that_does_not_read_is_rejected_and_its_file_is_read(
+def test_an_unreadable_sidecar_is_rejected_and_its_file_is_read(
     follower: Follower, hdfs_writer: Writer, top: str
 ) -> None:
     follower.run()
@@ -561,7 +565,7 @@ def test_a_sidecar_that_does_not_read_is_rejected_and_its_file_is_read(
 # -- Settings ----------------------------------------------------------------------------------------------------------
 
 
-def test_files_that_only_matter_where_something_refers_to_them_are_marked(
+def test_files_relevant_only_if_claimed_are_marked(
     follower: Follower, hdfs: Hadoop, hdfs_writer: Writer, top: str
 ) -> None:
     hdfs_writer.create(f"{top}/d/f", b"1")
@@ -598,7 +602,7 @@ def test_files_that_only_matter_where_something_refers_to_them_are_marked(
         ({"image_memory_bytes": 1}, "image_memory_bytes"),
     ],
 )
-def test_a_setting_that_cannot_be_is_reported(settings: dict[str, Any], named: str) -> None:
+def test_an_invalid_setting_is_reported(settings: dict[str, Any], named: str) -> None:
     found = list(Hdfs(SOURCE, Estate("cluster"), **({"url": "hdfs://ns1"} | settings)).problems())
 
     assert [name for name, _ in found] == [named]
@@ -617,11 +621,11 @@ def test_a_setting_that_cannot_be_is_reported(settings: dict[str, Any], named: s
         ({}, set()),
     ],
 )
-def test_it_serves_its_url_and_its_namenodes(settings: dict[str, Any], served: set[str]) -> None:
+def test_a_source_serves_its_url_and_its_namenodes(settings: dict[str, Any], served: set[str]) -> None:
     assert set(Hdfs.serves(settings)) == served
 
 
-def test_namenodes_are_also_found_in_the_configuration_directory(tmp_path: Path) -> None:
+def test_namenodes_are_also_read_from_the_configuration_directory(tmp_path: Path) -> None:
     properties = {
         "dfs.ha.namenodes.ns1": "nn1, nn2",
         "dfs.namenode.rpc-address.ns1.nn1": "a:8020",

@@ -109,7 +109,7 @@ def test_every_operation_is_reported_in_order(
     ]
 
 
-def test_a_create_says_whether_it_is_of_a_directory(
+def test_a_create_event_tells_files_from_directories(
     client: HdfsClient, hdfs_writer: Writer, directory: str
 ) -> None:
     before = client.transaction()
@@ -119,7 +119,7 @@ def test_a_create_says_whether_it_is_of_a_directory(
     assert made == {f"{directory}/d": True, f"{directory}/f": False}
 
 
-def test_reading_goes_on_from_where_it_stopped_and_gives_nothing_twice(
+def test_reading_events_resumes_without_duplicates(
     client: HdfsClient, hdfs_writer: Writer, directory: str
 ) -> None:
     before = client.transaction()
@@ -138,7 +138,7 @@ def test_reading_goes_on_from_where_it_stopped_and_gives_nothing_twice(
     assert position == client.transaction()
 
 
-def test_transactions_that_are_no_events_move_the_position(
+def test_transactions_without_events_advance_the_position(
     client: HdfsClient, hdfs_writer: Writer, directory: str
 ) -> None:
     before = client.transaction()
@@ -148,7 +148,7 @@ def test_transactions_that_are_no_events_move_the_position(
     assert events.through == client.transaction() > before
 
 
-def test_an_iterator_that_is_left_leaves_the_client_usable(
+def test_an_abandoned_iterator_leaves_the_client_usable(
     client: HdfsClient, hdfs_writer: Writer, directory: str
 ) -> None:
     hdfs_writer.create(f"{directory}/f", b"12345")
@@ -158,7 +158,7 @@ def test_an_iterator_that_is_left_leaves_the_client_usable(
     assert b"".join(client.read(f"{directory}/f", 1, 3)) == b"234"
 
 
-def test_a_quiet_round_is_empty_and_leaves_the_position(client: HdfsClient) -> None:
+def test_a_quiet_round_is_empty_and_keeps_the_position(client: HdfsClient) -> None:
     position = client.transaction()
     events = client.events(position)
     assert list(events) == []
@@ -168,7 +168,9 @@ def test_a_quiet_round_is_empty_and_leaves_the_position(client: HdfsClient) -> N
 # -- Files ------------------------------------------------------------------------------------------------------------
 
 
-def test_a_file_is_described_as_it_is(client: HdfsClient, hdfs_writer: Writer, directory: str) -> None:
+def test_a_file_is_described_with_all_attributes(
+    client: HdfsClient, hdfs_writer: Writer, directory: str
+) -> None:
     path = f"{directory}/f"
     hdfs_writer.create(path, b"x" * 3000, block_bytes=1024)
     hdfs_writer.chown(path, "alice", "analysts")
@@ -196,7 +198,7 @@ def test_a_file_is_described_as_it_is(client: HdfsClient, hdfs_writer: Writer, d
     assert found.inode_id > 16385
 
 
-def test_sticky_bits_lists_of_access_and_erasure_coding_are_described(
+def test_sticky_bit_acl_and_erasure_coding_are_described(
     client: HdfsClient, hdfs_writer: Writer, directory: str
 ) -> None:
     hdfs_writer.mkdirs(f"{directory}/coded/below")
@@ -218,7 +220,7 @@ def test_sticky_bits_lists_of_access_and_erasure_coding_are_described(
     }
 
 
-def test_a_listing_gives_what_describing_each_gives(
+def test_a_listing_equals_describing_each_path(
     client: HdfsClient, hdfs_writer: Writer, directory: str
 ) -> None:
     for n in range(210):  # more than one page
@@ -235,7 +237,7 @@ def test_a_listing_gives_what_describing_each_gives(
     assert [row.path for row in listed if row.under_construction] == [f"{directory}/open"]
 
 
-def test_what_is_not_there_is_none_and_a_listing_of_it_an_error(
+def test_a_missing_path_is_described_as_none_and_listing_it_is_an_error(
     client: HdfsClient, hdfs_writer: Writer, directory: str
 ) -> None:
     hdfs_writer.create(f"{directory}/f")
@@ -248,7 +250,7 @@ def test_what_is_not_there_is_none_and_a_listing_of_it_an_error(
         list(client.read(f"{directory}/no"))
 
 
-def test_statuses_become_columns_that_say_only_what_there_is(
+def test_statuses_become_columns_with_none_for_missing_values(
     client: HdfsClient, hdfs_writer: Writer, directory: str
 ) -> None:
     hdfs_writer.create(f"{directory}/done", b"abc")
@@ -271,7 +273,7 @@ def test_statuses_become_columns_that_say_only_what_there_is(
 # -- Bytes ------------------------------------------------------------------------------------------------------------
 
 
-def test_a_file_of_many_blocks_is_read_from_anywhere(
+def test_a_file_of_many_blocks_is_read_from_any_offset(
     client: HdfsClient, hdfs_writer: Writer, directory: str
 ) -> None:
     data = bytes(n * 7 % 251 for n in range(9_000_000))
@@ -285,7 +287,7 @@ def test_a_file_of_many_blocks_is_read_from_anywhere(
     assert list(client.read(f"{directory}/big", 9_000_001)) == []
 
 
-def test_a_file_that_is_being_written_is_read_as_far_as_it_was_flushed(
+def test_an_open_file_is_read_up_to_the_flushed_length(
     client: HdfsClient, hdfs_writer: Writer, directory: str
 ) -> None:
     path = f"{directory}/growing"
@@ -314,7 +316,7 @@ def test_a_file_that_is_being_written_is_read_as_far_as_it_was_flushed(
         ("700", "not even the group analysts may: add an entry for bob to its access control list"),
     ],
 )
-def test_a_refusal_says_who_may(
+def test_a_refusal_names_the_permitted_user_and_group(
     address: HdfsAddress, hdfs_writer: Writer, directory: str, mode: str, says: str
 ) -> None:
     hdfs_writer.chown(directory, "alice", "analysts")
@@ -336,14 +338,14 @@ def test_a_member_of_the_group_may_read(address: HdfsAddress, hdfs_writer: Write
         list(as_user(address, "bob").read(path))
 
 
-def test_events_are_for_superusers(address: HdfsAddress) -> None:
+def test_events_require_a_superuser(address: HdfsAddress) -> None:
     bob = as_user(address, "bob")
     for asking in (bob.transaction, lambda: list(bob.events(0))):
         with pytest.raises(HdfsRefused, match=r"bob is no superuser of HDFS.*dfs.permissions.superusergroup"):
             asking()
 
 
-def test_errors_travel_to_other_processes() -> None:
+def test_errors_can_be_pickled() -> None:
     for error in (HdfsRefused("no", "/p", "bob", "java.X"), MissingEvents(1, 9)):
         travelled = pickle.loads(pickle.dumps(error))  # noqa: S301 (our own)
         assert type(travelled) is type(error)
@@ -354,7 +356,7 @@ def test_errors_travel_to_other_processes() -> None:
 # -- The child --------------------------------------------------------------------------------------------------------
 
 
-def test_a_killed_child_is_replaced_and_nobody_notices(
+def test_a_killed_child_is_replaced_transparently(
     address: HdfsAddress, hdfs_writer: Writer, directory: str
 ) -> None:
     own = HdfsClient(address)
@@ -398,19 +400,19 @@ def test_two_threads_share_a_child(client: HdfsClient, hdfs_writer: Writer, dire
     assert wrong == []
 
 
-def test_one_client_serves_all_who_ask_for_an_address(address: HdfsAddress) -> None:
+def test_one_client_is_shared_per_address(address: HdfsAddress) -> None:
     assert hdfs(address) is hdfs(replace(address))
     assert hdfs(address) is not hdfs(replace(address, user="bob"))
 
 
-def test_nobody_there_is_said_soon(address: HdfsAddress) -> None:
+def test_an_unreachable_namenode_is_reported_quickly(address: HdfsAddress) -> None:
     nobody = HdfsClient(replace(address, url="hdfs://127.0.0.1:1", configuration_directory=""))
     with pytest.raises(HdfsUnavailable, match=r"hdfs://127.0.0.1:1.*[Rr]efused"):
         nobody.transaction()
     nobody.stop()
 
 
-def test_an_answer_that_does_not_come_ends_the_child(address: HdfsAddress) -> None:
+def test_a_missing_answer_ends_the_child(address: HdfsAddress) -> None:
     import socket
 
     with socket.socket() as silent:
@@ -423,13 +425,13 @@ def test_an_answer_that_does_not_come_ends_the_child(address: HdfsAddress) -> No
         assert hanging.pid is None
 
 
-def test_java_that_is_not_there_is_named(address: HdfsAddress, tmp_path: Path) -> None:
+def test_a_missing_java_is_reported(address: HdfsAddress, tmp_path: Path) -> None:
     lost = HdfsClient(replace(address, java_home=str(tmp_path), cache=str(tmp_path)))
     with pytest.raises(HdfsError, match=r"there is no .*java: install Java 17"):
         lost.transaction()
 
 
-def test_a_configuration_that_is_not_there_is_named(address: HdfsAddress, tmp_path: Path) -> None:
+def test_a_missing_configuration_is_reported(address: HdfsAddress, tmp_path: Path) -> None:
     lost = HdfsClient(replace(address, configuration_directory=str(tmp_path)))
     with pytest.raises(HdfsError, match=r"core-site\.xml") as raised:
         lost.transaction()
@@ -438,7 +440,7 @@ def test_a_configuration_that_is_not_there_is_named(address: HdfsAddress, tmp_pa
 
 
 @pytest.mark.parametrize("url", ["http://host", "hdfs://", "host:8020"])
-def test_what_is_no_address_is_refused(url: str) -> None:
+def test_an_invalid_url_is_refused(url: str) -> None:
     with pytest.raises(ValueError, match="is no URL of an HDFS"):
         HdfsAddress(url)
 
@@ -446,7 +448,7 @@ def test_what_is_no_address_is_refused(url: str) -> None:
 # -- The image --------------------------------------------------------------------------------------------------------
 
 
-def test_an_image_is_fetched_with_its_sum_and_progress(
+def test_an_image_is_fetched_with_its_checksum_and_progress(
     client: HdfsClient, hdfs: Hadoop, tmp_path: Path
 ) -> None:
     hdfs.save_namespace()
@@ -516,7 +518,7 @@ def image_of(txid: int, body: bytes, **headers: str) -> Answer:
     ],
     ids=["damaged", "broken off", "refused", "misnamed"],
 )
-def test_an_image_that_does_not_come_whole_is_none(
+def test_an_incomplete_image_is_discarded(
     web: Callable[..., HdfsClient], tmp_path: Path, answer: Answer, says: str
 ) -> None:
     client = web(answer)
@@ -527,7 +529,7 @@ def test_an_image_that_does_not_come_whole_is_none(
 
 
 @pytest.mark.services
-def test_the_newest_image_is_taken_and_of_equal_ones_the_standbys(
+def test_the_newest_image_is_fetched_preferring_a_standbys(
     web: Callable[..., HdfsClient], tmp_path: Path
 ) -> None:
     active, standby = image_of(7, b"active"), image_of(7, b"standby", State="standby")

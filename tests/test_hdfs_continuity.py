@@ -94,7 +94,7 @@ def estranged(tmp_path: Path, hadoop_jars: Path) -> Iterator[Estranged]:
 
 
 @pytest.mark.services
-def test_a_namenode_that_was_formatted_is_read_as_a_whole_though_it_has_grown_past_the_position(
+def test_a_reformatted_namenode_is_read_completely_even_past_the_position(
     estranged: Estranged,
 ) -> None:
     estranged.write("/before", "/kept")
@@ -120,7 +120,7 @@ def test_a_namenode_that_was_formatted_is_read_as_a_whole_though_it_has_grown_pa
 
 @pytest.mark.services
 @pytest.mark.parametrize("past", [0, 7], ids=["at the position", "past the position"])
-def test_a_namenode_that_was_restored_and_has_grown_again_is_read_as_a_whole(
+def test_a_restored_namenode_is_read_completely_even_past_the_position(
     estranged: Estranged, tmp_path: Path, past: int
 ) -> None:
     estranged.write("/before")
@@ -146,7 +146,7 @@ def test_a_namenode_that_was_restored_and_has_grown_again_is_read_as_a_whole(
 
 
 @pytest.mark.services
-def test_a_namenode_that_was_only_started_again_is_followed_on(estranged: Estranged) -> None:
+def test_a_restarted_namenode_is_followed_without_a_complete_reading(estranged: Estranged) -> None:
     estranged.write("/before")
     estranged.follow_to_the_end()
     assert estranged.follower.saved[EDITS][1] <= estranged.follower.saved[TRANSACTION]
@@ -198,7 +198,7 @@ OTHERS = {
 
 @pytest.mark.parametrize("transaction", [50, 100, 150], ids=["older", "as old", "newer"])
 @pytest.mark.parametrize(("other", "why"), OTHERS.values(), ids=OTHERS)
-def test_an_image_of_another_namespace_is_read_as_a_whole_whatever_its_transaction(
+def test_an_image_of_another_namespace_is_read_completely_whatever_its_transaction(
     checkpoints: Checkpoints, other: dict[str, int | str], why: str, transaction: int
 ) -> None:
     checkpoints.write(100, "/before", version=VERSION.format(1, "BP-1", "CID-1"))
@@ -235,7 +235,7 @@ def test_an_older_image_of_the_same_namespace_is_not_read(checkpoints: Checkpoin
 
 
 @pytest.mark.services
-def test_an_image_file_of_another_namespace_than_the_namenode_s_is_not_read(
+def test_an_image_file_of_another_namespace_than_the_namenodes_is_refused(
     estranged: Estranged, checkpoints: Checkpoints
 ) -> None:
     checkpoints.write(1, "/foreign", version=VERSION.format(1, "BP-1", "CID-1"))
@@ -260,13 +260,13 @@ def test_an_image_file_of_another_namespace_than_the_namenode_s_is_not_read(
         (Namespace(1, "CID-1", "BP-1"), Namespace(0, "CID-1", "BP-2"), True),
     ],
 )
-def test_only_an_id_that_both_know_tells_two_namespaces_apart(
+def test_only_an_id_known_to_both_distinguishes_two_namespaces(
     followed: Namespace, now: Namespace, another: bool
 ) -> None:
     assert bool(why_another(followed, now)) is another
 
 
-def test_the_last_transactions_are_kept_and_each_field_of_their_events_counts() -> None:
+def test_the_last_events_are_remembered_with_every_field() -> None:
     def last(*events: Event) -> list[object] | None:
         kept = LastEdits()
         for event in events:

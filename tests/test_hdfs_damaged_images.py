@@ -114,7 +114,7 @@ DAMAGES: tuple[tuple[Callable[[Path, Tree], None], str], ...] = (
 )
 
 
-def test_a_damaged_image_fails_its_run_and_takes_nothing_for_gone(checkpoints: Checkpoints) -> None:
+def test_a_damaged_image_fails_its_run_and_deletes_nothing(checkpoints: Checkpoints) -> None:
     checkpoints.image(100)
     assert checkpoints.run().status is Status.FINISHED
     there = checkpoints.paths(deleted=False)

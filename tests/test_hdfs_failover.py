@@ -17,7 +17,7 @@ SOURCE = Source(source_id("cluster", "HDFS"), HDFS, "HDFS", "cluster", ("hdfs://
 
 
 @pytest.mark.services
-def test_a_failover_between_two_runs_costs_nothing(tmp_path: Path, hadoop_jars: Path) -> None:
+def test_a_failover_between_two_runs_loses_no_event(tmp_path: Path, hadoop_jars: Path) -> None:
     cache = hadoop_jars.parent / "hadoop-launcher"
     with Hadoop(tmp_path / "pair", hadoop_jars, cache=cache, ha=True) as pair, Writer(pair, cache) as writer:
         by_directory = HdfsAddress(

@@ -51,7 +51,7 @@ def in_tree(filters: Filters, path: str) -> bool:
         ("/tmp", TAKEN),
     ],
 )
-def test_what_jobs_leave_lying_is_left_out_by_default(path: str, taken: bool) -> None:
+def test_leftovers_of_jobs_are_excluded_by_default(path: str, taken: bool) -> None:
     filters = Filters()
 
     assert filters.takes(path) is in_arrow(filters, path) is in_tree(filters, path) is taken
@@ -86,7 +86,7 @@ def test_what_jobs_leave_lying_is_left_out_by_default(path: str, taken: bool) ->
         ("/", "/ä/*", "/ä/ö", LEFT_OUT),
     ],
 )
-def test_a_glob_speaks_of_what_it_matches_and_of_all_below(
+def test_a_glob_covers_its_matches_and_everything_below(
     include: str, exclude: str, path: str, taken: bool
 ) -> None:
     filters = Filters((include,), (exclude,) if exclude else ())
@@ -108,7 +108,7 @@ PATHS = st.lists(st.text("ab%25.-^\n", min_size=1, max_size=4), max_size=4).map(
     st.lists(GLOBS | GLOBS.map(lambda glob: "/**" + glob), max_size=3),
     PATHS,
 )
-def test_all_ways_to_ask_agree(include: list[str], exclude: list[str], path: str) -> None:
+def test_all_three_filter_forms_agree(include: list[str], exclude: list[str], path: str) -> None:
     try:
         for glob in include:
             check_include(glob)
@@ -129,12 +129,12 @@ def test_all_ways_to_ask_agree(include: list[str], exclude: list[str], path: str
     st.text("ab%*?.-^$(+", min_size=1, max_size=5).filter(lambda name: "**" not in name),
     st.text("ab%.-^$(+", max_size=5),
 )
-def test_a_name_matches_as_everywhere_else(glob: str, name: str) -> None:
+def test_a_name_matches_as_in_fnmatch(glob: str, name: str) -> None:
     if name and glob not in (".", ".."):
         assert Filters(exclude=(f"/{glob}",)).takes(f"/{name}") is not fnmatchcase(name, glob)
 
 
-def test_without_a_filter_everything_is_spoken_of() -> None:
+def test_without_a_filter_everything_is_covered() -> None:
     filters = Filters(exclude=())
 
     assert filters.matching == ""
@@ -142,12 +142,12 @@ def test_without_a_filter_everything_is_spoken_of() -> None:
 
 
 @pytest.mark.parametrize("glob", ["data", "**/x", "/a/x**", "/a/../b", "/a/[b", "/a/[*-0]", "/a/[z-a]"])
-def test_a_glob_that_says_nothing_sensible_is_reported(glob: str) -> None:
+def test_an_invalid_glob_is_reported(glob: str) -> None:
     with pytest.raises(BadGlob, match=re.escape(glob)):
         check_exclude(glob)
 
 
-def test_what_lies_on_the_way_to_an_included_path_must_be_known() -> None:
+def test_an_include_pattern_needs_a_known_parent_path() -> None:
     check_include("/data/*/raw/**")
     with pytest.raises(BadGlob, match="exclude instead"):
         check_include("/data/**/raw")

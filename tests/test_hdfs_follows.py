@@ -77,14 +77,14 @@ def forget(hadoop: Hadoop, happen: Callable[[], None]) -> None:
 
 
 @pytest.mark.services
-def test_the_index_equals_a_fresh_image_whatever_happened(
+def test_the_index_equals_a_fresh_image_after_random_operations(
     forgetful: Hadoop, writer: Writer, estate: HdfsEstate, tmp_path: Path
 ) -> None:
     follow_and_compare(forgetful, writer, estate, tmp_path, 4)
 
 
 @pytest.mark.soak
-def test_the_index_equals_a_fresh_image_whatever_another_seed_makes_happen(
+def test_the_index_equals_a_fresh_image_for_another_seed(
     forgetful: Hadoop, writer: Writer, estate: HdfsEstate, tmp_path: Path, seed: str
 ) -> None:
     follow_and_compare(forgetful, writer, estate, tmp_path, seed)
@@ -123,7 +123,7 @@ def follow_and_compare(
 
 
 @pytest.mark.services
-def test_events_that_are_missed_twice_running_name_the_setting_to_raise(
+def test_repeatedly_missed_events_name_the_setting_to_raise(
     forgetful: Hadoop, writer: Writer, estate: HdfsEstate
 ) -> None:
     def happen() -> None:
@@ -146,7 +146,7 @@ def test_events_that_are_missed_twice_running_name_the_setting_to_raise(
 
 
 @pytest.mark.services
-def test_after_a_gap_an_image_that_is_older_than_what_was_followed_is_not_read(
+def test_after_a_gap_an_image_older_than_the_position_is_not_read(
     forgetful: Hadoop, writer: Writer, estate: HdfsEstate, tmp_path: Path
 ) -> None:
     shutil.copytree(forgetful.name_directory(), tmp_path / "checkpoints")
@@ -162,7 +162,7 @@ def test_after_a_gap_an_image_that_is_older_than_what_was_followed_is_not_read(
 
 
 @pytest.mark.services
-def test_a_gap_in_the_events_is_distinguished_from_an_end(
+def test_a_gap_in_the_events_is_distinguished_from_their_end(
     forgetful: Hadoop, writer: Writer, tmp_path: Path, hadoop_jars: Path
 ) -> None:
     cache = str(hadoop_jars.parent / "hadoop-launcher")
@@ -183,7 +183,7 @@ def test_a_gap_in_the_events_is_distinguished_from_an_end(
 
 
 @pytest.mark.services
-def test_only_a_round_in_which_something_happened_starts_a_spark_job(
+def test_only_a_round_with_changes_starts_a_spark_job(
     writer: Writer, estate: HdfsEstate, spark: Callable[[], SparkSession]
 ) -> None:
     tracker = spark().sparkContext.statusTracker()
@@ -198,7 +198,7 @@ def test_only_a_round_in_which_something_happened_starts_a_spark_job(
 
 
 @pytest.mark.services
-def test_of_many_files_only_those_that_changed_are_written(writer: Writer, estate: HdfsEstate) -> None:
+def test_only_changed_files_are_written(writer: Writer, estate: HdfsEstate) -> None:
     for number in range(30):
         writer.create(f"/many/f{number}", b"1")
     caught_up(estate)

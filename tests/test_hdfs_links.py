@@ -200,7 +200,7 @@ def cluster(
     ],
     ids=" ".join,
 )
-def test_a_path_lies_in_the_table_or_partition_with_the_longest_location(
+def test_a_path_belongs_to_the_table_or_partition_with_the_longest_location(
     cluster: Cluster, order: tuple[str, ...]
 ) -> None:
     orders = cluster.create_table("orders", "wh/orders", partitioned_by={"ds": "string"})
@@ -229,7 +229,7 @@ def test_a_path_lies_in_the_table_or_partition_with_the_longest_location(
 
 
 @pytest.mark.services
-def test_what_lies_in_a_table_follows_when_its_location_changes_hands(cluster: Cluster) -> None:
+def test_paths_move_to_the_new_table_at_their_location(cluster: Cluster) -> None:
     before = cluster.create_table("before", "wh/shared")
     cluster.spark_writes("wh/shared/late", "wh/other/late")
     cluster.hadoop.save_namespace()
@@ -252,7 +252,7 @@ def test_what_lies_in_a_table_follows_when_its_location_changes_hands(cluster: C
 
 
 @pytest.mark.services
-def test_a_deleted_directory_takes_what_it_contained_and_purge_takes_the_rest_in_its_time(
+def test_a_deleted_directory_deletes_its_contents_and_a_purge_removes_the_rest_later(
     cluster: Cluster,
 ) -> None:
     top, writer = cluster.top, cluster.writer

@@ -113,25 +113,25 @@ def do_and_compare(described: Described, every: list[Row]) -> None:
 
 
 @pytest.mark.services
-def test_words_follow_a_directory_and_its_files_through_a_rename_and_a_swap(described: Described) -> None:
+def test_metadata_follows_a_directory_through_a_rename_and_a_swap(described: Described) -> None:
     do_and_compare(described, [(("rename", "a", "c"),), SWAP])
 
 
 @pytest.mark.soak
-def test_words_follow_a_directory_and_its_files_through_every_row_of_two_steps(
+def test_metadata_follows_a_directory_through_every_two_steps(
     described: Described,
 ) -> None:
     do_and_compare(described, rows(2))
 
 
 @pytest.mark.soak
-def test_words_follow_a_directory_and_its_files_through_every_row_of_three_steps(
+def test_metadata_follows_a_directory_through_every_three_steps(
     described: Described,
 ) -> None:
     do_and_compare(described, [row for row in rows(3) if len(row) == 3])
 
 
-def test_a_file_keeps_when_it_was_first_seen_under_its_new_name(described: Described) -> None:
+def test_a_renamed_file_keeps_its_first_seen_time(described: Described) -> None:
     described.writer.create(f"{described.top}/old", b"1")
     described.follow()
     described.follow()
@@ -143,7 +143,7 @@ def test_a_file_keeps_when_it_was_first_seen_under_its_new_name(described: Descr
 
 
 @pytest.mark.services
-def test_what_a_job_moves_into_place_over_a_described_file_leaves_the_words(described: Described) -> None:
+def test_metadata_of_a_file_overwritten_by_a_rename_is_kept(described: Described) -> None:
     described.writer.create(f"{described.top}/report", b"1")
     described.follow()
     described.follow()

@@ -16,17 +16,17 @@ from extractors.hdfs.sidecars import MOST_BYTES, BadSidecar, parse_sidecar, side
         ("/f", False, "/.f.navigator"),
     ],
 )
-def test_a_sidecar_lies_in_its_directory_or_beside_its_file(path: str, directory: bool, sidecar: str) -> None:
+def test_a_sidecar_is_in_its_directory_or_next_to_its_file(path: str, directory: bool, sidecar: str) -> None:
     assert sidecar_of(path, directory=directory) == sidecar
     assert target_of(sidecar) == path
 
 
 @pytest.mark.parametrize("path", ["/d/navigator", "/d/f.navigator", "/d/.navigator.bak", "/.navigator/f"])
-def test_not_everything_of_that_name_is_a_sidecar(path: str) -> None:
+def test_a_similar_name_is_not_a_sidecar(path: str) -> None:
     assert target_of(path) == ""
 
 
-def test_a_sidecar_gives_a_name_words_tags_and_properties() -> None:
+def test_a_sidecar_gives_name_description_tags_and_properties() -> None:
     text = '{"name": "Orders", "description": "all of them", "tags": ["pii", 7], "properties": {"owner": "ann", "rows": 3}}'
 
     assert parse_sidecar(text.encode()) == {
@@ -38,13 +38,13 @@ def test_a_sidecar_gives_a_name_words_tags_and_properties() -> None:
     }
 
 
-def test_half_a_surrogate_pair_is_no_text_of_the_index() -> None:
+def test_a_lone_surrogate_is_replaced() -> None:
     text = rb'{"name": "a\ud800b", "properties": {"\udc00": "\ud83d\ude00"}}'
     assert parse_sidecar(text) == {"name": "a\ufffdb", "up_\ufffd": "\U0001f600"}
 
 
 @pytest.mark.parametrize("text", ["{}", '{"name": "", "tags": [], "properties": {"x": null}, "unknown": 1}'])
-def test_what_says_nothing_gives_nothing(text: str) -> None:
+def test_an_empty_sidecar_gives_nothing(text: str) -> None:
     assert parse_sidecar(text.encode()) == {}
 
 
@@ -63,7 +63,7 @@ def test_what_says_nothing_gives_nothing(text: str) -> None:
         (b" " * (MOST_BYTES + 1), "more than"),
     ],
 )
-def test_what_is_none_is_reported(text: bytes, reason: str | None) -> None:
+def test_an_invalid_sidecar_is_reported(text: bytes, reason: str | None) -> None:
     if reason is None:
         assert parse_sidecar(text) == {}
         return

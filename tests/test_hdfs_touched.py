@@ -34,7 +34,7 @@ CREATE, CLOSE, UNLINK, RENAME, METADATA = "CREATE", "CLOSE", "UNLINK", "RENAME",
 # -- One thing after another -------------------------------------------------------------------------------------------
 
 
-def test_a_file_that_is_written_is_described_once_with_its_directory() -> None:
+def test_a_written_file_is_described_once_with_its_directory() -> None:
     touched = merged(
         event(CREATE, "/a/f"), event("APPEND", "/a/f"), event(CLOSE, "/a/f"), event(METADATA, "/a/f")
     )
@@ -43,21 +43,21 @@ def test_a_file_that_is_written_is_described_once_with_its_directory() -> None:
     assert list(touched.gone()) == list(touched.listed()) == []
 
 
-def test_a_removed_file_is_gone_and_its_directory_described() -> None:
+def test_a_removed_file_is_deleted_and_its_directory_described() -> None:
     touched = merged(event(CLOSE, "/a/f"), event(UNLINK, "/a/f"))
 
     assert list(touched.described()) == ["/a"]
     assert list(touched.gone()) == ["/a/f"]
 
 
-def test_a_removed_directory_speaks_for_all_that_was_touched_below_it() -> None:
+def test_a_removed_directory_replaces_all_paths_below_it() -> None:
     touched = merged(event(CLOSE, "/a/b/f"), event(UNLINK, "/a/b/g"), event(UNLINK, "/a"))
 
     assert list(touched.described()) == ["/"]
     assert list(touched.gone()) == ["/a"]
 
 
-def test_a_renamed_directory_is_gone_here_and_listed_there() -> None:
+def test_a_renamed_directory_is_deleted_at_its_source_and_listed_at_its_target() -> None:
     touched = merged(event(CLOSE, "/a/x/f"), event(RENAME, "/a/x", "/b/y"), event(CLOSE, "/b/y/f"))
 
     assert list(touched.gone()) == ["/a/x", "/b/y"]
@@ -65,7 +65,7 @@ def test_a_renamed_directory_is_gone_here_and_listed_there() -> None:
     assert list(touched.described()) == ["/a", "/b"]
 
 
-def test_a_directory_made_in_the_round_is_listed_and_not_named_file_by_file() -> None:
+def test_a_directory_created_in_the_round_is_listed_as_a_whole() -> None:
     files = [event(kind, f"/out/part-{n}") for n in range(100) for kind in (CREATE, CLOSE)]
     touched = merged(event(CREATE, "/out", directory=True), *files)
 
@@ -74,21 +74,21 @@ def test_a_directory_made_in_the_round_is_listed_and_not_named_file_by_file() ->
     assert touched.places == 1
 
 
-def test_what_was_removed_and_made_again_is_covered_and_read() -> None:
+def test_a_removed_and_recreated_path_is_covered_and_read() -> None:
     touched = merged(event(UNLINK, "/a"), event(CREATE, "/a"))
 
     assert list(touched.gone()) == ["/a"]
     assert list(touched.described()) == ["/", "/a"]
 
 
-def test_a_chain_of_renames_ends_where_it_ends() -> None:
+def test_a_chain_of_renames_lists_only_its_end() -> None:
     touched = merged(event(RENAME, "/a", "/b"), event(RENAME, "/b", "/c"))
 
     assert list(touched.gone()) == ["/a", "/b", "/c"]
     assert list(touched.listed()) == ["/c"]
 
 
-def test_what_is_left_out_is_no_place_but_its_directory_has_changed() -> None:
+def test_an_excluded_path_is_ignored_but_its_directory_has_changed() -> None:
     takes = Filters(exclude=("/**/_temporary",)).takes
     touched = merged(
         event(CREATE, "/out/_temporary", directory=True),
@@ -108,7 +108,7 @@ def test_what_is_left_out_is_no_place_but_its_directory_has_changed() -> None:
     [("/d/.navigator", "/d"), ("/.navigator", "/"), ("/d/.f.txt.navigator", "/d/f.txt")],
 )
 @pytest.mark.parametrize("kind", [CLOSE, UNLINK])
-def test_a_sidecar_touches_what_it_speaks_of(kind: str, sidecar: str, target: str) -> None:
+def test_a_sidecar_marks_its_target_as_changed(kind: str, sidecar: str, target: str) -> None:
     assert target in list(merged(event(kind, sidecar)).described())
 
 
@@ -218,13 +218,13 @@ FILTERS = {
 @pytest.mark.parametrize("filters", FILTERS.values(), ids=FILTERS)
 @settings(max_examples=300)
 @given(done=operations)
-def test_following_ends_with_what_is_there(filters: Filters, done: list[tuple[object, ...]]) -> None:
+def test_following_ends_in_the_current_state(filters: Filters, done: list[tuple[object, ...]]) -> None:
     follow_and_compare(filters, done)
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("filters", FILTERS.values(), ids=FILTERS)
-def test_following_ends_with_what_is_there_after_many_more_operations(filters: Filters, seed: str) -> None:
+def test_following_ends_in_the_current_state_after_many_operations(filters: Filters, seed: str) -> None:
     @hypothesis.seed(seed)
     @settings(max_examples=2_000)
     @given(done=operations)

@@ -90,7 +90,9 @@ def read(tmp_path: Path) -> Callable[..., Read]:
 # -- Results of a record -----------------------------------------------------------------------------------------------
 
 
-def test_a_statement_becomes_an_operation_its_parts_and_an_execution(read: Callable[..., Read]) -> None:
+def test_a_statement_becomes_an_operation_with_sub_operations_and_an_execution(
+    read: Callable[..., Read],
+) -> None:
     got = read(record())
     assert got.columns == COLUMNS
     assert got.operation.attributes["operationType"] == "INSERT"
@@ -103,7 +105,7 @@ def test_a_statement_becomes_an_operation_its_parts_and_an_execution(read: Calla
     assert (payload["principal"], payload["computeEngine"], payload["status"]) == ("ana", "mr", "SUCCEEDED")
 
 
-def test_the_jobs_that_carried_it_out_are_its_execution_physically(read: Callable[..., Read]) -> None:
+def test_an_execution_is_linked_to_its_yarn_applications(read: Callable[..., Read]) -> None:
     got = read(record(jobIds=["job_1700000000000_0007", "job_1700000000000_0008", "no job"]))
     ran_as = {
         (r.ep1.identity, r.ep2.identity) for r in got.relations if r.type is RelationType.LOGICAL_PHYSICAL
@@ -114,7 +116,7 @@ def test_the_jobs_that_carried_it_out_are_its_execution_physically(read: Callabl
     }
 
 
-def test_a_part_says_whether_values_are_passed_on_or_computed(read: Callable[..., Read]) -> None:
+def test_a_sub_operation_is_an_identity_or_a_transformation(read: Callable[..., Read]) -> None:
     parts = {part.key.name: part.attributes for part in read(record()).of(EntityType.SUB_OPERATION)}
     assert parts["sales.totals.region"]["transformation"] == "IDENTITY"
     assert parts["sales.totals.total"]["transformation"] == "TRANSFORMATION"
@@ -122,13 +124,13 @@ def test_a_part_says_whether_values_are_passed_on_or_computed(read: Callable[...
     assert parts["sales.totals.region, sales.totals.total"]["transformation"] == ""
 
 
-def test_statistics_that_hive_computes_for_itself_are_no_lineage(read: Callable[..., Read]) -> None:
+def test_hives_own_statistics_are_not_lineage(read: Callable[..., Read]) -> None:
     wrong = {"sources": [3], "targets": [0], "edgeType": "PROJECTION"}
     edges = [*record()["edges"], {**wrong, "expression": "compute_stats(sales.orders.amount, 'hll')"}]
     assert read(record(edges=edges)).columns == COLUMNS
 
 
-def test_a_whole_table_is_a_source_where_rows_are_counted(read: Callable[..., Read]) -> None:
+def test_a_counted_table_is_a_source_as_a_whole(read: Callable[..., Read]) -> None:
     edges = [{"sources": [9], "targets": [1], "expression": "count(*)", "edgeType": "PROJECTION"}]
     vertices = [vertex(1, "sales.totals.total"), vertex(9, "sales.orders", "TABLE")]
     got = read(record(edges=edges, vertices=vertices))
@@ -168,7 +170,7 @@ def test_a_whole_table_is_a_source_where_rows_are_counted(read: Callable[..., Re
         ("drop table orders", False),
     ],
 )
-def test_a_statement_that_reads_no_column_of_a_table_is_incomplete_for_that(
+def test_a_statement_reading_a_table_without_columns_is_incomplete(
     read: Callable[..., Read], text: str, reads: bool
 ) -> None:
     edges = [{"sources": [], "targets": [0], "expression": "5", "edgeType": "PROJECTION"}]
@@ -177,7 +179,7 @@ def test_a_statement_that_reads_no_column_of_a_table_is_incomplete_for_that(
     assert got.operation.attributes.get("incompleteReasons", []) == ([READS_UNNAMED] if reads else [])
 
 
-def test_of_a_statement_too_long_to_be_searched_it_is_not_known_what_it_reads(
+def test_a_statement_too_long_to_be_searched_is_incomplete(
     read: Callable[..., Read],
 ) -> None:
     text = " ".join(["select 1", *[", 1"] * (SEARCHED_CHARS // 3), "from orders"])
@@ -226,7 +228,7 @@ VIEW_OF = "create view if not exists sales.v (a comment 'x, y)', `b`) as select 
         ),
     ],
 )
-def test_a_view_that_names_its_columns_has_these(
+def test_a_views_explicit_column_names_are_used(
     read: Callable[..., Read], text: str, targets: tuple[str, str], expected: set[str]
 ) -> None:
     vertices = [vertex(place, f"sales.v.{name}") for place, name in enumerate(targets)]
@@ -323,7 +325,7 @@ def of_view(text: str, *edges: str) -> Json:
         ),
     ],
 )
-def test_each_projection_of_a_view_goes_to_the_columns_at_its_places(
+def test_each_projection_of_a_view_maps_to_columns_by_position(
     read: Callable[..., Read], text: str, edges: list[str], expected: list[str]
 ) -> None:
     def shown(edge: str) -> str:
@@ -339,14 +341,14 @@ def test_each_projection_of_a_view_goes_to_the_columns_at_its_places(
     assert got.operation.attributes.get("incompleteReasons", []) == ([reason] if only_the_view else [])
 
 
-def test_one_projection_of_a_broken_record_is_not_all_of_a_view(read: Callable[..., Read]) -> None:
+def test_a_single_projection_of_a_broken_record_is_not_the_whole_view(read: Callable[..., Read]) -> None:
     made = of_view("create view sales.v (a1, a2) as select c, d from t", "c -> c", "d -> d")
     made["edges"][1]["edgeType"] = "?"
     assert read(made).columns == {"PROJECTION sales.t.c -> sales.v"}
 
 
 @pytest.mark.parametrize("label", ["t.a - t.b", "a.b = c.d", "1.5 / 2.x", "d. .c", "t.a > 1.b"])
-def test_what_an_expression_is_called_is_no_table(read: Callable[..., Read], label: str) -> None:
+def test_an_expression_label_is_not_a_table(read: Callable[..., Read], label: str) -> None:
     got = read(record(vertices=[*record()["vertices"][:2], vertex(2, label), *record()["vertices"][3:]]))
     assert got.tables == {"DATA_FLOW sales.orders -> operation", "DATA_FLOW operation -> sales.totals"}
     assert got.operation.attributes["incompleteReasons"] == [
@@ -355,7 +357,7 @@ def test_what_an_expression_is_called_is_no_table(read: Callable[..., Read], lab
 
 
 @pytest.mark.parametrize("name", ["c/b/o_t1", "my table", "s-t", "täglich"])
-def test_a_table_may_be_called_almost_anything(read: Callable[..., Read], name: str) -> None:
+def test_a_table_name_may_contain_almost_any_character(read: Callable[..., Read], name: str) -> None:
     vertices = [vertex(0, f"sales.{name}.region"), *record()["vertices"][1:]]
     got = read(record(vertices=vertices))
     assert f"DATA_FLOW operation -> sales.{name}" in got.tables
@@ -368,7 +370,7 @@ def test_an_edge_without_a_list_of_sources_is_incomplete(read: Callable[..., Rea
     assert "a part of its record did not read" in got.operation.attributes["incompleteReasons"]
 
 
-def test_numbers_of_vertices_may_be_texts_and_nothing_else_is_a_number(read: Callable[..., Read]) -> None:
+def test_vertex_ids_may_be_numbers_or_numeric_texts(read: Callable[..., Read]) -> None:
     vertices = [{**each, "id": str(each["id"])} for each in record()["vertices"]]
     assert read(record(vertices=vertices)).columns == COLUMNS
     got = read(record(vertices=[*record()["vertices"], {**vertex(9, "sales.orders.odd"), "id": True}]))
@@ -379,12 +381,12 @@ def test_numbers_of_vertices_may_be_texts_and_nothing_else_is_a_number(read: Cal
 
 
 @pytest.mark.parametrize("word", ["map", "reduce"])
-def test_what_only_reads_by_a_script_has_labels_for_targets(read: Callable[..., Read], word: str) -> None:
+def test_targets_of_a_script_query_are_labels(read: Callable[..., Read], word: str) -> None:
     got = read(record(queryText=f"{word} a, b using 'script.py' as (x, y) from orders"))
     assert not [each for each in got.tables if each.startswith("DATA_FLOW operation")]
 
 
-def test_a_query_that_writes_nothing_has_labels_for_targets(read: Callable[..., Read]) -> None:
+def test_targets_of_a_query_without_output_are_labels(read: Callable[..., Read]) -> None:
     select = record(
         queryText="select o.region, amount as a.b.c from orders o",
         edges=[{"sources": [2], "targets": [0, 5], "edgeType": "PROJECTION"}],
@@ -408,16 +410,16 @@ def test_a_query_that_writes_nothing_has_labels_for_targets(read: Callable[..., 
         ("create table t stored as orc as select 1 from x", "CREATETABLE_AS_SELECT"),
     ],
 )
-def test_hives_own_forms_of_statements_are_known(read: Callable[..., Read], text: str, kind: str) -> None:
+def test_hives_statement_forms_are_recognized(read: Callable[..., Read], text: str, kind: str) -> None:
     assert read(record(queryText=text)).operation.attributes["operationType"] == kind
 
 
-def test_a_source_that_was_a_temporary_table_leaves_the_part_without_input(read: Callable[..., Read]) -> None:
+def test_a_temporary_source_table_leaves_the_sub_operation_without_input(read: Callable[..., Read]) -> None:
     edges = [{"sources": [], "targets": [1], "edgeType": "PROJECTION"}]
     assert read(record(edges=edges)).columns == {"PROJECTION  -> sales.totals.total"}
 
 
-def test_a_run_is_distinguished_from_others_by_text_time_user_and_duration(read: Callable[..., Read]) -> None:
+def test_runs_are_distinguished_by_text_time_user_and_duration(read: Callable[..., Read]) -> None:
     def runs(*records: Json) -> int:
         return len({entity.key.identity for entity in read(*records).of(EntityType.OPERATION_EXECUTION)})
 
@@ -427,7 +429,7 @@ def test_a_run_is_distinguished_from_others_by_text_time_user_and_duration(read:
     assert runs(record(), record(user="ben")) == 2
 
 
-def test_what_the_first_releases_and_test_consoles_leave_out_is_not_needed(read: Callable[..., Read]) -> None:
+def test_keys_missing_in_first_releases_are_optional(read: Callable[..., Read]) -> None:
     bare = record(version=None, user=None, timestamp=None, duration=None, jobIds=None, database=None)
     got = read(bare)
     assert got.columns == COLUMNS
@@ -435,7 +437,7 @@ def test_what_the_first_releases_and_test_consoles_leave_out_is_not_needed(read:
     assert got.execution.attributes["started"] is None
 
 
-def test_a_secret_in_an_expression_is_not_kept(read: Callable[..., Read]) -> None:
+def test_a_secret_in_an_expression_is_masked(read: Callable[..., Read]) -> None:
     edges = [
         {
             "sources": [3],
@@ -489,21 +491,19 @@ def as_json(record: Json, indent: int | None = None) -> str:
         '{{"loggerName": "ql.Driver", "message": "{}"}}',
     ],
 )
-def test_a_record_in_the_text_of_a_query_that_another_logger_writes_is_none(
-    read: Callable[..., Read], line: str
-) -> None:
+def test_a_record_inside_another_loggers_text_is_ignored(read: Callable[..., Read], line: str) -> None:
     text = as_hive_writes(record(user="ceo"))
     inner = text if line.startswith(AT) else json.dumps(text)[1:-1]
     assert read(line.format(inner), record()).execution.attributes["principal"] == "ana"
 
 
-def test_a_line_of_a_thousand_names_of_the_logger_takes_no_time(read: Callable[..., Read]) -> None:
+def test_a_line_repeating_the_loggers_name_is_read_in_linear_time(read: Callable[..., Read]) -> None:
     began = time.process_time()
     assert len(read("LineageLogger" * 8_000, record()).covers) == 1
     assert time.process_time() - began < 2
 
 
-def test_an_event_of_log4js_that_has_a_record_elsewhere_is_rejected(read: Callable[..., Read]) -> None:
+def test_a_log4j_json_event_with_a_misplaced_record_is_rejected(read: Callable[..., Read]) -> None:
     got = read(as_json(record()).replace("message", "text"), record())
     assert len(got.covers) == 1
     assert [reject.reason for reject in got.rejects] == ["JSON around a record, without a message"]
@@ -531,9 +531,7 @@ PREFIX = "2026-11-21T10:00:00,123 INFO  [HiveServer2-Background-Pool: Thread-211
         pytest.param(lambda r: as_json(r, indent=2), id="in an indented event of log4j's"),
     ],
 )
-def test_records_are_found_wherever_they_stand(
-    read: Callable[..., Read], form: Callable[[Json], str]
-) -> None:
+def test_records_are_found_anywhere_in_a_line(read: Callable[..., Read], form: Callable[[Json], str]) -> None:
     other = "2026-11-21T10:00:01,000 INFO  [main] exec.Task: Number of reduce tasks: {not json}"
     got = read(
         other, form(record()), other, form(record(user="ben")), '{"level": "INFO", "message": "{"}', other
@@ -544,7 +542,7 @@ def test_records_are_found_wherever_they_stand(
 
 
 @pytest.mark.parametrize("indent", [None, 1])
-def test_a_record_that_was_cut_off_is_rejected_and_the_next_ones_are_read(
+def test_a_truncated_record_is_rejected_and_the_next_are_read(
     read: Callable[..., Read], indent: int | None
 ) -> None:
     text = json.dumps(record(user="cut"), indent=indent)
@@ -553,7 +551,7 @@ def test_a_record_that_was_cut_off_is_rejected_and_the_next_ones_are_read(
     assert len(got.covers) == 1
 
 
-def test_records_glued_to_the_rest_of_another_are_read_with_what_a_log_puts_before_them(
+def test_prefixed_records_after_a_truncated_one_on_its_line_are_read(
     read: Callable[..., Read],
 ) -> None:
     first, second = (json.dumps(record(user=each), separators=(",", ":")) for each in ("ann", "ben"))
@@ -562,19 +560,19 @@ def test_records_glued_to_the_rest_of_another_are_read_with_what_a_log_puts_befo
     assert len(got.covers) == 2
 
 
-def test_a_record_glued_to_the_rest_of_another_is_read(read: Callable[..., Read]) -> None:
+def test_a_record_after_a_truncated_one_on_its_line_is_read(read: Callable[..., Read]) -> None:
     got = read(json.dumps(record(user="cut"))[:200] + json.dumps(record()))
     assert len(got.rejects) == 1
     assert got.columns == COLUMNS
 
 
-def test_the_end_of_a_record_without_its_beginning_is_rejected(read: Callable[..., Read]) -> None:
+def test_a_record_without_its_beginning_is_rejected(read: Callable[..., Read]) -> None:
     got = read(json.dumps(record())[300:], record())
     assert [reject.reason for reject in got.rejects] == ["a record without its beginning"]
     assert len(got.covers) == 1
 
 
-def test_a_record_that_is_too_long_is_rejected_and_costs_no_memory(read: Callable[..., Read]) -> None:
+def test_a_record_over_the_limit_is_rejected(read: Callable[..., Read]) -> None:
     long = json.dumps(record(queryText=TEXT + " " * 200_000), indent=1)
     got = read(long, record(), max_line_bytes=100_000)
     assert len(got.covers) == 1
@@ -582,7 +580,7 @@ def test_a_record_that_is_too_long_is_rejected_and_costs_no_memory(read: Callabl
 
 
 @pytest.mark.parametrize("broken", ["edges", "vertices"])
-def test_a_broken_part_is_rejected_and_the_rest_stands(read: Callable[..., Read], broken: str) -> None:
+def test_a_broken_part_is_rejected_and_the_rest_is_kept(read: Callable[..., Read], broken: str) -> None:
     made = record()
     made[broken] = [*made[broken], 7]
     got = read(made)
@@ -594,7 +592,7 @@ def test_a_broken_part_is_rejected_and_the_rest_stands(read: Callable[..., Read]
 # -- Following ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_record_still_being_written_is_read_when_it_is_whole(tmp_path: Path) -> None:
+def test_a_partly_written_record_is_read_once_complete(tmp_path: Path) -> None:
     log = tmp_path / "hive-lineage.log"
     text = json.dumps(record(), indent=1) + "\n"
     hive = extractor(tmp_path)
@@ -609,7 +607,7 @@ def test_a_record_still_being_written_is_read_when_it_is_whole(tmp_path: Path) -
     assert lines == [1, *[0] * (len(lines) - 2), 1]
 
 
-def test_a_record_that_nobody_ever_ended_is_rejected_once(tmp_path: Path) -> None:
+def test_a_record_never_completed_is_rejected_once(tmp_path: Path) -> None:
     log = tmp_path / "hive-lineage.log"
     log.write_text(json.dumps(record(), indent=1)[:-20] + "\n")
     hive = extractor(tmp_path)
@@ -623,7 +621,7 @@ def test_a_record_that_nobody_ever_ended_is_rejected_once(tmp_path: Path) -> Non
     assert counts == [0, 1, 0]
 
 
-def test_check_says_which_files_it_would_follow(tmp_path: Path) -> None:
+def test_check_names_the_files_to_follow(tmp_path: Path) -> None:
     (tmp_path / "hive-lineage.log.1700000000000").write_text(json.dumps(record()) + "\n")
     assert list(extractor(tmp_path).check()) == [
         f"1 files, the newest {tmp_path / 'hive-lineage.log.1700000000000'}"

@@ -48,7 +48,7 @@ def read(tmp_path_factory: pytest.TempPathFactory, metastore: Metastore, hive_ja
     yield Read(read_all(HiveEvents(SOURCE, Estate("c", (SOURCE,)), str(log.parent), log.name)))
 
 
-def test_hive_tells_which_column_came_from_which(read: Read) -> None:
+def test_hive_reports_column_lineage(read: Read) -> None:
     totals = "shopping.totals.region, shopping.totals.total"
     assert read.columns == {
         "PROJECTION shopping.orders.region -> shopping.totals.region",
@@ -76,7 +76,7 @@ def test_hive_tells_which_column_came_from_which(read: Read) -> None:
     assert read.rejects == []
 
 
-def test_statements_are_what_they_are(read: Read) -> None:
+def test_statements_have_their_operation_types(read: Read) -> None:
     kinds = [
         (operation.attributes["operationType"], bool(operation.attributes.get("incomplete")))
         for operation in read.operations
@@ -92,7 +92,7 @@ def test_statements_are_what_they_are(read: Read) -> None:
     ]
 
 
-def test_a_statement_began_and_ended_when_it_was_run(read: Read) -> None:
+def test_a_statement_has_its_start_and_end_time(read: Read) -> None:
     now_ms = time.time_ns() // 1_000_000
     for run in read.of(EntityType.OPERATION_EXECUTION):
         started_ms, ended_ms = run.attributes["started"], run.attributes["ended"]

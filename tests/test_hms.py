@@ -183,7 +183,7 @@ def test_a_first_run_lists_databases_tables_and_columns(
     assert not done.rejects
 
 
-def test_reading_a_split_twice_yields_the_same(
+def test_rereading_a_split_yields_the_same(
     hms: HiveMetastore, client: Connection, databases: tuple[str, str]
 ) -> None:
     client.call(CREATE_TABLE, table(databases[0], "orders"))
@@ -192,7 +192,7 @@ def test_reading_a_split_twice_yields_the_same(
     assert all(list(hms.read(split)) == list(hms.read(split)) for split in plan.splits)
 
 
-def test_what_the_filters_leave_out_is_neither_read_nor_gone(
+def test_excluded_tables_are_neither_read_nor_deleted(
     hms: HiveMetastore, metastore: Metastore, client: Connection, databases: tuple[str, str]
 ) -> None:
     a, b = databases
@@ -213,7 +213,7 @@ def test_what_the_filters_leave_out_is_neither_read_nor_gone(
     assert done.is_gone("/NO_SUCH_DATABASE/T/C")
 
 
-def test_a_listing_says_nothing_of_operations(hms: HiveMetastore) -> None:
+def test_a_listing_does_not_cover_operations(hms: HiveMetastore) -> None:
     assert not run(hms).is_gone("/operations/0123")
     assert not run(hms).is_gone("/executions/0123")
 
@@ -238,7 +238,7 @@ def test_a_view_has_its_text_and_no_location(
 
 
 @pytest.mark.parametrize("parts", [1, 3])
-def test_a_spark_table_has_the_columns_that_spark_noted(
+def test_a_spark_table_has_the_columns_in_sparks_schema(
     hms: HiveMetastore, client: Connection, databases: tuple[str, str], parts: int
 ) -> None:
     a, _ = databases
@@ -298,7 +298,7 @@ def test_a_spark_table_has_the_columns_that_spark_noted(
     assert "spark.sql.sources.schema" not in done.entities[name_of(a, "events")].attributes["params"]
 
 
-def test_columns_that_cannot_be_parsed_are_rejected_and_not_gone(
+def test_unparsable_columns_are_rejected_and_not_deleted(
     hms: HiveMetastore, client: Connection, databases: tuple[str, str]
 ) -> None:
     a, _ = databases
@@ -312,7 +312,7 @@ def test_columns_that_cannot_be_parsed_are_rejected_and_not_gone(
     assert not done.is_gone(name_of(a, "events", "id"))
 
 
-def test_secrets_in_parameters_and_locations_are_not_kept(
+def test_secrets_in_table_parameters_are_masked(
     hms: HiveMetastore, client: Connection, databases: tuple[str, str]
 ) -> None:
     a, _ = databases
@@ -361,7 +361,7 @@ def test_a_table_of_a_storage_handler_without_files_has_no_location(
 STRANGE = "a b/c=ü%#'\"[x]{y}^?*:\\"
 
 
-def test_partitions_are_read_in_splits_of_their_own(
+def test_partitions_are_read_in_separate_splits(
     hms: HiveMetastore, client: Connection, databases: tuple[str, str]
 ) -> None:
     a, _ = databases
@@ -391,7 +391,7 @@ def test_partitions_are_read_in_splits_of_their_own(
     assert not done.rejects
 
 
-def test_partition_events_re_read_only_those_partitions(
+def test_partition_events_reread_only_those_partitions(
     hms: HiveMetastore, client: Connection, databases: tuple[str, str]
 ) -> None:
     a, _ = databases
@@ -417,7 +417,7 @@ def test_partition_events_re_read_only_those_partitions(
     assert not after.is_gone(key.tree_path)
 
 
-def test_without_partitions_what_the_index_holds_of_them_stays(
+def test_with_partitions_off_indexed_partitions_are_kept(
     hms: HiveMetastore, client: Connection, databases: tuple[str, str]
 ) -> None:
     a, _ = databases
@@ -440,7 +440,7 @@ def made_of(one: Table, columns: dict[str, str]) -> StorageDescriptor:
 # -- Following the log -----------------------------------------------------------------------------------
 
 
-def test_nothing_new_costs_two_calls_and_no_split(hms: HiveMetastore, metastore: Metastore) -> None:
+def test_a_quiet_plan_costs_two_calls_and_no_split(hms: HiveMetastore, metastore: Metastore) -> None:
     first = run(hms)
     with Wire(metastore.port) as wire:
         plan = replace(hms, uris=(wire.uri,)).plan(first.saved())
@@ -449,7 +449,7 @@ def test_nothing_new_costs_two_calls_and_no_split(hms: HiveMetastore, metastore:
     assert wire.calls == ["get_current_notificationEventId", "get_next_notification"]
 
 
-def test_only_what_was_touched_is_read_again(
+def test_only_changed_tables_are_read_again(
     hms: HiveMetastore, client: Connection, databases: tuple[str, str]
 ) -> None:
     a, b = databases
@@ -505,7 +505,7 @@ def test_a_long_log_is_read_in_pages(
     assert second.plan.note == ""
 
 
-def test_a_dropped_database_takes_everything_below_it(
+def test_a_dropped_database_deletes_everything_below(
     hms: HiveMetastore, client: Connection, databases: tuple[str, str]
 ) -> None:
     a, b = databases
@@ -530,7 +530,7 @@ def test_a_dropped_database_takes_everything_below_it(
         pytest.param({"spark.sql.statistics.totalSize": "9"}, id="Spark's statistics"),
     ],
 )
-def test_an_alteration_of_times_or_statistics_alone_is_passed(
+def test_an_alteration_of_only_times_or_statistics_is_ignored(
     hms: HiveMetastore, client: Connection, databases: tuple[str, str], parameters: dict[str, str]
 ) -> None:
     a, _ = databases
@@ -546,7 +546,7 @@ def test_an_alteration_of_times_or_statistics_alone_is_passed(
     assert second.saved().values[EVENT_ID] == first.saved().values[EVENT_ID] + 1
 
 
-def test_a_rename_across_databases_is_an_operation_and_words_go_along(
+def test_a_rename_across_databases_is_an_operation_and_metadata_moves_along(
     hms: HiveMetastore, client: Connection, databases: tuple[str, str]
 ) -> None:
     a, b = databases
@@ -584,7 +584,7 @@ def test_a_rename_across_databases_is_an_operation_and_words_go_along(
     assert not second.is_gone(name_of(b, "sold", "id"))
 
 
-def test_renames_in_a_row_keep_the_first_name(
+def test_successive_renames_keep_the_first_name(
     hms: HiveMetastore, client: Connection, databases: tuple[str, str]
 ) -> None:
     a, _ = databases
@@ -609,7 +609,7 @@ def test_renames_in_a_row_keep_the_first_name(
     assert not any(second.is_gone(name_of(a, name, "id")) for name in ("one", "two"))
 
 
-def test_a_complete_plan_shows_renames_as_well(
+def test_a_complete_plan_also_reports_renames(
     hms: HiveMetastore, client: Connection, databases: tuple[str, str]
 ) -> None:
     a, _ = databases
@@ -629,7 +629,7 @@ def test_a_complete_plan_shows_renames_as_well(
 # -- Gaps in the log -------------------------------------------------------------------------------------
 
 
-def test_events_that_were_cleaned_away_lead_to_a_complete_plan(
+def test_missing_events_cause_a_complete_plan(
     hms: HiveMetastore, metastore: Metastore, client: Connection, databases: tuple[str, str]
 ) -> None:
     first = run(hms)
@@ -656,7 +656,7 @@ def test_events_that_were_cleaned_away_lead_to_a_complete_plan(
     assert second.saved().values[COMPLETE_MS] == NOW_MS
 
 
-def test_a_restored_metastore_leads_to_a_complete_plan(hms: HiveMetastore) -> None:
+def test_a_restored_metastore_causes_a_complete_plan(hms: HiveMetastore) -> None:
     first = run(hms)
     last = first.saved().values[EVENT_ID]
 
@@ -667,7 +667,7 @@ def test_a_restored_metastore_leads_to_a_complete_plan(hms: HiveMetastore) -> No
     assert second.saved().values[EVENT_ID] == last
 
 
-def test_a_metastore_that_was_restored_and_has_grown_past_our_position_is_read_whole(
+def test_a_restored_metastore_beyond_the_position_is_read_completely(
     hms: HiveMetastore, client: Connection, databases: tuple[str, str]
 ) -> None:
     first = run(hms)
@@ -684,7 +684,7 @@ def test_a_metastore_that_was_restored_and_has_grown_past_our_position_is_read_w
     assert hms.plan(past_it.saved()).note == "", "from then on it is followed again"
 
 
-def test_the_newest_event_shows_the_metastores_clock(
+def test_the_newest_event_gives_the_metastores_time(
     hms: HiveMetastore, client: Connection, databases: tuple[str, str]
 ) -> None:
     client.call(CREATE_TABLE, table(databases[0], "just_now"))
@@ -696,7 +696,7 @@ def test_the_newest_event_shows_the_metastores_clock(
     assert abs(shown.at_ms - time.time() * 1000) < 60_000
 
 
-def test_a_complete_plan_is_made_every_so_often(hms: HiveMetastore) -> None:
+def test_a_complete_plan_is_made_periodically(hms: HiveMetastore) -> None:
     first = run(hms)
 
     before = hms.plan(replace(first.saved(), now_ms=NOW_MS + DAY_MS - 1))
@@ -704,7 +704,7 @@ def test_a_complete_plan_is_made_every_so_often(hms: HiveMetastore) -> None:
     assert "old" in hms.plan(replace(first.saved(), now_ms=NOW_MS + DAY_MS)).note
 
 
-def test_a_server_that_does_not_know_newer_calls_is_read_all_the_same(
+def test_a_server_without_newer_calls_is_still_read(
     hms: HiveMetastore, metastore: Metastore, client: Connection, databases: tuple[str, str]
 ) -> None:
     client.call(CREATE_TABLE, table(databases[0], "orders"))
@@ -737,7 +737,7 @@ def plain_metastore(tmp_path_factory: pytest.TempPathFactory, metastore_jars: Pa
 
 
 @pytest.mark.services
-def test_without_a_log_every_plan_is_complete_and_says_so(plain_metastore: Metastore) -> None:
+def test_without_a_notification_log_every_plan_is_complete(plain_metastore: Metastore) -> None:
     hms = HiveMetastore(SOURCE, ESTATE, (plain_metastore.uri,))
     first = run(hms)
 
@@ -749,7 +749,7 @@ def test_without_a_log_every_plan_is_complete_and_says_so(plain_metastore: Metas
 
 
 @pytest.mark.services
-def test_a_metastore_that_ends_in_the_middle_of_a_listing_raises_and_covers_nothing(
+def test_a_metastore_that_stops_mid_listing_raises_and_covers_nothing(
     plain_metastore: Metastore,
 ) -> None:
     # The second of three tables is requested before the first one is yielded, and may have arrived.
@@ -776,7 +776,7 @@ def test_a_metastore_that_ends_in_the_middle_of_a_listing_raises_and_covers_noth
 # -- Missing tables and slow answers ---------------------------------------------------------------------
 
 
-def test_a_table_dropped_between_plan_and_read_is_neither_an_error_nor_gone(
+def test_a_table_dropped_between_plan_and_read_is_rejected_and_not_deleted(
     hms: HiveMetastore, client: Connection, databases: tuple[str, str]
 ) -> None:
     a, b = databases
@@ -794,7 +794,7 @@ def test_a_table_dropped_between_plan_and_read_is_neither_an_error_nor_gone(
     assert not done.is_gone(name_of(a, "orders", "id"))
 
 
-def test_a_batch_that_takes_too_long_is_halved_and_one_slow_table_rejected(
+def test_a_slow_batch_is_halved_and_a_slow_table_rejected(
     hms: HiveMetastore, metastore: Metastore, client: Connection, databases: tuple[str, str]
 ) -> None:
     a, _ = databases
@@ -827,7 +827,7 @@ def test_a_metastore_that_no_longer_answers_raises(
             list(silent.read(split))
 
 
-def test_the_next_address_is_taken_where_the_first_does_not_answer(
+def test_the_next_address_is_tried_if_the_first_does_not_answer(
     hms: HiveMetastore, metastore: Metastore
 ) -> None:
     behind_nothing = "thrift://127.0.0.1:1"
@@ -838,7 +838,7 @@ def test_the_next_address_is_taken_where_the_first_does_not_answer(
         list(replace(hms, uris=(behind_nothing,)).check())
 
 
-def test_what_is_no_metastore_is_reported_in_words(hms: HiveMetastore, metastore: Metastore) -> None:
+def test_a_server_that_is_not_a_metastore_is_reported(hms: HiveMetastore, metastore: Metastore) -> None:
     with (
         Wire(metastore.port, lambda sent: None) as wire,
         pytest.raises(MetastoreError, match="check that `framed`"),
@@ -846,26 +846,26 @@ def test_what_is_no_metastore_is_reported_in_words(hms: HiveMetastore, metastore
         list(replace(hms, uris=(wire.uri,)).check())
 
 
-def test_an_error_of_the_metastore_is_reported_in_its_own_words(client: Connection) -> None:
+def test_a_metastores_error_is_passed_on(client: Connection) -> None:
     with pytest.raises(MetastoreRefused, match=r"get_database: NoSuchObjectException: .*no_such_database"):
         client.database("no_such_database")
 
 
-def test_settings_of_kerberos_need_each_other() -> None:
+def test_kerberos_settings_require_each_other() -> None:
     wrong = HiveMetastore(SOURCE, ESTATE, ("thrift://hms:9083",), keytab="/etc/navlin.keytab")
 
     assert [name for name, _ in wrong.problems()] == ["keytab", "keytab"]
     assert not list(replace(wrong, sasl="kerberos", principal="navlin@EXAMPLE.ORG").problems())
 
 
-def test_the_authorities_it_serves_are_its_addresses() -> None:
+def test_a_source_serves_the_authorities_of_its_addresses() -> None:
     assert HiveMetastore.serves({"uris": ("thrift://hms1", "thrift://hms2:9084")}) == (
         "thrift://hms1:9083",
         "thrift://hms2:9084",
     )
 
 
-def test_settings_that_make_no_sense_are_named() -> None:
+def test_invalid_settings_are_named() -> None:
     wrong = HiveMetastore(SOURCE, ESTATE, ("http://hms:9083",), batch_size=0)
 
     assert [name for name, _ in wrong.problems()] == ["uris", "batch_size"]
@@ -876,7 +876,7 @@ def test_settings_that_make_no_sense_are_named() -> None:
     ]
 
 
-def test_what_a_listing_missed_is_asked_for_by_its_name(
+def test_entities_missing_from_a_listing_are_looked_up_by_name(
     hms: HiveMetastore, client: Connection, databases: tuple[str, str]
 ) -> None:
     a, b = databases
@@ -896,7 +896,7 @@ def test_what_a_listing_missed_is_asked_for_by_its_name(
     assert found == {key.tree_path for key in there}
 
 
-def test_a_table_that_cannot_be_decoded_is_rejected_and_the_rest_of_its_batch_read() -> None:
+def test_an_undecodable_table_is_rejected_and_the_rest_of_its_batch_read() -> None:
     with ThriftMetastore() as garbled:
         garbled.tables = {name: idl.Table(tableName=name, dbName="damaged") for name in ("a", "b", "c", "d")}
         name, of_no_type = b"\x0b\0\x01\0\0\0\x01c", b"\xbf\0\x01\0\0\0\x01c"

@@ -38,14 +38,14 @@ def only_entity(table: Table) -> Entity:
         pytest.param(Table(parameters={"transient_lastDdlTime": "soon"}), id="a time that is none"),
     ],
 )
-def test_a_broken_table_yields_what_is_there(broken: Table) -> None:
+def test_an_incomplete_table_still_yields_an_entity(broken: Table) -> None:
     records = records_of(broken)
 
     assert [type(record) for record in records] == [Entity]
     assert only_entity(broken).key == table_key(SOURCE, "sales", "orders")
 
 
-def test_columns_without_names_are_said_by_their_places() -> None:
+def test_columns_without_names_are_rejected_by_position() -> None:
     named, first, second, column = records_of(
         Table(sd=StorageDescriptor(cols=[FieldSchema(), FieldSchema(name=""), FieldSchema("id", "int")]))
     )
@@ -59,7 +59,7 @@ def test_columns_without_names_are_said_by_their_places() -> None:
     assert column.attributes["columnIndex"] == 2
 
 
-def test_a_location_that_is_no_uri_costs_the_location_alone() -> None:
+def test_an_invalid_location_rejects_only_the_location() -> None:
     records = records_of(
         Table(sd=StorageDescriptor(location="hdfs://[broken", cols=[FieldSchema("id", "int")]))
     )
@@ -80,7 +80,7 @@ def test_ten_thousand_columns_are_ten_thousand_entities() -> None:
     assert len(records_of(Table(sd=StorageDescriptor(cols=columns)))) == 10_001
 
 
-def test_a_partition_key_that_is_a_column_as_well_counts_once() -> None:
+def test_a_partition_key_that_is_also_a_column_counts_once() -> None:
     ds = FieldSchema("DS", "string")
 
     assert columns_of(
@@ -88,7 +88,7 @@ def test_a_partition_key_that_is_a_column_as_well_counts_once() -> None:
     ) == [ds]
 
 
-def test_formats_and_orders_are_reported() -> None:
+def test_formats_and_sort_orders_are_reported() -> None:
     descriptor = StorageDescriptor(
         inputFormat="in",
         outputFormat="out",
@@ -122,13 +122,13 @@ def test_formats_and_orders_are_reported() -> None:
     }
 
 
-def test_an_avro_schema_elsewhere_is_noted() -> None:
+def test_an_external_avro_schema_is_recorded() -> None:
     table = Table(parameters={"avro.schema.url": "hdfs://ns1/schemas/orders.avsc"})
 
     assert only_entity(table).attributes["avroSchemaUrl"] == "hdfs://ns1/schemas/orders.avsc"
 
 
-def test_who_may_read_a_bucket_is_neither_kept_nor_part_of_its_name() -> None:
+def test_bucket_credentials_are_removed_from_the_location() -> None:
     table = Table(sd=StorageDescriptor(location="s3a://KEY:sEcReT/x@bucket/orders"))
 
     (relation,) = (record for record in records_of(table) if isinstance(record, Relation))
@@ -138,7 +138,7 @@ def test_who_may_read_a_bucket_is_neither_kept_nor_part_of_its_name() -> None:
     assert "sEcReT" not in repr(records_of(table))
 
 
-def test_a_comment_without_end_is_cut_and_says_so() -> None:
+def test_an_overlong_comment_is_truncated_with_a_marker() -> None:
     table = Table(sd=StorageDescriptor(cols=[FieldSchema("id", "int", "x" * (2 << 20))]))
 
     *_, column = records_of(table)
@@ -171,7 +171,7 @@ def test_a_comment_without_end_is_cut_and_says_so() -> None:
         (Table(), None),
     ],
 )
-def test_a_location_counts_where_files_lie(table: Table, location: str | None) -> None:
+def test_a_location_counts_only_if_files_are_stored_there(table: Table, location: str | None) -> None:
     assert usable_location(table) == location
 
 
@@ -189,13 +189,13 @@ def test_a_location_counts_where_files_lie(table: Table, location: str | None) -
         ({"type": "udt", "class": "x", "sqlType": "string"}, "string"),
     ],
 )
-def test_types_of_spark_are_reported_in_words_of_hive(spark: object, hive: str) -> None:
+def test_spark_types_are_converted_to_hive_types(spark: object, hive: str) -> None:
     schema = json.dumps({"type": "struct", "fields": [{"name": "c", "type": spark}]})
 
     assert spark_columns({"spark.sql.sources.schema": schema}) == [FieldSchema("c", hive)]
 
 
-def test_a_varchar_of_spark_is_found_in_its_metadata() -> None:
+def test_a_spark_varchar_is_read_from_its_metadata() -> None:
     field = {"name": "c", "type": "string", "metadata": {"__CHAR_VARCHAR_TYPE_STRING": "varchar(9)"}}
     schema = json.dumps({"type": "struct", "fields": [field]})
 
@@ -203,7 +203,7 @@ def test_a_varchar_of_spark_is_found_in_its_metadata() -> None:
 
 
 @pytest.mark.parametrize("parts", ["2", "4000000000", "9" * 5_000, "many"])
-def test_a_count_of_parts_that_cannot_be_is_an_error_and_takes_no_time(parts: str) -> None:
+def test_an_impossible_number_of_schema_parts_is_an_error(parts: str) -> None:
     with pytest.raises(
         ValueError, match=r"spark\.sql\.sources\.schema\.(part\.\d of .* is missing|numParts is no number)"
     ):
@@ -211,6 +211,6 @@ def test_a_count_of_parts_that_cannot_be_is_an_error_and_takes_no_time(parts: st
 
 
 @pytest.mark.parametrize("torn", ["{", "[]", "null", '{"fields": [{}]}', '{"fields": 7}'])
-def test_a_torn_schema_is_an_error_in_words(torn: str) -> None:
+def test_an_invalid_spark_schema_is_an_error(torn: str) -> None:
     with pytest.raises(ValueError, match=r"spark\.sql\.sources\.schema"):
         spark_columns({"spark.sql.sources.schema": torn})
