@@ -165,7 +165,7 @@ PLAIN = {
         ),
     ],
 )
-def test_an_event_says_what_changed(given: NotificationEvent, change: Change) -> None:
+def test_an_event_gives_the_change(given: NotificationEvent, change: Change) -> None:
     assert parse_event(given) == change
 
 
@@ -226,18 +226,18 @@ def test_an_event_says_what_changed(given: NotificationEvent, change: Change) ->
         ),
     ],
 )
-def test_an_event_of_nothing_that_is_read_says_nothing(given: NotificationEvent) -> None:
+def test_an_irrelevant_event_gives_none(given: NotificationEvent) -> None:
     assert parse_event(given) is None
 
 
-def test_of_another_catalog_its_own_events_are_followed() -> None:
+def test_a_configured_catalogs_events_are_followed() -> None:
     created = NotificationEvent(5, 1, "CREATE_TABLE", "sales", "orders", "{}", None, "Spark")
 
     assert parse_event(created, "spark") == TableCreated(ORDERS)
     assert parse_event(event("CREATE_TABLE", {}), "spark") is None
 
 
-def test_a_gzipped_message_says_the_same() -> None:
+def test_a_gzipped_message_gives_the_same_change() -> None:
     plain = altered(BEFORE, tagged("archive", "sold", {}, {}), SOLD)
     assert plain.message is not None
     packed = base64.b64encode(gzip.compress(plain.message.encode())).decode()
@@ -255,7 +255,7 @@ SALES_SOLD = TableName("sales", "sold")
 
 
 @pytest.mark.parametrize("release", ["3.1", "4.0"])
-def test_the_events_that_a_metastore_wrote_say_what_was_done(release: str) -> None:
+def test_recorded_events_give_the_expected_changes(release: str) -> None:
     lines = (RECORDED / f"events-{release}.jsonl").read_text().splitlines()
     events = [NotificationEvent(**json.loads(line)) for line in lines]
     times_ms = {one.eventId: (one.eventTime or 0) * 1000 for one in events}
@@ -280,7 +280,7 @@ def test_the_events_that_a_metastore_wrote_say_what_was_done(release: str) -> No
     ]
 
 
-def test_partition_names_are_taken_apart_and_put_together() -> None:
+def test_a_partition_name_is_parsed_and_rebuilt() -> None:
     name = "ds=2026-01-01/region=a%2Fb%3Dc"
 
     assert partition_values(name) == (("ds", "region"), ("2026-01-01", "a/b=c"))
@@ -297,13 +297,13 @@ def touched_by(*changes: Change) -> Touched:
     return touched
 
 
-def test_many_events_of_a_table_become_one_reading() -> None:
+def test_many_events_of_a_table_cause_one_reading() -> None:
     touched = touched_by(*[TableAltered(ORDERS)] * 50, PartitionsChanged(ORDERS, ("ds=1",)))
 
     assert touched.tables == {ORDERS: TouchedTable(itself=True, partitions={"ds=1": True})}
 
 
-def test_a_partition_is_there_or_not_as_its_last_event_says() -> None:
+def test_a_partitions_last_event_decides_whether_it_exists() -> None:
     touched = touched_by(
         PartitionsChanged(ORDERS, ("ds=1", "ds=2")),
         PartitionsChanged(ORDERS, ("ds=1",), dropped=True),
@@ -314,21 +314,21 @@ def test_a_partition_is_there_or_not_as_its_last_event_says() -> None:
     assert touched.tables[ORDERS].partitions == {"ds=1": False, "ds=2": True, "ds=3": True}
 
 
-def test_very_many_partitions_of_a_table_are_listed_instead() -> None:
+def test_many_changed_partitions_cause_a_listing_of_all() -> None:
     names = tuple(f"ds={i}" for i in range(MANY_PARTITIONS + 1))
     touched = touched_by(PartitionsChanged(ORDERS, names), PartitionsChanged(ORDERS, ("ds=x",), dropped=True))
 
     assert touched.tables == {ORDERS: TouchedTable(all_partitions=True)}
 
 
-def test_what_was_dropped_last_is_not_read() -> None:
+def test_a_table_dropped_last_is_not_read() -> None:
     touched = touched_by(TableCreated(ORDERS), PartitionsChanged(ORDERS, ("ds=1",)), TableDropped(ORDERS))
 
     assert touched.tables == {}
     assert touched.gone_tables == {ORDERS}
 
 
-def test_a_database_that_is_dropped_takes_its_tables_out_of_the_round() -> None:
+def test_dropping_a_database_discards_earlier_events_of_its_tables() -> None:
     touched = touched_by(
         TableAltered(ORDERS),
         TableAltered(SOLD),

@@ -119,7 +119,7 @@ def database_of(metastore: Metastore) -> Iterator[Any]:
     metastore.start()
 
 
-def test_twenty_thousand_partitions_of_one_table_are_read_in_bounded_pieces(limits: Metastore) -> None:
+def test_twenty_thousand_partitions_are_read_in_bounded_batches(limits: Metastore) -> None:
     made = table("exam", "parts", {"id": "int"}, partitioned_by={"ds": "string"}, location="file:/data/parts")
     with connected(limits.address) as client:
         client.call(CREATE_TABLE, made)
@@ -137,7 +137,7 @@ def test_twenty_thousand_partitions_of_one_table_are_read_in_bounded_pieces(limi
     assert (sum(pieces), max(pieces)) == (PARTITIONS, hms.partition_batch_size)
 
 
-def test_three_thousand_columns_and_a_comment_of_a_megabyte_are_whole_and_a_longer_one_says_that_it_is_cut(
+def test_three_thousand_columns_and_a_megabyte_comment_are_kept_and_a_longer_one_truncated(
     limits: Metastore,
 ) -> None:
     wide = {f"col_{number:05d}": "string" for number in range(COLUMNS)}
@@ -165,9 +165,7 @@ def test_three_thousand_columns_and_a_comment_of_a_megabyte_are_whole_and_a_long
     assert not done.rejects
 
 
-def test_a_log_that_the_metastore_has_cleaned_leads_to_a_complete_plan(
-    limits: Metastore, client: Connection
-) -> None:
+def test_an_expired_notification_log_causes_a_complete_plan(limits: Metastore, client: Connection) -> None:
     hms = extractor(limits, "late_*")
     client.call(CREATE_TABLE, table("exam", "late_0"))
     first = run(hms)

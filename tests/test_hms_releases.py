@@ -43,7 +43,7 @@ SHARED: dict[str, Callable[..., None]] = {
     if name.startswith("test_") and {"hms", "client", "metastore"} & signature(test).parameters.keys()
 }
 # Hive 4 has only the newer calls.
-del SHARED["test_a_server_that_does_not_know_newer_calls_is_read_all_the_same"]
+del SHARED["test_a_server_without_newer_calls_is_still_read"]
 globals().update(SHARED)
 
 CAPABILITIES = ["HIVEFULLACIDWRITE", "HIVEMANAGEDINSERTWRITE", "HIVEBUCKET2", "EXTWRITE"]
@@ -67,7 +67,7 @@ def create(client: Connection, made: Table) -> None:
         client.call(CREATE_TABLE, made)
 
 
-def test_its_messages_are_of_the_releases_own_form(
+def test_event_messages_have_the_releases_format(
     client: Connection, databases: tuple[str, str], later_metastore: LaterMetastore
 ) -> None:
     client.call(CREATE_TABLE, table(databases[0], "orders"))
@@ -126,7 +126,7 @@ def test_a_materialized_view_is_a_view_with_a_location(
     assert daily["fileSystemPath"].endswith(f"{a}.db/daily")
 
 
-def test_another_catalog_is_a_source_of_its_own(
+def test_another_catalog_is_a_separate_source(
     hms: HiveMetastore, metastore: Metastore, client: Connection, databases: tuple[str, str]
 ) -> None:
     a, _ = databases
@@ -184,7 +184,7 @@ def silent_metastore(
         yield running
 
 
-def test_a_metastore_that_hides_its_log_is_read_whole_and_the_note_says_which_setting_would_show_it(
+def test_a_metastore_that_hides_its_log_is_read_completely_and_the_setting_is_named(
     silent_metastore: LaterMetastore,
 ) -> None:
     hidden = HiveMetastore(test_hms.SOURCE, test_hms.ESTATE, (silent_metastore.uri,))

@@ -79,11 +79,11 @@ def port(own: Certificate) -> Iterator[int]:
         yield port
 
 
-def test_a_server_with_the_certificate_is_connected_to(own: Certificate, port: int) -> None:
+def test_a_server_with_the_trusted_certificate_is_connected(own: Certificate, port: int) -> None:
     Connection(source(port, own.certificate)._address).close()
 
 
-def test_each_server_that_is_not_believed_is_a_sentence(
+def test_each_untrusted_server_is_reported(
     own: Certificate, other: Certificate, port: int, tmp_path: Path
 ) -> None:
     (tmp_path / "empty.pem").touch()
@@ -103,7 +103,7 @@ def test_each_server_that_is_not_believed_is_a_sentence(
                 list(each.check())
 
 
-def test_an_instance_that_is_not_believed_does_not_keep_the_others_from_being_asked(
+def test_an_untrusted_instance_is_skipped_for_the_next(
     own: Certificate, other: Certificate, port: int
 ) -> None:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -119,7 +119,7 @@ def test_an_instance_that_is_not_believed_does_not_keep_the_others_from_being_as
     assert connection.uri == both.uris[1]
 
 
-def test_authorities_need_tls(own: Certificate) -> None:
+def test_ca_file_requires_tls(own: Certificate) -> None:
     assert list(replace(source(1, own.certificate), tls=False).problems()) == [
         ("ca_file", "ca_file is for TLS: it needs tls = true")
     ]
@@ -148,7 +148,7 @@ def test_a_metastore_with_a_keystore_is_read(over_tls: Metastore, own: Certifica
 
 
 @pytest.mark.services
-def test_a_real_metastore_that_is_not_believed_is_a_sentence(
+def test_an_untrusted_real_metastore_is_reported(
     over_tls: Metastore, own: Certificate, other: Certificate
 ) -> None:
     wrong = {
@@ -164,7 +164,7 @@ def test_a_real_metastore_that_is_not_believed_is_a_sentence(
 
 
 @pytest.mark.services
-def test_tickets_and_tls_go_together(kdc: Kdc, kerberized: Metastore, own: Certificate) -> None:
+def test_kerberos_works_over_tls(kdc: Kdc, kerberized: Metastore, own: Certificate) -> None:
     # PySpark's metastore supports one or the other; later ones, and proxies in front of a metastore, support both.
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(own.certificate, own.key)

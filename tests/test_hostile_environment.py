@@ -85,9 +85,7 @@ def navlin(
 
 
 @pytest.mark.services
-def test_check_extract_lineage_serve_and_a_page_with_a_site_s_shell_and_odd_paths(
-    tmp_path: Path, solr_jars: Path
-) -> None:
+def test_all_commands_work_with_odd_paths_and_a_sites_shell(tmp_path: Path, solr_jars: Path) -> None:
     folder = tmp_path / ODD
     folder.mkdir()
     environment(folder)
@@ -129,7 +127,7 @@ def test_check_extract_lineage_serve_and_a_page_with_a_site_s_shell_and_odd_path
 
 
 @pytest.mark.services
-def test_the_demo_runs_there_too(
+def test_the_demo_works_with_odd_paths_and_a_sites_shell(
     tmp_path: Path, solr_jars: Path, metastore_jars: Path, hadoop_jars: Path
 ) -> None:
     folder = tmp_path / ODD
@@ -143,7 +141,7 @@ def test_the_demo_runs_there_too(
     assert not list((folder / "home").iterdir())
 
 
-def test_what_a_site_s_shell_sets_is_left_out_and_named(tmp_path: Path, odd_file: Path) -> None:
+def test_site_environment_variables_are_dropped_and_named(tmp_path: Path, odd_file: Path) -> None:
     checked = navlin(tmp_path, odd_file, "check", "--json")
 
     [said] = [each["text"] for each in json.loads(checked.stdout) if each["subject"] == "environment"]
@@ -151,7 +149,7 @@ def test_what_a_site_s_shell_sets_is_left_out_and_named(tmp_path: Path, odd_file
     assert left_out == set(OF_A_SITE) - {"SPARK_LOCAL_IP", "PYTHONIOENCODING", "LANG", "LC_ALL"}
 
 
-def test_of_the_options_of_every_jvm_those_of_the_network_stay(tmp_path: Path) -> None:
+def test_only_network_options_of_java_are_kept(tmp_path: Path) -> None:
     (tmp_path / "pyspark").mkdir()
     own, another = "/opt/extractors", str(tmp_path)
     environment = {
@@ -190,9 +188,7 @@ def odd_file(tmp_path: Path) -> Path:
         *(pytest.param(name, form, marks=pytest.mark.services) for name in ("latin-1", "gbk") for form in ((), ("--json",))),
     ],
 )  # fmt: skip
-def test_what_a_terminal_cannot_print_has_a_sign_in_its_place(
-    odd_file: Path, encoding: str, form: tuple[str, ...]
-) -> None:
+def test_unprintable_characters_are_escaped(odd_file: Path, encoding: str, form: tuple[str, ...]) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "navlin", "--config", str(odd_file), "check", *form],
         cwd=ROOT,
@@ -220,7 +216,7 @@ def test_what_a_terminal_cannot_print_has_a_sign_in_its_place(
     [(">/dev/full", "No space left on device"), ("| (exec <&-; sleep 5)", "Broken pipe")],
     ids=["full disk", "closed pipe"],
 )
-def test_an_answer_that_cannot_be_written_is_a_sentence_and_a_failure(
+def test_an_answer_that_cannot_be_written_is_a_reported_failure(
     odd_file: Path, where: str, said: str, form: tuple[str, ...]
 ) -> None:
     script = f'set -o pipefail; "$@" {where}'
@@ -235,7 +231,7 @@ def test_an_answer_that_cannot_be_written_is_a_sentence_and_a_failure(
     assert (done.returncode, done.stderr) == (1, f"navlin: the answer was not written whole: {said}\n")
 
 
-def test_closed_standard_streams_are_no_failure(odd_file: Path) -> None:
+def test_closed_standard_streams_are_not_a_failure(odd_file: Path) -> None:
     command = [sys.executable, "-m", "navlin", "--config", str(odd_file), "check"]
     plain = subprocess.run(command, cwd=ROOT, capture_output=True, check=False)
     closed = subprocess.run(

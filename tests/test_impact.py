@@ -44,7 +44,7 @@ def by_name(answer: Impact) -> dict[str, str]:
     }
 
 
-def test_of_a_table_all_that_was_made_of_it_is_listed_and_nothing_beside(world: World) -> None:
+def test_impact_of_a_table_is_exactly_what_is_derived_from_it(world: World) -> None:
     orders, other = world.table("orders", "id", "amount"), world.table("other", "id")
     daily, report = world.table("daily", "total", "kind"), world.table("report", "total")
     world.operation(
@@ -67,7 +67,7 @@ def test_of_a_table_all_that_was_made_of_it_is_listed_and_nothing_beside(world: 
     assert by_name(ask(world, report)) == {}
 
 
-def test_of_a_column_what_carries_it_stands_apart_from_what_it_decides(world: World) -> None:
+def test_impact_of_a_column_distinguishes_data_from_conditions(world: World) -> None:
     orders = world.table("orders", "id", "amount", "state")
     daily = world.table("daily", "total")
     world.operation(
@@ -84,7 +84,7 @@ def test_of_a_column_what_carries_it_stands_apart_from_what_it_decides(world: Wo
     assert by_name(ask(world, world.column("orders.id"))) == {}
 
 
-def test_what_it_decides_and_carries_too_counts_as_data(world: World) -> None:
+def test_an_entity_with_both_data_and_control_flow_counts_as_data(world: World) -> None:
     a, b, c = world.table("a", "x"), world.table("b", "x"), world.table("c", "x")
     world.operation("b from a", [a], [b], steered_by=[a])
     world.operation("c where b", [], [c], steered_by=[b])
@@ -97,7 +97,7 @@ def test_what_it_decides_and_carries_too_counts_as_data(world: World) -> None:
     }
 
 
-def test_of_a_partition_all_that_is_made_of_its_table_is_listed(world: World) -> None:
+def test_impact_of_a_partition_is_that_of_its_table(world: World) -> None:
     t, u = world.table("t", "x", partitionColNames=["ds"]), world.table("u", "x")
     partition = world.entity(partition_key(t, "ds=1"))
     world.operation("u from t", [t], [u], parts={"u.x": ["t.x"]})
@@ -105,7 +105,7 @@ def test_of_a_partition_all_that_is_made_of_its_table_is_listed(world: World) ->
     assert by_name(ask(world, partition)) == {"u": "data", "u.x": "data", "u from t": "data"}
 
 
-def test_who_only_reads_is_affected_too(world: World) -> None:
+def test_operations_that_only_read_are_affected(world: World) -> None:
     orders = world.table("orders")
     dashboard = world.operation("select count(*) from orders", [orders])
     world.execution(dashboard, "q1", started=AS_OF_MS, principal="ann")
@@ -115,7 +115,7 @@ def test_who_only_reads_is_affected_too(world: World) -> None:
     assert list(answer.owners) == ["ann"]
 
 
-def test_each_has_its_owner_last_execution_and_frequency(world: World) -> None:
+def test_each_affected_entity_has_owner_last_execution_and_frequency(world: World) -> None:
     orders, daily = world.table("orders", owner="sales"), world.table("daily", "x", owner="finance")
     job = world.operation("daily from orders", [orders], [daily])
     for day, who in enumerate(("ann", "bob", "carl")):
@@ -135,7 +135,7 @@ def test_each_has_its_owner_last_execution_and_frequency(world: World) -> None:
         assert known.principal == "carl"
 
 
-def test_executions_that_a_purge_removed_count_and_no_span_is_claimed(world: World) -> None:
+def test_purged_executions_count_and_give_no_period(world: World) -> None:
     a, b = world.table("a"), world.table("b")
     job = world.operation("b from a", [a], [b])
     world.elements[job.identity].update(
@@ -149,7 +149,7 @@ def test_executions_that_a_purge_removed_count_and_no_span_is_claimed(world: Wor
     assert (shown["executions"], shown["lastPrincipal"], shown["executionsSince"]) == (8, "ann", None)
 
 
-def test_a_path_takes_along_the_table_that_lies_there(world: World) -> None:
+def test_impact_of_a_path_includes_the_table_located_there(world: World) -> None:
     table, path, made = world.table("t"), world.path("/data/t"), world.table("made")
     world.located(table, path)
     world.operation("made from t", [table], [made])
@@ -157,7 +157,7 @@ def test_a_path_takes_along_the_table_that_lies_there(world: World) -> None:
     assert by_name(ask(world, path)) == {"t": "data", "made": "data", "made from t": "data"}
 
 
-def test_what_is_inferred_parsed_or_incomplete_is_marked(world: World) -> None:
+def test_inferred_parsed_or_incomplete_flows_are_marked(world: World) -> None:
     base, view, after = (
         world.table("base", "x"),
         world.table("view", "x", kind=EntityType.VIEW),
@@ -172,7 +172,7 @@ def test_what_is_inferred_parsed_or_incomplete_is_marked(world: World) -> None:
     assert not one(answer, "view").incomplete
 
 
-def test_a_certain_way_beside_a_parsed_one_is_certain(world: World) -> None:
+def test_a_certain_flow_next_to_a_parsed_one_is_certain(world: World) -> None:
     base, view = world.table("base"), world.table("view")
     world.relate(RelationType.DATA_FLOW, base, view, writer=HIVE, parsed=True)
     world.operation("view from base", [base], [view], engine=IMPALA)
@@ -180,7 +180,7 @@ def test_a_certain_way_beside_a_parsed_one_is_certain(world: World) -> None:
     assert not one(ask(world, base), "view").parsed
 
 
-def test_what_was_cut_is_said_with_its_reason(world: World) -> None:
+def test_truncation_is_reported_with_its_reason(world: World) -> None:
     start = world.table("start")
     for number in range(5):
         world.operation(f"copy {number}", [start], [world.table(f"copy_{number}")])
@@ -190,7 +190,7 @@ def test_what_was_cut_is_said_with_its_reason(world: World) -> None:
     assert not ask(world, start).truncated_at
 
 
-def test_flows_to_what_was_never_captured_are_counted(world: World) -> None:
+def test_flows_to_uncaptured_entities_are_counted(world: World) -> None:
     start = world.table("start")
     world.operation("ghost from start", [start], [world.named("ghost")])
     answer = ask(world, start)
@@ -230,7 +230,7 @@ def test_the_command_prints_json_csv_and_tables(solr: Solr, tmp_path: Path, worl
     assert run(file, "impact", "impact_nowhere.nothing").exit_code == Exit.NOTHING
 
 
-def test_a_table_says_that_it_was_cut(web: Web, world: World) -> None:
+def test_csv_reports_its_truncation(web: Web, world: World) -> None:
     orders = world.table("orders")
     for number in range(4):
         world.operation(f"copy {number}", [orders], [world.table(f"copy{number}")])
@@ -240,7 +240,7 @@ def test_a_table_says_that_it_was_cut(web: Web, world: World) -> None:
     assert [row["name"] for row in rows if row["truncated"]], rows
 
 
-def test_the_endpoint_answers_as_the_command(web: Web, made: Key) -> None:
+def test_the_endpoint_and_the_command_agree(web: Web, made: Key) -> None:
     assert web.asked("/impact", entity=made.identity) == web.command("impact", made.identity)
     answer = web.get("/api/navlin/v1/impact", entity=made.identity, csv="true")
     assert answer.headers["Content-Type"] == "text/csv; charset=utf-8"

@@ -141,7 +141,7 @@ ERAS = [of_5_0, of_5_0_in_full, of_4_3, of_3_3, of_3_1, of_2_7, of_late_2015, of
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_every_era_says_the_same_of_tables_and_columns(
+def test_every_record_version_gives_the_same_tables_and_columns(
     read: Callable[..., Read], era: Callable[[], Json]
 ) -> None:
     got = read(era())
@@ -155,7 +155,7 @@ def test_every_era_says_the_same_of_tables_and_columns(
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_every_era_has_the_same_operation_and_times_in_milliseconds(
+def test_every_record_version_gives_the_same_operation_with_times_in_ms(
     read: Callable[..., Read], era: Callable[[], Json]
 ) -> None:
     record = era()
@@ -168,7 +168,7 @@ def test_every_era_has_the_same_operation_and_times_in_milliseconds(
     assert got.times_ms == {ended or STARTED * 1000}
 
 
-def test_one_execution_has_one_identity_and_two_have_two(read: Callable[..., Read]) -> None:
+def test_executions_are_distinguished_by_query_id_or_else_time_and_user(read: Callable[..., Read]) -> None:
     def executions(*records: Json) -> int:
         return len({entity.key.identity for entity in read(*records).of(EntityType.OPERATION_EXECUTION)})
 
@@ -179,7 +179,7 @@ def test_one_execution_has_one_identity_and_two_have_two(read: Callable[..., Rea
     assert executions(of_2_2(), of_2_2() | {"user": "ben"}) == 2
 
 
-def test_the_query_id_of_a_planner_that_ran_nothing_tells_no_runs_apart(read: Callable[..., Read]) -> None:
+def test_a_planners_zero_query_id_does_not_identify_a_run(read: Callable[..., Read]) -> None:
     planned = of_5_0() | {"queryId": "0:0"}
     got = read(planned, planned | {"queryText": "select 1", "hash": "f" * 32})
     assert len({entity.key.identity for entity in got.of(EntityType.OPERATION_EXECUTION)}) == 2
@@ -188,7 +188,7 @@ def test_the_query_id_of_a_planner_that_ran_nothing_tells_no_runs_apart(read: Ca
 # -- results of a record ----------------------------------------------------------------------------------------------
 
 
-def test_an_operation_says_what_ran(read: Callable[..., Read]) -> None:
+def test_an_operation_has_its_attributes_and_key(read: Callable[..., Read]) -> None:
     operation = read(of_5_0()).operation
     assert operation.attributes == {
         "internalType": "impala_operation",
@@ -205,7 +205,7 @@ def test_an_operation_says_what_ran(read: Callable[..., Read]) -> None:
     assert not operation.ages
 
 
-def test_an_execution_says_who_and_when_and_is_below_no_operation(read: Callable[..., Read]) -> None:
+def test_an_execution_has_user_and_times_and_its_own_branch(read: Callable[..., Read]) -> None:
     got = read(of_5_0() | {"user": "impala/host.example@REALM"})
     assert got.execution.attributes == {
         "internalType": "impala_operation_execution",
@@ -236,14 +236,14 @@ def test_a_sub_operation_keeps_its_edge(read: Callable[..., Read]) -> None:
     assert part.key.parent == got.operation.key
 
 
-def test_columns_are_claims_with_the_identities_that_the_metastore_gives_them(
+def test_claimed_columns_have_the_metastores_identities(
     read: Callable[..., Read],
 ) -> None:
     claimed = {relation.ep1.identity for relation in read(of_5_0()).relations}
     assert column_key(table_key(HIVE_1, "SALES", "Orders"), "AMOUNT").identity in claimed
 
 
-def test_reading_a_record_covers_its_operation_and_all_that_it_says_stands_below(
+def test_a_record_covers_its_operation_with_everything_below(
     read: Callable[..., Read],
 ) -> None:
     got = read(of_5_0())
@@ -253,14 +253,14 @@ def test_reading_a_record_covers_its_operation_and_all_that_it_says_stands_below
     assert len({relation.tree_path for relation in got.relations}) == len(got.relations)
 
 
-def test_the_time_a_table_was_created_is_on_its_relation(read: Callable[..., Read]) -> None:
+def test_the_creation_time_of_a_table_is_on_its_relation(read: Callable[..., Read]) -> None:
     got = read(of_5_0())
     tables = [r for r in got.relations if EntityType.OPERATION in (r.ep1.type, r.ep2.type)]
     expected = {"tableCreateTime": CREATED * 1000, "tableType": "hive"}
     assert [relation.attributes for relation in tables] == [expected, expected]
 
 
-def test_the_same_text_over_tables_of_another_database_is_another_operation(
+def test_the_same_text_over_another_database_is_another_operation(
     read: Callable[..., Read],
 ) -> None:
     other = json.loads(json.dumps(of_5_0()).replace("sales.", "archive."))
@@ -268,7 +268,7 @@ def test_the_same_text_over_tables_of_another_database_is_another_operation(
     assert len({operation.key.identity for operation in got.of(EntityType.OPERATION)}) == 2
 
 
-def test_where_two_metastores_are_configured_the_setting_says_which_is_meant(
+def test_a_setting_chooses_between_two_metastores(
     read: Callable[..., Read],
 ) -> None:
     other = Source(source_id("c", "HIVE-2"), HIVE, "HIVE-2", "c", ("thrift://other:9083",))
@@ -294,7 +294,7 @@ def select() -> Json:
 
 @pytest.mark.parametrize("declared", [True, False])
 @pytest.mark.parametrize("label", ["sum(o.x.amount)", "a.b.c", "x"])
-def test_the_targets_of_a_select_are_labels(read: Callable[..., Read], label: str, declared: bool) -> None:
+def test_targets_of_a_select_are_labels(read: Callable[..., Read], label: str, declared: bool) -> None:
     record = select()
     record["vertices"][0]["vertexId"] = label
     if not declared:
@@ -329,13 +329,13 @@ def test_a_literal_is_a_target_without_source(read: Callable[..., Read]) -> None
     assert got.tables == {"DATA_FLOW operation -> sales.totals"}
 
 
-def test_an_edge_that_is_there_twice_is_one(read: Callable[..., Read]) -> None:
+def test_a_duplicate_edge_counts_once(read: Callable[..., Read]) -> None:
     record = of_5_0()
     record["edges"] += record["edges"]
     assert read(record).records == read(of_5_0()).records
 
 
-def test_the_vertex_that_knows_when_its_table_was_created_speaks_for_the_others(
+def test_a_known_creation_time_applies_to_all_vertices_of_the_table(
     read: Callable[..., Read],
 ) -> None:
     record = of_5_0()
@@ -345,7 +345,7 @@ def test_the_vertex_that_knows_when_its_table_was_created_speaks_for_the_others(
     } == {CREATED * 1000}
 
 
-def test_a_vertex_may_spell_its_table_in_another_case_than_the_metadata(read: Callable[..., Read]) -> None:
+def test_a_vertex_may_spell_its_table_in_another_case(read: Callable[..., Read]) -> None:
     record = of_5_0()
     record["vertices"][1]["vertexId"] = "SALES.Orders.region"
     assert read(record).columns == read(of_5_0()).columns
@@ -378,7 +378,7 @@ def test_an_insert_from_the_table_itself_keeps_both_directions(read: Callable[..
     }
 
 
-def test_a_table_only_named_in_predicates_is_a_control_flow(read: Callable[..., Read]) -> None:
+def test_a_table_only_in_predicates_is_a_control_flow(read: Callable[..., Read]) -> None:
     record = of_5_0()
     record["vertices"][4]["vertexId"] = "sales.years.year"
     record["vertices"][4]["metadata"] = {"tableName": "sales.years", "tableCreateTime": CREATED}
@@ -396,9 +396,7 @@ def test_a_predicate_before_a_projection_leaves_the_table_a_data_flow(read: Call
 
 
 @pytest.mark.parametrize("metadata", [True, False])
-def test_two_fields_nested_in_one_column_are_one_relation_and_stay_named(
-    read: Callable[..., Read], metadata: bool
-) -> None:
+def test_two_nested_fields_of_one_column_are_one_relation(read: Callable[..., Read], metadata: bool) -> None:
     record = of_5_0() if metadata else of_2_2()
     record["vertices"][1]["vertexId"] = "sales.orders.items.item.price"
     record["vertices"][3]["vertexId"] = "sales.orders.items.item.count"
@@ -416,7 +414,7 @@ def test_a_table_name_with_a_dot_is_taken_from_the_metadata(read: Callable[..., 
 
 
 @pytest.mark.parametrize("name", ["sales.ice.committed_at", "sales.ice.SNAPSHOTS.committed_at"])
-def test_a_metadata_table_of_icebergs_is_its_table(read: Callable[..., Read], name: str) -> None:
+def test_an_iceberg_metadata_table_is_its_table(read: Callable[..., Read], name: str) -> None:
     record = of_5_0() | {"queryText": "select committed_at from sales.ice.snapshots"}
     record["vertices"][1] |= {
         "vertexId": name,
@@ -434,7 +432,7 @@ def view() -> Json:
     return record
 
 
-def test_a_view_not_yet_created_takes_the_time_of_the_record(read: Callable[..., Read]) -> None:
+def test_a_view_being_created_has_the_records_time(read: Callable[..., Read]) -> None:
     got = read(view())
     (output,) = [r for r in got.relations if r.ep1 == got.operation.key]
     assert output.attributes == {"tableCreateTime": ENDED * 1000, "tableType": "view"}
@@ -442,7 +440,7 @@ def test_a_view_not_yet_created_takes_the_time_of_the_record(read: Callable[...,
     assert output.ep2.identity == table_key(HIVE_1, "sales", "totals").identity
 
 
-def test_a_source_whose_creation_is_not_known_has_no_time(read: Callable[..., Read]) -> None:
+def test_a_source_with_unknown_creation_has_no_time(read: Callable[..., Read]) -> None:
     record = of_5_0()
     for place in (1, 3, 4):
         record["vertices"][place]["metadata"]["tableCreateTime"] = -1
@@ -472,7 +470,7 @@ def test_the_location_of_a_created_table_is_a_hint(read: Callable[..., Read], ur
         ("create external table ext (a int) location '/data/ext'", None),
     ],
 )
-def test_the_table_of_a_ddl_is_the_one_its_text_names_with_its_database(
+def test_the_location_hint_of_a_ddl_needs_a_qualified_table_name(
     read: Callable[..., Read], text: str, hinted: str | None
 ) -> None:
     got = read({"queryText": text, "timestamp": STARTED, "tableLocation": "hdfs://nn:8020/data/ext"})
@@ -480,7 +478,7 @@ def test_the_table_of_a_ddl_is_the_one_its_text_names_with_its_database(
     assert got.operation.attributes["tableLocation"] == "hdfs://nn:8020/data/ext"
 
 
-def test_secrets_are_masked_and_do_not_make_another_operation(read: Callable[..., Read]) -> None:
+def test_secrets_are_masked_without_changing_the_operations_identity(read: Callable[..., Read]) -> None:
     text = "create table t tblproperties ('fs.s3a.secret.key'='hunter2') as select 1"
     got = read(
         of_5_0() | {"queryText": text, "tableLocation": "s3a://key:hunter2@bucket/x"}, b"password='hunter2'"
@@ -492,7 +490,7 @@ def test_secrets_are_masked_and_do_not_make_another_operation(read: Callable[...
     assert other.operation.key.identity != got.operation.key.identity
 
 
-def test_a_long_text_is_cut_and_its_operation_is_reported_by_all_of_it(read: Callable[..., Read]) -> None:
+def test_a_long_text_is_truncated_and_identified_by_all_of_it(read: Callable[..., Read]) -> None:
     long = of_5_0() | {"queryText": TEXT + " -- " + "x" * (2 << 20)}
     got = read(long, long | {"queryText": long["queryText"] + "y"})
     first, second = got.of(EntityType.OPERATION)
@@ -531,14 +529,12 @@ def test_a_long_text_is_cut_and_its_operation_is_reported_by_all_of_it(read: Cal
         ("with", ""),
     ],
 )
-def test_the_kind_of_a_statement_is_known_from_its_text(
-    read: Callable[..., Read], text: str, kind: str
-) -> None:
+def test_the_operation_type_is_derived_from_the_text(read: Callable[..., Read], text: str, kind: str) -> None:
     record = {"queryText": text, "timestamp": STARTED, "edges": [], "vertices": []}
     assert read(record).operation.attributes["operationType"] == kind
 
 
-def test_unknown_keys_and_any_order_of_keys_are_fine(read: Callable[..., Read]) -> None:
+def test_unknown_keys_and_any_key_order_are_accepted(read: Callable[..., Read]) -> None:
     record = of_5_0() | {"somethingNew": {"a": [1]}}
     assert read(dict(reversed(record.items()))).columns == read(of_5_0()).columns
 
@@ -567,7 +563,7 @@ def test_unknown_keys_and_any_order_of_keys_are_fine(read: Callable[..., Read]) 
         pytest.param(b"\0" * 4096, "NUL bytes", id="zeros after a crash"),
     ],
 )
-def test_a_line_that_is_no_record_is_rejected_with_its_place_and_passed(
+def test_an_invalid_line_is_rejected_with_its_offset_and_skipped(
     read: Callable[..., Read], line: bytes, reason: str
 ) -> None:
     got = read(of_5_0(), line, of_2_2())
@@ -579,18 +575,18 @@ def test_a_line_that_is_no_record_is_rejected_with_its_place_and_passed(
     assert len(got.of(EntityType.OPERATION)) == 2
 
 
-def test_blank_lines_say_nothing(read: Callable[..., Read]) -> None:
+def test_blank_lines_are_ignored(read: Callable[..., Read]) -> None:
     assert read(b"", b"  \r").records == []
 
 
-def test_zeros_before_a_record_are_passed(read: Callable[..., Read]) -> None:
+def test_nul_bytes_before_a_record_are_skipped(read: Callable[..., Read]) -> None:
     got = read(b"\0" * 512 + json.dumps(of_5_0()).encode())
     (reject,) = got.rejects
     assert reject.reason.startswith("512 NUL bytes passed over")
     assert got.operation.attributes["queryText"] == TEXT
 
 
-def test_records_behind_half_of_another_on_one_line_are_read(read: Callable[..., Read]) -> None:
+def test_records_after_a_truncated_one_on_its_line_are_read(read: Callable[..., Read]) -> None:
     first, second = (
         json.dumps(of_5_0() | {"queryId": each}, separators=(",", ":")).encode() for each in ("a:1", "a:2")
     )
@@ -600,25 +596,23 @@ def test_records_behind_half_of_another_on_one_line_are_read(read: Callable[...,
     assert len(got.of(EntityType.OPERATION_EXECUTION)) == 2
 
 
-def test_raw_control_characters_in_a_text_are_read(read: Callable[..., Read]) -> None:
+def test_raw_control_characters_in_a_text_are_accepted(read: Callable[..., Read]) -> None:
     line = json.dumps(of_5_0() | {"queryText": "select 1@"}).encode().replace(b"@", b"\x01\t")
     assert read(line).operation.attributes["queryText"] == "select 1\x01\t"
 
 
-def test_bytes_that_are_no_utf_8_are_replaced(read: Callable[..., Read]) -> None:
+def test_bytes_that_are_not_utf_8_are_replaced(read: Callable[..., Read]) -> None:
     line = json.dumps(of_5_0() | {"queryText": "select '@'"}).encode().replace(b"@", b"\xff")
     assert read(line).operation.attributes["queryText"] == "select '\ufffd'"
 
 
-def test_half_a_surrogate_pair_is_replaced(read: Callable[..., Read]) -> None:
+def test_a_lone_surrogate_is_replaced(read: Callable[..., Read]) -> None:
     line = json.dumps(of_5_0() | {"queryText": "select '@'"}).encode().replace(b"@", b"\\ud83d")
     assert read(line).operation.attributes["queryText"] == "select '\ufffd'"
 
 
 @pytest.mark.parametrize("era", [of_5_0, of_late_2015])
-def test_half_a_surrogate_pair_in_a_name_is_replaced(
-    read: Callable[..., Read], era: Callable[[], Json]
-) -> None:
+def test_a_lone_surrogate_in_a_name_is_replaced(read: Callable[..., Read], era: Callable[[], Json]) -> None:
     line = json.dumps(era()).replace("region", "\\ud83d" if era is of_5_0 else "\\\\ud83d").encode()
     names = [name(relation.ep1) for relation in read(line).relations]
     assert "sales.orders.\ufffd" in names
@@ -642,7 +636,7 @@ def _vertex_no_object(record: Json) -> None:
 
 
 @pytest.mark.parametrize("damage", [_without_vertex, _vertex_twice, _vertex_without_name, _vertex_no_object])
-def test_an_edge_without_one_of_its_vertices_keeps_the_others_and_says_that_it_is_incomplete(
+def test_an_edge_with_a_missing_vertex_keeps_the_others_and_is_incomplete(
     read: Callable[..., Read], damage: Callable[[Json], None]
 ) -> None:
     record = of_5_0()
@@ -664,7 +658,7 @@ def test_an_edge_without_one_of_its_vertices_keeps_the_others_and_says_that_it_i
     assert got.covers == []
 
 
-def test_an_edge_of_an_unknown_type_is_rejected_and_the_others_stand(read: Callable[..., Read]) -> None:
+def test_an_edge_of_an_unknown_type_is_rejected_and_the_others_kept(read: Callable[..., Read]) -> None:
     record = of_5_0()
     record["edges"][0]["edgeType"] = "MAGIC"
     got = read(record)
@@ -672,7 +666,7 @@ def test_an_edge_of_an_unknown_type_is_rejected_and_the_others_stand(read: Calla
     assert "no edgeType that is known" in got.rejects[0].reason
 
 
-def test_a_vertex_that_is_there_twice_and_says_one_thing_is_one(read: Callable[..., Read]) -> None:
+def test_identical_duplicate_vertices_count_once(read: Callable[..., Read]) -> None:
     record = of_5_0()
     record["vertices"] += record["vertices"]
     got = read(record)
@@ -680,7 +674,7 @@ def test_a_vertex_that_is_there_twice_and_says_one_thing_is_one(read: Callable[.
     assert got.columns == read(of_5_0()).columns
 
 
-def test_a_source_that_is_no_column_of_a_table_is_named_and_marks_the_edge_incomplete(
+def test_a_source_that_is_not_a_column_makes_the_operation_incomplete(
     read: Callable[..., Read],
 ) -> None:
     record = of_2_2()
@@ -691,13 +685,13 @@ def test_a_source_that_is_no_column_of_a_table_is_named_and_marks_the_edge_incom
     assert "PROJECTION  -> sales.totals.region" in got.columns
 
 
-def test_a_location_that_is_no_uri_is_rejected_and_the_rest_stands(read: Callable[..., Read]) -> None:
+def test_an_invalid_location_is_rejected_and_the_rest_kept(read: Callable[..., Read]) -> None:
     got = read(of_5_0() | {"tableLocation": "hdfs://[nn/x"})
     assert "tableLocation" in got.rejects[0].reason
     assert len(got.columns) == 3
 
 
-def test_a_line_over_the_cap_is_rejected(read: Callable[..., Read]) -> None:
+def test_a_line_over_the_limit_is_rejected(read: Callable[..., Read]) -> None:
     got = read(of_5_0() | {"queryText": "x" * 5_000}, of_5_0(), max_line_bytes=4_096)
     assert "longer than 4096 bytes" in got.rejects[0].reason
     assert got.operation.attributes["queryText"] == TEXT
@@ -745,7 +739,7 @@ def damaged(draw: st.DrawFn) -> bytes:
 
 
 @given(lines=st.lists(damaged(), min_size=1, max_size=3))
-def test_whatever_is_broken_each_line_becomes_records_or_a_reject(
+def test_every_damaged_line_becomes_records_or_a_reject(
     tmp_path_factory: pytest.TempPathFactory, lines: list[bytes]
 ) -> None:
     directory = tmp_path_factory.mktemp("damaged")
@@ -761,7 +755,7 @@ def test_whatever_is_broken_each_line_becomes_records_or_a_reject(
 # -- following the files ----------------------------------------------------------------------------------------------
 
 
-def test_a_file_is_read_on_from_where_it_was_left_and_rotated_ones_are_found(tmp_path: Path) -> None:
+def test_a_file_is_resumed_at_its_position_and_rotated_ones_are_found(tmp_path: Path) -> None:
     impala = extractor(tmp_path)
     first = tmp_path / "impala_lineage_log_1.0-1"
     first.write_text(json.dumps(of_5_0()) + "\n")
@@ -777,7 +771,7 @@ def test_a_file_is_read_on_from_where_it_was_left_and_rotated_ones_are_found(tmp
     assert got.execution.attributes["principal"] == "ben"
 
 
-def test_a_rest_without_newline_in_a_file_long_quiet_is_read_or_rejected(tmp_path: Path) -> None:
+def test_an_unterminated_last_line_of_a_quiet_file_is_read_or_rejected(tmp_path: Path) -> None:
     impala = extractor(tmp_path)
     path = tmp_path / "impala_lineage_log_1.0-1"
     path.write_text(json.dumps(of_5_0()))
@@ -791,7 +785,7 @@ def test_a_rest_without_newline_in_a_file_long_quiet_is_read_or_rejected(tmp_pat
     assert len(Read(read_all(impala, impala.plan(Positions(now_ms=later_ms + 60_000)))).rejects) == 1
 
 
-def test_many_records_are_read_in_splits_that_stay_small(tmp_path: Path) -> None:
+def test_many_records_are_read_in_bounded_splits(tmp_path: Path) -> None:
     line = json.dumps(of_5_0()) + "\n"
     (tmp_path / "impala_lineage_log_1.0-1").write_text(line * 3_000)
     impala = extractor(tmp_path)
@@ -800,7 +794,7 @@ def test_many_records_are_read_in_splits_that_stay_small(tmp_path: Path) -> None
     assert len(Read(read_all(impala)).covers) == 3_000
 
 
-def test_reading_a_split_twice_yields_the_same_and_both_travel_to_a_task(tmp_path: Path) -> None:
+def test_rereading_a_split_yields_the_same_and_both_can_be_pickled(tmp_path: Path) -> None:
     (tmp_path / "impala_lineage_log_1.0-1").write_text(json.dumps(of_5_0()) + "\nbroken\n")
     impala = extractor(tmp_path)
     (split,) = impala.plan(Positions()).splits
@@ -809,7 +803,7 @@ def test_reading_a_split_twice_yields_the_same_and_both_travel_to_a_task(tmp_pat
     assert list(sent.read(sent_split)) == list(impala.read(split))
 
 
-def test_it_is_registered_as_a_push_extractor_and_names_the_directories_to_watch(tmp_path: Path) -> None:
+def test_the_extractor_is_a_push_extractor_and_names_its_directories(tmp_path: Path) -> None:
     registration = EXTRACTORS["impala_events"]
     assert (registration.mode, registration.source_type, registration.make) == (PUSH, IMPALA, ImpalaEvents)
     for host in ("a", "b"):
@@ -818,7 +812,7 @@ def test_it_is_registered_as_a_push_extractor_and_names_the_directories_to_watch
     assert impala.directories() == (str(tmp_path / "a" / "lineage"), str(tmp_path / "b" / "lineage"))
 
 
-def test_check_names_what_it_would_follow(tmp_path: Path) -> None:
+def test_check_names_the_files_to_follow(tmp_path: Path) -> None:
     (tmp_path / "impala_lineage_log_1.0-1").write_text(json.dumps(of_5_0()) + "\n")
     (line,) = extractor(tmp_path).check()
     assert line.startswith("1 files, the newest ")

@@ -105,11 +105,11 @@ def documents_now() -> old_index.Index:
 # -- Steps ---------------------------------------------------------------------------------------
 
 
-def test_the_steps_lead_from_the_first_version_to_this_one_without_a_gap() -> None:
+def test_upgrade_steps_are_consecutive_up_to_the_current_version() -> None:
     assert [step.since for step in UPGRADES] == list(range(1, VERSION))
 
 
-def test_a_step_leaves_the_document_that_it_is_given_as_it_is() -> None:
+def test_an_upgrade_step_does_not_modify_its_input() -> None:
     for core in CORES:
         for document in old_index.kept(core):
             given = copy.deepcopy(document)
@@ -117,7 +117,7 @@ def test_a_step_leaves_the_document_that_it_is_given_as_it_is() -> None:
             assert given == document
 
 
-def test_the_shipped_schema_bears_the_version() -> None:
+def test_the_shipped_schema_has_the_version() -> None:
     assert [path.name for path in (CONF / "solr").iterdir() if path.is_dir()] == [CONFIGSET]
     assert ElementTree.parse(CONF / "solr" / CONFIGSET / "schema.xml").getroot().get("name") == CONFIGSET
 
@@ -126,7 +126,7 @@ def test_the_shipped_schema_bears_the_version() -> None:
 
 
 @pytest.mark.services
-def test_an_index_of_before_is_upgraded_when_it_is_opened_and_answers_as_before(
+def test_an_old_index_is_upgraded_on_opening_and_answers_as_before(
     state: Path, solr_jars: Path, tmp_path: Path
 ) -> None:
     with server_on(state, solr_jars) as server, Solr(server.address) as solr:
@@ -156,9 +156,7 @@ def assert_inheritance_is_computed(solr: Solr) -> None:
     assert is_computed(solr)
 
 
-def test_a_new_index_bears_its_version_and_one_of_a_later_navlin_is_refused_with_both(
-    tmp_path: Path, solr_jars: Path
-) -> None:
+def test_a_new_index_has_its_version_and_a_later_one_is_refused(tmp_path: Path, solr_jars: Path) -> None:
     file = configuration(tmp_path / "state", solr_jars)
     made = navlin(file, "index", "create", "--json")
     assert json.loads(made.stdout) == {"made": list(CORES), "there": []}
@@ -175,7 +173,7 @@ def test_a_new_index_bears_its_version_and_one_of_a_later_navlin_is_refused_with
 
 
 @pytest.mark.services
-def test_an_index_of_version_3_without_pieces_of_names_is_searched_as_before_until_they_are_filled_in(
+def test_an_index_of_version_3_is_searchable_until_its_name_parts_are_filled(
     tmp_path: Path, solr_jars: Path
 ) -> None:
     def found(word: str) -> list[str]:
@@ -212,9 +210,7 @@ def test_an_index_of_version_3_without_pieces_of_names_is_searched_as_before_unt
 
 
 @pytest.mark.services
-def test_an_index_that_was_made_before_there_were_edits_gets_their_core_when_it_is_opened(
-    tmp_path: Path, solr_jars: Path
-) -> None:
+def test_an_index_without_edits_gets_their_core_on_opening(tmp_path: Path, solr_jars: Path) -> None:
     state, cache = tmp_path / "state", solr_jars.parent / "solr-launcher"
     before = EmbeddedSolr(state, solr_jars, CONF / "solr", cores=old_index.CORES_OF_THEN, cache=cache)
     with before as server, Solr(server.address) as solr:
@@ -236,7 +232,7 @@ def test_an_index_that_was_made_before_there_were_edits_gets_their_core_when_it_
 
 
 @pytest.mark.services
-def test_a_solrcloud_gets_the_collection_of_edits_too(cloud: Solr) -> None:
+def test_a_solrcloud_gets_the_edits_collection_too(cloud: Solr) -> None:
     cloud.admin("collections", {"action": "DELETE", "name": EDITS})
     open_index(cloud, None)
     assert len(cloud.shards(EDITS)) == 1
@@ -244,7 +240,7 @@ def test_a_solrcloud_gets_the_collection_of_edits_too(cloud: Solr) -> None:
 
 
 @pytest.mark.services
-def test_a_large_index_is_left_to_a_command_that_says_what_it_did(
+def test_a_large_index_is_upgraded_only_by_the_command(
     state: Path, solr_jars: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(opening, "AT_ONCE_DOCUMENTS", 600)
@@ -264,7 +260,7 @@ def test_a_large_index_is_left_to_a_command_that_says_what_it_did(
 
 
 @pytest.mark.services
-def test_while_another_navlin_runs_the_index_it_is_left_alone(state: Path, solr_jars: Path) -> None:
+def test_the_index_is_not_upgraded_while_another_navlin_runs_it(state: Path, solr_jars: Path) -> None:
     file = configuration(state, solr_jars)
     with server_on(state, solr_jars) as server, Solr(server.address) as solr:
         before = old_index.everything(solr)
@@ -334,7 +330,7 @@ def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.soak
 @pytest.mark.usefixtures("small_batches")
-def test_cut_off_at_any_request_the_next_upgrade_goes_on_and_nothing_is_lost(external: Solr) -> None:
+def test_an_upgrade_interrupted_at_any_request_is_resumed_without_loss(external: Solr) -> None:
     cuts = upgrade_with_cuts(external)
     assert cuts > 50, "it was cut off at many moments"
     external.commit(RUNS, soft=True)
@@ -345,9 +341,7 @@ def test_cut_off_at_any_request_the_next_upgrade_goes_on_and_nothing_is_lost(ext
 
 
 @pytest.mark.soak
-def test_killed_at_random_moments_the_embedded_index_is_upgraded_all_the_same(
-    state: Path, solr_jars: Path
-) -> None:
+def test_an_upgrade_killed_at_random_is_completed(state: Path, solr_jars: Path) -> None:
     file = configuration(state, solr_jars)
     command = [sys.executable, "-m", "navlin", "--config", str(file), "index", "upgrade"]
     rng, killed, longest_s = random.Random(9), 0, 2.0
@@ -376,7 +370,7 @@ def test_killed_at_random_moments_the_embedded_index_is_upgraded_all_the_same(
 
 
 @pytest.mark.services
-def test_collections_are_replaced_by_those_of_an_alias(
+def test_collections_are_replaced_through_aliases(
     tmp_path: Path, solr_jars: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with solr_cloud(tmp_path, solr_jars) as server, Solr(server.address) as solr:
@@ -409,7 +403,7 @@ def test_collections_are_replaced_by_those_of_an_alias(
 
 
 @pytest.mark.services
-def test_the_upgraded_index_is_what_this_navlin_makes_of_the_same_inputs(
+def test_the_upgraded_index_equals_a_new_index_of_the_same_inputs(
     state: Path, solr_jars: Path, tmp_path: Path, spark: Callable[[], SparkSession]
 ) -> None:
     from tests.services.frozen import FrozenEstate

@@ -140,7 +140,7 @@ def not_for_ordering(solr: Solr, names: set[str]) -> set[str]:
     return {name for name in names if not definition(solr, name).get("docValues")}
 
 
-def test_this_test_knows_a_field_that_is_not_indexed(solr: Solr) -> None:
+def test_the_check_detects_an_unindexed_field(solr: Solr) -> None:
     assert not_for_searching(solr, {"queryTextFull", "asOf", "digest", "no_such_field", "identity"}) == {
         "queryTextFull",
         "digest",
@@ -172,7 +172,7 @@ def assert_all_indexed(solr: Solr, asked: Asked) -> None:
     assert not not_for_ordering(solr, ordered)
 
 
-def test_questions_of_people_ask_for_indexed_fields(solr: Solr, asked: Asked) -> None:
+def test_user_queries_use_only_indexed_fields(solr: Solr, asked: Asked) -> None:
     world = World(solr, "indexed-questions")
     t, c = world.table("t", "a", partitionColNames=["ds"]), world.table("c", "b")
     gone = world.table("gone", deleted=True)
@@ -205,7 +205,7 @@ def test_questions_of_people_ask_for_indexed_fields(solr: Solr, asked: Asked) ->
     assert_all_indexed(solr, asked)
 
 
-def test_navlins_own_work_asks_for_indexed_fields(solr: Solr, asked: Asked) -> None:
+def test_navlins_own_work_uses_only_indexed_fields(solr: Solr, asked: Asked) -> None:
     world = Linked(solr, "indexed-work")
     table, path = world.table("db.t"), world.path("/indexed/work")
     operation = world.operation("op")
@@ -255,7 +255,7 @@ def texts_of(module: Path) -> Iterator[str]:
             yield node.value
 
 
-def test_no_text_in_the_code_asks_for_a_field_that_is_not_indexed(solr: Solr) -> None:
+def test_no_query_text_in_the_code_uses_an_unindexed_field(solr: Solr) -> None:
     """Words before a colon that are not fields are skipped: Solr refuses a query for a field that does not exist."""
     url = f"{solr.address.url}/{ELEMENTS}/schema/fields"
     fields = {

@@ -63,7 +63,7 @@ def chain(world: World, tag: str) -> World:
     return world
 
 
-def test_whatever_carries_the_data_inherits_with_the_path_that_brought_it(chain: World, tag: str) -> None:
+def test_every_entity_carrying_the_data_inherits_with_its_path(chain: World, tag: str) -> None:
     found = ask(chain, tag)
     assert set(found) == {"daily.contact", "report.who"}
     path = [each.removeprefix("db.") for each in found["report.who"].to_json()["path"]]
@@ -73,7 +73,7 @@ def test_whatever_carries_the_data_inherits_with_the_path_that_brought_it(chain:
     assert found["report.who"].origin.name == "db.people.email"
 
 
-def test_what_reads_a_table_inherits_what_its_partition_bears(world: World, tag: str) -> None:
+def test_readers_of_a_table_inherit_its_partitions_tags(world: World, tag: str) -> None:
     t, u = world.table("t", partitionColNames=["ds"]), world.table("u")
     partition = world.entity(partition_key(t, "ds=1"))
     world.operation("u from t", [t], [u])
@@ -83,7 +83,7 @@ def test_what_reads_a_table_inherits_what_its_partition_bears(world: World, tag:
     assert found["u"].steps[0].title == found["u"].origin.name
 
 
-def test_what_it_only_decides_does_not_inherit_unless_that_is_asked_for(chain: World, tag: str) -> None:
+def test_control_flow_inherits_only_on_request(chain: World, tag: str) -> None:
     write(chain, chain.column("people.region"), tags=["region" + tag])
     assert ask(chain, "region" + tag) == {}
     decided = ask(chain, "region" + tag, control_flow=True)
@@ -95,58 +95,58 @@ def test_what_it_only_decides_does_not_inherit_unless_that_is_asked_for(chain: W
 
 
 @pytest.mark.parametrize("said", ["{tag}", "other, {tag}", "*"])
-def test_it_ends_where_a_person_said_so(chain: World, tag: str, said: str) -> None:
+def test_inheritance_ends_at_a_not_inherited_property(chain: World, tag: str, said: str) -> None:
     write(chain, chain.column("daily.contact"), up_notInherited=said.format(tag=tag))
     assert ask(chain, tag) == {}
 
 
-def test_what_is_said_of_a_table_holds_for_its_columns(chain: World, tag: str) -> None:
+def test_not_inherited_on_a_table_applies_to_its_columns(chain: World, tag: str) -> None:
     write(chain, chain.named("daily"), up_notInherited=tag)
     assert ask(chain, tag) == {}
 
 
-def test_it_ends_at_the_job_that_masks_it(chain: World, tag: str) -> None:
+def test_inheritance_ends_at_the_masking_job(chain: World, tag: str) -> None:
     write(chain, chain.operations[0], up_notInherited=tag)
     assert ask(chain, tag) == {}
 
 
-def test_it_does_not_end_where_another_tag_was_meant(chain: World, tag: str) -> None:
+def test_not_inherited_for_another_tag_has_no_effect(chain: World, tag: str) -> None:
     write(chain, chain.column("daily.contact"), up_notInherited="other")
     assert set(ask(chain, tag)) == {"daily.contact", "report.who"}
 
 
-def test_another_way_around_the_end_still_brings_it(chain: World, tag: str) -> None:
+def test_another_path_around_a_not_inherited_entity_still_inherits(chain: World, tag: str) -> None:
     write(chain, chain.column("daily.contact"), up_notInherited=tag)
     people, report = chain.named("people"), chain.named("report")
     chain.operation("report from people", [people], [report], parts={"report.who": ["people.email"]})
     assert set(ask(chain, tag)) == {"report.who"}
 
 
-def test_what_bears_the_tag_itself_inherits_nothing_and_passes_it_on(chain: World, tag: str) -> None:
+def test_an_entity_with_the_tag_passes_it_on_and_inherits_nothing(chain: World, tag: str) -> None:
     write(chain, chain.column("daily.contact"), tags=[tag])
     assert set(ask(chain, tag)) == {"report.who"}
 
 
-def test_a_longer_tag_is_another_one(chain: World, tag: str) -> None:
+def test_a_longer_tag_is_a_different_tag(chain: World, tag: str) -> None:
     write(chain, chain.column("people.email"), tags=[f"{tag} masked", f"not{tag}"])
     assert ask(chain, tag) == {}
     assert set(ask(chain, f"{tag} masked")) == {"daily.contact", "report.who"}
 
 
-def test_a_tag_with_a_colon_is_a_tag(chain: World, tag: str) -> None:
+def test_a_tag_may_contain_a_colon(chain: World, tag: str) -> None:
     write(chain, chain.column("people.email"), tags=[f"{tag}:sales", f"GDPR 9: {tag}"])
     assert set(ask(chain, f"{tag}:sales")) == {"daily.contact", "report.who"}
     assert set(ask(chain, f"GDPR 9: {tag}")) == {"daily.contact", "report.who"}
     assert ask(chain, f"{tag}:sale") == {}
 
 
-def test_a_property_of_a_persons_own_is_inherited(chain: World, tag: str) -> None:
+def test_a_users_property_is_inherited(chain: World, tag: str) -> None:
     write(chain, chain.column("people.email"), up_steward=f"ann{tag}")
     assert set(ask(chain, f"up_steward:ann{tag}")) == {"daily.contact", "report.who"}
     assert ask(chain, f"steward:ann{tag}") == {}
 
 
-def test_a_property_is_inherited_too(chain: World, tag: str) -> None:
+def test_a_managed_property_is_inherited(chain: World, tag: str) -> None:
     write(chain, chain.column("people.email"), **{f"cp_gov.{tag}": ["high"]})
     assert set(ask(chain, f"gov.{tag}:high")) == {"daily.contact", "report.who"}
     assert ask(chain, f"gov.{tag}:low") == {}
@@ -155,7 +155,7 @@ def test_a_property_is_inherited_too(chain: World, tag: str) -> None:
 @pytest.mark.parametrize(
     "text", ["type:FIELD", "*:*", "gov.x:1 OR type:FIELD", "(a:b)", "{!terms f=type}a:b"]
 )
-def test_no_other_search_than_for_a_property_is_asked(chain: World, text: str) -> None:
+def test_queries_other_than_for_a_property_are_refused(chain: World, text: str) -> None:
     """Everything with the property is in memory at once, and all columns of an estate are too many."""
     try:
         assert ask(chain, text) == {}
@@ -163,14 +163,14 @@ def test_no_other_search_than_for_a_property_is_asked(chain: World, text: str) -
         assert "NAMESPACE.KEY:VALUE" in str(error)
 
 
-def test_a_tagged_table_passes_it_to_tables(world: World, tag: str) -> None:
+def test_a_tagged_tables_tag_is_inherited_by_tables(world: World, tag: str) -> None:
     a, b = world.table("a"), world.table("b")
     world.operation("b from a", [a], [b])
     write(world, a, tags=[tag])
     assert set(ask(world, tag)) == {"b"}
 
 
-def test_parsed_and_incomplete_paths_bring_it_and_are_marked(world: World, tag: str) -> None:
+def test_parsed_and_incomplete_paths_inherit_and_are_marked(world: World, tag: str) -> None:
     base, view, after = world.table("base"), world.table("view", kind=EntityType.VIEW), world.table("after")
     world.relate(RelationType.DATA_FLOW, base, view, writer=HIVE, parsed=True)
     world.operation("after from view", [view], [after], incomplete=True)
@@ -180,7 +180,7 @@ def test_parsed_and_incomplete_paths_bring_it_and_are_marked(world: World, tag: 
     assert (found["after"].parsed, found["after"].incomplete) == (True, True)
 
 
-def test_of_several_paths_the_most_certain_counts(world: World, tag: str) -> None:
+def test_the_most_certain_of_several_paths_counts(world: World, tag: str) -> None:
     a, b, c = (world.table(name) for name in "abc")
     world.relate(RelationType.DATA_FLOW, a, c, writer=HIVE, parsed=True)
     world.operation("b from a", [a], [b])
@@ -189,7 +189,7 @@ def test_of_several_paths_the_most_certain_counts(world: World, tag: str) -> Non
     assert not ask(world, tag)["c"].parsed
 
 
-def test_what_newly_inherits_since_a_date(chain: World, tag: str) -> None:
+def test_new_inheritance_since_a_date_is_listed(chain: World, tag: str) -> None:
     for document in chain.elements.values():
         late = "report" in str(document.get("originalName")) or "report" in str(document.get("parentPath"))
         document["firstSeen"] = solr_date(AS_OF_MS + 10 * DAY_MS * late)
@@ -199,7 +199,7 @@ def test_what_newly_inherits_since_a_date(chain: World, tag: str) -> None:
     assert ask(chain, tag, since_ms=AS_OF_MS + 11 * DAY_MS) == {}
 
 
-def test_what_people_wrote_stays_what_people_wrote(chain: World, tag: str) -> None:
+def test_inherited_tags_are_not_written_as_tags(chain: World, tag: str) -> None:
     ask(chain, tag)
     chain.solr.commit("nav_elements", soft=True)
     assert chain.solr.count("nav_elements", f'tags:"{tag}"') == 1
@@ -225,7 +225,7 @@ def test_the_command_prints_json_csv_and_trees(solr: Solr, tmp_path: Path, chain
     assert run(file, "inherited", "type:FIELD").exit_code == Exit.USAGE
 
 
-def test_the_endpoint_answers_as_the_command(web: Web, chain: World, tag: str) -> None:
+def test_the_endpoint_and_the_command_agree(web: Web, chain: World, tag: str) -> None:
     chain.index()
     assert web.asked("/inherited", word=tag) == web.command("inherited", tag)
     answer = web.get("/api/navlin/v1/inherited", word=tag, csv="true")

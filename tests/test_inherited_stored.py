@@ -314,7 +314,9 @@ def followed(private_server: EmbeddedSolr) -> dict[str, tuple[Inherits, Inherits
 
 
 @pytest.mark.parametrize("what", TRUTHS)
-def test_what_is_stored_follows(followed: dict[str, tuple[Inherits, Inherits]], what: str) -> None:
+def test_stored_inheritance_follows_each_change(
+    followed: dict[str, tuple[Inherits, Inherits]], what: str
+) -> None:
     _, expected = TRUTHS[what]
     assert followed[what] == (expected, expected)
 
@@ -389,7 +391,7 @@ once = settings(max_examples=8, suppress_health_check=[HealthCheck.function_scop
 @pytest.mark.soak
 @once
 @given(happened=steps)
-def test_whatever_happens_the_index_says_what_is_answered(
+def test_stored_inheritance_equals_the_answer_after_random_operations(
     private_solr: Solr, happened: list[list[Happens]]
 ) -> None:
     whatever_happens(private_solr, happened)
@@ -398,7 +400,7 @@ def test_whatever_happens_the_index_says_what_is_answered(
 @pytest.mark.soak
 @settings(once, max_examples=60)
 @given(happened=steps)
-def test_whatever_happens_and_much_does_the_index_says_what_is_answered(
+def test_stored_inheritance_equals_the_answer_after_many_random_operations(
     private_solr: Solr, happened: list[list[Happens]]
 ) -> None:
     whatever_happens(private_solr, happened)
@@ -407,14 +409,16 @@ def test_whatever_happens_and_much_does_the_index_says_what_is_answered(
 @pytest.mark.services
 @settings(once, max_examples=3)
 @given(happened=steps)
-def test_whatever_happens_it_is_so_on_a_solrcloud(cloud: Solr, happened: list[list[Happens]]) -> None:
+def test_stored_inheritance_equals_the_answer_on_solrcloud(
+    cloud: Solr, happened: list[list[Happens]]
+) -> None:
     whatever_happens(cloud, happened)
 
 
 # -- Amount of work ------------------------------------------------------------------------------------------------------
 
 
-def test_one_origin_whose_lineage_cannot_be_read_keeps_what_it_reached_and_holds_no_other_up(
+def test_an_origin_with_unreadable_lineage_keeps_its_reach_and_blocks_no_other(
     private_solr: Solr, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world = World(emptied(private_solr), "broken")
@@ -444,7 +448,7 @@ def test_one_origin_whose_lineage_cannot_be_read_keeps_what_it_reached_and_holds
     assert of(one, stored(private_solr)) == {**BC, "d.x": {"pii"}}
 
 
-def test_what_has_nothing_to_do_with_a_tag_is_not_followed_anew(private_solr: Solr) -> None:
+def test_tags_unrelated_to_a_change_are_not_recomputed(private_solr: Solr) -> None:
     """The cost depends on the change: one of two chains is extended."""
     world = World(emptied(private_solr), "cost")
     one, other = Estate(world, "one"), Estate(world, "other")
@@ -470,7 +474,7 @@ def test_what_has_nothing_to_do_with_a_tag_is_not_followed_anew(private_solr: So
 
 
 @pytest.mark.parametrize("core", [ELEMENTS, RUNS])
-def test_what_is_cut_off_is_done_by_the_next(private_solr: Solr, core: str) -> None:
+def test_an_interrupted_update_is_completed_by_the_next(private_solr: Solr, core: str) -> None:
     """Before entities are written, or between these and the stored reach."""
     estate = Estate(World(emptied(private_solr), "cut"), "db")
     chain(estate)
@@ -493,7 +497,7 @@ def test_what_is_cut_off_is_done_by_the_next(private_solr: Solr, core: str) -> N
     assert stored(private_solr) == {f"db.{name}": tags for name, tags in BC.items()}
 
 
-def test_a_service_that_ends_leaves_the_rest_to_the_next(private_solr: Solr) -> None:
+def test_a_stopped_update_is_left_to_the_next(private_solr: Solr) -> None:
     estate = Estate(World(emptied(private_solr), "ends"), "db")
     chain(estate)
     happen(estate)
@@ -503,7 +507,7 @@ def test_a_service_that_ends_leaves_the_rest_to_the_next(private_solr: Solr) -> 
     assert (stored(private_solr), count_due(private_solr)) == ({}, 1)
 
 
-def test_a_pass_between_the_note_of_an_edit_and_the_edit_loses_nothing(private_solr: Solr) -> None:
+def test_an_update_between_noting_an_edit_and_writing_it_loses_nothing(private_solr: Solr) -> None:
     estate = Estate(World(emptied(private_solr), "between"), "db")
     chain(estate)
     happen(estate)
@@ -519,7 +523,7 @@ def test_a_pass_between_the_note_of_an_edit_and_the_edit_loses_nothing(private_s
     assert stored(private_solr) == {f"db.{name}": tags for name, tags in BC.items()}
 
 
-def test_an_edit_while_it_is_computed_is_due_again(private_solr: Solr) -> None:
+def test_an_edit_during_the_computation_is_due_again(private_solr: Solr) -> None:
     estate = Estate(World(emptied(private_solr), "meanwhile"), "db")
     chain(estate)
     happen(estate)
@@ -541,7 +545,7 @@ def test_an_edit_while_it_is_computed_is_due_again(private_solr: Solr) -> None:
 
 
 @pytest.mark.services
-def test_what_an_edit_and_an_extraction_bring_is_found_counted_and_shown(
+def test_changes_by_edits_and_extractions_are_searchable_counted_and_shown(
     private_solr: Solr, spark: Callable[[], SparkSession], tmp_path: Path
 ) -> None:
     solr = emptied(private_solr)

@@ -133,7 +133,7 @@ def content_of(directory: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in directory.iterdir()}
 
 
-def test_a_set_is_fetched_whole_and_a_second_run_starts_no_java(
+def test_a_set_is_fetched_completely_and_a_second_run_starts_no_java(
     fetching: Fetching, repository: Repository
 ) -> None:
     jars = fetching()
@@ -147,7 +147,7 @@ def test_a_set_is_fetched_whole_and_a_second_run_starts_no_java(
     assert (fetching.reported, repository.asked) == ([], [])
 
 
-def test_a_jar_with_another_sum_is_named_with_both_sums_and_nothing_is_kept(
+def test_a_jar_with_another_checksum_is_named_with_both_and_nothing_kept(
     fetching: Fetching, repository: Repository
 ) -> None:
     repository.publish("beta", "2.1", b"something else")
@@ -167,7 +167,7 @@ def test_a_jar_with_another_sum_is_named_with_both_sums_and_nothing_is_kept(
     assert len(fetching()) == 2
 
 
-def test_a_jar_that_nobody_listed_is_refused(fetching: Fetching) -> None:
+def test_an_unlisted_jar_is_refused(fetching: Fetching) -> None:
     sums = fetching.sets / "pair.sha256"
     sums.write_text(sums.read_text().splitlines(keepends=True)[0])
     with pytest.raises(JarsNotFetched, match=r"beta-2\.1\.jar is not in the list"):
@@ -175,7 +175,7 @@ def test_a_jar_that_nobody_listed_is_refused(fetching: Fetching) -> None:
 
 
 @pytest.mark.services
-def test_a_jar_that_was_damaged_lost_or_added_later_is_put_right(fetching: Fetching) -> None:
+def test_a_damaged_missing_or_added_jar_is_repaired(fetching: Fetching) -> None:
     alpha, beta = fetching()
     alpha.write_bytes(ALPHA[:-1] + b"!")
     beta.rename(beta.with_name("beta-2.0.jar"))
@@ -183,7 +183,7 @@ def test_a_jar_that_was_damaged_lost_or_added_later_is_put_right(fetching: Fetch
     assert content_of(fetching.into) == {"alpha-1.0.jar": ALPHA, "beta-2.1.jar": BETA}
 
 
-def test_a_jar_that_the_repository_lacks_is_named_and_not_asked_for_again_and_again(
+def test_a_jar_missing_in_the_repository_is_named_and_not_retried(
     fetching: Fetching, repository: Repository
 ) -> None:
     for path in [path for path in repository.answers if "beta" in path]:
@@ -194,7 +194,7 @@ def test_a_jar_that_the_repository_lacks_is_named_and_not_asked_for_again_and_ag
 
 
 @pytest.mark.services
-def test_a_repository_that_does_not_answer_is_asked_again_after_a_pause(
+def test_an_unresponsive_repository_is_retried_after_a_pause(
     fetching: Fetching, repository: Repository
 ) -> None:
     alpha = repository.publish("alpha", "1.0", ALPHA)
@@ -207,9 +207,7 @@ def test_a_repository_that_does_not_answer_is_asked_again_after_a_pause(
 
 
 @pytest.mark.services
-def test_a_repository_that_never_answers_ends_in_a_sentence(
-    fetching: Fetching, repository: Repository
-) -> None:
+def test_a_repository_that_never_answers_is_reported(fetching: Fetching, repository: Repository) -> None:
     repository.silent.add(repository.publish("beta", "2.1", BETA))
     with pytest.raises(
         JarsNotFetched,
@@ -221,7 +219,7 @@ def test_a_repository_that_never_answers_ends_in_a_sentence(
 
 
 @pytest.mark.services
-def test_a_fetch_that_was_killed_leaves_nothing_half_and_goes_on_where_it_was(
+def test_a_killed_fetch_leaves_nothing_partial_and_is_resumed(
     fetching: Fetching, repository: Repository
 ) -> None:
     alpha = repository.publish("alpha", "1.0", ALPHA)
@@ -246,9 +244,7 @@ def test_a_fetch_that_was_killed_leaves_nothing_half_and_goes_on_where_it_was(
 
 
 @pytest.mark.services
-def test_of_two_fetches_at_once_one_works_and_the_other_waits(
-    fetching: Fetching, repository: Repository
-) -> None:
+def test_only_one_of_two_concurrent_fetches_works(fetching: Fetching, repository: Repository) -> None:
     alpha = repository.publish("alpha", "1.0", ALPHA)
     other = Fetching(fetching.sets, fetching.into)
     threads = [threading.Thread(target=each) for each in (fetching, other)]
@@ -261,7 +257,7 @@ def test_of_two_fetches_at_once_one_works_and_the_other_waits(
     assert "pair: another fetch is under way, waiting for it" in fetching.reported + other.reported
 
 
-def test_sums_renewed_for_a_changed_set_hold_from_then_on(fetching: Fetching, repository: Repository) -> None:
+def test_renewed_checksums_of_a_changed_set_are_accepted(fetching: Fetching, repository: Repository) -> None:
     repository.publish("beta", "2.2", b"beta, newer")
     pair = fetching.sets / "pair.xml"
     pair.write_text(pair.read_text().replace('rev="2.1"', 'rev="2.2"'))
@@ -271,7 +267,7 @@ def test_sums_renewed_for_a_changed_set_hold_from_then_on(fetching: Fetching, re
     assert [jar.name for jar in fetching(java=NO_JAVA)] == ["alpha-1.0.jar", "beta-2.2.jar"]
 
 
-def test_a_directory_in_which_somebody_keeps_something_else_is_left_alone(fetching: Fetching) -> None:
+def test_a_directory_with_other_files_is_left_alone(fetching: Fetching) -> None:
     fetching.into.mkdir(parents=True)
     letter = fetching.into / "letter.txt"
     letter.write_text("dear")
@@ -280,19 +276,19 @@ def test_a_directory_in_which_somebody_keeps_something_else_is_left_alone(fetchi
     assert letter.read_text() == "dear"
 
 
-def test_without_java_a_sentence_says_which_is_needed(fetching: Fetching) -> None:
+def test_a_missing_java_is_reported_with_the_required_version(fetching: Fetching) -> None:
     with pytest.raises(
         JarsNotFetched, match=r"a Java that nobody has does not start .* Java 17 or newer is needed"
     ):
         fetching(java=NO_JAVA)
 
 
-def test_a_set_that_does_not_exist_is_answered_with_those_that_do(fetching: Fetching) -> None:
+def test_an_unknown_set_is_reported_with_the_existing_ones(fetching: Fetching) -> None:
     with pytest.raises(JarsNotFetched, match="no set of jars named 'trio'; there are: pair"):
         fetch("trio", fetching.into, report=print, sets=fetching.sets)
 
 
-def test_progress_keeps_to_one_line_on_a_terminal() -> None:
+def test_progress_uses_one_line_on_a_terminal() -> None:
     leader, follower = os.openpty()
     with os.fdopen(follower, "w") as terminal:
         with progress_on(terminal) as report:
@@ -306,7 +302,7 @@ def test_progress_keeps_to_one_line_on_a_terminal() -> None:
     os.close(leader)
 
 
-def test_progress_elsewhere_is_a_line_now_and_then_and_the_last_one(tmp_path: Path) -> None:
+def test_progress_elsewhere_is_an_occasional_line_and_the_last(tmp_path: Path) -> None:
     log = tmp_path / "log"
     with log.open("w") as stream, progress_on(stream) as report:
         for done in range(100):
@@ -315,7 +311,7 @@ def test_progress_elsewhere_is_a_line_now_and_then_and_the_last_one(tmp_path: Pa
 
 
 @pytest.mark.parametrize("jar_set", sorted(path.stem for path in SETS.glob("*.sha256")))
-def test_the_jars_of_the_checkout_are_those_whose_sums_it_keeps(jar_set: str) -> None:
+def test_the_checkouts_jars_have_their_recorded_checksums(jar_set: str) -> None:
     directory = ROOT / ".jars" / jar_set
     if jar_set in {part.jars for part in PARTS.values()} and not directory.exists():
         pytest.skip("these jars are fetched by the bench that needs them, and it has not run here")
@@ -327,7 +323,7 @@ def test_the_jars_of_the_checkout_are_those_whose_sums_it_keeps(jar_set: str) ->
     assert all(jar.stat().st_size > 0 for jar in jars)
 
 
-def test_the_command_says_what_went_wrong_and_fails(tmp_path: Path) -> None:
+def test_the_command_reports_the_reason_and_fails(tmp_path: Path) -> None:
     (tmp_path / "letter.txt").touch()
     command = [sys.executable, "-m", "navlin.solr_server.jars", "solr", str(tmp_path)]
     ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)

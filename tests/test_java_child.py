@@ -17,7 +17,7 @@ def child(script: str, silence_s: float = SILENCE_S) -> JavaChild:
     return JavaChild(["sh", "-c", script], silence_s)
 
 
-def test_lines_and_bytes_come_as_they_were_written() -> None:
+def test_lines_and_bytes_are_read_as_written() -> None:
     echo = child("exec cat")
     echo.send(b"first\nsec")
     assert echo.line() == b"first"
@@ -31,7 +31,7 @@ def test_lines_and_bytes_come_as_they_were_written() -> None:
     assert not echo.runs
 
 
-def test_one_that_ends_is_heard_to_its_last_words() -> None:
+def test_an_exited_child_is_reported_with_its_error_output() -> None:
     failing = child("read question; echo 'no room' >&2; echo 'for a heap' >&2; exit 7")
     failing.send(b"anything\n")
 
@@ -39,7 +39,7 @@ def test_one_that_ends_is_heard_to_its_last_words() -> None:
         failing.line()
 
 
-def test_one_that_was_killed_has_no_code_of_its_own() -> None:
+def test_a_killed_child_has_a_negative_code() -> None:
     killed = child("exec cat")
     os.kill(killed.pid, signal.SIGKILL)
 
@@ -47,14 +47,14 @@ def test_one_that_was_killed_has_no_code_of_its_own() -> None:
         killed.take(1)
 
 
-def test_what_it_complains_of_for_ever_does_not_stop_it() -> None:
+def test_endless_error_output_does_not_block_the_child() -> None:
     complaining = child("yes complaint | head -c 1000000 >&2; echo done; exec cat")
 
     assert complaining.line() == b"done"
     assert len(complaining.end(SILENCE_S)) < 2_100
 
 
-def test_one_that_is_silent_is_not_waited_for_without_end() -> None:
+def test_a_silent_child_times_out() -> None:
     silent = child("exec sleep 1000", silence_s=0.1)
 
     with pytest.raises(TimeoutError):
@@ -63,7 +63,7 @@ def test_one_that_is_silent_is_not_waited_for_without_end() -> None:
     assert silent.end() == "ended with code -9 and wrote nothing", "once more is harmless"
 
 
-def test_an_answer_that_comes_a_byte_at_a_time_is_given_up() -> None:
+def test_an_answer_dripping_byte_by_byte_times_out() -> None:
     dripping = child("while printf x; do sleep 0.05; done", silence_s=0.5)
     begun_s = time.monotonic()
 
@@ -75,7 +75,7 @@ def test_an_answer_that_comes_a_byte_at_a_time_is_given_up() -> None:
     dripping.end()
 
 
-def test_an_answer_without_an_end_is_given_up() -> None:
+def test_an_endless_answer_is_given_up() -> None:
     endless = child("exec cat /dev/zero")
 
     with pytest.raises(ValueError, match="a line of more than 64 MiB"):
@@ -85,7 +85,7 @@ def test_an_answer_without_an_end_is_given_up() -> None:
 
 
 @pytest.mark.parametrize("count", [-1, (512 << 20) + 1])
-def test_a_number_of_bytes_that_no_answer_has_is_not_waited_for(count: int) -> None:
+def test_an_impossible_byte_count_is_refused(count: int) -> None:
     announcing = child("exec cat")
 
     with pytest.raises(ValueError, match=f"{count} bytes"):

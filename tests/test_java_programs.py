@@ -25,7 +25,7 @@ def flags(program: JavaProgram) -> list[str]:
     return [each.partition("=")[0] for each in command if each.startswith("-XX:") and "=" in each]
 
 
-def test_of_processes_side_by_side_the_first_writes_the_archive_and_later_ones_use_it(
+def test_the_first_process_writes_the_class_archive_and_later_ones_use_it(
     program: JavaProgram,
 ) -> None:
     assert flags(program) == ["-XX:ArchiveClassesAtExit"]
@@ -34,7 +34,7 @@ def test_of_processes_side_by_side_the_first_writes_the_archive_and_later_ones_u
     assert flags(program) == ["-XX:SharedArchiveFile"]
 
 
-def test_if_the_first_never_wrote_it_another_does_later(program: JavaProgram) -> None:
+def test_an_archive_never_written_is_written_by_a_later_process(program: JavaProgram) -> None:
     assert flags(program) == ["-XX:ArchiveClassesAtExit"]
     [mark] = program.archive().parent.glob("*.recording")
     long_ago_s = time.time() - RECORD_S - 1

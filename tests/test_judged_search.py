@@ -26,7 +26,7 @@ def estate(solr_server: EmbeddedSolr) -> JudgedEstate:
 
 
 @pytest.mark.parametrize("judged", JUDGED, ids=[each["question"] for each in JUDGED])
-def test_what_a_person_means_comes_first(estate: JudgedEstate, judged: dict[str, Any]) -> None:
+def test_the_intended_result_ranks_first(estate: JudgedEstate, judged: dict[str, Any]) -> None:
     mine = "{!terms f=srcId}" + ",".join(source.id for source in estate.sources.values())
     wanted = estate.id_of(judged["first"]["ref"])
 
