@@ -63,7 +63,7 @@ def secure(kdc: Kdc, hadoop_jars: Path, tmp_path_factory: pytest.TempPathFactory
         yield hadoop
 
 
-def test_what_a_kerberized_metastore_has_is_extracted_on_a_kerberized_yarn(
+def test_a_kerberized_metastore_is_extracted_on_a_kerberized_yarn(
     secure: Hadoop, login: Login, kdc: Kdc, kerberized: Metastore, cloud: Solr, tmp_path: Path
 ) -> None:
     database = f"secure_{uuid.uuid4().hex[:8]}"
@@ -82,7 +82,7 @@ def test_what_a_kerberized_metastore_has_is_extracted_on_a_kerberized_yarn(
     assert (types["DATABASE"], types["TABLE"], types["FIELD"]) == (1, 10, 20), types
 
 
-def test_what_expires_is_replaced_as_long_as_it_runs(
+def test_expiring_tokens_are_replaced_while_it_runs(
     secure: Hadoop, login: Login, cloud: Solr, tmp_path: Path
 ) -> None:
     estate = SmallEstate(cloud, no_spark, tmp_path, cluster="tokens")

@@ -91,7 +91,7 @@ def create(hms: HiveMetastore, name: str) -> None:
         metastore.call(CREATE_TABLE, table("default", name))
 
 
-def test_a_metastore_that_wants_kerberos_is_read_with_a_keytab(hms: HiveMetastore) -> None:
+def test_a_kerberized_metastore_is_read_with_a_keytab(hms: HiveMetastore) -> None:
     create(hms, "of_the_keytab")
 
     plan = hms.plan(Positions())
@@ -112,7 +112,7 @@ def test_a_metastore_that_wants_kerberos_is_read_with_a_keytab(hms: HiveMetastor
         ("authentication,integrity,privacy", "auth-conf"),
     ],
 )
-def test_each_layer_of_protection_is_spoken(
+def test_each_sasl_protection_level_is_supported(
     kdc: Kdc, keytab: Path, metastore_jars: Path, tmp_path: Path, offered: str, agreed: str
 ) -> None:
     with kerberized_metastore(tmp_path, metastore_jars, kdc, protection=offered) as metastore:
@@ -127,7 +127,7 @@ def test_each_layer_of_protection_is_spoken(
 
 
 @pytest.mark.services
-def test_a_ticket_that_expires_in_the_middle_of_a_run_is_replaced(
+def test_a_ticket_expiring_during_a_run_is_replaced(
     kdc_jars: Path, metastore_jars: Path, tmp_path: Path
 ) -> None:
     life_s = 5
@@ -146,7 +146,7 @@ def test_a_ticket_that_expires_in_the_middle_of_a_run_is_replaced(
 
 
 @pytest.mark.services
-def test_the_metastore_knows_nobody_without_a_ticket(kerberized: Metastore, hms: HiveMetastore) -> None:
+def test_the_metastore_refuses_a_client_without_a_ticket(kerberized: Metastore, hms: HiveMetastore) -> None:
     with pytest.raises(MetastoreError, match='sasl = "kerberos"'):
         list(replace(hms, sasl="none", call_timeout_s=5.0).check())
 
@@ -205,7 +205,7 @@ def still_running() -> Iterator[ExitStack]:
 
 
 @pytest.mark.services
-def test_what_is_wrong_is_a_sentence_in_check_and_in_status(
+def test_a_kerberos_error_is_reported_by_check_and_status(
     hms: HiveMetastore,
     kdc: Kdc,
     kdc_jars: Path,
@@ -267,7 +267,7 @@ def section(name: str, hms: HiveMetastore) -> str:
 
 
 @pytest.mark.services
-def test_a_namenode_that_wants_kerberos_answers_to_a_keytab(
+def test_a_kerberized_namenode_is_read_with_a_keytab(
     kdc: Kdc, keytab: Path, hadoop_jars: Path, tmp_path: Path
 ) -> None:
     settings, options = of_hdfs(kdc), (f"-Djava.security.krb5.conf={kdc.krb5_conf}",)
@@ -298,7 +298,7 @@ def test_a_namenode_that_wants_kerberos_answers_to_a_keytab(
 
 
 @pytest.mark.services
-def test_two_namenodes_that_want_kerberos_are_followed_over_a_failover(
+def test_two_kerberized_namenodes_are_followed_across_a_failover(
     kdc: Kdc, keytab: Path, hadoop_jars: Path, tmp_path: Path
 ) -> None:
     options, cache = (f"-Djava.security.krb5.conf={kdc.krb5_conf}",), hadoop_jars.parent / "hadoop-launcher"
@@ -336,7 +336,7 @@ def test_two_namenodes_that_want_kerberos_are_followed_over_a_failover(
 
 
 @pytest.mark.services
-def test_a_job_history_server_that_wants_kerberos_answers_to_a_keytab(
+def test_a_kerberized_job_history_server_is_read_with_a_keytab(
     kdc: Kdc, keytab: Path, mapreduce_jars: Path, tmp_path: Path
 ) -> None:
     servers = str(kdc.keytab("jhs.keytab", "jhs/localhost", "HTTP/localhost"))
@@ -365,7 +365,7 @@ def test_a_job_history_server_that_wants_kerberos_answers_to_a_keytab(
 
 
 @pytest.mark.services
-def test_a_resource_manager_that_wants_kerberos_answers_to_a_keytab(
+def test_a_kerberized_resource_manager_is_read_with_a_keytab(
     kdc: Kdc, keytab: Path, hadoop_jars: Path, tmp_path: Path
 ) -> None:
     settings = of_the_web(kdc, tmp_path)
@@ -402,11 +402,11 @@ def test_a_resource_manager_that_wants_kerberos_answers_to_a_keytab(
         ("something new", f"Kerberos as {NAVLIN} for hive/h failed: something new"),
     ],
 )
-def test_what_java_says_is_reported_as_what_it_means(said: str, meant: str) -> None:
+def test_javas_messages_are_translated(said: str, meant: str) -> None:
     assert meant in in_words(said, NAVLIN, "/etc/navlin.keytab", "hive/h")
 
 
-def test_a_child_that_was_killed_is_replaced(hms: HiveMetastore) -> None:
+def test_a_killed_child_is_replaced(hms: HiveMetastore) -> None:
     login: Login = hms._address.login
     list(hms.check())
     pid = kerberos(login).pid
@@ -417,7 +417,7 @@ def test_a_child_that_was_killed_is_replaced(hms: HiveMetastore) -> None:
     assert kerberos(login).pid != pid
 
 
-def test_a_child_that_cannot_start_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_child_that_cannot_start_reports_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     complaint = "echo 'Could not reserve enough space for object heap' >&2; exit 3"
     monkeypatch.setattr(JavaProgram, "command", lambda *_, **__: ["sh", "-c", complaint])
     asked = Kerberos("", "")

@@ -56,7 +56,7 @@ def ticketed(server: KerberizedSolr, login: Login) -> Iterator[Solr]:
         yield solr
 
 
-def test_a_run_writes_from_sparks_workers_into_a_solr_that_wants_tickets(
+def test_spark_workers_write_to_a_kerberized_solr(
     ticketed: Solr, spark: Callable[[], SparkSession], tmp_path: Path
 ) -> None:
     from tests.support.pipeline_estate import SmallEstate
@@ -71,9 +71,7 @@ def test_a_run_writes_from_sparks_workers_into_a_solr_that_wants_tickets(
     assert len(estate.live("FIELD")) == 60
 
 
-def test_the_commands_ask_it_with_the_settings_of_the_configuration(
-    ticketed: Solr, login: Login, tmp_path: Path
-) -> None:
+def test_the_commands_use_the_kerberos_settings(ticketed: Solr, login: Login, tmp_path: Path) -> None:
     file = configuration(tmp_path, ticketed, login)
 
     assert run(file, "index", "create").exit_code == Exit.OK
@@ -82,7 +80,7 @@ def test_the_commands_ask_it_with_the_settings_of_the_configuration(
     assert run(file, "status").exit_code == Exit.OK
 
 
-def test_what_is_large_is_sent_once(ticketed: Solr, server: KerberizedSolr, login: Login) -> None:
+def test_a_large_request_is_sent_once(ticketed: Solr, server: KerberizedSolr, login: Login) -> None:
     sent: list[int] = []
     with Solr(server.address(login)) as solr:
         solr.session.hooks["response"].append(lambda answer, **_: sent.append(answer.status_code))
@@ -91,7 +89,7 @@ def test_what_is_large_is_sent_once(ticketed: Solr, server: KerberizedSolr, logi
     assert sent == [200]
 
 
-def test_what_is_exported_reaches_a_server_that_wants_tickets_and_nobody_else_gets_in(
+def test_an_export_reaches_a_kerberized_server_and_fails_without_a_ticket(
     ticketed: Solr, login: Login
 ) -> None:
     """Here the server is this Solr: an export sends JSON to any server."""
@@ -108,7 +106,7 @@ def test_what_is_exported_reaches_a_server_that_wants_tickets_and_nobody_else_ge
         nobody.send("POST", path, body, **what)
 
 
-def test_tickets_and_tls_go_together(
+def test_kerberos_works_over_tls(
     ticketed: Solr, server: KerberizedSolr, login: Login, tmp_path: Path
 ) -> None:
     made = certificate(tmp_path, "dns:localhost")
@@ -118,7 +116,7 @@ def test_tickets_and_tls_go_together(
             assert solr.add(RELATIONS, [{"identity": "enciphered"}]).applied.keys() == {"enciphered"}
 
 
-def test_it_is_backed_up_and_restored(
+def test_a_kerberized_solr_is_backed_up_and_restored(
     ticketed: Solr, server: KerberizedSolr, login: Login, tmp_path: Path
 ) -> None:
     location = server.home / "backups"
@@ -132,7 +130,7 @@ def test_it_is_backed_up_and_restored(
     assert ticketed.get(RELATIONS, ["kept"], "identity") == [{"identity": "kept"}]
 
 
-def test_two_nodes_of_a_solrcloud_want_tickets_and_a_run_and_its_questions_reach_both(
+def test_runs_and_queries_reach_both_nodes_of_a_kerberized_solrcloud(
     kdc: Kdc, login: Login, solr_8_jars: Path, spark: Callable[[], SparkSession], tmp_path: Path
 ) -> None:
     from tests.support.pipeline_estate import SmallEstate
@@ -157,7 +155,7 @@ def test_two_nodes_of_a_solrcloud_want_tickets_and_a_run_and_its_questions_reach
             nobody.count(ELEMENTS)
 
 
-def test_a_cookie_that_expires_is_replaced(kdc: Kdc, login: Login, solr_8_jars: Path, tmp_path: Path) -> None:
+def test_an_expired_cookie_is_replaced(kdc: Kdc, login: Login, solr_8_jars: Path, tmp_path: Path) -> None:
     with (
         KerberizedSolr(tmp_path, solr_8_jars, kdc, properties=TOKENS) as server,
         Solr(server.address(login)) as solr,
@@ -170,7 +168,7 @@ def test_a_cookie_that_expires_is_replaced(kdc: Kdc, login: Login, solr_8_jars: 
         assert solr.session.cookies["hadoop.auth"] != first
 
 
-def test_a_ticket_that_expires_in_the_middle_of_a_run_is_replaced(
+def test_a_ticket_expiring_during_a_run_is_replaced(
     kdc_jars: Path, solr_8_jars: Path, tmp_path: Path
 ) -> None:
     life_s = 5
@@ -195,7 +193,7 @@ def still_running() -> Iterator[ExitStack]:
         yield stack
 
 
-def test_what_is_wrong_is_a_sentence(
+def test_a_kerberos_error_is_reported(
     ticketed: Solr, login: Login, kdc: Kdc, kdc_jars: Path, tmp_path: Path, still_running: ExitStack
 ) -> None:
     other = still_running.enter_context(Kdc(tmp_path / "other", kdc_jars))
@@ -228,9 +226,7 @@ def test_what_is_wrong_is_a_sentence(
     assert 'wants Kerberos: set auth = "kerberos"' in solr_finding(without)["text"]
 
 
-def test_a_clock_of_solr_that_is_off_is_a_sentence(
-    kdc: Kdc, login: Login, solr_8_jars: Path, tmp_path: Path
-) -> None:
+def test_clock_skew_of_solr_is_reported(kdc: Kdc, login: Login, solr_8_jars: Path, tmp_path: Path) -> None:
     if not shutil.which("cc"):
         pytest.skip("there is no C compiler, which makes the library that moves a clock")
     with (

@@ -32,34 +32,34 @@ SAMPLES = "858e5548b4cd3457432eb491ee74729d"
         (("cluster", "hive1"), "845beb21b95783c4f55276a4ae38a332"),
     ],
 )
-def test_an_identity_is_the_one_that_navigator_published(components: tuple[str, ...], published: str) -> None:
+def test_an_identity_equals_navigators(components: tuple[str, ...], published: str) -> None:
     assert identify(*components) == published
 
 
-def test_a_component_that_is_not_there_keeps_its_separators() -> None:
+def test_a_missing_component_keeps_its_separators() -> None:
     assert identify("a", None, "b") == identify("a", "", "b") != identify("a", "b")
 
 
-def test_a_name_that_is_not_utf_8_has_an_identity_of_its_own() -> None:
+def test_a_name_that_is_not_utf_8_has_its_own_identity() -> None:
     assert len({identify("dir", name) for name in ("a", "a\udcff", "a\udcfe")}) == 3
 
 
 HERE = Source(source_id("c", "HIVE-1"), HIVE, "HIVE-1", "c", ("thrift://hms:9083",))
 
 
-def test_hive_names_fold_in_the_key_and_are_shown_as_they_were_seen() -> None:
+def test_hive_names_are_folded_in_keys_and_shown_as_seen() -> None:
     one, other = table_key(HERE, "Sales", "Orders"), table_key(HERE, "sales", "ORDERS")
     assert one.identity == other.identity == identify(HERE.id, "SALES", "ORDERS")
     assert (one.name, one.parent_path, one.tree_path) == ("Orders", "/Sales", "/SALES/ORDERS")
     assert column_key(one, "Id").identity == identify(HERE.id, "SALES", "ORDERS", "ID")
 
 
-def test_the_values_of_a_partition_keep_their_case() -> None:
+def test_partition_values_keep_their_case() -> None:
     orders = table_key(HERE, "sales", "orders")
     assert partition_key(orders, "region=EU").identity != partition_key(orders, "region=eu").identity
 
 
-def test_paths_never_fold() -> None:
+def test_paths_are_never_folded() -> None:
     estate = Estate("c")
     assert location_key(estate, "hdfs://ns/A").identity != location_key(estate, "hdfs://ns/a").identity
 
@@ -82,7 +82,7 @@ def test_paths_never_fold() -> None:
         ("hdfs://nn:8020", "", (HDFS, "hdfs://nn:8020", "/")),
     ],
 )
-def test_a_location_is_taken_apart_alike_however_it_is_spelled(
+def test_every_spelling_of_a_location_is_split_alike(
     uri: str, default_fs: str, expected: tuple[str, str, str]
 ) -> None:
     assert split_location(uri, default_fs) == expected
@@ -99,7 +99,7 @@ def test_the_same_text_over_other_tables_is_another_operation() -> None:
     )
 
 
-def test_a_relation_is_its_type_its_ends_in_their_order_and_who_says_so() -> None:
+def test_a_relation_id_depends_on_type_ordered_ends_and_writer() -> None:
     stated = relation_id("DATA_FLOW", "a", "b", "s")
     others = [("DATA_FLOW", "b", "a", "s"), ("CONTROL_FLOW", "a", "b", "s"), ("DATA_FLOW", "a", "b", "t")]
     assert stated not in {relation_id(*each) for each in others}
@@ -108,20 +108,20 @@ def test_a_relation_is_its_type_its_ends_in_their_order_and_who_says_so() -> Non
 # -- the source of a key -------------------------------------------------------------------------------------------
 
 
-def test_a_claim_finds_its_source_by_the_authority_that_it_serves() -> None:
+def test_a_claim_resolves_to_the_source_serving_its_authority() -> None:
     other = Source(source_id("c", "HIVE-2"), HIVE, "HIVE-2", "c", ("thrift://other:9083",))
     estate = Estate("c", (HERE, other))
     assert estate.serving(HIVE, "thrift://OTHER:9083/") is other
     assert not estate.serving(HIVE, "thrift://nobody:9083").configured
 
 
-def test_without_an_address_the_only_metastore_answers_and_of_two_neither() -> None:
+def test_a_claim_without_address_resolves_only_to_a_single_metastore() -> None:
     other = Source(source_id("c", "HIVE-2"), HIVE, "HIVE-2", "c", ("thrift://other:9083",))
     assert Estate("c", (HERE,)).serving(HIVE) is HERE
     assert not Estate("c", (HERE, other)).serving(HIVE).configured
 
 
-def test_what_was_granted_keeps_its_id_where_a_source_took_it_over() -> None:
+def test_a_granted_id_is_kept_when_a_source_takes_it_over() -> None:
     estate = Estate("c", (), {adoption_key(HIVE, "thrift://old:9083"): "taken over"})
     assert estate.serving(HIVE, "thrift://old:9083").id == "taken over"
 
@@ -129,19 +129,19 @@ def test_what_was_granted_keeps_its_id_where_a_source_took_it_over() -> None:
 # -- paths in a source's tree ------------------------------------------------------------------------------------------
 
 
-def test_paths_in_a_tree_compare_by_component() -> None:
+def test_tree_paths_are_compared_by_component() -> None:
     assert contains("/sales/orders", "/sales/orders/id")
     assert not contains("/sales/orders", "/sales/orders_old")
     assert contains("/", "/sales")
 
 
-def test_a_slash_in_a_name_is_no_step_in_the_tree() -> None:
+def test_a_slash_in_a_name_is_not_a_tree_separator() -> None:
     assert parent_of(tree_path("db", "a/b")) == "/db"
     assert tree_path("a/b") != tree_path("a", "b")
     assert tree_path("a%2Fb") != tree_path("a/b")
 
 
-def test_a_date_survives_the_way_into_solr_and_back() -> None:
+def test_a_date_round_trips_through_solr() -> None:
     assert solr_date(1_408_993_637_652) == "2014-08-25T19:07:17.652Z"
     assert date_ms(solr_date(1_408_993_637_652)) == 1_408_993_637_652
     assert date_ms(solr_date(-1)) == -1

@@ -178,7 +178,7 @@ def emptied(solr: Solr, spark: Callable[[], SparkSession], uninterrupted: Uninte
 
 
 @pytest.mark.services
-def test_the_inputs_make_what_they_are_to_make(uninterrupted: Uninterrupted) -> None:
+def test_the_inputs_produce_every_kind_of_document(uninterrupted: Uninterrupted) -> None:
     """Otherwise the comparisons below would compare little."""
     flagged = [d for d in uninterrupted.index.values() if d.get("deleted")]
     kinds = {
@@ -225,7 +225,7 @@ def play_with_cuts(
 
 
 @pytest.mark.services
-def test_a_run_that_ends_between_two_steps_is_made_up_for_by_the_next(
+def test_a_run_cut_off_between_steps_is_completed_by_the_next(
     estate: SmallEstate, spark: Callable[[], SparkSession], solr: Solr, tmp_path: Path
 ) -> None:
     played = Played(estate)
@@ -243,7 +243,7 @@ def test_a_run_that_ends_between_two_steps_is_made_up_for_by_the_next(
 
 
 @pytest.mark.services
-def test_a_run_that_ends_between_any_two_steps_is_made_up_for_by_the_next(
+def test_a_run_cut_off_between_any_two_steps_is_completed_by_the_next(
     emptied: Played, uninterrupted: Uninterrupted, spark: Callable[[], SparkSession], solr: Solr
 ) -> None:
     cut_off = play_with_cuts(solr, spark, uninterrupted.folder, uninterrupted.cluster, cuts())
@@ -263,7 +263,7 @@ def after_requests(number: int) -> Point:
 
 
 @pytest.mark.soak
-def test_a_run_that_ends_after_any_request_is_made_up_for_by_the_next(
+def test_a_run_cut_off_after_any_request_is_completed_by_the_next(
     emptied: Played,
     uninterrupted: Uninterrupted,
     spark: Callable[[], SparkSession],
@@ -296,7 +296,7 @@ KILLS: tuple[tuple[int, str | Point], ...] = (
 
 
 @pytest.mark.services
-def test_killed_at_every_step_and_started_again_it_makes_the_same_index(
+def test_runs_killed_at_every_step_and_restarted_give_the_same_index(
     emptied: Played, uninterrupted: Uninterrupted, solr: Solr
 ) -> None:
     folder, cluster = uninterrupted.folder, uninterrupted.cluster
@@ -326,7 +326,7 @@ def test_killed_at_every_step_and_started_again_it_makes_the_same_index(
 
 
 @pytest.mark.soak
-def test_killed_again_and_again_and_started_again_it_makes_the_same_index(
+def test_runs_killed_repeatedly_and_restarted_give_the_same_index(
     emptied: Played, uninterrupted: Uninterrupted, solr: Solr, seed: str, soaked: Soaked
 ) -> None:
     chance = random.Random(seed)
@@ -373,7 +373,7 @@ def _dies_after(life: Life, requests: int) -> Callable[[Call], bool]:
     return passes
 
 
-def test_what_a_dead_run_wrote_and_did_not_commit_is_seen_by_the_next(
+def test_uncommitted_writes_of_a_dead_run_are_seen_by_the_next(
     estate: SmallEstate, spark: Callable[[], SparkSession], solr: Solr, tmp_path: Path
 ) -> None:
     """A table was written, but not committed, by a run that died; it is dropped before the next run, which must know
@@ -406,7 +406,7 @@ def test_reading_everything_again_changes_nothing(estate: SmallEstate, last: int
 
 
 @pytest.mark.services
-def test_an_older_copy_of_the_index_put_back_catches_up(
+def test_a_restored_older_copy_of_the_index_catches_up(
     solr_jars: Path, spark: Callable[[], SparkSession], tmp_path: Path
 ) -> None:
     state = tmp_path / "state"

@@ -131,7 +131,7 @@ def imports_in(tree: ast.Module) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("layer", MAY_IMPORT)
-def test_a_layer_imports_only_what_is_below_it(layer: str) -> None:
+def test_a_layer_imports_only_lower_layers(layer: str) -> None:
     allowed = MAY_IMPORT[layer] | {layer}
     upward = [
         f"{name} imports {other}"
@@ -151,7 +151,7 @@ def test_every_module_belongs_to_a_layer() -> None:
     assert homeless == []
 
 
-def test_one_line_of_the_core_names_the_extractors() -> None:
+def test_only_the_loader_imports_extractors() -> None:
     naming = [
         name
         for name, file in modules()
@@ -163,7 +163,7 @@ def test_one_line_of_the_core_names_the_extractors() -> None:
     assert naming == ["navlin.service.loader"]
 
 
-def test_only_the_pipeline_and_its_owner_import_spark() -> None:
+def test_only_pipeline_service_demo_and_linker_import_spark() -> None:
     importing = {
         layer_of(name)
         for name, file in modules()
@@ -181,7 +181,7 @@ def loaded_by(statement: str) -> set[str]:
     return set(done.stdout.splitlines()[-1].split())
 
 
-def test_the_model_loads_nothing_but_the_standard_library() -> None:
+def test_the_model_imports_only_the_standard_library() -> None:
     loaded = loaded_by(
         "import pkgutil, importlib, navlin.model as m\n"
         "for each in pkgutil.iter_modules(m.__path__): importlib.import_module(f'navlin.model.{each.name}')"
@@ -211,7 +211,7 @@ def test_extractors_load_without_spark_and_without_solr() -> None:
 
 
 @pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["search", "--help"], ["status", "--help"]])
-def test_asking_for_help_loads_nothing_but_what_reads_a_command_line(arguments: list[str]) -> None:
+def test_help_imports_only_the_command_line_parser(arguments: list[str]) -> None:
     loaded = loaded_by(f"import navlin.cli\nnavlin.cli.main({arguments!r}, standalone_mode=False)")
 
     assert loaded <= {"navlin", "click", "__main__", *sys.stdlib_module_names, *site_packages_at_start()}
@@ -256,7 +256,7 @@ def loads_in(tree: ast.AST) -> Counter[str]:
     return Counter(node.id for node in nodes if isinstance(node.ctx, ast.Load))
 
 
-def test_what_a_module_defines_somebody_uses_who_is_no_test() -> None:
+def test_every_definition_is_used_by_the_product() -> None:
     trees = {name: tree_of(file) for name, file in modules()}
     named = {other for _, file in modules() for other in imported(file)}
     loads = {name: loads_in(tree) for name, tree in trees.items()}

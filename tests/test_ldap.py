@@ -119,7 +119,7 @@ def role_of(directory: Directory, name: str, password: str = PASSWORD) -> Role |
         return str(error)
 
 
-def test_users_of_a_directory_log_in_and_local_ones_do_without_it(
+def test_directory_users_log_in_and_local_users_do_not_need_it(
     ldap: LdapServer, solr: Solr, tmp_path: Path
 ) -> None:
     with running_web(solr.address, tmp_path, section(ldap, remember_s=1.0)) as web:
@@ -214,7 +214,7 @@ SEVERAL = "the directory has several of that name"
     ids=repr,
 )
 @pytest.mark.parametrize("how", [{}, PATTERN], ids=("by search", "by pattern"))
-def test_who_may_bind_is_a_user_and_groups_give_the_role(
+def test_a_user_who_can_bind_gets_the_role_of_their_groups(
     directory: Callable[..., Directory], how: dict[str, Any], name: str, password: str, expected: Role | str
 ) -> None:
     if name == "twin" and how:
@@ -223,14 +223,14 @@ def test_who_may_bind_is_a_user_and_groups_give_the_role(
 
 
 @pytest.mark.services
-def test_a_user_has_the_name_that_the_directory_has(directory: Callable[..., Directory]) -> None:
+def test_a_user_has_the_directorys_spelling_of_the_name(directory: Callable[..., Directory]) -> None:
     for how in ({}, PATTERN):
         made = directory(**how)
         assert {made.user(name, PASSWORD).name for name in ("gil", "GIL", "Gil")} == {"Gil"}
 
 
 @pytest.mark.services
-def test_an_empty_password_does_not_even_reach_the_server(
+def test_an_empty_password_never_reaches_the_server(
     directory: Callable[..., Directory], ldap: LdapServer
 ) -> None:
     with conversation(Server(ldap.tls_url, ldap.tls.certificate), 10) as speaking:
@@ -249,7 +249,7 @@ def test_an_empty_password_does_not_even_reach_the_server(
 @pytest.mark.parametrize(
     "text", ["*", "ann)(uid=*", "an\\6e", "ann,ou=people", "ann+cn=x", 'a"n#n;<>=', "\0", "a.b@c-d_e", "ä"]
 )
-def test_a_name_means_itself_in_a_filter_and_in_a_name(ldap: LdapServer, text: str) -> None:
+def test_a_name_is_escaped_in_filters_and_dns(ldap: LdapServer, text: str) -> None:
     ldap.asked()
     with conversation(Server(ldap.tls_url, ldap.tls.certificate), 10) as speaking:
         assert speaking.bind(ACCOUNT, ACCOUNT_PASSWORD)
@@ -285,7 +285,7 @@ def test_a_name_means_itself_in_a_filter_and_in_a_name(ldap: LdapServer, text: s
     ],
     ids=str,
 )
-def test_settings_say_which_groups_count_and_how(
+def test_settings_determine_the_groups_that_count(
     directory: Callable[..., Directory], settings: dict[str, Any], roles: dict[str, int]
 ) -> None:
     made = directory(**settings)
@@ -298,7 +298,7 @@ def test_settings_say_which_groups_count_and_how(
 
 
 @pytest.mark.services
-def test_passwords_go_by_tls_and_to_nobody_else(
+def test_passwords_are_sent_only_over_trusted_tls(
     directory: Callable[..., Directory], ldap: LdapServer, tmp_path: Path
 ) -> None:
     others = str(certificate(tmp_path / "others").certificate)
@@ -375,7 +375,7 @@ def start_tls_answer(result_code: int = 0) -> bytes:
     ],
     ids=("silence", "http", "no", "referral", "a piece more", "an answer more", "no tls", "endless"),
 )
-def test_a_server_that_does_not_do_its_part_gets_no_password(
+def test_a_misbehaving_server_gets_no_password(
     directory: Callable[..., Directory], answer: bytes, words: str
 ) -> None:
     with speaking_server(lambda taken, _: taken.sendall(answer)) as (url, heard):
@@ -387,7 +387,7 @@ def test_a_server_that_does_not_do_its_part_gets_no_password(
 
 
 @pytest.mark.services
-def test_a_password_goes_in_clear_only_if_a_setting_says_so(
+def test_a_plain_text_password_requires_a_setting(
     directory: Callable[..., Directory], ldap: LdapServer
 ) -> None:
     with speaking_server(lambda _taken, _piece: None) as (url, heard):
@@ -412,7 +412,7 @@ def test_referrals_are_not_followed(directory: Callable[..., Directory], ldap: L
 
 
 @pytest.mark.services
-def test_servers_are_asked_in_their_order_until_one_answers(
+def test_servers_are_tried_in_order_until_one_answers(
     directory: Callable[..., Directory], ldap: LdapServer
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening:
@@ -432,7 +432,7 @@ def test_servers_are_asked_in_their_order_until_one_answers(
 
 
 @pytest.mark.services
-def test_the_bind_account_is_named_if_it_does_not_work(
+def test_a_failing_bind_account_is_reported(
     directory: Callable[..., Directory], tmp_path: Path, ldap: LdapServer
 ) -> None:
     wrong, empty = tmp_path / "wrong", tmp_path / "empty"
@@ -461,9 +461,7 @@ def test_the_bind_account_is_named_if_it_does_not_work(
 
 
 @pytest.mark.services
-def test_a_directory_that_is_silent_holds_up_nobody_who_is_not_in_it(
-    ldap: LdapServer, solr: Solr, tmp_path: Path
-) -> None:
+def test_a_silent_directory_delays_no_local_user(ldap: LdapServer, solr: Solr, tmp_path: Path) -> None:
     with speaking_server(lambda _taken, _piece: None) as (url, heard):
         silent = section(ldap, urls=[url], timeout_s=45.0, **PATTERN)
         with running_web(solr.address, tmp_path, silent) as web, ThreadPoolExecutor(60) as strangers:
@@ -517,7 +515,7 @@ def settled(found: Caller | Refused | Later) -> Caller | Refused:
 
 
 @pytest.mark.services
-def test_a_user_of_the_file_is_never_asked_for_in_the_directory(gate: Gate, ldap: LdapServer) -> None:
+def test_a_local_user_is_never_looked_up_in_the_directory(gate: Gate, ldap: LdapServer) -> None:
     assert isinstance(shown(gate, "chief"), Refused)
     ours = shown(gate, "chief", OWN_PASSWORD)
     assert isinstance(ours, Caller)
@@ -529,9 +527,7 @@ def test_a_user_of_the_file_is_never_asked_for_in_the_directory(gate: Gate, ldap
 
 
 @pytest.mark.services
-def test_an_answer_of_the_directory_counts_for_a_short_time(
-    gate: Gate, ldap: LdapServer, clock: Clock
-) -> None:
+def test_a_directory_answer_is_cached_briefly(gate: Gate, ldap: LdapServer, clock: Clock) -> None:
     for _ in range(3):
         assert isinstance(shown(gate, "ann"), Caller)
     assert isinstance(shown(gate, "ann", "wrong"), Refused), "what is remembered is the right password alone"
@@ -542,7 +538,7 @@ def test_an_answer_of_the_directory_counts_for_a_short_time(
 
 
 @pytest.mark.services
-def test_guessing_is_slowed_before_the_directory_is_asked(gate: Gate, ldap: LdapServer) -> None:
+def test_guessing_is_throttled_before_the_directory_is_queried(gate: Gate, ldap: LdapServer) -> None:
     for number in range(6):
         assert isinstance(shown(gate, ("bob", "BOB", "Bob")[number % 3], f"guess {number}"), Refused)
     ldap.asked()
@@ -553,7 +549,7 @@ def test_guessing_is_slowed_before_the_directory_is_asked(gate: Gate, ldap: Ldap
 
 
 @pytest.mark.services
-def test_a_directory_that_is_silent_locks_nobody_out(gate: Gate, ldap: LdapServer) -> None:
+def test_a_silent_directory_locks_nobody_out(gate: Gate, ldap: LdapServer) -> None:
     ldap.close()
     try:
         for _ in range(8):
@@ -568,7 +564,7 @@ def test_a_directory_that_is_silent_locks_nobody_out(gate: Gate, ldap: LdapServe
 
 
 @pytest.mark.services
-def test_a_session_ends_with_the_group_or_the_user(gate: Gate, ldap: LdapServer, clock: Clock) -> None:
+def test_a_session_ends_if_the_group_or_user_is_removed(gate: Gate, ldap: LdapServer, clock: Clock) -> None:
     ldap.change("dn: " + person("ivy")[4:].replace("\nobjectClass", "\nchangetype: add\nobjectClass", 1))
     member = f"dn: {group('viewers')}\nchangetype: modify\n{{}}: memberUid\nmemberUid: ivy\n"
     ldap.change(member.format("add"))
@@ -621,7 +617,7 @@ BAD = {
 
 
 @pytest.mark.parametrize(("settings", "words"), BAD.items(), ids=BAD.values())
-def test_settings_that_do_not_fit_are_refused(tmp_path: Path, settings: str, words: str) -> None:
+def test_inconsistent_settings_are_refused(tmp_path: Path, settings: str, words: str) -> None:
     file = tmp_path / "navlin.toml"
     file.write_text(f'[navlin]\ncluster = "c"\n\n[ldap]\n{settings}\n')
     with pytest.raises(BadConfiguration) as raised:

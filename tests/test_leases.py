@@ -104,7 +104,7 @@ ME = this_process()
         "written by an earlier navlin",
     ],
 )
-def test_a_process_is_taken_for_dead_or_for_alive_only_where_that_is_certain(
+def test_a_process_counts_as_dead_or_alive_only_if_certain(
     holder: Holder, *, may: bool, certain: bool
 ) -> None:
     assert (may_live(holder), lives(holder)) == (may, certain)
@@ -124,7 +124,7 @@ def test_a_zombie_is_dead() -> None:
 # -- Taking and giving back --------------------------------------------------------------------------------------------
 
 
-def test_each_taking_raises_the_epoch_and_giving_back_keeps_it(solr: Solr, name: str) -> None:
+def test_taking_a_lease_raises_the_epoch_and_releasing_keeps_it(solr: Solr, name: str) -> None:
     for epoch in (1, 2, 3):
         with lease(solr, name) as held:
             assert held.epoch == epoch
@@ -136,9 +136,7 @@ def test_each_taking_raises_the_epoch_and_giving_back_keeps_it(solr: Solr, name:
         assert (freed.holder, freed.epoch) == (None, epoch)
 
 
-def test_a_lease_whose_document_is_gone_goes_on_from_the_epoch_of_what_was_saved(
-    solr: Solr, name: str
-) -> None:
+def test_a_lease_without_a_document_continues_from_the_saved_epoch(solr: Solr, name: str) -> None:
     save_run(solr, RunRecord("S", name, 1, Status.FINISHED, 1, epoch=41))
     solr.commit(RUNS, soft=True)
     with lease(solr, name) as held:
@@ -155,7 +153,7 @@ def test_a_lease_whose_document_is_gone_goes_on_from_the_epoch_of_what_was_saved
     ],
     ids=["another pid", "the same pid and start", "another container", "an earlier navlin"],
 )
-def test_another_machine_of_the_same_name_keeps_its_lease_while_it_renews_it(
+def test_a_renewed_lease_of_another_machine_with_the_same_name_is_respected(
     solr: Solr, name: str, holder: Holder
 ) -> None:
     with held_by(solr, name, holder) as held:
@@ -169,7 +167,7 @@ def test_another_machine_of_the_same_name_keeps_its_lease_while_it_renews_it(
         assert epoch_of(solr, name) == held.epoch
 
 
-def test_a_lease_that_nobody_renews_is_taken_after_its_length_and_not_before(solr: Solr, name: str) -> None:
+def test_an_unrenewed_lease_is_taken_only_after_its_length(solr: Solr, name: str) -> None:
     leave(solr, name)
     began_s = time.monotonic()
     with lease(solr, name, length_s=SHORT_S) as held:
@@ -182,9 +180,7 @@ def test_a_lease_that_nobody_renews_is_taken_after_its_length_and_not_before(sol
     [replace(ME, started="long ago"), replace(ME, boot="an earlier one")],
     ids=["ended", "of an earlier boot"],
 )
-def test_the_lease_of_a_process_that_has_certainly_ended_is_taken_at_once(
-    solr: Solr, name: str, dead: Holder
-) -> None:
+def test_the_lease_of_a_certainly_dead_process_is_taken_at_once(solr: Solr, name: str, dead: Holder) -> None:
     leave(solr, name, dead)
     with lease(solr, name, length_s=3_600) as held:
         assert held.epoch == 2
@@ -203,7 +199,7 @@ def test_the_lease_of_a_process_that_has_certainly_ended_is_taken_at_once(
     ],
     ids=["earlier, elsewhere", "earlier, here", "empty", "strange fields", "a list", "a text", "no number"],
 )
-def test_a_lease_of_another_form_is_replaced_when_it_was_still_for_the_length(
+def test_a_lease_in_another_format_is_replaced_once_unchanged_for_its_length(
     solr: Solr, name: str, body: object
 ) -> None:
     lay(solr, name, body)
@@ -213,7 +209,7 @@ def test_a_lease_of_another_form_is_replaced_when_it_was_still_for_the_length(
         assert held.epoch == 1
 
 
-def test_a_lease_of_an_earlier_navlin_is_left_while_that_writes_it(solr: Solr, name: str) -> None:
+def test_a_lease_of_an_earlier_version_is_respected_while_it_is_renewed(solr: Solr, name: str) -> None:
     over = threading.Event()
 
     def renew() -> None:
@@ -231,7 +227,7 @@ def test_a_lease_of_an_earlier_navlin_is_left_while_that_writes_it(solr: Solr, n
         renewing.join()
 
 
-def test_of_many_that_try_at_once_one_gets_it(solr: Solr, name: str) -> None:
+def test_only_one_of_several_concurrent_takers_gets_the_lease(solr: Solr, name: str) -> None:
     leave(solr, name)
     together, both = threading.Barrier(4), threading.Event()
     outcomes: list[str] = []
@@ -263,7 +259,7 @@ def test_of_many_that_try_at_once_one_gets_it(solr: Solr, name: str) -> None:
 # -- Losing it ---------------------------------------------------------------------------------------------------------
 
 
-def test_who_has_lost_it_is_stopped_at_once_and_does_not_give_back_the_winners(solr: Solr, name: str) -> None:
+def test_a_loser_is_stopped_at_once_and_does_not_release_the_winners_lease(solr: Solr, name: str) -> None:
     lost = threading.Event()
     with lease(solr, name, length_s=LONG_S, renewals=OFTEN, on_lost=lost.set) as held:
         leave(solr, name, epoch=7)
@@ -277,9 +273,7 @@ def test_who_has_lost_it_is_stopped_at_once_and_does_not_give_back_the_winners(s
     assert (found.holder, found.epoch) == (ANOTHER, 7)
 
 
-def test_before_its_thread_has_noticed_it_it_does_not_give_back_the_winners_either(
-    solr: Solr, name: str
-) -> None:
+def test_an_unnoticed_loss_does_not_release_the_winners_lease(solr: Solr, name: str) -> None:
     with lease(solr, name, length_s=3_600):
         leave(solr, name, epoch=7)
     found = held_lease(solr, name)
@@ -287,7 +281,7 @@ def test_before_its_thread_has_noticed_it_it_does_not_give_back_the_winners_eith
     assert found.holder == ANOTHER
 
 
-def test_whatever_the_renewing_thread_meets_ends_the_run(
+def test_any_error_of_the_renewing_thread_ends_the_run(
     solr: Solr, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*_: object) -> int:
@@ -302,7 +296,7 @@ def test_whatever_the_renewing_thread_meets_ends_the_run(
             held.check()
 
 
-def test_a_solr_that_is_away_for_less_than_the_length_loses_nothing(solr: Solr, name: str) -> None:
+def test_a_solr_outage_shorter_than_the_length_loses_nothing(solr: Solr, name: str) -> None:
     away, refused, renewed = threading.Event(), threading.Event(), threading.Event()
 
     def passes(call: Call) -> bool:
@@ -325,7 +319,7 @@ def test_a_solr_that_is_away_for_less_than_the_length_loses_nothing(solr: Solr, 
         assert freed.holder is None
 
 
-def test_a_solr_that_is_away_for_the_length_loses_the_lease(solr: Solr, name: str) -> None:
+def test_a_solr_outage_of_the_length_loses_the_lease(solr: Solr, name: str) -> None:
     away, lost = threading.Event(), threading.Event()
     with (
         SolrProxy(solr.address, lambda call: not away.is_set()) as proxy,
@@ -340,7 +334,7 @@ def test_a_solr_that_is_away_for_the_length_loses_the_lease(solr: Solr, name: st
         assert int(re.findall(r"for (\d+) s", str(found.value))[0]) >= round(SHORT_S)
 
 
-def test_an_answer_that_does_not_arrive_loses_nothing(solr: Solr, name: str) -> None:
+def test_a_lost_answer_loses_nothing(solr: Solr, name: str) -> None:
     answers, enough = itertools.count(), threading.Event()
 
     def passes(call: Call) -> bool:
@@ -360,9 +354,7 @@ def test_an_answer_that_does_not_arrive_loses_nothing(solr: Solr, name: str) -> 
             assert epoch_of(solr, name) == held.epoch == 2
 
 
-def test_one_that_could_not_be_given_back_is_taken_over_at_once_by_the_same_process(
-    solr: Solr, name: str
-) -> None:
+def test_an_unreleased_lease_is_taken_over_at_once_by_the_same_process(solr: Solr, name: str) -> None:
     away = threading.Event()
     with SolrProxy(solr.address, lambda call: not away.is_set()) as proxy, Solr(proxy.address) as behind:
         with lease(behind, name, length_s=3_600):
@@ -375,7 +367,7 @@ def test_one_that_could_not_be_given_back_is_taken_over_at_once_by_the_same_proc
             assert held.epoch == 2
 
 
-def test_an_error_in_the_run_gives_the_lease_back(solr: Solr, name: str) -> None:
+def test_an_error_in_the_run_releases_the_lease(solr: Solr, name: str) -> None:
     with pytest.raises(KeyError), lease(solr, name):
         raise KeyError
     found = held_lease(solr, name)
@@ -386,7 +378,7 @@ def test_an_error_in_the_run_gives_the_lease_back(solr: Solr, name: str) -> None
 # -- Writes of a loser -------------------------------------------------------------------------------------------------
 
 
-def test_the_record_of_a_loser_is_refused_by_solr_and_the_winners_replaces_it(solr: Solr, name: str) -> None:
+def test_a_losers_record_is_refused_and_replaced_by_the_winners(solr: Solr, name: str) -> None:
     first = RunRecord("S", name, 1, Status.RUNNING, 1, version=-1)
     with lease(solr, name, length_s=3_600) as loser:
         opened = save_run_fenced(solr, replace(first, epoch=loser.epoch), loser.renew)
@@ -406,7 +398,7 @@ def test_the_record_of_a_loser_is_refused_by_solr_and_the_winners_replaces_it(so
             assert (newest.status, newest.epoch, newest.note) == (Status.FINISHED, loser.epoch + 1, "")
 
 
-def test_a_record_that_a_loser_opens_late_is_the_winners(solr: Solr, name: str) -> None:
+def test_a_record_opened_late_by_a_loser_belongs_to_the_winner(solr: Solr, name: str) -> None:
     first = RunRecord("S", name, 1, Status.RUNNING, 1, version=-1)
     with lease(solr, name, length_s=3_600) as loser, lease(solr, name, length_s=3_600) as winner:
         late = save_run(solr, replace(first, epoch=loser.epoch))
@@ -415,7 +407,7 @@ def test_a_record_that_a_loser_opens_late_is_the_winners(solr: Solr, name: str) 
             save_run_fenced(solr, replace(late, status=Status.FINISHED, ended_ms=3), loser.renew)
 
 
-def test_the_positions_of_a_loser_are_refused_and_the_winners_replace_them(solr: Solr, name: str) -> None:
+def test_a_losers_positions_are_refused_and_replaced_by_the_winners(solr: Solr, name: str) -> None:
     values = {"a": 1, "b": 1, "gone": 1}
     save_positions(solr, name, "old", [Position("outdated", 1)], {})
     save_positions(solr, name, "f", [Position(key, value) for key, value in values.items()], {})
@@ -506,7 +498,7 @@ def process(
         holding.popen.communicate()
 
 
-def test_a_stopped_process_loses_its_lease_and_finds_that_out_when_it_goes_on(solr: Solr, name: str) -> None:
+def test_a_stopped_process_loses_its_lease_and_notices_on_resuming(solr: Solr, name: str) -> None:
     with process(solr, name) as first:
         assert first.read_line() == "held 1"
         first.popen.send_signal(signal.SIGSTOP)
@@ -520,9 +512,7 @@ def test_a_stopped_process_loses_its_lease_and_finds_that_out_when_it_goes_on(so
             assert epoch_of(solr, name) == 2
 
 
-def test_a_process_that_stood_still_for_the_length_still_holds_what_nobody_took(
-    solr: Solr, name: str
-) -> None:
+def test_a_stopped_process_keeps_a_lease_that_nobody_took(solr: Solr, name: str) -> None:
     with process(solr, name) as first:
         assert first.read_line() == "held 1"
         first.popen.send_signal(signal.SIGSTOP)
@@ -532,7 +522,7 @@ def test_a_process_that_stood_still_for_the_length_still_holds_what_nobody_took(
         assert first.read_line() == "still held"
 
 
-def test_two_hosts_of_one_name_keep_each_other_out_and_one_follows_the_other(
+def test_two_hosts_of_one_name_exclude_each_other_and_then_succeed(
     solr: Solr, name: str, tmp_path: Path
 ) -> None:
     """Both are process 1 of a separate host, and cannot see each other."""
@@ -572,16 +562,16 @@ def test_two_hosts_of_one_name_keep_each_other_out_and_one_follows_the_other(
 @pytest.mark.parametrize(
     "holds",
     [
-        test_each_taking_raises_the_epoch_and_giving_back_keeps_it,
-        test_of_many_that_try_at_once_one_gets_it,
-        test_who_has_lost_it_is_stopped_at_once_and_does_not_give_back_the_winners,
-        test_the_record_of_a_loser_is_refused_by_solr_and_the_winners_replaces_it,
-        test_the_positions_of_a_loser_are_refused_and_the_winners_replace_them,
-        test_a_stopped_process_loses_its_lease_and_finds_that_out_when_it_goes_on,
+        test_taking_a_lease_raises_the_epoch_and_releasing_keeps_it,
+        test_only_one_of_several_concurrent_takers_gets_the_lease,
+        test_a_loser_is_stopped_at_once_and_does_not_release_the_winners_lease,
+        test_a_losers_record_is_refused_and_replaced_by_the_winners,
+        test_a_losers_positions_are_refused_and_replaced_by_the_winners,
+        test_a_stopped_process_loses_its_lease_and_notices_on_resuming,
     ],
     ids=lambda test: test.__name__,
 )
-def test_two_shards_hold_leases_as_one_server_does(
+def test_leases_on_two_shards_work_as_on_one_server(
     cloud: Solr, name: str, holds: Callable[[Solr, str], None]
 ) -> None:
     holds(cloud, name)

@@ -109,7 +109,7 @@ def test_with_deleted_entities_the_temporary_table_appears(world: World, merge: 
     assert {short(node.name) for node in answer.nodes if node.deleted} == {"temp_sample_07"}
 
 
-def test_with_operations_both_inserts_appear_and_the_second_has_no_input(world: World, merge: Key) -> None:
+def test_with_operations_both_inserts_appear_and_the_second_lacks_its_input(world: World, merge: Key) -> None:
     create, insert = (
         "create table temp_sample_07 as table sample_07",
         "insert into sample_merge table temp_sample_07",
@@ -130,9 +130,7 @@ def test_with_operations_both_inserts_appear_and_the_second_has_no_input(world: 
     assert f"{create} -> temp_sample_07" in arrows(everything)
 
 
-def test_with_unlinked_the_table_that_was_never_captured_joins_both_statements(
-    world: World, merge: Key
-) -> None:
+def test_with_unlinked_the_uncaptured_table_joins_both_statements(world: World, merge: Key) -> None:
     answer = ask(world, merge, unlinked=True)
     assert arrows(answer) == {
         "sample_07 -> sample_merge",
@@ -144,7 +142,7 @@ def test_with_unlinked_the_table_that_was_never_captured_joins_both_statements(
     assert answer.unlinked == 0
 
 
-def test_one_may_start_at_a_table_that_was_never_captured(world: World, merge: Key) -> None:
+def test_lineage_may_start_at_an_uncaptured_table(world: World, merge: Key) -> None:
     temp = world.named("temp_sample_08")
     with pytest.raises(UnknownEntity):
         ask(world, temp)
@@ -153,7 +151,7 @@ def test_one_may_start_at_a_table_that_was_never_captured(world: World, merge: K
     assert answer.nodes[0].placeholder
 
 
-def test_columns_are_contracted_as_their_tables_are(world: World, merge: Key) -> None:
+def test_columns_are_contracted_like_their_tables(world: World, merge: Key) -> None:
     answer = ask(world, merge, columns=True)
     assert arrows(answer) == {
         "sample_07 -> sample_merge",
@@ -177,7 +175,7 @@ def chain(world: World, *tables: str) -> list[Key]:
     return keys
 
 
-def test_both_directions_are_walked_unless_one_is_asked_for(world: World) -> None:
+def test_both_directions_are_walked_unless_one_is_given(world: World) -> None:
     a, b, c = chain(world, "a", "b", "c")
     world.index()
     assert arrows(ask(world, b)) == {"a -> b", "b -> c"}
@@ -187,7 +185,7 @@ def test_both_directions_are_walked_unless_one_is_asked_for(world: World) -> Non
     assert a.identity != c.identity
 
 
-def test_what_else_an_input_feeds_is_no_lineage_of_the_start(world: World) -> None:
+def test_other_outputs_of_an_input_are_not_lineage_of_the_start(world: World) -> None:
     a, b, c, d = (world.table(name) for name in "abcd")
     world.operation("b and c from a", [a], [b, c])
     world.operation("c from d", [d], [c])
@@ -196,7 +194,7 @@ def test_what_else_an_input_feeds_is_no_lineage_of_the_start(world: World) -> No
     assert arrows(ask(world, a)) == {"a -> b", "a -> c"}
 
 
-def test_a_cycle_is_kept_and_ends(world: World) -> None:
+def test_a_cycle_is_kept_and_terminates(world: World) -> None:
     keys = chain(world, "a", "b", "c")
     world.operation("back", [keys[2]], [keys[0]])
     world.index()
@@ -219,7 +217,7 @@ def test_a_self_insert_is_a_loop(world: World) -> None:
     }
 
 
-def test_depth_counts_drawn_hops_on_each_side_and_says_where_there_is_more(world: World) -> None:
+def test_depth_counts_drawn_hops_per_side_and_reports_more(world: World) -> None:
     keys = chain(world, "a", "b", "c", "d", "e")
     world.index()
     answer = ask(world, keys[1], depth=1)
@@ -237,7 +235,7 @@ def test_depth_counts_drawn_hops_on_each_side_and_says_where_there_is_more(world
     assert cuts(ask(world, keys[1], depth=0)) == {("b", "upstream", "depth"), ("b", "downstream", "depth")}
 
 
-def test_one_goes_one_hop_further_at_the_nodes_that_are_named_and_nowhere_else(world: World) -> None:
+def test_named_nodes_are_expanded_by_one_more_hop(world: World) -> None:
     keys = {name: world.table(name) for name in ("far", "a", "b", "start", "x", "y", "z")}
     for source, target in (
         ("far", "a"), ("a", "start"), ("b", "start"), ("far", "b"), ("start", "x"), ("x", "y"), ("y", "z")
@@ -263,7 +261,7 @@ def test_one_goes_one_hop_further_at_the_nodes_that_are_named_and_nowhere_else(w
     assert cuts(going_on("a")) == {("x", "downstream", "depth")}
 
 
-def test_a_deleted_middle_costs_no_depth(world: World) -> None:
+def test_a_deleted_intermediate_table_costs_no_depth(world: World) -> None:
     a, b, c = world.table("a"), world.table("b", deleted=True), world.table("c")
     world.operation("b from a", [a], [b])
     world.operation("c from b", [b], [c])
@@ -291,7 +289,7 @@ def test_a_deleted_relation_is_not_walked(world: World) -> None:
     assert arrows(ask(world, b, deleted=True)) == set()
 
 
-def test_a_relation_is_walked_once_the_linker_has_found_its_end(world: World) -> None:
+def test_a_relation_is_walked_once_it_is_linked(world: World) -> None:
     a, b = world.table("a"), world.table("b")
     world.operation("b from a", [a], [b])
     world.index()
@@ -320,7 +318,7 @@ def test_a_column_is_drawn_only_along_a_flow_of_its_table(world: World) -> None:
     )
 
 
-def test_what_two_sources_state_is_drawn_once(world: World) -> None:
+def test_a_flow_stated_by_two_sources_is_drawn_once(world: World) -> None:
     a, b = world.table("a"), world.table("b")
     world.relate(RelationType.DATA_FLOW, a, b, writer=HIVE, inferred=True)
     world.relate(RelationType.DATA_FLOW, a, b, writer=SPARK, incomplete=True)
@@ -329,7 +327,7 @@ def test_what_two_sources_state_is_drawn_once(world: World) -> None:
     assert (only.via, only.inferred, only.incomplete, only.parsed) == ((), False, True, False)
 
 
-def test_a_contracted_edge_is_as_sure_as_its_weakest_hop(world: World) -> None:
+def test_a_contracted_edge_is_as_certain_as_its_weakest_hop(world: World) -> None:
     a, b = world.table("a"), world.table("b")
     operation = world.operation("b", [], [b])
     world.relate(RelationType.DATA_FLOW, a, operation, writer=IMPALA, parsed=True, incomplete=True)
@@ -354,7 +352,7 @@ def test_an_operation_that_leads_to_another_is_passed_through(world: World, inde
             assert via(only) == ["first", "second"]
 
 
-def test_an_operation_that_is_met_twice_has_the_name_that_a_relation_gives_it(world: World) -> None:
+def test_an_operation_met_twice_has_the_name_from_a_relation(world: World) -> None:
     a, b, c = (world.table(name) for name in "abc")
     first, second = world.operation("first", [a]), world.operation("second", [b], [c])
     world.operation("b from a", [a], [b])
@@ -365,7 +363,7 @@ def test_an_operation_that_is_met_twice_has_the_name_that_a_relation_gives_it(wo
     assert via(edge(answer, "b", "c")) == ["second"]
 
 
-def test_a_granted_table_is_an_ordinary_one(world: World) -> None:
+def test_a_granted_table_is_an_ordinary_table(world: World) -> None:
     a, b = world.granted(world.named("a")), world.table("b")
     world.operation("b from a", [a], [b])
     world.index()
@@ -382,7 +380,7 @@ def test_an_unknown_id_is_an_error(world: World) -> None:
 # -- Operations and executions -----------------------------------------------------------------------------------------
 
 
-def test_a_select_is_seen_from_the_operation_only(world: World) -> None:
+def test_a_select_is_drawn_only_from_its_operation(world: World) -> None:
     _, b, c = chain(world, "a", "b", "c")
     select = world.operation("select * from b", [b], [])
     world.index()
@@ -396,7 +394,7 @@ def test_a_select_is_seen_from_the_operation_only(world: World) -> None:
     assert c.name not in names(ask(world, select))
 
 
-def test_an_operation_whose_output_nobody_captured_has_an_output(world: World) -> None:
+def test_an_operation_with_an_uncaptured_output_is_drawn(world: World) -> None:
     a = world.table("a")
     world.operation("create temp from a", [a], [world.named("temp")])
     world.index()
@@ -406,7 +404,7 @@ def test_an_operation_whose_output_nobody_captured_has_an_output(world: World) -
     assert arrows(ask(world, a)) == set()
 
 
-def test_all_executions_of_an_operation_are_drawn_if_that_is_asked_for(world: World) -> None:
+def test_all_executions_of_an_operation_are_drawn_on_request(world: World) -> None:
     a, b = world.table("a"), world.table("b")
     operation = world.operation("b from a", [a], [b])
     for number in range(12):
@@ -419,7 +417,7 @@ def test_all_executions_of_an_operation_are_drawn_if_that_is_asked_for(world: Wo
     assert not everything.truncated
 
 
-def test_executions_are_drawn_around_an_operation_and_nowhere_else(world: World) -> None:
+def test_executions_are_drawn_only_around_their_operation(world: World) -> None:
     a, b = world.table("a"), world.table("b")
     operation = world.operation("b from a", [a], [b])
     runs = [world.execution(operation, f"run {number:02}") for number in range(12)]
@@ -432,7 +430,7 @@ def test_executions_are_drawn_around_an_operation_and_nowhere_else(world: World)
     assert arrows(ask(world, runs[0])) == {"a -> b from a", "b from a -> b", "b from a : run 00"}
 
 
-def test_a_deleted_operation_lets_the_walk_through(world: World) -> None:
+def test_a_deleted_operation_is_passed_through(world: World) -> None:
     a, b = world.table("a"), world.table("b")
     world.operation("b from a", [a], [b], deleted=True)
     world.index()
@@ -442,7 +440,7 @@ def test_a_deleted_operation_lets_the_walk_through(world: World) -> None:
 # -- Control flow ------------------------------------------------------------------------------------------------------
 
 
-def test_what_only_steers_is_drawn_when_asked_for(world: World) -> None:
+def test_control_flow_is_drawn_on_request(world: World) -> None:
     a, b, c, d = (world.table(name) for name in "abcd")
     world.operation("c from a where b", [a], [c], steered_by=[b])
     world.operation("d from c", [c], [d])
@@ -453,7 +451,7 @@ def test_what_only_steers_is_drawn_when_asked_for(world: World) -> None:
     assert arrows(ask(world, b, control_flow=True)) == {"b ~> c", "c -> d"}
 
 
-def test_one_way_of_data_makes_a_contracted_edge_a_data_flow(world: World) -> None:
+def test_a_contracted_edge_with_any_data_path_is_a_data_flow(world: World) -> None:
     a, b = world.table("a"), world.table("b")
     world.operation("b where a", [], [b], steered_by=[a])
     world.operation("b from a", [a], [b])
@@ -461,7 +459,7 @@ def test_one_way_of_data_makes_a_contracted_edge_a_data_flow(world: World) -> No
     assert arrows(ask(world, b, control_flow=True)) == {"a -> b"}
 
 
-def test_steering_through_a_deleted_table_stays_steering(world: World) -> None:
+def test_control_flow_through_a_deleted_table_stays_control_flow(world: World) -> None:
     a, b, c = world.table("a"), world.table("b", deleted=True), world.table("c")
     world.operation("b where a", [], [b], steered_by=[a])
     world.operation("c from b", [b], [c])
@@ -520,7 +518,7 @@ def test_columns_are_drawn_inside_their_tables(world: World, sales: dict[str, Ke
 @pytest.mark.parametrize("operations", [False, True])
 @pytest.mark.parametrize("control_flow", [False, True])
 @pytest.mark.parametrize("table", ["orders", "customers", "total", "report"])
-def test_columns_folded_are_the_tables_picture(
+def test_folded_columns_equal_the_tables_lineage(
     world: World, sales: dict[str, Key], table: str, operations: bool, control_flow: bool
 ) -> None:
     def asked(*, columns: bool) -> Lineage:
@@ -554,7 +552,7 @@ def test_a_column_has_a_lineage_of_columns(world: World, sales: dict[str, Key]) 
     }
 
 
-def test_a_column_that_a_job_wrote_shows_what_contributed(world: World) -> None:
+def test_a_column_written_by_a_job_shows_its_contributing_tables(world: World) -> None:
     """Its columns are unknown: the tables that it read contribute to every column that it wrote."""
     a, b, c = world.table("a", "x"), world.table("b", "y"), world.table("c", "z")
     world.operation("job", [a], [b], engine=SPARK)
@@ -564,7 +562,7 @@ def test_a_column_that_a_job_wrote_shows_what_contributed(world: World) -> None:
     assert arrows(ask(world, world.column("a.x"))) == {"a.x -> b"} | {"b -> c"}
 
 
-def test_an_operation_that_knows_some_of_its_columns_touches_the_others_as_a_whole(world: World) -> None:
+def test_columns_unknown_to_an_operation_are_linked_to_whole_tables(world: World) -> None:
     a, b = world.table("a", "x", "y"), world.table("b", "told", "untold")
     world.operation("job", [a], [b], engine=SPARK, parts={"b.told": ["a.x"]}, incomplete=True)
     world.index()
@@ -580,7 +578,7 @@ def test_an_operation_that_knows_some_of_its_columns_touches_the_others_as_a_who
 # -- Locations ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_location_shows_its_table_and_a_table_not_its_location(world: World) -> None:
+def test_a_location_shows_its_table_but_not_the_reverse(world: World) -> None:
     a, b = chain(world, "a", "b")
     directory = world.path("/warehouse/b")
     world.located(b, directory)
@@ -591,7 +589,7 @@ def test_a_location_shows_its_table_and_a_table_not_its_location(world: World) -
     assert a.name in names(answer)
 
 
-def test_a_file_shows_the_table_that_it_lies_in_though_no_job_named_it(world: World) -> None:
+def test_a_file_shows_its_table_even_if_no_job_named_it(world: World) -> None:
     a, b = chain(world, "a", "b")
     world.located(a, world.path("/warehouse"))
     world.located(b, world.path("/warehouse/b"))
@@ -621,7 +619,7 @@ def by_path(world: World, *, deleted: bool = False) -> dict[str, Key]:
     return {"a": a, "t": t, "c": c, "d": d, "directory": directory, "inner": inner}
 
 
-def test_what_is_written_by_path_and_read_by_name_is_one_lineage(world: World) -> None:
+def test_writing_by_path_and_reading_by_name_is_one_lineage(world: World) -> None:
     keys = by_path(world)
     expected = {"a -> t", "t -> c", "t -> d"}
     answer = ask(world, keys["t"])
@@ -638,14 +636,14 @@ def test_what_is_written_by_path_and_read_by_name_is_one_lineage(world: World) -
     assert shown == {"a -> job 1", "job 1 -> t", "t -> job 2", "job 2 -> c"}
 
 
-def test_started_at_the_location_both_are_drawn(world: World) -> None:
+def test_lineage_from_the_location_draws_both(world: World) -> None:
     keys = by_path(world)
     answer = ask(world, keys["directory"])
     assert arrows(answer) == {"t = /warehouse/t", "a -> /warehouse/t", "t -> c", "t -> d"}
     assert answer.node(keys["t"].identity).type == "TABLE"
 
 
-def test_the_location_of_a_deleted_table_is_drawn_itself(world: World) -> None:
+def test_the_location_of_a_deleted_table_is_drawn_instead(world: World) -> None:
     """If something flowed through it by its path: then it is shown in place of the table."""
     keys = by_path(world, deleted=True)
     assert arrows(ask(world, keys["c"])) == {"a -> /warehouse/t", "/warehouse/t -> c"}
@@ -659,7 +657,7 @@ def test_a_path_without_a_table_is_drawn(world: World) -> None:
     assert arrows(ask(world, b)) == {"/in -> /out"}
 
 
-def test_what_flows_through_a_partitions_location_flows_through_its_table(world: World) -> None:
+def test_flows_through_a_partitions_location_are_those_of_its_table(world: World) -> None:
     """Wherever the partition is located: below the table's location, or elsewhere."""
     t, c = world.table("t", partitionColNames=["ds"]), world.table("c")
     other = world.table("t_other", partitionColNames=["ds"])
@@ -693,7 +691,7 @@ def test_what_flows_through_a_partitions_location_flows_through_its_table(world:
 
 
 @pytest.mark.parametrize("name", ["AND", "OR", "NOT", "a) OR (*:*"])
-def test_a_word_of_the_query_language_is_only_a_name(world: World, name: str) -> None:
+def test_query_keywords_are_ordinary_names(world: World, name: str) -> None:
     t, c = world.table(name, "x", partitionColNames=["ds"]), world.table("c", "x")
     world.located(t, world.path(f"/{name}"))
     inside, outside = world.path(f"/{name}/ds=1"), world.path("/archive/ds=2")
@@ -709,7 +707,7 @@ def test_a_word_of_the_query_language_is_only_a_name(world: World, name: str) ->
     assert (shown.entity.name, shown.executions.operations) == (f"db.{name}", 0)
 
 
-def test_a_partition_is_seen_with_its_table(world: World) -> None:
+def test_a_partition_has_the_lineage_of_its_table(world: World) -> None:
     t, c = world.table("t", partitionColNames=["ds"]), world.table("c")
     partition = world.entity(partition_key(t, "ds=1"))
     world.operation("c from t", [t], [c])
@@ -719,7 +717,7 @@ def test_a_partition_is_seen_with_its_table(world: World) -> None:
     assert answer.nodes[0].parent == t.identity
 
 
-def test_where_its_own_source_says_a_table_lies_the_hints_of_others_do_not_count(world: World) -> None:
+def test_location_hints_are_ignored_if_the_tables_source_gives_one(world: World) -> None:
     a, t, u = world.table("a"), world.table("t"), world.table("u")
     world.located(t, world.path("/new"))
     for table in (t, u):
@@ -743,7 +741,7 @@ def star(world: World, count: int) -> Key:
     return hub
 
 
-def test_a_node_with_thousands_of_edges_is_cut_and_says_so(world: World) -> None:
+def test_a_node_with_thousands_of_edges_is_cut_and_reported(world: World) -> None:
     hub = star(world, 3_000)
     world.operation("small", [world.table("other")], [hub])
     world.index()
@@ -758,7 +756,7 @@ def test_a_node_with_thousands_of_edges_is_cut_and_says_so(world: World) -> None
     assert Reason.WALKED in {cut.reason for cut in walked.truncated_at}
 
 
-def test_a_column_beside_an_operation_with_more_outputs_than_are_followed_has_an_answer_that_says_so(
+def test_a_truncated_operation_next_to_a_column_is_reported(
     world: World,
 ) -> None:
     orders = world.table("orders", "id")
@@ -772,7 +770,7 @@ def test_a_column_beside_an_operation_with_more_outputs_than_are_followed_has_an
     assert ("split by day", "downstream", "fan_out") in cuts(answer)
 
 
-def test_a_heavy_neighbour_does_not_crowd_out_the_others(world: World) -> None:
+def test_a_heavy_neighbour_does_not_displace_the_others(world: World) -> None:
     """More relations than one page holds: the heavy node is cut, the light one next to it is whole."""
     start, heavy, light, end = (world.table(name) for name in ("start", "heavy", "light", "end"))
     world.operation("fan", [start], [heavy, light])
@@ -802,7 +800,7 @@ def test_the_node_limit_is_shared_by_both_sides(world: World) -> None:
 
 
 @pytest.mark.parametrize("max_nodes", range(1, 8))
-def test_with_less_room_fewer_tables_are_shown_and_the_same_is_said_of_them(
+def test_with_a_lower_limit_fewer_tables_are_shown_and_all_cuts_reported(
     world: World, max_nodes: int
 ) -> None:
     """Deleted tables lead on when there is no room left, and the tables beyond them are those hidden."""
@@ -829,7 +827,7 @@ def test_with_less_room_fewer_tables_are_shown_and_the_same_is_said_of_them(
     }
 
 
-def test_columns_have_a_limit_of_their_own(world: World) -> None:
+def test_columns_have_their_own_limit(world: World) -> None:
     columns = [f"c{n}" for n in range(30)]
     a, b = world.table("a", *columns), world.table("b", *columns)
     world.operation("b from a", [a], [b], parts={f"b.{c}": [f"a.{c}"] for c in columns})
@@ -844,7 +842,7 @@ def test_columns_have_a_limit_of_their_own(world: World) -> None:
 # -- The form of an answer -----------------------------------------------------------------------------------------------
 
 
-def test_the_json_form_of_an_answer(world: World) -> None:
+def test_the_json_form_lists_nodes_and_edges(world: World) -> None:
     a, b = chain(world, "a", "b")
     world.index()
     answer = json.loads(json.dumps(ask(world, b).to_json()))
@@ -896,14 +894,14 @@ def test_the_json_form_of_an_answer(world: World) -> None:
     }
 
 
-def test_an_answer_is_the_same_each_time(world: World) -> None:
+def test_an_answer_is_deterministic(world: World) -> None:
     hub = star(world, 20)
     assert ask(world, hub) == ask(world, hub)
     assert column_key(hub, "x").identity != hub.identity
     assert HDFS not in world.sources
 
 
-def test_walks_that_overlap_leave_the_collector_as_it_was() -> None:
+def test_overlapping_walks_restore_the_garbage_collector() -> None:
     walks = Uncollected()
     walks.__enter__()
     walks.__enter__()

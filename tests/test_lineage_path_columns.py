@@ -51,14 +51,14 @@ def written_by_path_and_read_as_a_table(world: World, *, located: bool = True) -
 
 
 @pytest.mark.parametrize("start", ["raw.b", "t.total", "report.sum"])
-def test_what_flows_into_a_paths_column_flows_into_the_tables(world: World, start: str) -> None:
+def test_flows_into_a_path_column_are_those_of_the_tables_column(world: World, start: str) -> None:
     written_by_path_and_read_as_a_table(world)
     edges = {"raw.a -> t.total", "raw.b -> t.total", "t.total -> report.sum"}
     seen = arrows(ask(world, world.column(start)))
     assert seen == (edges - {"raw.a -> t.total"} if start == "raw.b" else edges)
 
 
-def test_a_column_of_a_path_shows_which_tables_column_it_is(world: World) -> None:
+def test_a_path_column_shows_its_table_column(world: World) -> None:
     written_by_path_and_read_as_a_table(world)
     assert arrows(ask(world, world.column("/t.total"))) == {
         "t.total = /t.total",
@@ -68,13 +68,13 @@ def test_a_column_of_a_path_shows_which_tables_column_it_is(world: World) -> Non
     }
 
 
-def test_a_path_where_no_table_lies_keeps_its_columns(world: World) -> None:
+def test_a_path_without_a_table_keeps_its_columns(world: World) -> None:
     written_by_path_and_read_as_a_table(world, located=False)
     assert arrows(ask(world, world.column("raw.b"))) == {"raw.b -> /t.total"}
     assert arrows(ask(world, world.column("t.total"))) == {"t.total -> report.sum"}
 
 
-def test_a_picture_of_tables_with_columns_shows_the_same(world: World) -> None:
+def test_lineage_of_tables_includes_path_columns(world: World) -> None:
     table = written_by_path_and_read_as_a_table(world)
     answer = ask(world, table, columns=True)
     assert arrows(answer) == {
@@ -88,7 +88,7 @@ def test_a_picture_of_tables_with_columns_shows_the_same(world: World) -> None:
     assert arrows(fold(answer)) == arrows(ask(world, table))
 
 
-def test_an_operation_that_knows_no_columns_touches_those_of_the_table_at_its_path(world: World) -> None:
+def test_an_operation_without_columns_is_linked_to_columns_of_the_table_at_its_path(world: World) -> None:
     raw, table = world.table("raw", "a"), world.table("t", "a")
     path = world.path("/t")
     world.located(table, path)

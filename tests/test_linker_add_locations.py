@@ -102,7 +102,7 @@ def test_only_partition_directories_below_a_location_are_certain(
     ],
 )
 @pytest.mark.parametrize("first", ["locations", "flows", "together"])
-def test_a_path_lies_in_the_table_with_the_longest_location_whatever_came_first(
+def test_a_path_belongs_to_the_table_with_the_longest_location_in_any_order(
     world: World, locations: dict[str, str], paths: list[str], expected: set[tuple[str, str, str]], first: str
 ) -> None:
     tables = [record for table, path in locations.items() for record in lying(world, table, path)]
@@ -121,7 +121,7 @@ def test_a_path_lies_in_the_table_with_the_longest_location_whatever_came_first(
     assert world.added() == expected
 
 
-def test_reading_a_path_counts_like_writing_it_and_so_does_steering_by_it(world: World) -> None:
+def test_reading_and_control_flow_count_like_writing(world: World) -> None:
     world.link(world.put(world.hive, *lying(world, "s.orders", "/s/orders")))
     operation = world.operation("job", source=world.spark)
     read = world.flow(world.path("/s/orders/ds=1"), operation)
@@ -132,14 +132,14 @@ def test_reading_a_path_counts_like_writing_it_and_so_does_steering_by_it(world:
     assert {path for _, path, _ in world.added()} == {"/s/orders/ds=1", "/s/orders/ds=2"}
 
 
-def test_a_path_that_nothing_flows_through_is_left_alone(world: World) -> None:
+def test_a_path_without_flow_is_left_alone(world: World) -> None:
     world.link(world.put(world.hive, *lying(world, "s.orders", "/s/orders")))
     world.link(world.put(world.hdfs, *[world.entity(world.path(f"/s/orders/ds={day}")) for day in range(3)]))
 
     assert world.added() == set()
 
 
-def test_a_path_of_another_file_system_does_not_lie_there(world: World) -> None:
+def test_a_path_on_another_file_system_does_not_belong_to_the_table(world: World) -> None:
     world.link(world.put(world.hive, *lying(world, "s.orders", "/s/orders")))
     operation = world.operation("job", source=world.spark)
     elsewhere = world.flow(operation, world.path("/s/orders/ds=1", source=world.other_hdfs))
@@ -149,7 +149,7 @@ def test_a_path_of_another_file_system_does_not_lie_there(world: World) -> None:
     assert world.added() == set()
 
 
-def test_a_partition_outside_of_its_table_draws_its_own_paths(world: World) -> None:
+def test_a_partition_outside_its_table_has_its_own_paths(world: World) -> None:
     moved = world.partition("s.orders", "ds=1")
     world.link(
         world.put(world.hive, *lying(world, "s.orders", "/s/orders"), *lying(world, moved, "/archive/o1"))
@@ -165,7 +165,7 @@ def test_a_partition_outside_of_its_table_draws_its_own_paths(world: World) -> N
     }
 
 
-def test_what_is_known_to_be_a_file_stays_one(world: World) -> None:
+def test_a_known_file_stays_a_file(world: World) -> None:
     world.link(world.put(world.hive, *lying(world, "s.orders", "/s/orders")))
     world.link(world.put(world.spark, *writing(world, "/s/orders/f", kind=EntityType.FILE)))
     world.link(world.put(world.spark, *writing(world, "/s/orders/f", "/s/orders/g")))
@@ -174,7 +174,7 @@ def test_what_is_known_to_be_a_file_stays_one(world: World) -> None:
     assert types == {"/s/orders/f": "FILE", "/s/orders/g": "DIRECTORY"}
 
 
-def test_the_linkers_relation_says_who_says_it_and_waits_for_its_ends_like_any_other(world: World) -> None:
+def test_the_linkers_relation_names_its_writer_and_waits_for_its_ends(world: World) -> None:
     table, location = lying(world, "s.orders", "/s/orders")
     world.link(world.put(world.hive, table, location))
     world.put(world.hdfs)
@@ -192,7 +192,7 @@ def test_the_linkers_relation_says_who_says_it_and_waits_for_its_ends_like_any_o
     assert "unlinkedReason" not in added()
 
 
-def test_no_end_of_what_a_source_said_is_rewritten(world: World) -> None:
+def test_the_ends_of_a_sources_relation_are_not_rewritten(world: World) -> None:
     flows = writing(world, "/s/orders/ds=1")
     flow = flows[1]
     assert isinstance(flow, Relation)
@@ -210,7 +210,7 @@ def test_no_end_of_what_a_source_said_is_rewritten(world: World) -> None:
 class TestChangingHands:
     """Paths in a location follow it."""
 
-    def test_a_table_that_moves_leaves_its_old_paths_and_takes_its_new_ones(self, world: World) -> None:
+    def test_a_moved_table_loses_its_old_paths_and_gets_its_new_ones(self, world: World) -> None:
         table, old = lying(world, "s.orders", "/s/old")
         _, new = lying(world, "s.orders", "/s/new")
         world.link(world.put(world.hive, table, old))
@@ -223,7 +223,7 @@ class TestChangingHands:
 
         assert world.added() == {("s.orders", "/s/new/ds=1", "certain")}
 
-    def test_another_table_at_the_same_place_takes_over(self, world: World) -> None:
+    def test_another_table_at_the_same_location_takes_over(self, world: World) -> None:
         dropped, location = lying(world, "s.old", "/s/here")
         world.link(world.put(world.hive, dropped, location))
         world.link(world.put(world.spark, *writing(world, "/s/here/ds=1")))
@@ -236,9 +236,7 @@ class TestChangingHands:
         world.link(world.put(world.hive, *lying(world, "s.new", "/s/here")))
         assert world.added() == {("s.new", "/s/here/ds=1", "certain")}
 
-    def test_another_table_that_was_there_first_takes_over_when_the_inner_one_is_dropped(
-        self, world: World
-    ) -> None:
+    def test_the_outer_table_takes_over_when_the_inner_one_is_dropped(self, world: World) -> None:
         inner, location = lying(world, "s.inner", "/s/outer/inner")
         world.link(world.put(world.hive, *lying(world, "s.outer", "/s/outer"), inner, location))
         world.link(world.put(world.spark, *writing(world, "/s/outer/inner/ds=1")))
@@ -254,7 +252,7 @@ class TestChangingHands:
             "and back when it is there again"
         )
 
-    def test_a_new_location_inside_another_takes_what_lies_below_it(self, world: World) -> None:
+    def test_a_new_inner_location_takes_the_paths_below_it(self, world: World) -> None:
         world.link(world.put(world.hive, *lying(world, "s.outer", "/s")))
         world.link(world.put(world.spark, *writing(world, "/s/in/ds=1", "/s/in", "/s/out")))
 
@@ -262,7 +260,7 @@ class TestChangingHands:
 
         assert world.added() == {("s.inner", "/s/in/ds=1", "certain"), ("s.outer", "/s/out", "inferred")}
 
-    def test_a_path_leaves_when_its_last_flow_is_withdrawn_and_not_before(self, world: World) -> None:
+    def test_a_path_is_unlinked_when_its_last_flow_is_withdrawn(self, world: World) -> None:
         world.link(world.put(world.hive, *lying(world, "s.orders", "/s/orders")))
         _, one = writing(world, "/s/orders/ds=1")
         *_, other = writing(world, "/x", "/s/orders/ds=1")
@@ -280,7 +278,7 @@ class TestChangingHands:
 class TestHints:
     """Engines report the location of a table that they met; its metastore knows better."""
 
-    def test_a_hint_counts_while_the_tables_own_source_has_said_nothing(self, world: World) -> None:
+    def test_a_hint_counts_until_the_tables_source_gives_a_location(self, world: World) -> None:
         world.link(world.put(world.impala, world.location(world.table("s.orders"), world.path("/s/hinted"))))
         world.link(world.put(world.spark, *writing(world, "/s/hinted/ds=1", "/s/orders/ds=1")))
         assert world.added() == {("s.orders", "/s/hinted/ds=1", "certain")}
@@ -288,7 +286,7 @@ class TestHints:
         world.link(world.put(world.hive, *lying(world, "s.orders", "/s/orders")))
         assert world.added() == {("s.orders", "/s/orders/ds=1", "certain")}
 
-    def test_a_hint_that_comes_late_changes_nothing(self, world: World) -> None:
+    def test_a_late_hint_changes_nothing(self, world: World) -> None:
         world.link(world.put(world.hive, *lying(world, "s.orders", "/s/orders")))
         world.link(world.put(world.spark, *writing(world, "/s/hinted/ds=1", "/s/orders/ds=1")))
 
@@ -296,7 +294,7 @@ class TestHints:
 
         assert world.added() == {("s.orders", "/s/orders/ds=1", "certain")}
 
-    def test_without_a_metastore_hints_are_all_there_is(self, solr: Solr) -> None:
+    def test_without_a_metastore_hints_are_used(self, solr: Solr) -> None:
         world = World(solr, "only hints", configured=False)
         world.link(world.put(world.impala, world.location(world.table("s.orders"), world.path("/s/orders"))))
         world.link(world.put(world.spark, *writing(world, "/s/orders/ds=1")))
@@ -333,7 +331,7 @@ def send(world: World, *, linking: bool) -> None:
             world.link(run)
 
 
-def test_linking_everything_ends_where_the_increments_do(world: World) -> None:
+def test_linking_everything_equals_the_incremental_result(world: World) -> None:
     send(world, linking=True)
     increments = world.index()
     versions = world.versions()
@@ -356,7 +354,7 @@ def test_linking_everything_ends_where_the_increments_do(world: World) -> None:
 
 
 @pytest.mark.services
-def test_linking_everything_repairs_what_should_not_be_there(world: World) -> None:
+def test_linking_everything_repairs_wrong_relations(world: World) -> None:
     send(world, linking=True)
     right = world.index()
     added = [document for document in world.documents(RELATIONS) if document.get("rule")]
@@ -385,7 +383,7 @@ def test_linking_twice_changes_nothing(world: World) -> None:
 
 
 @pytest.mark.services
-def test_many_new_locations_are_met_from_the_few_flows(world: World) -> None:
+def test_many_new_locations_are_matched_with_few_flows(world: World) -> None:
     world.link(world.put(world.spark, *writing(world, "/s/t7/ds=1")))
 
     many = [record for number in range(30) for record in lying(world, f"s.t{number}", f"/s/t{number}")]

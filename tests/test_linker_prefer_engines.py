@@ -77,7 +77,7 @@ def world(solr: Solr, request: pytest.FixtureRequest) -> Doubled:
 
 
 @pytest.mark.parametrize("first", [pytest.param("engine", marks=pytest.mark.services), "report"])
-def test_whichever_comes_first_the_engines_record_stays(world: Doubled, first: str) -> None:
+def test_the_engines_record_is_kept_in_either_order(world: Doubled, first: str) -> None:
     second = "report" if first == "engine" else "engine"
     assert world.link(getattr(world, first)())["prefer_engines"] == 0
     assert world.link(getattr(world, second)())["prefer_engines"] > 0
@@ -88,7 +88,7 @@ def test_whichever_comes_first_the_engines_record_stays(world: Doubled, first: s
     assert world.versions() == before
 
 
-def test_everything_at_once_ends_alike(world: Doubled) -> None:
+def test_linking_everything_gives_the_same_result(world: Doubled) -> None:
     world.engine()
     world.report()
     world.link(everything=True)
@@ -115,7 +115,7 @@ def test_everything_at_once_ends_alike(world: Doubled) -> None:
         ({"writes": False}, {"writes": False}, True),
     ],
 )
-def test_which_runs_are_the_same(
+def test_equal_runs_are_recognized_by_times_and_application(
     world: Doubled, engine: dict[str, Any], report: dict[str, Any], *, same: bool
 ) -> None:
     world.link(world.engine(**engine), world.report(**report))
@@ -123,7 +123,7 @@ def test_which_runs_are_the_same(
     assert world.live(world.spark)[0] == WHOLE
 
 
-def test_what_yarn_knows_of_the_application_is_no_record_of_its_queries(world: Doubled) -> None:
+def test_yarns_application_is_not_a_record_of_its_queries(world: Doubled) -> None:
     # Impala's source represents any source that has executions with this id and does not record Spark's queries.
     _, of_application = world.run(world.impala, f"{world.cluster} application", "application", writes=False)
     within: dict[str, Any] = {"started": STARTED_MS + 1, "ended": ENDED_MS - 1, "operationType": "SQL_JOB"}
@@ -131,7 +131,7 @@ def test_what_yarn_knows_of_the_application_is_no_record_of_its_queries(world: D
     assert world.live(world.agent)[0] == WHOLE
 
 
-def test_an_operation_stays_as_long_as_one_run_of_it_is_known_by_reports_alone(world: Doubled) -> None:
+def test_an_operation_is_kept_while_any_run_is_known_only_from_reports(world: Doubled) -> None:
     runs = [
         world.engine(),
         world.report("2"),
@@ -145,7 +145,7 @@ def test_an_operation_stays_as_long_as_one_run_of_it_is_known_by_reports_alone(w
     assert world.live(world.agent) == NOTHING
 
 
-def test_what_is_reported_anew_is_flagged_anew(world: Doubled) -> None:
+def test_a_repeated_report_is_flagged_again(world: Doubled) -> None:
     world.link(world.engine(), world.report())
     world.now_ms += 1_000
     world.link(world.report())

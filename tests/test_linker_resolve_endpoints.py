@@ -33,7 +33,7 @@ def select_from(world: World, table: str) -> tuple[Any, Any]:
     return world.entity(operation), world.flow(world.table(table), operation)
 
 
-def test_a_relation_whose_end_is_there_is_linked(world: World) -> None:
+def test_a_relation_with_existing_ends_is_linked(world: World) -> None:
     world.put(world.hive, world.entity(world.table("sales.orders")))
     operation, read = select_from(world, "sales.orders")
 
@@ -47,7 +47,7 @@ def test_a_relation_whose_end_is_there_is_linked(world: World) -> None:
     assert linked["extractorRunId"] == run
 
 
-def test_a_relation_whose_end_is_missing_says_which_source_has_not_shown_it_and_since_when(
+def test_a_missing_end_names_its_source_and_the_waiting_time(
     world: World,
 ) -> None:
     world.put(world.hive)
@@ -59,7 +59,7 @@ def test_a_relation_whose_end_is_missing_says_which_source_has_not_shown_it_and_
     assert date_ms(waiting["unlinkedSince"]) == world.now_ms
 
 
-def test_a_relation_to_a_source_that_was_never_read_says_so_and_says_otherwise_once_it_was(
+def test_a_relation_to_an_unread_source_has_that_reason_until_it_is_read(
     world: World,
 ) -> None:
     operation, read = select_from(world, "sales.orders")
@@ -70,7 +70,7 @@ def test_a_relation_to_a_source_that_was_never_read_says_so_and_says_otherwise_o
     assert verdict(world.relation(world.impala, read)) == (True, "not in HIVE-1 yet")
 
 
-def test_a_relation_with_two_missing_ends_names_both_sources_and_is_linked_with_the_second(
+def test_a_relation_with_two_missing_ends_names_both_and_is_linked_with_the_second(
     world: World,
 ) -> None:
     world.put(world.hive)
@@ -86,7 +86,7 @@ def test_a_relation_with_two_missing_ends_names_both_sources_and_is_linked_with_
     assert verdict(world.relation(world.impala, hint)) == (False, None)
 
 
-def test_an_end_that_arrives_later_links_what_waits_for_it_and_nothing_else(world: World) -> None:
+def test_an_arriving_end_links_only_the_relations_waiting_for_it(world: World) -> None:
     world.put(world.hive)
     one, reads_orders = select_from(world, "sales.orders")
     other, reads_clients = select_from(world, "sales.clients")
@@ -102,7 +102,7 @@ def test_an_end_that_arrives_later_links_what_waits_for_it_and_nothing_else(worl
 
 
 @pytest.mark.parametrize("arrivals", [3, 40], ids=["few arrive, many wait", "many arrive, few wait"])
-def test_arrivals_are_met_from_whichever_side_is_smaller(
+def test_arrivals_are_matched_from_the_smaller_side(
     world: World, arrivals: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(import_module("linker.resolve_endpoints"), "FEW_ARRIVALS", 0)
@@ -119,7 +119,7 @@ def test_arrivals_are_met_from_whichever_side_is_smaller(
     assert linked == [number < arrivals for number in range(12)]
 
 
-def test_an_end_that_is_flagged_deleted_is_there(world: World) -> None:
+def test_a_deleted_end_exists(world: World) -> None:
     table = world.table("sales.orders")
     world.put(world.hive, world.entity(table))
     world.drop(world.hive, table)
@@ -130,7 +130,7 @@ def test_an_end_that_is_flagged_deleted_is_there(world: World) -> None:
     assert verdict(world.relation(world.impala, read)) == (False, None)
 
 
-def test_a_relation_stays_linked_when_its_end_is_flagged_deleted_or_its_own_words_change(
+def test_a_relation_stays_linked_if_its_end_is_deleted_or_its_attributes_change(
     world: World,
 ) -> None:
     table = world.table("sales.orders")
@@ -147,7 +147,7 @@ def test_a_relation_stays_linked_when_its_end_is_flagged_deleted_or_its_own_word
     assert verdict(world.relation(world.impala, read)) == (False, None)
 
 
-def test_a_relation_between_a_sources_own_entities_is_left_alone(world: World) -> None:
+def test_a_relation_within_one_source_is_left_alone(world: World) -> None:
     operation = world.operation("create table")
     part = world.part(operation, "1")
     run = world.put(world.impala, world.entity(operation), world.entity(part))
@@ -159,7 +159,7 @@ def test_a_relation_between_a_sources_own_entities_is_left_alone(world: World) -
     assert world.versions() == before
 
 
-def test_a_granted_end_is_there_from_the_start(solr: Solr) -> None:
+def test_a_granted_end_exists_from_the_start(solr: Solr) -> None:
     world = World(solr, "granted", configured=False)
     operation, read = select_from(world, "sales.orders")
     world.link(world.put(world.impala, operation, read))
@@ -168,7 +168,7 @@ def test_a_granted_end_is_there_from_the_start(solr: Solr) -> None:
 
 
 @pytest.mark.services
-def test_a_granted_end_that_went_missing_is_said_to_be_of_no_authority(solr: Solr) -> None:
+def test_a_lost_granted_end_is_reported_as_no_such_authority(solr: Solr) -> None:
     world = World(solr, "granted and lost", configured=False)
     operation, read = select_from(world, "sales.orders")
     world.put(world.impala, operation, read)
@@ -196,7 +196,7 @@ def test_linking_twice_changes_nothing(world: World) -> None:
     assert world.versions() == before
 
 
-def test_what_runs_stamped_that_never_finished_is_linked_by_the_next(world: World) -> None:
+def test_relations_of_an_unfinished_run_are_linked_by_the_next(world: World) -> None:
     world.put(world.hive, world.entity(world.table("sales.orders")))
     operation, read = select_from(world, "sales.orders")
     crashed = world.put(world.impala, operation, read)
@@ -210,7 +210,7 @@ def test_what_runs_stamped_that_never_finished_is_linked_by_the_next(world: Worl
     assert verdict(world.relation(world.impala, read)) == (False, None)
 
 
-def test_other_peoples_fields_survive_linking(world: World) -> None:
+def test_fields_of_others_survive_linking(world: World) -> None:
     world.put(world.hive, world.entity(world.table("sales.orders")))
     operation, read = select_from(world, "sales.orders")
     run = world.put(world.impala, operation, read)
@@ -238,7 +238,7 @@ class Interrupted(Solr):
         return super().add(core, documents)
 
 
-def test_a_write_that_crosses_another_is_made_again_on_top_of_it(world: World) -> None:
+def test_a_conflicting_write_is_repeated_on_the_new_version(world: World) -> None:
     world.put(world.hive, world.entity(world.table("sales.orders")))
     operation, read = select_from(world, "sales.orders")
     run = world.put(world.impala, operation, read)
@@ -255,7 +255,7 @@ def test_a_write_that_crosses_another_is_made_again_on_top_of_it(world: World) -
     assert after["up_reviewed"] == "yes"
 
 
-def test_an_end_that_was_removed_unlinks_its_relations_until_it_is_there_again(world: World) -> None:
+def test_a_removed_end_unlinks_its_relations_until_it_returns(world: World) -> None:
     orders, directory = world.table("sales.orders"), world.path("/sales/orders")
     lies = world.location(orders, directory)
     world.put(world.hdfs, world.entity(directory))
@@ -279,7 +279,7 @@ def test_an_end_that_was_removed_unlinks_its_relations_until_it_is_there_again(w
     assert verdict(world.relation(world.hive, lies)) == (False, None)
 
 
-def test_a_removed_end_of_the_writers_own_unlinks_and_links_again_too(world: World) -> None:
+def test_a_removed_end_of_the_same_writer_unlinks_and_links_again(world: World) -> None:
     directory, file = world.path("/d"), world.path("/d/f")
     contains = world.flow(directory, file, RelationType.DATA_FLOW)
     world.link(world.put(world.hdfs, world.entity(directory), world.entity(file), contains))
@@ -293,7 +293,7 @@ def test_a_removed_end_of_the_writers_own_unlinks_and_links_again_too(world: Wor
     assert verdict(world.relation(world.hdfs, contains)) == (False, None)
 
 
-def test_what_a_run_wrote_that_died_before_its_commit_loses_the_end_too(world: World) -> None:
+def test_uncommitted_relations_of_a_dead_run_are_unlinked_too(world: World) -> None:
     world.put(world.hive, world.entity(world.table("sales.orders")))
     operation, read = select_from(world, "sales.orders")
     world.link(world.put(world.impala, operation, read))
@@ -308,7 +308,7 @@ def test_what_a_run_wrote_that_died_before_its_commit_loses_the_end_too(world: W
     assert verdict(world.relation(world.impala, read)) == (True, "purged")
 
 
-def test_an_entity_that_came_back_before_it_could_be_unlinked_keeps_its_relations(world: World) -> None:
+def test_an_entity_restored_before_unlinking_keeps_its_relations(world: World) -> None:
     world.put(world.hive, world.entity(world.table("sales.orders")))
     operation, read = select_from(world, "sales.orders")
     world.link(world.put(world.impala, operation, read))
@@ -318,7 +318,7 @@ def test_an_entity_that_came_back_before_it_could_be_unlinked_keeps_its_relation
 
 
 @pytest.mark.services
-def test_linking_everything_ends_where_the_increments_do(world: World) -> None:
+def test_linking_everything_equals_the_incremental_result(world: World) -> None:
     def send(then: Callable[[str], object]) -> dict[str, Any]:
         world.clear()
         orders, directory = world.table("sales.orders"), world.path("/sales/orders")
@@ -369,7 +369,7 @@ def test_unlinked_relations_are_counted_by_reason_and_age(world: World) -> None:
     }
 
 
-def test_unlinking_that_crosses_another_write_still_says_why(world: World) -> None:
+def test_a_conflicting_unlink_still_records_the_reason(world: World) -> None:
     orders = world.table("sales.orders")
     world.put(world.hive, world.entity(orders))
     operation, read = select_from(world, "sales.orders")

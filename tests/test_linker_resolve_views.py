@@ -82,7 +82,7 @@ def totals(world: World) -> Records:
 
 
 @pytest.mark.parametrize("first", ["table", "view", "together"])
-def test_a_view_is_made_of_what_its_text_says_whatever_came_first(world: World, first: str) -> None:
+def test_a_view_has_the_lineage_of_its_text_in_any_order(world: World, first: str) -> None:
     match first:
         case "table":
             world.link(world.put(world.hive, *orders(world)))
@@ -97,7 +97,7 @@ def test_a_view_is_made_of_what_its_text_says_whatever_came_first(world: World, 
     assert found_flows(world) == TOTALS
 
 
-def test_what_the_linker_says_of_a_view_says_who_says_it_and_that_it_is_parsed(world: World) -> None:
+def test_the_linkers_relation_of_a_view_names_its_writer_and_is_parsed(world: World) -> None:
     world.link(world.put(world.hive, *totals(world)))
     (relation,) = [each for each in world.documents(RELATIONS) if each.get("rule") == "resolve_views"]
 
@@ -167,7 +167,7 @@ TEXTS: dict[str, tuple[str, tuple[str, ...], set[str]]] = {
 }
 
 
-def test_the_text_counts_and_what_the_index_knows(world: World) -> None:
+def test_a_views_lineage_uses_the_text_and_the_indexed_columns(world: World) -> None:
     views = [
         record
         for at, (text, columns, _) in enumerate(TEXTS.values())
@@ -184,7 +184,7 @@ def test_the_text_counts_and_what_the_index_knows(world: World) -> None:
     assert found == {name: expected for name, (_, _, expected) in TEXTS.items()}
 
 
-def test_sparks_view_keeps_the_names_of_its_columns_and_the_database_that_it_was_made_in(
+def test_a_spark_view_keeps_its_column_names_and_creation_database(
     world: World,
 ) -> None:
     params = {
@@ -201,9 +201,7 @@ def test_sparks_view_keeps_the_names_of_its_columns_and_the_database_that_it_was
 
 
 @pytest.mark.parametrize("text", ["SELECT price FROM orders", "SELECT price FROM s.orders"])
-def test_sparks_view_that_was_made_in_another_catalog_reads_nothing_of_the_metastores(
-    world: World, text: str
-) -> None:
+def test_a_spark_view_of_another_catalog_reads_no_metastore_table(world: World, text: str) -> None:
     params = {
         "view.catalogAndNamespace.numParts": "2",
         "view.catalogAndNamespace.part.0": "lake",
@@ -218,9 +216,7 @@ def test_sparks_view_that_was_made_in_another_catalog_reads_nothing_of_the_metas
 
 
 @pytest.mark.parametrize("text", ["SELECT price FROM orders", "SELECT price FROM s.orders"])
-def test_sparks_view_that_was_made_in_a_catalog_alone_reads_nothing_of_the_metastores(
-    world: World, text: str
-) -> None:
+def test_a_spark_view_with_only_a_catalog_reads_no_metastore_table(world: World, text: str) -> None:
     params = {"view.catalogAndNamespace.numParts": "1", "view.catalogAndNamespace.part.0": "s"}
     made = view(world, "s.v", text, "price", params={**params, "view.query.out.col.0": "price"})
 
@@ -230,7 +226,7 @@ def test_sparks_view_that_was_made_in_a_catalog_alone_reads_nothing_of_the_metas
 
 
 @pytest.mark.parametrize("parts", ["", "x", "-1", "²"])
-def test_a_number_of_parts_that_is_none_leaves_the_view_its_own_database(world: World, parts: str) -> None:
+def test_an_invalid_number_of_parts_leaves_the_views_own_database(world: World, parts: str) -> None:
     made = view(
         world,
         "s.v",
@@ -244,7 +240,7 @@ def test_a_number_of_parts_that_is_none_leaves_the_view_its_own_database(world: 
     assert "s.orders -> s.v" in found_flows(world)
 
 
-def test_an_expression_of_sparks_view_is_known_by_its_place_unless_the_names_beside_it_have_moved(
+def test_a_spark_views_expression_is_matched_by_position_unless_names_have_moved(
     world: World,
 ) -> None:
     def of(text: str, *names: str) -> Records:
@@ -295,7 +291,7 @@ REASONS: dict[str, tuple[str, tuple[str, ...], str]] = {
 }
 
 
-def test_a_view_says_why_not_all_that_it_is_made_of_is_known(world: World) -> None:
+def test_a_view_gives_the_reason_for_its_incompleteness(world: World) -> None:
     views = [
         record
         for at, (text, columns, _) in enumerate(REASONS.values())
@@ -318,7 +314,7 @@ def test_a_view_says_why_not_all_that_it_is_made_of_is_known(world: World) -> No
     }
 
 
-def test_an_engines_record_wins_and_when_it_goes_the_text_counts_again(world: World) -> None:
+def test_an_engines_record_takes_precedence_over_the_text_while_it_exists(world: World) -> None:
     world.link(world.put(world.hive, *orders(world), *totals(world)))
     record = created_by_impala(world, "s.totals")
 
@@ -331,14 +327,14 @@ def test_an_engines_record_wins_and_when_it_goes_the_text_counts_again(world: Wo
     assert found_flows(world) == TOTALS
 
 
-def test_a_record_that_was_there_first_is_never_mixed_with_the_text(world: World) -> None:
+def test_an_earlier_record_is_never_mixed_with_the_text(world: World) -> None:
     world.link(world.put(world.impala, *created_by_impala(world, "s.totals")))
     world.link(world.put(world.hive, *orders(world), *totals(world)))
 
     assert found_flows(world) == set()
 
 
-def test_a_rename_says_nothing_of_what_a_view_is_made_of(world: World) -> None:
+def test_a_rename_gives_no_lineage_of_a_view(world: World) -> None:
     rename = world.operation("ALTER VIEW s.old RENAME TO s.totals", source=world.hive)
     flow = world.flow(rename, world.table("s.totals", EntityType.VIEW))
 
@@ -347,7 +343,7 @@ def test_a_rename_says_nothing_of_what_a_view_is_made_of(world: World) -> None:
     assert found_flows(world) == TOTALS
 
 
-def test_what_changes_is_said_anew(world: World) -> None:
+def test_a_changed_view_or_table_is_resolved_again(world: World) -> None:
     starred = view(world, "s.v", "SELECT * FROM s.orders", "id", "price")
     world.link(world.put(world.hive, *table(world, "s.orders", "id", "price"), *starred))
     assert found_flows(world) == {"s.orders -> s.v", "s.orders.id -> s.v.id", "s.orders.price -> s.v.price"}
@@ -361,7 +357,7 @@ def test_what_changes_is_said_anew(world: World) -> None:
     assert found_flows(world) == {"s.orders -> s.v", "s.orders.open -> s.v.id", "s.orders.open -> s.v.price"}
 
 
-def test_a_dropped_view_keeps_what_it_was_made_of_and_so_does_one_of_a_dropped_table(world: World) -> None:
+def test_a_dropped_view_or_table_keeps_the_lineage(world: World) -> None:
     world.link(world.put(world.hive, *orders(world), *totals(world)))
     world.now_ms += DAY_MS
     dropped = [each.key for each in (*orders(world), *totals(world)) if isinstance(each, Entity)]
@@ -373,7 +369,7 @@ def test_a_dropped_view_keeps_what_it_was_made_of_and_so_does_one_of_a_dropped_t
     assert found_flows(world) == TOTALS
 
 
-def test_a_table_in_the_place_of_a_view_is_made_of_nothing(world: World) -> None:
+def test_a_table_replacing_a_view_has_no_lineage(world: World) -> None:
     world.link(world.put(world.hive, *orders(world), *totals(world)))
     world.now_ms += DAY_MS
 
@@ -382,7 +378,7 @@ def test_a_table_in_the_place_of_a_view_is_made_of_nothing(world: World) -> None
     assert found_flows(world) == set()
 
 
-def test_a_text_that_shows_nothing_leaves_its_reason_on_the_view(world: World) -> None:
+def test_an_unparsable_text_leaves_its_reason_on_the_view(world: World) -> None:
     def reason() -> str | None:
         shown = show(world.solr, world.table("s.v").identity)
         return shown.fields.linker.get("unparsedReason")
@@ -402,7 +398,7 @@ def test_a_text_that_shows_nothing_leaves_its_reason_on_the_view(world: World) -
     assert found_flows(world) == {"s.orders -> s.v", "s.orders.id -> s.v.id"}
 
 
-def test_a_reason_goes_when_an_engine_shows_what_the_text_does_not(world: World) -> None:
+def test_the_reason_is_removed_once_an_engine_gives_the_lineage(world: World) -> None:
     world.link(world.put(world.hive, *view(world, "s.v", "SELECT FROM WHERE GROUP", "id")))
 
     world.link(world.put(world.impala, *created_by_impala(world, "s.v")))
@@ -426,7 +422,7 @@ def a_view_of_a_view(world: World) -> None:
     world.link(world.put(world.hive, *orders(world), *totals(world), *sums))
 
 
-def test_lineage_walks_through_views_and_their_columns(world: World) -> None:
+def test_lineage_passes_through_views_and_their_columns(world: World) -> None:
     a_view_of_a_view(world)
 
     assert arrows(world, world.table("s.orders")) == {"s.orders -> s.totals", "s.totals -> s.sums"}
@@ -441,7 +437,7 @@ def test_lineage_walks_through_views_and_their_columns(world: World) -> None:
     }
 
 
-def test_columns_are_drawn_inside_the_picture_of_views(world: World) -> None:
+def test_columns_of_views_are_drawn(world: World) -> None:
     a_view_of_a_view(world)
 
     assert arrows(world, world.table("s.sums"), columns=True) == {
@@ -454,7 +450,7 @@ def test_columns_are_drawn_inside_the_picture_of_views(world: World) -> None:
     }
 
 
-def test_what_decides_is_shown_where_it_is_asked_for(world: World) -> None:
+def test_control_flow_of_views_is_shown_on_request(world: World) -> None:
     a_view_of_a_view(world)
 
     assert "s.orders.open ~> s.totals.total" in arrows(
@@ -465,7 +461,7 @@ def test_what_decides_is_shown_where_it_is_asked_for(world: World) -> None:
     )
 
 
-def test_a_view_that_is_dropped_lets_the_walk_through(world: World) -> None:
+def test_a_dropped_view_is_passed_through(world: World) -> None:
     a_view_of_a_view(world)
     world.now_ms += DAY_MS
     world.link(world.drop(world.hive, *[each.key for each in totals(world) if isinstance(each, Entity)]))
@@ -477,7 +473,7 @@ def test_a_view_that_is_dropped_lets_the_walk_through(world: World) -> None:
     }
 
 
-def test_a_view_whose_columns_are_not_known_is_made_of_the_whole_table(world: World) -> None:
+def test_a_view_with_unknown_columns_depends_on_the_whole_table(world: World) -> None:
     more = view(world, "s.v", "SELECT id, price, pieces FROM s.orders", "id", "price")
     world.link(world.put(world.hive, *orders(world), *more))
 
@@ -516,7 +512,7 @@ def send(world: World, *, linking: bool) -> None:
 
 
 @pytest.mark.services
-def test_linking_everything_ends_where_the_increments_do(world: World) -> None:
+def test_linking_everything_equals_the_incremental_result(world: World) -> None:
     began_ms = world.now_ms
     send(world, linking=True)
     by_increments, statements = world.index(), found_flows(world)
@@ -536,7 +532,7 @@ def test_linking_everything_ends_where_the_increments_do(world: World) -> None:
 
 
 @pytest.mark.services
-def test_linking_everything_repairs_what_should_not_be_there(world: World) -> None:
+def test_linking_everything_repairs_wrong_relations(world: World) -> None:
     world.link(world.put(world.hive, *orders(world), *totals(world)))
     world.put(world.impala, *created_by_impala(world, "s.totals"))
     world.now_ms += DAY_MS
@@ -557,7 +553,7 @@ def test_linking_twice_changes_nothing(world: World) -> None:
     assert world.versions() == versions
 
 
-def test_many_changed_columns_are_met_from_the_few_views(world: World) -> None:
+def test_many_changed_columns_are_matched_with_few_views(world: World) -> None:
     world.link(world.put(world.hive, *orders(world), *totals(world)))
     wide = table(world, "s.wide", *(f"column_{at}" for at in range(50)))
     renamed = view(world, "s.totals", ORDERS.replace("s`.`orders", "s`.`wide"), "id", "total")

@@ -26,7 +26,7 @@ def cases() -> Iterator[tuple[bool, Truth]]:
 
 
 @pytest.mark.parametrize("every", [pytest.param(1, marks=pytest.mark.services), 8])
-def test_a_view_has_each_edge_that_is_true_and_no_other(solr: Solr, every: int) -> None:
+def test_a_view_has_exactly_its_true_edges(solr: Solr, every: int) -> None:
     world = World(solr, f"texts of views {every}")
     everything = list(cases())[::every]
     assert len(everything) > 360 // every

@@ -78,7 +78,7 @@ def as_columns(rows: list[dict[str, Any]], *, dictionaries: bool = False) -> lis
 
 
 @given(st.lists(ROWS, max_size=20), st.booleans())
-def test_a_listing_is_the_same_as_its_rows_one_by_one(rows: list[dict[str, Any]], dictionaries: bool) -> None:
+def test_a_listing_equals_its_rows_one_by_one(rows: list[dict[str, Any]], dictionaries: bool) -> None:
     columns, rows_alone = as_columns(rows, dictionaries=dictionaries), one_by_one(rows)
 
     assert [each._replace(document=b"", volatile=b"") for each in columns] == [
@@ -87,7 +87,7 @@ def test_a_listing_is_the_same_as_its_rows_one_by_one(rows: list[dict[str, Any]]
     assert [each.fields() for each in columns] == [each.fields() for each in rows_alone]
 
 
-def test_a_row_says_that_the_directory_above_contains_it() -> None:
+def test_a_row_implies_a_relation_to_its_directory() -> None:
     row = dict.fromkeys(TYPES) | {"path": "/a/b", "directory": False, "lastAccessed": None}
 
     [envelope] = as_columns([row])
@@ -102,7 +102,7 @@ def test_a_row_says_that_the_directory_above_contains_it() -> None:
     )
 
 
-def test_a_long_listing_comes_in_batches_and_in_order() -> None:
+def test_a_long_listing_is_split_into_batches_in_order() -> None:
     paths = [f"/d/{at}" for at in range(10_001)]
 
     batches = list(listing_envelopes(Listing(HDFS, 1, paths, [False] * len(paths))))
