@@ -133,7 +133,7 @@ def test_incomplete_operations_are_listed_with_their_reasons(asking: Asking, wai
     assert "the list of paths was cut" in text
 
 
-def test_rejects_are_listed_with_their_place_those_seen_last_first(asking: Asking, source: str) -> None:
+def test_rejects_are_listed_with_their_place_newest_first(asking: Asking, source: str) -> None:
     answer = asking.both("rejects", source=source)
 
     assert [(each["place"], each["offset"]) for each in answer["results"]] == [
@@ -148,7 +148,7 @@ def test_rejects_are_listed_with_their_place_those_seen_last_first(asking: Askin
     assert "2026-01-01 00:00:00Z" in text
 
 
-def test_runs_are_listed_newest_first_with_what_became_of_them(asking: Asking, source: str) -> None:
+def test_runs_are_listed_newest_first_with_their_status(asking: Asking, source: str) -> None:
     answer = asking.both("runs", source=source)
 
     assert [each["status"] for each in answer["results"]] == ["held", "failed", "finished"]
@@ -161,7 +161,7 @@ def test_runs_are_listed_newest_first_with_what_became_of_them(asking: Asking, s
     assert "2.5 s" in text
 
 
-def test_a_list_goes_on_where_the_page_before_ended(asking: Asking, source: str) -> None:
+def test_a_list_continues_at_the_given_offset(asking: Asking, source: str) -> None:
     pages = [asking.both("runs", source=source, limit=2, offset=offset) for offset in (0, 2, 4)]
 
     assert [len(page["results"]) for page in pages] == [2, 1, 0]
@@ -170,7 +170,7 @@ def test_a_list_goes_on_where_the_page_before_ended(asking: Asking, source: str)
 
 
 @pytest.mark.parametrize("name", LISTS)
-def test_a_source_that_is_not_there_is_a_sentence(asking: Asking, waiting: World, name: str) -> None:
+def test_an_unknown_source_is_reported(asking: Asking, waiting: World, name: str) -> None:
     known = waiting.impala.name
     result = asking.command(name, "--source", known + "x")
 
@@ -185,7 +185,7 @@ def test_a_source_that_is_not_there_is_a_sentence(asking: Asking, waiting: World
 @pytest.mark.parametrize(
     "options", [{"limit": 0}, {"limit": 10_001}, {"offset": -1}, {"offset": 1_000_001}], ids=str
 )
-def test_a_page_that_cannot_be_is_a_sentence(asking: Asking, name: str, options: dict[str, Any]) -> None:
+def test_an_invalid_page_is_reported(asking: Asking, name: str, options: dict[str, Any]) -> None:
     [(option, value)] = options.items()
     result = asking.command(name, f"--{option}", str(value))
 
@@ -195,7 +195,7 @@ def test_a_page_that_cannot_be_is_a_sentence(asking: Asking, name: str, options:
 
 
 @pytest.mark.parametrize("name", ["rejects", "runs"])
-def test_nothing_at_all_is_said_and_is_an_exit_code(asking: Asking, waiting: World, name: str) -> None:
+def test_an_empty_list_is_reported_with_an_exit_code(asking: Asking, waiting: World, name: str) -> None:
     result = asking.command(name, "--source", waiting.impala.name)
 
     assert result.exit_code == Exit.NOTHING

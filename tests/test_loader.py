@@ -55,7 +55,7 @@ def test_a_new_source_has_navigators_id(tmp_path: Path) -> None:
     assert loaded.extractor.estate.serving(HIVE, "thrift://a:9083") == loaded.source
 
 
-def test_a_service_whose_files_are_followed_answers_for_no_claim(tmp_path: Path) -> None:
+def test_a_source_of_followed_files_serves_no_claim(tmp_path: Path) -> None:
     file = tmp_path / "navlin.toml"
     hiveserver2 = f'[[source]]\nname = "HIVESERVER2-1"\nextractor = "hive_events"\ndirectory = "{tmp_path}"\n'
     hms = '[[source]]\nname = "HIVE-1"\nextractor = "hms"\nuris = ["thrift://a:9083"]\n'
@@ -72,7 +72,7 @@ def test_a_service_whose_files_are_followed_answers_for_no_claim(tmp_path: Path)
 @pytest.mark.parametrize(
     "authority", ["thrift://a:9083", ""], ids=["by its address", "as the only metastore"]
 )
-def test_a_source_takes_over_what_was_granted_in_its_place(tmp_path: Path, authority: str) -> None:
+def test_a_source_takes_over_the_granted_one_in_its_place(tmp_path: Path, authority: str) -> None:
     granted = known("whatever", authority, granted=True)
 
     first = configured_sources(tmp_path, {"HIVE-1": "a"}, (granted,))
@@ -84,7 +84,7 @@ def test_a_source_takes_over_what_was_granted_in_its_place(tmp_path: Path, autho
     assert later.estate.serving(HIVE).id == granted.id
 
 
-def test_with_two_metastores_nobody_takes_over_what_had_no_address(tmp_path: Path) -> None:
+def test_with_two_metastores_none_takes_over_claims_without_address(tmp_path: Path) -> None:
     granted = known("hive", "", granted=True)
 
     estate = configured_sources(tmp_path, {"HIVE-1": "a", "HIVE-2": "b"}, (granted,)).estate
@@ -93,7 +93,7 @@ def test_with_two_metastores_nobody_takes_over_what_had_no_address(tmp_path: Pat
     assert estate.serving(HIVE).id == granted.id
 
 
-def test_a_second_metastore_does_not_inherit_claims_without_an_address_to_the_first(tmp_path: Path) -> None:
+def test_a_second_metastore_does_not_inherit_the_firsts_claims_without_address(tmp_path: Path) -> None:
     # HIVE-1 once took over the identity under which such claims were granted.
     first = known("HIVE-1", "thrift://a:9083", identity=source_id(CLUSTER, "hive"))
 
@@ -103,19 +103,19 @@ def test_a_second_metastore_does_not_inherit_claims_without_an_address_to_the_fi
     assert estate.serving(HIVE).id not in [source.id for source in estate.sources]
 
 
-def test_a_renamed_source_stays_the_same(tmp_path: Path) -> None:
+def test_a_renamed_source_keeps_its_identity(tmp_path: Path) -> None:
     before = known("HIVE-1", "thrift://a:9083")
 
     assert configured_sources(tmp_path, {"HIVE-PROD": "a"}, (before,)).estate.sources[0].id == before.id
 
 
-def test_a_source_that_moved_to_another_host_stays_the_same(tmp_path: Path) -> None:
+def test_a_source_moved_to_another_host_keeps_its_identity(tmp_path: Path) -> None:
     before = known("HIVE-1", "thrift://a:9083")
 
     assert configured_sources(tmp_path, {"HIVE-1": "b"}, (before,)).estate.sources[0].id == before.id
 
 
-def test_a_new_source_on_the_host_that_another_left_is_a_new_one(tmp_path: Path) -> None:
+def test_a_new_source_on_a_vacated_host_has_a_new_identity(tmp_path: Path) -> None:
     before = known("HIVE-1", "thrift://a:9083")
 
     estate = configured_sources(tmp_path, {"HIVE-2": "a", "HIVE-1": "b"}, (before,)).estate
@@ -123,7 +123,7 @@ def test_a_new_source_on_the_host_that_another_left_is_a_new_one(tmp_path: Path)
     assert [source.id for source in estate.sources] == [source_id(CLUSTER, "HIVE-2"), before.id]
 
 
-def test_sources_that_change_places_keep_their_names(tmp_path: Path) -> None:
+def test_sources_that_swap_hosts_keep_their_identities_by_name(tmp_path: Path) -> None:
     before = (known("HIVE-1", "thrift://a:9083"), known("HIVE-2", "thrift://b:9083"))
 
     estate = configured_sources(tmp_path, {"HIVE-2": "a", "HIVE-1": "b"}, before).estate
@@ -131,7 +131,7 @@ def test_sources_that_change_places_keep_their_names(tmp_path: Path) -> None:
     assert [source.id for source in estate.sources] == [before[1].id, before[0].id]
 
 
-def test_claims_on_a_source_taken_out_of_the_configuration_keep_its_identity(tmp_path: Path) -> None:
+def test_claims_on_a_removed_source_keep_its_identity(tmp_path: Path) -> None:
     before = known("HIVE-1", "thrift://a:9083")
 
     estate = configured_sources(tmp_path, {}, (before,)).estate
@@ -141,7 +141,7 @@ def test_claims_on_a_source_taken_out_of_the_configuration_keep_its_identity(tmp
     assert not estate.serving(HIVE).configured
 
 
-def test_sources_of_another_cluster_are_others(tmp_path: Path) -> None:
+def test_a_source_of_another_cluster_is_a_different_one(tmp_path: Path) -> None:
     elsewhere = KnownSource("0" * 32, HIVE, "HIVE-1", "elsewhere", ("thrift://a:9083",), granted=False)
 
     assert configured_sources(tmp_path, {"HIVE-1": "a"}, (elsewhere,)).estate.sources[0].id == source_id(
@@ -229,7 +229,7 @@ def asked(tmp_path: Path, environment: dict[str, str]) -> subprocess.CompletedPr
     return subprocess.run(command, env=environment, capture_output=True, text=True, cwd=tmp_path, check=False)
 
 
-def test_a_package_of_others_brings_an_extractor_of_its_own(tmp_path: Path) -> None:
+def test_a_package_may_provide_an_extractor(tmp_path: Path) -> None:
     environment = installed(tmp_path, EXTRACTOR.format(name="acme", base="(Extractor)"))
 
     assert (
@@ -256,7 +256,7 @@ def test_a_package_of_others_brings_an_extractor_of_its_own(tmp_path: Path) -> N
     ],
     ids=["that cannot be imported", "with the name of another", "that is none"],
 )
-def test_an_extractor_of_a_package_is_refused_with_a_sentence(
+def test_an_invalid_extractor_of_a_package_is_refused_with_the_reason(
     tmp_path: Path, module: str, reason: str
 ) -> None:
     refused = asked(tmp_path, installed(tmp_path, module))
@@ -269,7 +269,7 @@ def test_an_extractor_of_a_package_is_refused_with_a_sentence(
 
 
 @pytest.mark.parametrize("kind", SHIPPED)
-def test_the_metastores_source_is_navigators_template_and_no_other_is(tmp_path: Path, kind: str) -> None:
+def test_only_the_metastores_source_is_navigators_template(tmp_path: Path, kind: str) -> None:
     settings = {
         "hms": 'uris = ["thrift://a:9083"]',
         "hdfs": 'url = "hdfs://a"',

@@ -30,7 +30,7 @@ def lines(stream: io.StringIO) -> list[dict[str, Any]]:
     return [json.loads(line) for line in stream.getvalue().splitlines()]
 
 
-def test_a_line_an_event_with_what_was_bound(stream: io.StringIO) -> None:
+def test_each_event_is_one_line_with_its_bound_fields(stream: io.StringIO) -> None:
     configure_logs(LogSettings(), stream)
     log = structlog.stdlib.get_logger("test")
 
@@ -44,7 +44,7 @@ def test_a_line_an_event_with_what_was_bound(stream: io.StringIO) -> None:
     assert "source" not in ready
 
 
-def test_libraries_come_out_in_the_same_form(stream: io.StringIO) -> None:
+def test_library_logs_have_the_same_format(stream: io.StringIO) -> None:
     configure_logs(LogSettings(), stream)
 
     logging.getLogger("some.library").warning("%s is odd", "this")
@@ -56,7 +56,7 @@ def test_libraries_come_out_in_the_same_form(stream: io.StringIO) -> None:
 @pytest.mark.parametrize(
     "library", ["apscheduler.scheduler", "py4j.java_gateway", "urllib3", "watchdog.observers"]
 )
-def test_the_ordinary_work_of_libraries_is_nobodys_business(stream: io.StringIO, library: str) -> None:
+def test_routine_messages_of_libraries_are_not_logged(stream: io.StringIO, library: str) -> None:
     configure_logs(LogSettings(level="debug"), stream)
 
     logging.getLogger(library).info("added job")
@@ -65,7 +65,7 @@ def test_the_ordinary_work_of_libraries_is_nobodys_business(stream: io.StringIO,
 
 
 @pytest.mark.parametrize("form", ["json", "console"])
-def test_no_secret_comes_out(stream: io.StringIO, form: Any) -> None:
+def test_no_secret_is_logged(stream: io.StringIO, form: Any) -> None:
     configure_logs(LogSettings(form), stream)
     log = structlog.stdlib.get_logger("test")
 
@@ -80,7 +80,7 @@ def test_no_secret_comes_out(stream: io.StringIO, form: Any) -> None:
     assert stream.getvalue().count("***") >= 4
 
 
-def test_what_is_below_the_level_is_not_told(stream: io.StringIO) -> None:
+def test_events_below_the_level_are_not_logged(stream: io.StringIO) -> None:
     configure_logs(LogSettings(level="warning"), stream)
 
     structlog.stdlib.get_logger("test").info("nothing new")

@@ -106,7 +106,7 @@ def test_a_figure_that_grows_beyond_its_bound_is_named() -> None:
 
 
 @pytest.mark.soak
-def test_in_a_thousand_cycles_memory_threads_descriptors_and_files_stay_what_they_were(
+def test_a_thousand_cycles_leave_memory_threads_descriptors_and_files_constant(
     tmp_path: Path, solr_jars: Path, pytestconfig: pytest.Config, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """In each cycle a record is written, sometimes to a new file, read, and found; meanwhile a source fails every second."""

@@ -78,7 +78,7 @@ def operation_named(world: World, text: str) -> Key:
     return found
 
 
-def test_lineage_is_two_trees(world: World, total: Key) -> None:
+def test_lineage_is_printed_as_two_trees(world: World, total: Key) -> None:
     view = seen(lineage_view(lineage(world.solr, total.identity)))
     upstream, downstream = view.split("Downstream\n")
     assert upstream.startswith("db.total  TABLE of HIVE\n\nUpstream\ndb.total\n")

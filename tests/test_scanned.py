@@ -39,7 +39,7 @@ pytestmark = pytest.mark.skipif(not SCANNER.exists(), reason="there is no scanne
     "user",
     [pytest.param("viewer", marks=pytest.mark.soak), pytest.param("chief", marks=pytest.mark.services)],
 )
-def test_the_scanner_finds_nothing(private_solr: Solr, tmp_path: Path, user: str) -> None:
+def test_the_scanner_finds_no_error(private_solr: Solr, tmp_path: Path, user: str) -> None:
     world = World(private_solr, "scanned")
     world.put(
         world.hive, world.entity(world.table("shop.orders")), world.entity(world.column("shop.orders.id"))

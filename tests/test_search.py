@@ -266,12 +266,12 @@ def test_an_invalid_query_is_reported_with_its_position(world: World, query: str
     assert str(error.value) == sentence
 
 
-def test_a_wildcard_has_limits(world: World) -> None:
+def test_an_overlong_wildcard_is_refused(world: World) -> None:
     with pytest.raises(QueryError, match="too long"):
         search(world.solr, "originalName:*" + "x" * 12_000 + "*")
 
 
-def test_a_page_has_limits(world: World) -> None:
+def test_an_invalid_page_or_sort_order_is_refused(world: World) -> None:
     with pytest.raises(QueryError, match="from 0 to 500,000 results and starts from 0 to 2,000,000,000"):
         search(world.solr, "*:*", limit=500_001)
     with pytest.raises(QueryError, match="lastModified desc"):

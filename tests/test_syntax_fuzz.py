@@ -198,7 +198,7 @@ def test_an_attack_is_refused_as_a_query_and_as_a_filter(solr: Solr, query: str)
         "name:filter(qzxv) AND name:qzxv",
     ],
 )
-def test_syntax_in_a_value_is_a_value(solr: Solr, text: str) -> None:
+def test_syntax_in_a_value_is_literal(solr: Solr, text: str) -> None:
     assert search(solr, text, limit=1).total == 0
 
 
