@@ -69,7 +69,7 @@ KEPT: Final[dict[str, Row]] = {
         "a reject at its place",
         "`navlin rejects`",
         proved=(
-            "test_a_record_that_is_too_long_is_rejected_and_costs_no_memory",
+            "test_a_record_over_the_limit_is_rejected",
         ),
     ),
     "moved files": Row(
@@ -78,7 +78,7 @@ KEPT: Final[dict[str, Row]] = {
         "the oldest that are still in their directory are closed; of what cannot be read any more the bytes are counted",
         "`navlin rejects`",
         proved=(
-            "test_the_number_of_descriptors_is_bounded_and_every_source_has_its_share",
+            "test_descriptors_are_bounded_and_every_source_has_its_share",
             "test_a_failed_and_removed_file_is_reported_lost_and_its_descriptor_released_after_a_day",
         ),
     ),
@@ -276,7 +276,7 @@ def kept_by(trees: dict[str, ast.Module]) -> tuple[set[tuple[str, str]], set[str
     )
 
 
-def test_every_position_and_every_class_that_enters_one_has_a_row() -> None:
+def test_every_position_and_every_class_in_one_has_a_row() -> None:
     made, classes = kept_by({name: tree_of(file) for name, file in modules()})
 
     assert made == {PASSES, *(each for row in KEPT.values() for each in row.made)}
@@ -293,13 +293,13 @@ def test_every_position_and_every_class_that_enters_one_has_a_row() -> None:
         "class Kept:\n    @classmethod\n    def of(cls, value): return cls(**value)",
     ],
 )
-def test_one_that_is_added_is_found(added: str) -> None:
+def test_an_added_position_or_class_is_found(added: str) -> None:
     made, classes = kept_by({"extractors.more": ast.parse(added)})
 
     assert len(made) + len(classes) == 1
 
 
-def test_every_row_says_all_and_names_tests_that_there_are() -> None:
+def test_every_row_is_complete_and_names_existing_tests() -> None:
     tests = "\n".join(each.read_text() for each in Path(__file__).parent.glob("test_*.py"))
     for name, row in KEPT.items():
         assert all((row.bound, row.share, row.beyond, row.seen)), name
