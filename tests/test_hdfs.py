@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import threading
 from collections.abc import Iterator
@@ -32,7 +33,8 @@ SOURCE = Source(source_id("cluster", "HDFS"), HDFS, "HDFS", "cluster", ("hdfs://
 @pytest.fixture
 def top(hdfs_writer: Writer, request: pytest.FixtureRequest) -> str:
     """A directory of the test's own."""
-    path = f"/extractor/{request.node.name[:60]}"
+    # Filters take the path as a glob: no brackets of a parameter.
+    path = f"/extractor/{re.sub('[^a-z0-9_]', '-', request.node.name)[:60]}"
     hdfs_writer.mkdirs(path)
     return path
 
