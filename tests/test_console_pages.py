@@ -219,7 +219,7 @@ def test_a_source_without_a_blocked_run_and_an_unknown_source_are_reported(
     assert "has no source 'nope'" in page(viewer, "/held", 404, source="nope").by_id["problem"]
 
 
-def test_each_source_shows_its_age_last_runs_and_next_run(viewer: Browser) -> None:
+def test_each_source_shows_its_age_and_last_runs(viewer: Browser) -> None:
     found = page(viewer, "/sources")
     bars = [each for each in found.of("rect") if "run" in each["class"].split()]
     assert len(bars) == 3 * 24 + 1

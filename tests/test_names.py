@@ -180,5 +180,5 @@ def test_query_keywords_are_ordinary_names(world: World, name: str) -> None:
     assert name in {each.own_name for each in suggestions_for(world.solr, name)}
 
 
-def test_a_source_is_resolved_by_its_name(world: World) -> None:
+def test_a_source_is_resolved_by_its_id(world: World) -> None:
     assert entity_named(world.solr, world.sources[HDFS].id).type == "SOURCE"
