@@ -311,7 +311,7 @@ class ApplicationState:
                 # The oldest versions do not log their id.
                 app_id, attempt = (named, _word(event, "App Attempt ID")) if named else (app.id, app.attempt)
                 if app.begun and (app_id, attempt) != (app.id, app.attempt):
-                    # Two attempts in one file: executions that the first left open will never end.
+                    # The file has two attempts, so executions that the first one left open will never end.
                     yield from list(self.over())
                     self._open.clear()
                     self._jobs.clear()
@@ -502,7 +502,7 @@ def _catalogs(spark: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
 
 
 def _metastore_catalogs(spark: Mapping[str, Any]) -> tuple[str, ...]:
-    """Iceberg catalogues that keep their tables in Spark's own metastore."""
+    """Return the Iceberg catalogues that keep their tables in Spark's own metastore."""
     names = (name for name, _ in _catalogs(spark) if name != SESSION_CATALOG)
     return tuple(
         name

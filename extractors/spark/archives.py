@@ -21,7 +21,7 @@ from extractors.spark.places import BUFFER_BYTES, Entry, Place, is_hidden
 
 MAX_MEMBERS: Final = 10_000
 MAX_READ_BYTES: Final = 8 << 20
-"""Limit for one read: enough for the table of contents of `MAX_MEMBERS` files with long names."""
+"""Maximum number of bytes in one read, enough for the table of contents of `MAX_MEMBERS` files with long names."""
 MAX_RATIO: Final = 100
 """Maximum number of decompressed bytes per byte of an archive, beyond the first `OUT_BYTES_FREE`. Event logs reach 10 to
 50."""

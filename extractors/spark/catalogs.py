@@ -21,9 +21,9 @@ MAX_NAME_CHARS: Final = 1_000
 
 @dataclass(slots=True)
 class Catalogs:
-    """A log's evidence about its catalogues, as JSON values. ``created`` maps class and hash to the tables created there,
-    ``names`` maps class and hash to the catalogue's name, "" if ambiguous. ``seen`` are tables read or written under their
-    full names."""
+    """A log's evidence about its catalogues, as JSON values. ``created`` maps a class and hash to the tables created under
+    it, ``names`` maps a class and hash to the name of the catalogue, "" if ambiguous. ``seen`` are tables read or written
+    under their full names."""
 
     created: dict[str, list[str]] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)

@@ -241,7 +241,7 @@ def _varint(body: bytes) -> int:
 
 
 def _unpack(codec: str, body: bytes, plain: int, start: int) -> bytes:
-    # Imported only when needed: most logs are plain or zstandard.
+    # Imported only when needed, because most logs are plain or zstandard.
     import cramjam
 
     try:

@@ -56,7 +56,7 @@ class Effect:
 
 
 def unread_sources(unknown: Iterable[str]) -> tuple[tuple[Incomplete, str], ...]:
-    """The entries of ``Effect.unread`` for those of ``Effect.unknown``."""
+    """Return the entries of ``Effect.unread`` for those of ``Effect.unknown``."""
     return tuple(dict.fromkeys((Incomplete.UNKNOWN_INPUT, own_name(each)) for each in unknown))
 
 

@@ -35,7 +35,7 @@ _UNREAD: Final = {
 
 def in_words(reasons: Iterable[Incomplete], unread: Iterable[tuple[Incomplete, str]]) -> Iterator[str]:
     """Yield each reason as users see it. ``unread`` are (reason, name) of plan nodes whose sources or targets navlin does
-    not read: their names in the node table replace the general text of the reason, which is used if the name is ""."""
+    not read. The name, which is from the node table, replaces the general text of the reason, unless it is ""."""
     names = [*unread]
     for reason in reasons:
         of_reason = dict.fromkeys(name for each, name in names if each is reason) or [""]

@@ -99,7 +99,7 @@ def _finished(sums: tuple[int, ...]) -> int:
 
 
 def _of_text(text: str) -> int:
-    """Java's hash of a string."""
+    """Return Java's hash of a string."""
     units, found = text.encode("utf-16-be", "surrogatepass"), 0
     for place in range(0, len(units), 2):
         found = (31 * found + int.from_bytes(units[place : place + 2], "big")) & _BITS

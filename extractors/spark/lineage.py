@@ -46,7 +46,7 @@ _NO_DESCRIPTION: Final = re.compile(r"\S+ at \S+$|\s*$|\s*id = [0-9a-f-]{36}\s",
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """Resolves an application's tables and paths to keys, and the application itself if YARN runs it."""
+    """Resolver of an application's tables and paths to keys, and of the application itself if YARN runs it."""
 
     source: Source
     estate: Estate
@@ -90,7 +90,7 @@ class Names:
         return dataset_key(owner, database.namespace, database.dataset(end.name))
 
     def application_key(self) -> Key | None:
-        """The application's key in YARN; None if something else runs it."""
+        """Return the application's key in YARN; None if something else runs it."""
         if application_id(self.application.id) is None:
             return None
         return application_key(self.estate.serving(YARN, self.yarn), self.application.id)

@@ -38,8 +38,7 @@ MAX_RATIO: Final = 1_000
 formats allow 1,032 (gzip) and 32,768 (zstandard)."""
 LEAST_LINE_BYTES: Final = 32
 LINES_FREE: Final = 100_000
-"""Number of lines after which a log is given up if they are shorter than `LEAST_LINE_BYTES` on average: no event is that
-short."""
+"""Number of lines after which a log is given up if they are shorter than `LEAST_LINE_BYTES` on average, as no event is."""
 _LINES_A_LOOK: Final = 4_096
 _NEWLINE = ord("\n")
 _NULS = re.compile(rb"\0+")
@@ -77,9 +76,9 @@ class LogLines:
 
     After iterating, ``mark`` is the position from which to resume (``skipping``: within a line that is too long),
     ``at_end`` tells whether everything requested has been read, ``damages`` are the unreadable positions (in a ``finished``
-    log also an end within a block), and ``holes`` are the NULs before lines, as path, offset and count. ``beyond`` says why
-    reading was given up: the log is not worth its cost. ``out_bytes`` counts decompressed bytes, including those of earlier
-    reads.
+    log also an end within a block), and ``holes`` are the NULs before lines, as path, offset and count. ``beyond`` is the
+    reason if reading was given up because the log is not worth its cost, else "". ``out_bytes`` counts decompressed bytes,
+    including those of earlier reads.
 
     At least ``max_bytes`` are read if available, and at least as many as had to be decompressed again, because a codec that
     cannot be entered in the middle is read in growing steps.

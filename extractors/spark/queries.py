@@ -45,7 +45,7 @@ class _Read:
 
 @dataclass(slots=True)
 class Queries:
-    """Parses queries, each once. Must be closed."""
+    """Parser of queries, which parses each text once. It must be closed."""
 
     _reader: SqlReader = field(default_factory=lambda: SqlReader(MAX_CHARS, CPU_S))
     _known: dict[str, Made | None] = field(default_factory=dict)

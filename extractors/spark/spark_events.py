@@ -116,7 +116,7 @@ class LogSplit(Split):
 @extractor("spark_events", source_type="SPARK", mode=PUSH, version=3)
 @dataclass(frozen=True, slots=True)
 class SparkEvents(Extractor):
-    """Follows the event logs in ``directory`` (a path, a ``file:`` URI or an ``hdfs:`` URL; Spark's
+    """Extractor that follows the event logs in ``directory`` (a path, a ``file:`` URI or an ``hdfs:`` URL; Spark's
     ``spark.eventLog.dir``).
 
     On HDFS, ``hadoop_configuration_directory`` holds core-site.xml and hdfs-site.xml; without it, ``namenodes``
@@ -152,7 +152,7 @@ class SparkEvents(Extractor):
             yield "keytab", "keytab needs a principal beside it"
 
     def directories(self) -> tuple[str, ...]:
-        """The directories that can be watched; none on HDFS, which is polled."""
+        """Return the directories that can be watched; none on HDFS, which is polled."""
         return (self.path,) if isinstance(self.place, LocalPlace) else ()
 
     @property
@@ -206,7 +206,7 @@ class SparkEvents(Extractor):
             yield from advice(newest.name, properties) if properties is not None else ()
 
     def _spark_properties(self, log: Log) -> Mapping[str, Any] | None:
-        """The Spark properties of a log's application; None if the log's beginning does not have them."""
+        """Return the Spark properties of a log's application; None if the log's beginning does not have them."""
         lines = LogLines(
             self.place,
             log.parts or (),
@@ -517,7 +517,7 @@ class _LogReading:
                 yield from self._of_run(run)
 
     def _compacted(self, runs: list[Run], wanted: set[Mark]) -> dict[int, Started]:
-        """Return execution id → start, for starts in parts that were compacted since: the compacted part has them at
+        """Return execution id → start, for starts in parts that were compacted since. The compacted part has them at
         another position."""
         part = self._split.parts[0]
         if not is_compact(part.name):

@@ -50,7 +50,7 @@ class NotARecord(ValueError):
 @extractor("spark_lineage_events", source_type=SPARK, mode=PUSH, version=3)
 @dataclass(frozen=True, slots=True)
 class SparkLineageEvents(LineLogs):
-    """Follows the lineage logs on this host.
+    """Extractor that follows the lineage logs on this host.
 
     ``directory`` is one directory or several, which may be globs. ``metastore`` is the address of the metastore for records
     that do not name one; ``yarn`` is the address of the YARN that ran the applications, needed if several are configured.

@@ -80,7 +80,7 @@ def matched_to_sources(batch: Batch, sources: Sequence[StreamSource], before: Fl
 
 
 class _Matching:
-    """Matches the scans of a batch to sources."""
+    """Matching of a batch's scans to sources."""
 
     def __init__(self, batch: Batch, sources: Mapping[str, StreamSource]) -> None:
         self._batch = batch

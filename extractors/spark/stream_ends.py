@@ -188,5 +188,5 @@ def readable_sink(description: str) -> str:
 
 
 def family(described: str) -> str:
-    """The system that a source's description or a scan's class belongs to; "" if unknown."""
+    """Return the system that a source's description or a scan's class belongs to; "" if unknown."""
     return next((name for name, pattern in _FAMILIES.items() if pattern.search(described)), "")

@@ -65,7 +65,7 @@ class Stream:
         return dict.fromkeys([*each][:MAX_ENDS])
 
     def close_batch(self) -> None:
-        """Add the pending batch to the stream, because its sources are now known, or nothing more will be learned."""
+        """Add the pending batch to the stream, once its sources are known or nothing more will be learned about them."""
         batch, self.pending = self.pending, None
         if batch is None:
             return

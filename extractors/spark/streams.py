@@ -29,7 +29,7 @@ from navlin.model.redaction import redact, without_credentials
 MAX_STREAMS: Final = 200
 """Maximum number of running queries of one application to remember between two reads."""
 MAX_PLANS: Final = 50
-"""Maximum number of plans of one stream's batches to remember as read. The plans differ if a source had no rows."""
+"""Maximum number of batch plans to remember as read for one stream. The plans differ if a source had no rows."""
 
 
 class Streams:
@@ -227,7 +227,7 @@ class Streams:
 
 def _statements(run: Run) -> Iterator[Run]:
     """Yield one run for the batch's own execution, and one for each successful statement of the batch's function, each with
-    the executions that Spark ran for it. Similar sub-operations of several statements must not be confused."""
+    the executions that Spark ran for it. Otherwise, details of similar statements could be confused."""
     by_id = {each.id: each for each in run.members}
     statements: dict[int, list[Execution]] = {}
     for each in run.members:

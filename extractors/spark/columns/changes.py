@@ -41,8 +41,8 @@ def changed(name: str, expression: str, reader: Reader, *, merges: bool) -> Flow
 
 
 def kept_as_it_is(name: str, flow: Flow) -> Flow:
-    """If a column is copied under its own name, move its source from ``data`` to ``kept``: if the source is the changed
-    table itself, nothing flows."""
+    """If a column is copied under its own name, move its source from ``data`` to ``kept``, because nothing flows if that
+    source is the changed table itself."""
     one = flow.data.bit_count() == 1 and not flow.kept
     if one and flow.kind is Kind.IDENTITY and flow.expression.lower() == name.lower():
         return replace(flow, data=0, kept=flow.data)

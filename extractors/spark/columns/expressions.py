@@ -107,7 +107,7 @@ NOTHING: Final = Found()
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Reads expressions over the columns of one relation."""
+    """Reader of expressions over the columns of one relation."""
 
     relation: Relation
     sources: Sources
@@ -189,7 +189,7 @@ class Reader:
         relation = self.subquery(number)
         outer = self.read(match["outer"] or match["outer_of"] or "").as_control()
         if relation is None:
-            # No subquery has this number: it is part of a column's name, or of a literal.
+            # No subquery has this number, so it is part of a column's name or of a literal.
             return outer | Found(doubt=Doubt.INCOMPLETE) if ", [id=#" in match[0] else outer
         flows = relation.in_order()
         if flows is None:

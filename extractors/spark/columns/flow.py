@@ -52,7 +52,7 @@ REASONS: Final = (
 
 
 def reasons_of(doubt: int) -> tuple[Incomplete, ...]:
-    """The reasons why a column is incomplete; () if it is not."""
+    """Return the reasons why a column is incomplete; () if it is complete."""
     if not doubt & Doubt.INCOMPLETE:
         return ()
     return tuple(reason for bit, reason in REASONS if doubt & bit) or (Incomplete.UNKNOWN_COLUMN,)

@@ -21,7 +21,7 @@ from extractors.spark.plan.text import Field, Operator, PlanText
 from extractors.spark.plan.tree import Node
 
 MAX_WORK: Final = 10_000_000
-"""Maximum number of all columns that a plan's operators list and receive. Beyond it, the plan is not read at column
+"""Maximum total number of columns that a plan's operators list and receive. Beyond it, the plan is not read at column
 level."""
 _REUSED: Final = re.compile(r"\[Reuses operator id: (\d{1,9})\]")
 MAX_NESTED: Final = 50
@@ -96,7 +96,7 @@ _LOCAL_ROWS: Final = frozenset({"LocalTable", "LocalRelation"})
 
 
 class Plans:
-    """Reads operators of one printed plan, each once."""
+    """Evaluator of the operators of one printed plan, each once."""
 
     def __init__(
         self,
@@ -122,7 +122,7 @@ class Plans:
         self._outer: list[Relation] = []
 
     def relation(self, root: Operator, wanted: tuple[Attribute, ...] | None = None) -> Relation:
-        """The output of an operator. Raises `TooMuch`."""
+        """Return the output of an operator. Raises `TooMuch`."""
         self._nested += 1
         if self._nested > MAX_NESTED:
             raise TooMuch
@@ -171,7 +171,7 @@ class Plans:
         return self._fields[operator.number]
 
     def subquery(self, number: int) -> Relation | None:
-        """The output of the subquery with this number; None if there is none."""
+        """Return the output of the subquery with this number; None if there is none."""
         if number not in self._subqueries:
             self._subqueries[number] = None  # a self-reference comes from a literal
             root = self._text.subqueries.get(number)

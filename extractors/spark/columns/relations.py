@@ -25,9 +25,9 @@ class Hidden:
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """Rows with columns. ``columns`` is the order of the columns, None if unknown; ``flows`` and ``names`` are by column
-    id. ``rows`` are the sources that determine which rows exist, and ``doubt`` the doubts about all columns for that
-    reason.
+    """Rows with columns. ``columns`` is the order of the columns, None if unknown; ``flows`` and ``names`` map the ids of
+    columns to flows and names. ``rows`` are the sources that determine which rows exist, ``doubt`` the resulting doubts
+    about all columns.
 
     ``below`` is the input of an aggregate, whose later steps name the arguments as the first step had them. ``filters``
     maps the text of a function to the sources of its FILTER, which only the first step prints. ``functions`` are the flows

@@ -73,7 +73,7 @@ def projected(step: Step, listed: Elements, over: Relation) -> Relation:
 
 def _with_fields(relation: Relation, over: Relation) -> Relation:
     """Give ``named_struct(a, a#1, b, b#2) AS mergedValue#3`` one field per input column, under the column's name, even if
-    it is cut."""
+    the list is cut."""
     columns = relation.columns or ()
     if len(columns) != 1 or columns[0].name != "mergedValue" or not over.columns:
         return relation
@@ -93,8 +93,8 @@ def select(step: Step) -> Relation:
 
 
 def _without(relation: Relation, found: Found) -> Relation:
-    """Return a copy in which the columns that an operator itself names do not count as needed: they may be there only for
-    it."""
+    """Return a copy in which the columns that an operator itself names do not count as needed, because they may be there
+    only for it."""
     return replace(relation, needed=relation.needed - found.ids)
 
 

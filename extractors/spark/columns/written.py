@@ -269,7 +269,7 @@ def _columns_written(flows: dict[str, Flow], relation: Relation, sources: Source
 
 
 def _of_relation(relation: Relation) -> Incomplete:
-    """The reason why the order of a query's columns is unknown."""
+    """Return the reason why the order of a query's columns is unknown."""
     return next(iter(reasons_of(relation.doubt)), Incomplete.NO_COLUMNS)
 
 

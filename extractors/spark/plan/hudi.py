@@ -14,8 +14,8 @@ _KEY: Final = "_hoodie_record_key#"
 
 
 def hudi_table(text: PlanText) -> End | None:
-    """Return the table whose rows an UPDATE or DELETE reads to change them: the scan of that table has record keys. None
-    unless there is exactly one."""
+    """Return the table whose rows an UPDATE or DELETE reads to change them. The scan of that table outputs record keys.
+    None unless there is exactly one."""
     ends = set()
     for each in text.operators:
         table = dotted_table(each.name.rpartition(" ")[2])

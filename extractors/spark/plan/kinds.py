@@ -73,7 +73,7 @@ PASSING: Final = _named("wraps", "rows") - _named("computes", "program", "reads"
 """Operators that pass their input's columns on."""
 _OF_SPARK: Final = {plain_name(node.name) for node in PLAN_NODES if node.project == "Spark"}
 _READ_HERE: Final = ("Spark", "JDBC", "Kafka", "Kudu", "Hive ACID", "Delta")
-"""Projects whose relations print their sources, which navlin reads. Hudi is not among them: its commands do not print
+"""Projects whose relations print their sources, which navlin reads. Hudi is left out, because its commands do not print
 any."""
 _OWN_NAMES: Final = sorted(
     {

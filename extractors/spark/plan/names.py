@@ -167,7 +167,7 @@ def without_part_file(path: str) -> str:
 
 
 def is_kept(arguments: str) -> bool:
-    """Whether the arguments of a view name one in the catalogue. A temporary view has no database, or `global_temp`."""
+    """Whether a command's arguments name a view in the catalogue. A temporary view has no database, or `global_temp`."""
     match = QUOTED_NAME.match(arguments)
     return match is not None and "`.`" in match[0] and not match[0].startswith("`global_temp`")
 

@@ -89,8 +89,8 @@ class Operator:
         return tuple(child for child in self.children if child.indent - self.indent <= INNER)
 
     def fields(self) -> dict[str, Field] | None:
-        """Return word before the colon → field of the block. None if a word occurs twice, because a literal may have
-        printed it, unless the order of the fields shows which one is real."""
+        """Return the block's fields, keyed by the word before the colon. None if a word occurs twice, because a literal may
+        have printed it, unless the order of the fields shows which one is real."""
         block = self.block
         if block.startswith("\nArguments: "):
             return {"Arguments": Field(self.arguments, -1)}
@@ -162,8 +162,7 @@ class PlanText:
 
     @property
     def arguments(self) -> str:
-        """Arguments of the topmost operators, because the block below the one that executes a command may have the
-        command's arguments."""
+        """Arguments of the topmost operators. Those of a command may be in the block below the one that executes it."""
         return " ".join(operator.arguments for operator in self.operators[:COMMAND_BLOCKS])
 
     @property
@@ -242,7 +241,7 @@ def _extended(printed: str) -> PlanText:
     tree = _STATISTICS.sub("", printed[match.end() : stop])
     lines = tree.split("\n")[1:] if stop >= 0 else [""]
     branches = [_BRANCH.match(line) for line in lines]
-    # A line that is not an operator is the rest of a literal or of a statement, and so other lines may be, too.
+    # A line that is not an operator is the rest of a literal or of a statement; then other lines may be, too.
     doubt = None if all(branches) else Incomplete.AMBIGUOUS
     command = _STATISTICS.sub("", match[1])
     name, _, rest = command.partition(" ")

@@ -46,13 +46,14 @@ class Write:
     logical: bool = False
     """Whether the command's inputs are in the logical plan of the printed text."""
     moves_data: bool = False
-    """Whether the command writes data. If so, something is missing if ``end`` is unknown."""
+    """Whether the command writes data. If it does and ``end`` is unknown, an output is missing."""
     carried: bool = False
     """Whether the rows come from a separate execution below this one."""
     keeps_rows: bool = False
     """In a row change, whether certainly no row is added or removed, so that a column set to its own value is unchanged."""
     catalog: str = ""
-    """The catalogue of ``end`` or ``subject``, as printed, if only something other than its name is printed."""
+    """Printed form of the catalogue of ``end`` or ``subject``, such as a class, if the plan does not print the catalogue's
+    name."""
 
     hides_reads: bool = False
     """Whether the command has inputs that the plan does not show."""
@@ -303,7 +304,7 @@ def _above_joins(operator: Operator | None) -> Iterator[str]:
 
 
 def _read_for_change(text: PlanText) -> End | None:
-    """Return the table whose rows a merge-on-read operation reads to change them: the scan of that table has file and
+    """Return the table whose rows a merge-on-read operation reads to change them. The scan of that table outputs file and
     position. None unless there is exactly one.
 
     Before Spark 3.4, the scan's name lacks the table, which is only in the block: ``local.db.t (branch=null) [filters=``.
