@@ -1,7 +1,7 @@
 """Targets of Delta's commands, as printed.
 
-Delta 2 to 4 print ``DeltaTableV2(session,path,Some(CatalogTable(…)),…)`` for writes that Spark hands to Delta, and ``
-`cat`.`db`.`t`, serde, Delta[version=0, path] `` or the path alone for Delta's own UPDATE and MERGE.
+Delta 2 to 4 print ``DeltaTableV2(session,path,Some(CatalogTable(…)),…)`` for writes that Spark hands to Delta, and
+`` `cat`.`db`.`t`, serde, Delta[version=0, path] `` or the path alone for Delta's own UPDATE and MERGE.
 """
 
 from __future__ import annotations

@@ -63,8 +63,8 @@ def dotted_table(text: str) -> Table | None:
 
 
 def described_table(text: str) -> Table | None:
-    """Return the table in a description of Spark 2: ``CatalogTable(… Database: d … Table: t …)``, ``[Database:d},
-    TableName: t``."""
+    """Return the table in a description, ``CatalogTable(… Database: d … Table: t …)`` or ``[Database:d}, TableName: t``
+    (Spark 2)."""
     match = _CATALOG_TABLE.search(text) or _HIVE_CTAS.search(text)
     if match is None:
         return None
