@@ -1,7 +1,7 @@
-"""An application as far as its log has been read: its identity and its open SQL executions.
+"""State of an application up to the point where its log has been read: its identity and its open SQL executions.
 
-A command may run others: all executions of one root count as one, which is complete when its root has ended. Little is
-kept between two reads: for an open execution, the place of the line that started it, never its plan.
+A command may run further executions. All executions with the same root count as one run, which is complete when the root
+has ended. Little is kept between two reads: for an open execution, the position of its start line instead of its plan.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ from navlin.model.redaction.literals import said_in_state
 from navlin.model.source import metastores_named
 
 MAX_OPEN: Final = 5_000
-"""Limit for open executions, and for running jobs. No driver runs so many at once; a damaged log may seem to."""
+"""Maximum number of open executions, and of running jobs. No real driver reaches it; a damaged log may seem to."""
 MAX_REMEMBERED: Final = 200
-"""Limit for ended commands, and for statements without an open execution, that are remembered."""
+"""Maximum number of ended commands, and of statements without an open execution, to remember."""
 MAX_NAME_CHARS: Final = 8_000
 MAX_WORD_CHARS: Final = 1_000
-"""Limit for an id, a user or a version; the name of a job group that exceeds it is replaced with its hash."""
+"""Maximum length of an id, a user or a version, in characters. A longer name of a job group is replaced with its hash."""
 CATALOG: Final = "spark.sql.catalog."
 MAX_CATALOGS: Final = 50
 MAX_CHANGED: Final = 100
-"""Limit for tables created or altered during one execution."""
+"""Maximum number of tables remembered as created or altered during one execution."""
 REDACTED: Final = "(redacted)"
 
 
 @dataclass(frozen=True, slots=True)
 class Application:
-    """One attempt of an application. Fields that the log has not shown are empty or zero. ``begun``, ``over``: whether the
-    log shows that it began and ended, at whatever time; ``log`` names the log."""
+    """One attempt of an application. Fields that the log has not shown yet are empty or zero. ``begun`` and ``over`` tell
+    whether the log shows the attempt's start and end, even without a valid time. ``log`` is the name of the log."""
 
     id: str = ""
     attempt: str = ""
@@ -57,23 +57,23 @@ class Application:
     default_fs: str = ""
     log: str = ""
     catalogs: tuple[tuple[str, str], ...] = ()
-    """The configured catalogues, each with its class."""
+    """(name, class) of each configured catalogue."""
     catalog_names: tuple[tuple[str, str], ...] = ()
-    """Catalogue names by their printed form in plans, see `extractors.spark.catalogs`; "" if ambiguous."""
+    """(printed form in plans, catalogue name), see `extractors.spark.catalogs`. The name is "" if ambiguous."""
     metastore_catalogs: tuple[str, ...] = ()
     """Catalogues whose tables are in the metastore."""
     jdbc_catalogs: tuple[JdbcCatalog, ...] = ()
 
     @property
     def catalogs_by_class(self) -> dict[str, frozenset[str]]:
-        """The names of the catalogues of each class."""
+        """Class name → names of its catalogues."""
         found: dict[str, frozenset[str]] = {}
         for name, class_name in self.catalogs:
             found[class_name] = found.get(class_name, frozenset()) | {name}
         return found
 
     def catalogs_of(self, printed: str) -> frozenset[str]:
-        """The catalogues that a plan may mean by a class and hash."""
+        """Return the names of the catalogues to which ``printed``, a class and hash in a plan, may refer."""
         name = dict(self.catalog_names).get(printed)
         having = [each.name for each in self.jdbc_catalogs if each.has(printed)]
         if name or len(having) == 1:
@@ -82,12 +82,13 @@ class Application:
 
     @property
     def run(self) -> str:
-        """Prefix that distinguishes this attempt's executions from others; its log if the application has no id."""
+        """Prefix that distinguishes this attempt's executions from those of other attempts; the log's name if the id is
+        unknown."""
         return f"{self.id}_{self.attempt}" if self.attempt else self.id or self.log
 
     @property
     def known_ms(self) -> int:
-        """A time at which it ran, for records without a time."""
+        """A time at which the application ran, for records without a time of their own."""
         return self.started_ms or self.ended_ms or EARLIEST_MS
 
 
@@ -103,8 +104,9 @@ class Started:
 
 @dataclass(slots=True)
 class Execution:
-    """One started SQL execution. ``started`` is None while only the place of its line is known. ``of_batch``: it belongs to
-    a micro-batch. ``within``: the execution of the same root that was running when it started, or -1."""
+    """One started SQL execution. ``started`` is None while only the position of the start line is known. ``of_batch`` tells
+    whether the execution belongs to a micro-batch. ``within`` is the latest execution of the same root that was running
+    when this one started, or -1."""
 
     id: int
     root: int
@@ -117,10 +119,11 @@ class Execution:
     within: int = -1
     ended: bool = False
     shared_rows: bool = False
-    """Whether there was a temporary view of rows from the driver, which SQL may read."""
+    """Whether this execution may read a temporary view of rows from the driver."""
     started: Started | None = None
     changed: list[str] = field(default_factory=list)
-    """Tables and views created or altered meanwhile, according to the catalogue's events, as ``database.name``."""
+    """Tables and views created or altered while this execution was open, as ``database.name``, from the catalogue's
+    events."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,8 +136,9 @@ class Statement:
 
 @dataclass(slots=True)
 class Run:
-    """All executions of one root, the root first, which count as one. ``over``: only its application's end ended it.
-    ``given_up``: dropped while still open because too much was open."""
+    """All executions with the same root, which count as one; the root is first. ``over`` tells whether the run counts as
+    finished although the log does not show its end, ``given_up`` whether it was dropped while open because too much was
+    open."""
 
     application: Application
     members: list[Execution]
@@ -149,7 +153,7 @@ class Run:
 
     @property
     def marks(self) -> Iterator[Mark]:
-        """The lines to read again before its records can be made."""
+        """Marks of the lines to read again before records of this run can be made."""
         yield from (member.mark for member in self.members if member.started is None)
         if self.statement is None and self.statement_mark is not None:
             yield self.statement_mark
@@ -157,9 +161,11 @@ class Run:
 
 @dataclass(slots=True)
 class Numbers:
-    """Counts execution numbers, which an application assigns consecutively from 0: gaps are executions not shown.
+    """Counter of execution numbers. An application assigns them consecutively from 0, so a gap means that the log did not
+    show some executions.
 
-    Counting starts at ``first`` (-1: the next number). ``awaited`` are earlier executions, not ended, that should reappear.
+    Counting starts at ``first``; -1 means the next number to come. ``awaited`` are earlier executions that have not ended
+    and should reappear.
     """
 
     first: int = 0
@@ -167,7 +173,8 @@ class Numbers:
     count: int = 0
     awaited: list[int] = field(default_factory=list)
     lost: str = ""
-    """A possible cause of loss, as the end of "so many SQL executions …", until everything available was read."""
+    """The possible cause of lost executions, worded to complete "<n> SQL executions …"; "" if none is known, or once
+    everything available has been read."""
 
     def take(self, number: int) -> None:
         if self.first < 0:
@@ -183,15 +190,16 @@ class Numbers:
         return max(self.next - self.first - self.count, 0) + len(self.awaited)
 
     def begin_anew(self, awaited: list[int]) -> Numbers:
-        """A counter that continues after the numbers counted so far."""
+        """Return a counter that continues after the numbers counted so far, and expects the executions ``awaited`` to
+        reappear."""
         return Numbers(self.next if self.first >= 0 else -1, self.next, 0, awaited)
 
 
 class ApplicationState:
-    """Takes a log's events in order and yields complete runs.
+    """State of one application, which takes the events of a log in order and yields complete runs.
 
-    ``unnamed`` is the application as named by its log. ``rejected``: errors in events that still count; the caller that
-    reports them clears the list.
+    ``unnamed`` is the application as identified by the log's name. ``rejected`` are the errors in events that were accepted
+    nevertheless; the caller reports them and clears the list.
     """
 
     def __init__(self, unnamed: Application, saved: Mapping[str, Any] | None = None) -> None:
@@ -206,11 +214,11 @@ class ApplicationState:
         self._statements: dict[str, Statement] = {}
         self._shares_rows = bool(saved.get("shares_rows", False))
         self._catalogs = Catalogs(**saved.get("catalogs", {}))
-        # A position saved before numbers were counted knows nothing about earlier ones.
+        # A position saved by a version that did not count numbers does not say which ones came earlier.
         self.numbers = Numbers(**saved.get("numbers", {"first": -1} if saved else {}))
 
     def saved(self) -> dict[str, Any]:
-        """The state as JSON values, without the runs already yielded."""
+        """Return the state as JSON values. It includes only runs that are still open."""
         value: dict[str, Any] = {
             "app": asdict(self.application),
             "open": {str(each.id): _execution_to_json(each) for each in self._open.values()},
@@ -232,7 +240,7 @@ class ApplicationState:
         return value
 
     def take(self, kind: str, line: Line) -> Iterator[Run]:
-        """Process one line. Raises `NotAnEvent` if the line does not parse."""
+        """Process one line, and yield the runs that it completes. Raises `NotAnEvent` if the line is invalid."""
         match kind:
             case events.JOB_START:
                 self._job_start(line.data)
@@ -256,7 +264,7 @@ class ApplicationState:
             yield self._run(root, over=True)
 
     def bound(self, most_bytes: int) -> Iterator[Run]:
-        """Give up the runs open longest until the state has at most ``most_bytes`` as JSON."""
+        """Give up and yield the longest-open runs until the state has at most ``most_bytes`` as JSON."""
         excess_bytes = len(json.dumps(self.saved())) - most_bytes
         while excess_bytes > 0 and self._open:
             run = self._give_up(f"its log keeps more than {most_bytes} bytes")
@@ -264,7 +272,7 @@ class ApplicationState:
             yield run
 
     def _give_up(self, why: str) -> Run:
-        """Stop following the run open longest, and return it."""
+        """Stop following the longest-open run, and return it."""
         root = next(iter(self._open.values())).root
         run = replace(self._run(root, over=True), given_up=True)
         self._forget(root)
@@ -303,7 +311,7 @@ class ApplicationState:
                 # The oldest versions do not log their id.
                 app_id, attempt = (named, _word(event, "App Attempt ID")) if named else (app.id, app.attempt)
                 if app.begun and (app_id, attempt) != (app.id, app.attempt):
-                    # Two attempts in one file: executions that the first left open will never end.
+                    # The file has two attempts, so executions that the first one left open will never end.
                     yield from list(self.over())
                     self._open.clear()
                     self._jobs.clear()
@@ -332,7 +340,7 @@ class ApplicationState:
         number = integer(event.get("executionId"))
         root = integer(event.get("rootExecutionId"), number)
         if root != number and self._has_ended(root):
-            # Its thread outlived the command that started it.
+            # The execution's thread outlived the command that started it.
             root = number
         self.numbers.take(number)
         self._time(event, "time", f"execution {number} starts at")
@@ -354,7 +362,7 @@ class ApplicationState:
         )
         self._shares_rows = self._shares_rows or started.plan.shares_rows
         if before is not None and before.root == number:
-            # Repeated by another attempt in the same file: the first one never ended.
+            # Another attempt in the same file repeats the number, so the first execution never ended.
             yield self._run(number, over=True)
             self._forget(number)
         self._open[number] = execution
@@ -369,7 +377,7 @@ class ApplicationState:
         execution.ended_ms = self._time(event, "time", f"execution {number} ends at")
         execution.ended = True
         if "errorMessage" in event:
-            # Since 3.4; more reliable than a failed job, which may have been retried.
+            # Logged since Spark 3.4. More reliable than a failed job, which may have been retried.
             execution.error = text(event["errorMessage"])
             execution.failed = bool(execution.error)
         if execution.root == number:
@@ -458,13 +466,14 @@ class ApplicationState:
             self._done_until = max(self._done_until, oldest)
 
     def _has_ended(self, root: int) -> bool:
-        """Whether a command has ended. An unseen one may still be logged, after the executions it runs, unless its number is
-        below one that ended so long ago that it is forgotten."""
+        """Whether a command has ended. An unseen command may still be logged after the executions that it runs, but only if
+        its number is above those of all ended commands that have been forgotten."""
         return root not in self._open and (root in self._done or root <= self._done_until)
 
 
 def to_started(event: Mapping[str, Any], *, of_batch: bool = False, shared_rows: bool = False) -> Started:
-    """Parse a ``SparkListenerSQLExecutionStart``. ``of_batch``: its root is a micro-batch."""
+    """Parse a ``SparkListenerSQLExecutionStart``. ``of_batch`` tells whether the root is a micro-batch, ``shared_rows``
+    whether SQL may read rows from the driver through a temporary view."""
     batch = micro_batch(event, within=of_batch)
     plan = read_plan(batch.event if batch else event, shared_rows=shared_rows)
     return Started(instant(event.get("time")), text(event.get("description"))[:4000], plan, batch)
@@ -493,7 +502,7 @@ def _catalogs(spark: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
 
 
 def _metastore_catalogs(spark: Mapping[str, Any]) -> tuple[str, ...]:
-    """Iceberg catalogues that keep their tables in Spark's own metastore."""
+    """Return the Iceberg catalogues that keep their tables in Spark's own metastore."""
     names = (name for name, _ in _catalogs(spark) if name != SESSION_CATALOG)
     return tuple(
         name
@@ -540,7 +549,7 @@ def _execution_to_json(execution: Execution) -> list[Any]:
 
 
 def _group(value: object) -> str:
-    """The name of a job group, or the hash of a long one."""
+    """Return the name of a job group, or its hash if the name is too long."""
     group = text(value)
     return group if len(group) <= MAX_WORD_CHARS else identify(group)
 

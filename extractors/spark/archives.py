@@ -21,9 +21,10 @@ from extractors.spark.places import BUFFER_BYTES, Entry, Place, is_hidden
 
 MAX_MEMBERS: Final = 10_000
 MAX_READ_BYTES: Final = 8 << 20
-"""Limit for one read: enough for the table of contents of `MAX_MEMBERS` files with long names."""
+"""Maximum number of bytes in one read, enough for the table of contents of `MAX_MEMBERS` files with long names."""
 MAX_RATIO: Final = 100
-"""Limit for decompressed bytes per byte of an archive, beyond the first `OUT_BYTES_FREE`. Events reach 10 to 50."""
+"""Maximum number of decompressed bytes per byte of an archive, beyond the first `OUT_BYTES_FREE`. Event logs reach 10 to
+50."""
 _SUFFIX: Final = ".zip"
 _MAGICS: Final = (b"PK\x03\x04", b"PK\x05\x06")
 _ENCRYPTED: Final = 1
@@ -32,7 +33,8 @@ _DAMAGE: Final = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError,
 
 
 class NotReadable(ValueError):
-    """An archive that is not read; the message says why. ``cut``: its end is missing, as during a download."""
+    """The archive is not read, for the reason in the message. ``cut`` tells whether its end is missing, as during a
+    download."""
 
     def __init__(self, reason: str, *, cut: bool = False) -> None:
         super().__init__(reason)
@@ -41,7 +43,8 @@ class NotReadable(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class ArchivePlace:
-    """The members of one archive as a file system. A member's path is the archive's path, a slash, and its name."""
+    """The members of one archive as a file system. A member's path consists of the archive's path, a slash and the member's
+    name."""
 
     place: Place
     archive: Part
@@ -63,7 +66,7 @@ class ArchivePlace:
         return cast(BinaryIO, BufferedReader(_Member(opened, self._name(path)), BUFFER_BYTES))
 
     def logs(self) -> list[Log]:
-        """The logs in the archive. Raises `NotReadable`."""
+        """Return the logs in the archive. Raises `NotReadable`, also if there is none."""
         check(self._members(), self.archive.size)
         found = find_logs(self, self.archive.path, lambda name, mtime_ns: False)
         logs = [each for each in found if isinstance(each, Log) and each.parts]
@@ -128,7 +131,8 @@ class _Archive(zipfile.ZipFile):
 
 
 class _InPieces:
-    """A file that is read in small pieces, whatever sizes the archive claims."""
+    """A file whose reads are limited to `MAX_READ_BYTES` each, whatever sizes the archive claims. A larger read raises
+    `BadZipFile`."""
 
     def __init__(self, raw: BinaryIO) -> None:
         self._raw = raw

@@ -1,8 +1,8 @@
-"""The executions of a micro-batch: the scans of their plans, and the columns of the rows that the batch hands to its sink.
+"""Executions of a micro-batch: the scans in their plans, and the columns of the rows that the batch hands to its sink.
 
-A batch's plan scans newly arrived data: single files, rows of a class without a name. It names neither the stream's sources
-nor its sink. So each such scan of the printed plan is given a name before the plan is read, and is resolved when the
-stream's progress has named the sources.
+A batch's plan scans newly arrived data (single files, rows of a nameless class), and names neither the stream's sources nor
+its sink. Therefore each nameless scan in the printed plan is given a name before the plan is read, and is matched to a
+source once the stream's progress has named the sources.
 """
 
 from __future__ import annotations
@@ -54,12 +54,12 @@ _LOCATION: Final = re.compile(r"\bLocation: (\w+(?:\(\d+ paths\))? ?\[.*)", re.D
 _OF_BATCH: Final = "SQLExecutionRDD["
 _DELTA_LOG: Final = "DeltaLogFileIndex"
 MARK: Final = "#"
-"""Prefix of the names given to scans; no database name has it."""
+"""Prefix of the names given to nameless scans; no database name has it."""
 
 
 class Kind(StrEnum):
-    """The information in a scan about its source. TABLE: a name. PATH: a location; CUT_PATH: the first of several
-    locations. ROWS: only columns; BATCH_ROWS: the rows are the result of another Spark plan. STREAM: a class."""
+    """A scan's information about its source. TABLE: a name. PATH: a location. CUT_PATH: only the first of several
+    locations. ROWS: only columns. BATCH_ROWS: only columns, of rows that another Spark plan computed. STREAM: a class."""
 
     TABLE = "table"
     PATH = "path"
@@ -71,9 +71,10 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Scanned:
-    """The source of one scan. ``name`` is a path, a class, or the column names; for a table in ``end``, it is the path.
+    """The source of one scan. ``name`` is a path, a class, or the column names, one per line; for a table, ``end`` is the
+    table and ``name`` its path, if known.
 
-    ``streams``: it certainly belongs to the stream, and is not a table or file read next to it.
+    ``streams`` tells whether the scan certainly reads the stream, and not a table or file next to the stream.
     """
 
     kind: Kind
@@ -84,9 +85,11 @@ class Scanned:
 
 @dataclass(frozen=True, slots=True)
 class MicroBatch:
-    """One execution of a micro-batch. ``event`` is its start, with names given to the scans that have none.
+    """One execution of a micro-batch. ``event`` is the start event, with names inserted for nameless scans. ``names`` maps
+    each inserted name to the printed name of its scan.
 
-    ``query``, ``run``, ``name`` and ``batch`` come from its description. ``inner``: another execution started it.
+    ``query``, ``run``, ``name`` and ``batch`` come from the event's description. ``inner`` tells whether another execution
+    started this one.
     """
 
     event: Mapping[str, Any]
@@ -102,7 +105,7 @@ class MicroBatch:
         return tuple(walk(self.event.get("sparkPlanInfo")))
 
     def scans(self) -> tuple[Scanned, ...]:
-        """Its distinct scans, without local rows and named RDDs."""
+        """Return the distinct scans of the plan, without local rows and named RDDs."""
         found: dict[Scanned, None] = {}
         hidden_below = -1
         for node in self._nodes:
@@ -116,7 +119,7 @@ class MicroBatch:
         return tuple(found)
 
     def named(self, ends: Iterable[End]) -> dict[End, tuple[Scanned, ...]]:
-        """The scans that were given a name, by the ends that represent them."""
+        """Map each of ``ends`` that represents a nameless scan of this execution to the scans that it represents."""
         given = {end for end in ends if end.database.startswith(MARK)}
         if not given:
             return {}
@@ -128,7 +131,7 @@ class MicroBatch:
         return {
             end: tuple(self._named(end, printed, by_id))
             for end in given
-            if end.readable in self.names  # else it belongs to another execution
+            if end.readable in self.names  # else the end belongs to another execution
         }
 
     def _named(self, end: End, printed: str, by_id: Mapping[int, Node]) -> Iterator[Scanned]:
@@ -146,7 +149,7 @@ class MicroBatch:
         yield from _scanned(node) if node else ()
 
     def columns(self) -> WrittenColumns:
-        """The columns that the batch hands to its sink. ``complete`` is False if they are unknown."""
+        """Return the columns that the batch hands to its sink. ``complete`` is False if they are unknown."""
         printed = read_text(text(self.event.get("physicalPlanDescription")))
         if printed.root is None or printed.command:
             # Extended plans print the input, not the output.
@@ -162,7 +165,8 @@ _WRITE: Final = Write("Sink", "STREAM", End(EndKind.PATH, "/"))
 
 
 def micro_batch(event: Mapping[str, Any], *, within: bool = False) -> MicroBatch | None:
-    """The execution that an event starts, if it belongs to a micro-batch; ``within``: its root is known to."""
+    """Return the execution that a start event describes; None if it does not belong to a micro-batch. ``within`` tells
+    whether its root is known to belong to one."""
     described = _DESCRIBED.match(text(event.get("description")))
     if described is None and not within:
         return None
@@ -171,7 +175,7 @@ def micro_batch(event: Mapping[str, Any], *, within: bool = False) -> MicroBatch
 
     def given(match: re.Match[str], place: str) -> str:
         name = f"{MARK}{number}.{place}"
-        # The first one counts: literals are printed after the operators.
+        # The first occurrence counts, because literals are printed after the operators.
         names.setdefault(name, match["name"].strip())
         return f"BatchScan {name}"
 
@@ -217,7 +221,7 @@ def _scanned(node: Node) -> Iterator[Scanned]:
     where = location(printed) if printed else None
     if where and (where.index == _DELTA_LOG or any(map(is_bookkeeping, where.paths))):
         return
-    # A stream's source lists files: keep the file's path, which is matched to the source's directory or glob.
+    # A stream's source lists single files. Keep the file's path, which is matched to the source's directory or glob.
     files = {path_end(path): without_credentials(path) for path in where.paths} if where else {}
     for end in reads.ends:
         if end.kind is EndKind.PATH:

@@ -23,10 +23,10 @@ BOOKKEEPING: Final = frozenset({"__is_cdc", "_change_type"})
 
 
 def carried_columns(write: Write, execution: Execution, members: list[Execution]) -> WrittenColumns:
-    """The columns that an execution below a command computes for it.
+    """Return the columns that an execution below a command computes for the command.
 
-    Several may run below it; most only look something up. The one that computes the rows outputs columns that the command's
-    own plan mentions or, for a row change, all columns of the table, including those assigned.
+    Several executions may run below a command; most only look something up. The one that computes the rows outputs columns
+    that the command's own plan mentions or, for a row change, all columns of the table, including the assigned ones.
     """
     results = [
         (each.started, each.started.plan.result)
@@ -55,19 +55,19 @@ def carried_columns(write: Write, execution: Execution, members: list[Execution]
     if len(matching) != 1:
         return unknown_columns(Incomplete.NO_COLUMNS)
     if plan.aggregates and not any(flow.data or flow.incomplete for flow in matching[0].flows):
-        # Answered from the table's statistics: the rows are literals.
+        # The query was answered from the table's statistics, so the rows are literals.
         return unknown_columns(Incomplete.UNKNOWN_COLUMN)
     return matching[0]
 
 
 def _joined(columns: WrittenColumns, kept: list[tuple[Started, WrittenColumns]]) -> WrittenColumns:
-    """Replace a MERGE's materialized rows with the columns of the source that they were made from."""
+    """Replace the columns of a MERGE's materialized rows with the columns of the source from which the rows were made."""
     made: dict[str, ColumnFlow] = {}
     reasons = dict.fromkeys(columns.reasons)
     for started, result in kept:
         by_name = {flow.output: flow for flow in result.flows}
         made |= by_name
-        # A view's columns have ids of their own, which the executed plan lacks.
+        # The columns of a view have their own ids, which the executed plan lacks.
         made |= {f"{name}#{number}": by_name[name] for number, name in started.plan.defines.items()}
         reasons |= dict.fromkeys(result.reasons)
 
@@ -83,7 +83,7 @@ def _joined(columns: WrittenColumns, kept: list[tuple[Started, WrittenColumns]])
 
 
 def changed_columns(write: Write, end: End, columns: WrittenColumns) -> WrittenColumns:
-    """The columns that a row change modifies: values that a row keeps do not flow."""
+    """Return the columns that a row change modifies. Values that a row keeps do not flow."""
     flows = []
     for flow in columns.flows:
         own = SourceColumn(end, flow.output)

@@ -1,8 +1,8 @@
-"""Resolves a catalogue printed only as class and hash, ``org.apache.iceberg.spark.SparkCatalog@27539d45``.
+"""Resolve catalogues that plans print only as class and hash, ``org.apache.iceberg.spark.SparkCatalog@27539d45``.
 
-CREATE TABLE prints it so, with or without AS SELECT; reads and writes print the full name, ``local.db.t``. If an
-application has only one catalogue of the class, it is that one. If it has several, a table created under a single hash and
-later written by its full name shows which catalogue the hash belongs to.
+CREATE TABLE, with or without AS SELECT, prints this form; reads and writes print the full name, ``local.db.t``. If an
+application has only one catalogue of the class, the hash belongs to it. If it has several, a table that was created under a
+single hash, and written later under its full name, shows to which catalogue the hash belongs.
 """
 
 from __future__ import annotations
@@ -15,14 +15,15 @@ from extractors.spark.plan.reads import End, EndKind
 from extractors.spark.plan.writes import Write
 
 MAX_TABLES: Final = 500
-"""Limit for tables remembered as created, and as seen. Beyond it, the catalogue stays ambiguous."""
+"""Maximum number of tables remembered as created, and as seen. Beyond it, catalogues stay ambiguous."""
 MAX_NAME_CHARS: Final = 1_000
 
 
 @dataclass(slots=True)
 class Catalogs:
-    """A log's evidence about its catalogues. ``created``: tables by class and hash; ``names``: catalogue names by class and
-    hash, "" if ambiguous; ``seen``: tables read or written by their full names. All are JSON values."""
+    """A log's evidence about its catalogues, as JSON values. ``created`` maps a class and hash to the tables created under
+    it, ``names`` maps a class and hash to the name of the catalogue, "" if ambiguous. ``seen`` are tables read or written
+    under their full names."""
 
     created: dict[str, list[str]] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
@@ -31,11 +32,11 @@ class Catalogs:
     def learn(
         self, writes: Iterable[Write], read: Iterable[End], configured: Mapping[str, frozenset[str]]
     ) -> None:
-        """Learn from one run's commands and reads; ``configured`` are the catalogues of each class."""
+        """Learn from the commands and reads of one run. ``configured`` maps a class to the names of its catalogues."""
         ends = list(read)
         for write in writes:
             if "@" in write.catalog and (name := write.end.readable if write.end else write.subject):
-                # A table of that name in another catalogue would be taken for this one.
+                # A table of this name, already seen in another catalogue, would be mistaken for this one.
                 known = any(each.endswith(f".{name}") for each in self.seen)
                 room = sum(map(len, self.created.values())) < MAX_TABLES
                 if room and not known and len(write.catalog) + len(name) <= MAX_NAME_CHARS:
@@ -62,5 +63,5 @@ class Catalogs:
 
 
 def implementation(printed: str) -> str:
-    """The class in a catalogue's printed form."""
+    """Return the class in a catalogue's printed form."""
     return printed.partition("@")[0].partition("(")[0]

@@ -1,9 +1,9 @@
 """Decompression of event logs, with offsets from which it can be resumed.
 
-Spark writes its codecs in Java's own stream formats, not in those of the command line tools; the first bytes show which one
-it is. Each stream is read as `Piece`s: decompressed bytes, and the file offset from which they can be read again. A block
-of lz4, snappy or lzf is decompressed by itself; a frame of zstandard or a member of gzip must be read from its start. One
-that the end of the file cuts off is still being written: the available part of a frame or member is yielded.
+Spark writes the stream formats of Java libraries, not those of the command line tools; the first bytes identify the format.
+A stream is read as `Piece`s: decompressed bytes, and the file offset from which they can be read again. A block of lz4,
+snappy or lzf is decompressed by itself; a frame of zstandard or a member of gzip must be read from its start. If the file
+ends within a block, frame or member, that is still being written; the available part of a frame or member is yielded.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from typing import BinaryIO, Final, Protocol
 import zstandard
 
 INPUT_BYTES: Final = 8 << 10
-"""Compressed bytes of a frame given to the decompressor at once: bounds its output."""
+"""Number of compressed bytes of a frame passed to the decompressor at once, which limits the size of the output."""
 PLAIN_BYTES: Final = 1 << 20
 MAX_BLOCK_BYTES: Final = 64 << 20
-"""No writer makes larger blocks (LZ4BlockOutputStream stops at 32 MiB); a larger size is damage."""
+"""No writer makes larger blocks (LZ4BlockOutputStream stops at 32 MiB), so a larger size means damage."""
 MAX_WINDOW_BYTES: Final = 128 << 20
 
 PLAIN, GZIP, ZSTD, LZ4, SNAPPY, LZF = "plain", "gzip", "zstd", "lz4", "snappy", "lzf"
@@ -53,7 +53,8 @@ class Unfinished(Damaged):
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Decompressed bytes. Reading the file from byte ``restart`` gives ``before`` bytes first and then these."""
+    """Decompressed bytes. Decompressing the file from the offset ``restart`` yields ``before`` other bytes first, then
+    ``data``."""
 
     restart: int
     before: int
@@ -61,7 +62,7 @@ class Piece:
 
 
 def codec_of(first: bytes) -> str:
-    """The codec that a file's first `MAGIC_BYTES` bytes show; `PLAIN` for anything else."""
+    """Return the codec that a file's first `MAGIC_BYTES` bytes show; `PLAIN` for anything else."""
     return next((codec for magic, codec in _MAGICS if first.startswith(magic)), PLAIN)
 
 
@@ -89,7 +90,7 @@ def pieces(raw: BinaryIO, codec: str, restart: int, end: int) -> Iterator[Piece]
 
 
 class _Bounded:
-    """A file that seems to end at ``end``, so that a repeated read gives the same."""
+    """A file that appears to end at ``end``, so that reading it again yields the same bytes."""
 
     def __init__(self, raw: BinaryIO, offset: int, end: int) -> None:
         self._raw, self.offset, self._end = raw, offset, end
@@ -108,7 +109,8 @@ class _Bounded:
 
 
 class _Frame(Protocol):
-    """One frame being decompressed. ``feed`` yields the output; ``rest`` is the input after the frame's end, None before."""
+    """One frame being decompressed. ``feed`` yields the output. ``rest`` is the input after the frame's end, None before
+    the end."""
 
     def feed(self, data: bytes) -> Iterator[bytes]: ...
 
@@ -177,7 +179,8 @@ def _frames(source: _Bounded, make: Callable[[], _Frame]) -> Iterator[Piece]:
 
 
 def _lz4_blocks(source: _Bounded) -> Iterator[Piece]:
-    """LZ4BlockOutputStream: magic, token, compressed and decompressed length and checksum (little endian), bytes."""
+    """Yield the blocks of an LZ4BlockOutputStream. Each has magic, token, compressed length, decompressed length and
+    checksum (little endian), and bytes."""
     while True:
         start = source.offset
         head = source.read(21)
@@ -204,7 +207,8 @@ def _ends(head: bytes, start: int) -> None:
 
 
 def _snappy_chunks(source: _Bounded) -> Iterator[Piece]:
-    """SnappyOutputStream: a header of 16 bytes, then length (big endian) and a snappy block, repeatedly."""
+    """Yield the blocks of a SnappyOutputStream, which has a header of 16 bytes, then repeatedly a length (big endian) and a
+    block."""
     while True:
         start = source.offset
         head = source.read(4)
@@ -237,7 +241,7 @@ def _varint(body: bytes) -> int:
 
 
 def _unpack(codec: str, body: bytes, plain: int, start: int) -> bytes:
-    # Imported only for such logs: most are plain or zstandard.
+    # Imported only when needed, because most logs are plain or zstandard.
     import cramjam
 
     try:
@@ -253,7 +257,7 @@ def _unpack(codec: str, body: bytes, plain: int, start: int) -> bytes:
 
 
 def _lzf_chunks(source: _Bounded) -> Iterator[Piece]:
-    """LZF chunks: ``ZV``, a type, lengths (two bytes each, big endian), bytes."""
+    """Yield LZF chunks. Each has ``ZV``, a type, lengths (two bytes each, big endian), and bytes."""
     while True:
         start = source.offset
         head = source.read(5)

@@ -43,7 +43,7 @@ def _with(execution: Execution, plan: PlanReading) -> Execution:
 
 
 def _table(plan: PlanReading) -> End | None:
-    """The table whose keys are saved."""
+    """Return the table whose record keys a plan saves; None unless there is exactly one."""
     if [write.command for write in plan.writes] != ["SaveIntoDataSourceCommand"]:
         return None
     ends = {source.end for flow in plan.columns[0].flows if flow.output == _KEY for source in flow.data}
@@ -56,7 +56,7 @@ def _path(plan: PlanReading) -> str:
 
 
 def _deleted(saved: WrittenColumns) -> WrittenColumns:
-    """No value flows: the conditions that chose the rows are control flow."""
+    """Return the columns of a DELETE. No value flows; the conditions that select the rows are control flow."""
     control = tuple(dict.fromkeys(each for flow in saved.flows for each in flow.control))
     flows = (
         ColumnFlow(flow.output, (), control, Kind.TRANSFORMATION, "", incomplete=flow.incomplete)

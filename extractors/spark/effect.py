@@ -1,4 +1,4 @@
-"""Inputs and outputs of a run, over all the executions that Spark ran for it."""
+"""Inputs and outputs of a run, combined from all executions that Spark ran for it."""
 
 from __future__ import annotations
 
@@ -30,10 +30,12 @@ class OutputColumns:
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """Inputs and outputs of a run, over all its executions. ``stored`` are tables with the paths of their files.
+    """Inputs and outputs of a run, combined from all its executions. ``stored`` are pairs of a table and the path of its
+    files.
 
-    ``complete`` is False if inputs are missing, ``columns_complete`` if written columns or their sources are unknown.
-    ``reasons`` say why; they also cover missing outputs.
+    ``complete`` is False if inputs are missing (in a stream or a record of the lineage log: inputs or outputs),
+    ``columns_complete`` is False if written columns or their sources are unknown. ``reasons`` explain both, and missing
+    outputs.
     """
 
     operation: str
@@ -49,17 +51,17 @@ class Effect:
     columns_complete: bool = True
     reasons: tuple[Incomplete, ...] = ()
     unread: tuple[tuple[Incomplete, str], ...] = ()
-    """Plan nodes whose sources or targets navlin does not read, by reason and name; "" for one without a known name."""
+    """(reason, name) of each plan node whose sources or targets navlin does not read. The name is "" if it is unknown."""
     conditions: Conditions = field(default_factory=Conditions)
 
 
 def unread_sources(unknown: Iterable[str]) -> tuple[tuple[Incomplete, str], ...]:
-    """The entries of ``Effect.unread`` for those of ``Effect.unknown``."""
+    """Return the entries of ``Effect.unread`` for those of ``Effect.unknown``."""
     return tuple(dict.fromkeys((Incomplete.UNKNOWN_INPUT, own_name(each)) for each in unknown))
 
 
 def effect_of(run: Run, *, failed: bool) -> Effect:
-    """The intended effect of a failed run; for any other run, the effect of its executions that did not fail."""
+    """Return the intended effect of a run if it failed, else the effect of its executions that did not fail."""
     members = with_deletion([each for each in run.members if failed or each is run.root or not each.failed])
     writes = [(each, write) for each in members if each.started for write in each.started.plan.writes]
     outputs, stored, written_as = outputs_of(writes, run.application.catalogs_of)
@@ -96,8 +98,8 @@ def effect_of(run: Run, *, failed: bool) -> Effect:
 def _columns(
     members: list[Execution], written_as: dict[tuple[int, End | None], End]
 ) -> tuple[tuple[OutputColumns, ...], tuple[Incomplete, ...]]:
-    """The columns of each output, and why some are unknown. Columns of an executed plan take precedence over those that the
-    command planned."""
+    """Return the columns of each output, and the reasons why some are unknown. Columns of an executed plan usually take
+    precedence over those that the command planned."""
     found: dict[End, dict[bool, list[WrittenColumns]]] = {}
     deleted_from: set[End] = set()
     stated: set[End] = set()
@@ -159,12 +161,12 @@ def _inputs(members: list[Execution]) -> Reads:
     plans = [each.started.plan for each in members if each.started]
     scanned = _together(plan.reads for plan in plans)
     named = _together(plan.named for plan in plans)
-    # Before Spark 4 the scan of a JDBC catalogue's table does not name it; the command's logical plan does.
+    # Before Spark 4, the scan of a JDBC catalogue's table does not name the table; the command's logical plan does.
     if any(CATALOG_SCAN_CLASS in each for each in scanned.unknown) and named.complete and named.ends:
         return named
     if scanned.ends:
         return scanned
-    # Views, and queries left to a data source: no scan shows them, the command's logical plan does.
+    # No scan shows views, and queries left to a data source; the command's logical plan does.
     return named if named.ends or not named.complete else scanned
 
 
@@ -180,7 +182,8 @@ def _together(reads: Iterable[Reads]) -> Reads:
 
 
 def _shape(members: list[Execution], writes: list[tuple[Execution, Write]]) -> str:
-    """The fingerprint of the plan. Executions that only look something up do not count: some runs need none."""
+    """Return the fingerprint of a run's plans. Executions that only look something up are left out, because some runs need
+    none."""
     digest = hashlib.md5(usedforsecurity=False)
     for position, each in enumerate(members):
         if each.started is None:

@@ -1,7 +1,7 @@
-"""The relevant events of a log, recognised by a line's first bytes, and the fields kept of them.
+"""The relevant events of a log, recognised by the first bytes of a line, and their fields.
 
-Usually a few lines in ten thousand are relevant; only those are parsed. Adaptive updates are skipped: they repeat whole
-plans, and if a side of a join turned out to be empty they name no scan at all.
+Usually a few lines in ten thousand are relevant; only those are parsed. Adaptive updates are skipped, because they repeat
+whole plans, and do not name any scan if a side of a join turned out to be empty.
 """
 
 from __future__ import annotations
@@ -82,7 +82,8 @@ class NotAnEvent(ValueError):
 
 
 def kind_of(line: bytes) -> str | None:
-    """The kind of event on a line; None if it is not relevant. Raises `NotAnEvent` if the line is not an event."""
+    """Return the kind of event on a line; None if the event is not relevant. Raises `NotAnEvent` if the line is not an
+    event."""
     if line.startswith(_USUAL):
         stop = line.find(b'"', 10, 210)
         if stop > len(_USUAL):
@@ -94,17 +95,17 @@ def kind_of(line: bytes) -> str | None:
 
 
 def is_event(line: bytes) -> bool:
-    """Whether a line begins like an event. Any other line may contain anything, and is not shown to anybody."""
+    """Whether a line begins like an event. Any other line may contain anything, so it must not be shown to anyone."""
     return _EVENT.match(line) is not None
 
 
 def parse(line: bytes) -> dict[str, Any]:
-    """The event as a JSON object. Raises `NotAnEvent`."""
+    """Return the event on a line as a JSON object. Raises `NotAnEvent`."""
     try:
         try:
             event = orjson.loads(line)
         except orjson.JSONDecodeError:
-            # Java writes, and orjson refuses, lone surrogates, which must be replaced, and deeply nested plans.
+            # Java writes lone surrogates, which must be replaced, and deeply nested plans; orjson refuses both.
             event = json.loads(_LONE.sub(r"\\ufffd", line.decode("utf-8", "replace")))
     except (ValueError, RecursionError) as error:
         reason = "nested too deep" if isinstance(error, RecursionError) else str(error)
@@ -116,7 +117,7 @@ def parse(line: bytes) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class JobStart:
-    """A job, the execution that it works for (-1: none), and its group."""
+    """The start of a job: the job's number, its execution (-1: none), and its group."""
 
     job: int
     execution: int
@@ -124,7 +125,8 @@ class JobStart:
 
 
 def job_start(line: bytes) -> JobStart | None:
-    """Extract a job's start without parsing: these lines list every stage and are long."""
+    """Extract the start of a job without parsing the line, which lists every stage and is long. None if the line has no job
+    number."""
     job = _JOB_ID.search(line, 0, 400)
     if job is None:
         return None
@@ -140,7 +142,7 @@ def job_start(line: bytes) -> JobStart | None:
 
 
 def integer(value: object, default: int | None = None) -> int:
-    """A value of an event as an integer. Raises `NotAnEvent` for anything else, unless there is a default."""
+    """Return a value of an event if it is an integer, else the default. Raises `NotAnEvent` if there is no default."""
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1 << 62:
         return value
     if default is None:
@@ -149,10 +151,10 @@ def integer(value: object, default: int | None = None) -> int:
 
 
 def text(value: object) -> str:
-    """A value of an event if it is a string; else ""."""
+    """Return a value of an event if it is a string, else ""."""
     return value if isinstance(value, str) else ""
 
 
 def mapping(value: object) -> Mapping[str, Any]:
-    """A value of an event if it is an object; else an empty one."""
+    """Return a value of an event if it is an object, else an empty mapping."""
     return value if isinstance(value, dict) else {}

@@ -1,13 +1,14 @@
-"""Finds the event logs in a directory, in every form that Spark and Databricks write.
+"""Find the event logs in a directory, in every form that Spark and Databricks write.
 
 ====================================================  ==================================================================
 ``<appId>[_<attempt>][.<codec>][.inprogress]``        one file
-``eventlog_v2_<appId>[_<attempt>]/``                  a rolling log: ``events_<n>_…`` in the order of n, ``….compact``
-                                                      in place of all up to its n, and ``appstatus_…[.inprogress]``
-a directory with ``eventlog`` and ``eventlog-<time>``  Databricks: the files with a time first, in their order
+``eventlog_v2_<appId>[_<attempt>]/``                  a rolling log: ``events_<n>_…``, read in the order of n, where
+                                                      ``….compact`` replaces all parts up to its n, and
+                                                      ``appstatus_…[.inprogress]``
+a directory with ``eventlog`` and ``eventlog-<time>``  Databricks: first the files with a time, sorted, then ``eventlog``
 ====================================================  ==================================================================
 
-Files are not opened here: a poll without changes costs the listing and one ``stat`` per file.
+Files are not opened here. A poll without changes costs the listing and one ``stat`` per file.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ _ATTEMPT: Final = re.compile(r"(.*\d.*)_(\d{1,4})$")
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One file of a log. ``name`` is the file's without ``.inprogress``, so it stays the same when the log is finished."""
+    """One file of a log. ``name`` is the file name without ``.inprogress``, so it does not change when the log is
+    finished."""
 
     name: str
     path: str
@@ -40,12 +42,13 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """One application attempt's log. ``name`` is its path without ``.inprogress``; ``mtime_ns`` the time of its last change.
+    """The log of one application attempt. ``name`` is the log's path without ``.inprogress``, ``mtime_ns`` the time of its
+    last change.
 
-    ``ctime_ns`` is the inode change time of a log of one file, if its file system has one. ``finished``: its writer has
-    closed it, according to its name. ``held``: it is open for writing at this moment, which only HDFS knows; False means
-    nothing. ``parts`` is None for a directory not listed because the caller already knew it. ``missing`` are ranges
-    (inclusive) of the numbers of a rolling log's missing parts.
+    ``ctime_ns`` is the inode change time if the log is a single file and the file system has that time. ``finished`` tells
+    whether the log's writer has closed it, according to its name. ``held`` tells whether the log is open for writing at
+    this moment; only HDFS knows that, so False says nothing. ``parts`` is None for a directory that was not listed because
+    the caller already knew it. ``missing`` are the numbers of a rolling log's missing parts, as inclusive ranges.
     """
 
     name: str
@@ -70,8 +73,8 @@ class Closed:
 
 
 def application_in(log: str) -> tuple[str, str]:
-    """The application's id and attempt, from a log's path in any form and codec; empty if the name contains no digit, as
-    every id of Spark does."""
+    """Extract the application's id and attempt from a log's path, in any form and codec. Both are "" if the name contains
+    no digit, because every id of Spark contains one."""
     folder, _, name = plain_path(log).rpartition("/")
     if name == "eventlog":
         name = folder.rpartition("/")[2]
@@ -82,12 +85,13 @@ def application_in(log: str) -> tuple[str, str]:
 
 
 def plain_path(log: str) -> str:
-    """A log's path without the suffixes of a codec and of a log in progress."""
+    """Strip the suffixes of a codec and of a log in progress from a log's path."""
     return _CODEC.sub("", log.removesuffix(IN_PROGRESS))
 
 
 def find_logs(place: Place, directory: str, known: Callable[[str, int], bool]) -> Iterator[Log | Closed]:
-    """Yield the logs of a directory. ``known(name, mtime_ns)``: whether a finished rolling log needs no listing.
+    """Yield the logs in a directory. ``known(name, mtime_ns)`` tells whether a subdirectory is a finished log that need not
+    be listed.
 
     Raises OSError if the directory itself cannot be listed.
     """
@@ -126,7 +130,7 @@ def _of_directory(place: Place, directory: Entry) -> Log | Closed | None:
 
 
 def reason_of(error: OSError, path: str) -> str:
-    """The reason why a path cannot be read; errors of HDFS already name the path."""
+    """Return the reason why a path cannot be read, including the path. Errors of HDFS already contain it."""
     return f"{path}: {error.strerror}" if error.strerror else str(error)
 
 
@@ -151,7 +155,7 @@ def _rolling(path: str, found: Iterable[Entry], mtime_ns: int) -> Log | None:
         if number > compacted or (compact and number == compacted)
     )
     parts = tuple(part for _, _, part in kept if part.size)
-    # `known` is called with the directory's own time: a finished log changes in no other way.
+    # `known` is called with the directory's own time, which every change of a finished log changes.
     if not parts:
         return None
     # An empty part is not missing.
@@ -162,7 +166,7 @@ def _rolling(path: str, found: Iterable[Entry], mtime_ns: int) -> Log | None:
 
 
 def _between(last: int, numbers: Iterable[int]) -> Iterator[tuple[int, int]]:
-    """The gaps in ``numbers`` after ``last``, as inclusive ranges."""
+    """Yield the gaps in ``numbers`` after ``last``, as inclusive ranges."""
     for number in numbers:
         if number > last + 1:
             yield last + 1, number - 1

@@ -34,8 +34,8 @@ _UNREAD: Final = {
 
 
 def in_words(reasons: Iterable[Incomplete], unread: Iterable[tuple[Incomplete, str]]) -> Iterator[str]:
-    """Yield each reason as users see it. ``unread`` are plan nodes, by their names in the table, whose sources or targets
-    navlin does not read: they replace the general reason; "" is a node without such a name."""
+    """Yield each reason as users see it. ``unread`` are (reason, name) of plan nodes whose sources or targets navlin does
+    not read. The name, which is from the node table, replaces the general text of the reason, unless it is ""."""
     names = [*unread]
     for reason in reasons:
         of_reason = dict.fromkeys(name for each, name in names if each is reason) or [""]

@@ -1,7 +1,8 @@
-"""An application's JDBC catalogues: the database of each, and the one meant by a plan that prints a table's options.
+"""JDBC catalogues of an application: their databases, and the catalogue to which a printed table belongs.
 
-``JDBCTable(app.people,…,…JDBCOptions@7bd1215b,…)`` names no catalogue. The number is the hash of the table's options, which
-are the catalogue's options and the table's name, so a catalogue's settings show whether the table is in it.
+``JDBCTable(app.people,…,…JDBCOptions@7bd1215b,…)`` does not name the catalogue. The number is the hash of the table's
+options, which are the catalogue's options and the table's name. The settings of a catalogue therefore show whether it has
+the table.
 """
 
 from __future__ import annotations
@@ -24,15 +25,15 @@ _PRODUCT, _PREFIX, _MAP = 0xCAFEBABE, "Tuple2", "Map"
 
 @dataclass(frozen=True, slots=True)
 class JdbcCatalog:
-    """``options`` are its settings' contributions to the hash of a table's options, for Scala 2.13 and 2.12; () if a
-    setting is blanked in the log."""
+    """A JDBC catalogue. ``options`` are what its settings contribute to the hash of a table's options, for Scala 2.13 and
+    for 2.12; () if a setting is blanked in the log."""
 
     name: str
     database: Database
     options: tuple[tuple[int, ...], ...] = ()
 
     def has(self, printed: str) -> bool:
-        """Whether it contains the printed table, because the hash of the options matches."""
+        """Whether the catalogue contains a printed table, that is, whether the hash of the table's options matches."""
         match = _PRINTED.search(printed)
         if match is None:
             return False
@@ -47,7 +48,7 @@ class JdbcCatalog:
 
 
 def jdbc_catalogs(properties: Mapping[str, Any], prefix: str, blanked: str) -> tuple[JdbcCatalog, ...]:
-    """The JDBC catalogues in Spark's properties; a value that contains ``blanked`` is unknown."""
+    """Return the JDBC catalogues in Spark's properties. A value that contains ``blanked`` is unknown."""
     spark = {key: value for key, value in properties.items() if isinstance(value, str)}
     found = []
     for name in sorted(
@@ -83,7 +84,8 @@ def _sums(options: Mapping[str, str], *, prefixed: bool) -> tuple[int, ...]:
 
 
 def _added(sums: tuple[int, ...], name: str, value: str, *, prefixed: bool) -> tuple[int, ...]:
-    """Add a pair to the sum, the XOR, the product and the count of a map's pairs. ``prefixed``: as Scala 2.13 does."""
+    """Add a pair to the sum, the XOR, the product and the count of a map's pairs. ``prefixed`` hashes the pair as Scala
+    2.13 does."""
     words = [_of_text(_PREFIX)] if prefixed else []
     pair = _ended(_mixed(_PRODUCT, *words, _of_text(name), _of_text(value)), 2)
     total, either, product, count = sums
@@ -97,7 +99,7 @@ def _finished(sums: tuple[int, ...]) -> int:
 
 
 def _of_text(text: str) -> int:
-    """Java's hash of a string."""
+    """Return Java's hash of a string."""
     units, found = text.encode("utf-16-be", "surrogatepass"), 0
     for place in range(0, len(units), 2):
         found = (31 * found + int.from_bytes(units[place : place + 2], "big")) & _BITS

@@ -46,7 +46,7 @@ _NO_DESCRIPTION: Final = re.compile(r"\S+ at \S+$|\s*$|\s*id = [0-9a-f-]{36}\s",
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """Resolves an application's tables and paths to keys, and the application itself if YARN runs it."""
+    """Resolver of an application's tables and paths to keys, and of the application itself if YARN runs it."""
 
     source: Source
     estate: Estate
@@ -74,13 +74,14 @@ class Names:
                 return _flat_key(EntityType.DATASET, self.estate.serving(KAFKA, "kafka"), end.name)
 
     def _in_database(self, end: End) -> Key:
-        """The key of a database's table: the same as in OpenLineage's events if the database's address is known."""
+        """Return the key of a table in a database. If the database's address is known, OpenLineage's events give the table
+        the same key."""
         known = {each.name: each.database for each in self.application.jdbc_catalogs}
         database = database_of(end.url) if end.url else known.get(end.database, Database())
         if not database.namespace:
             return dataset_key(self.estate.serving(JDBC, "jdbc"), "", end.readable)
         told = [each for each in self.estate.sources if each.type == SDK]
-        # Not configured: the key is granted even if no event has mentioned the table.
+        # With a source that is not configured, the key is granted even if no event has mentioned the table.
         owner = (
             replace(told[0], configured=False)
             if len(told) == 1
@@ -89,7 +90,7 @@ class Names:
         return dataset_key(owner, database.namespace, database.dataset(end.name))
 
     def application_key(self) -> Key | None:
-        """The application's key in YARN; None if something else runs it."""
+        """Return the application's key in YARN; None if something else runs it."""
         if application_id(self.application.id) is None:
             return None
         return application_key(self.estate.serving(YARN, self.yarn), self.application.id)
@@ -111,7 +112,7 @@ def _of_plan(conditions: Conditions) -> Attributes:
 
 
 def _flat_key(kind: EntityType, source: Source, name: str) -> Key:
-    # Names of other systems: it is unknown here whether they fold case.
+    # It is unknown here whether other systems fold the case of their names.
     return Key(kind, identify(source.id, name), source, bounded(name, 1000), tree_path(name))
 
 
@@ -122,8 +123,9 @@ def _flat_key(kind: EntityType, source: Source, name: str) -> Key:
 class Occurrence:
     """One execution: the identity of its operation, and its outcome.
 
-    ``operation_text`` and, if ``by_ends``, the ends identify the operation. ``flows``: whether it has succeeded far enough
-    for data to flow. ``covers``: whether its plan has been seen; if not, any other record of the operation takes precedence.
+    ``operation_text`` and, if ``by_ends``, the inputs and outputs identify the operation. ``flows`` tells whether the
+    execution got far enough for data to flow. ``covers`` tells whether its plan has been seen; if not, any other record of
+    the operation takes precedence.
     """
 
     operation_text: str
@@ -145,7 +147,7 @@ class Occurrence:
 
 
 def records_of(run: Run, names: Names, *, reads: bool) -> Iterator[Record]:
-    """Yield an operation and its execution; for a successful one, also its coverage and its relations.
+    """Yield the records of a run: the operation and its execution; if the run succeeded, also coverage and relations.
 
     Without ``reads``, a run that writes nothing yields nothing.
     """
@@ -181,7 +183,7 @@ def records_of(run: Run, names: Names, *, reads: bool) -> Iterator[Record]:
 def occurrence_records(occurrence: Occurrence, effect: Effect, names: Names) -> Iterator[Record]:
     app = names.application
     effect = names.queries.told(effect)
-    # By identity: two spellings of one table are one end.
+    # Keyed by identity, because one table may be spelled in two ways.
     inputs = {key.identity: (key, end.readable) for end in effect.inputs for key in (names.key(end),)}
     outputs = {key.identity: (key, end.readable) for end in effect.outputs for key in (names.key(end),)}
     ends = (*inputs, *outputs) if occurrence.by_ends else ()
@@ -193,7 +195,7 @@ def occurrence_records(occurrence: Occurrence, effect: Effect, names: Names) -> 
     run_as = names.application_key()
     operation = Operation(
         key,
-        # Without a plan: earlier than every real time, and still in order.
+        # Without a plan, the record is dated before every real time, but still in order.
         occurrence.as_of_ms if occurrence.covers else EARLIEST_MS + occurrence.as_of_ms // 1000,
         {
             "internalType": "spark_operation",
@@ -244,8 +246,8 @@ def occurrence_records(occurrence: Occurrence, effect: Effect, names: Names) -> 
 def _whole(occurrence: Occurrence, effect: Effect) -> bool:
     """Whether all written columns are known and, if runs of the operation may differ in their ends, all ends.
 
-    The text of a plan may be whole in one run and cut in the next, and a stream may have shown a source only to an earlier
-    run: items missing then are not gone.
+    The text of a plan may be complete in one run and cut in the next, and a stream may have shown a source only to an
+    earlier run. Items that a later run does not show are then not gone.
     """
     return effect.columns_complete and (occurrence.by_ends or effect.complete)
 
@@ -258,7 +260,8 @@ def _read(inputs: tuple[Key, ...], effect: Effect, names: Names) -> tuple[Flow, 
 
 
 def _written(outputs: tuple[Key, ...], effect: Effect, *, read: bool) -> tuple[Flow, ...]:
-    # If no input is known at all, or not all columns, the flow to the output itself is marked.
+    # Mark the flow to the output itself as incomplete if not all columns are known, or if inputs are missing and none is
+    # known.
     known = effect.columns_complete and (effect.complete or read)
     incomplete: Attributes = {} if known else {"incomplete": True}
     return tuple(Flow(key, incomplete) for key in outputs)
@@ -276,7 +279,7 @@ def _status(run: Run) -> str:
 
 
 def operation_name(app: Application, description: str) -> str:
-    """The application's name and the job's description, unless that is only a call site."""
+    """Return the application's name, followed by the job's description unless that is only a call site."""
     name = app.name or app.id or app.log
     if _NO_DESCRIPTION.match(description) or _CALL_SITE.match(description):
         return bounded(name, 1000)

@@ -1,4 +1,4 @@
-"""The lines of an event log in any form and codec, each with the place from which it can be read again."""
+"""The lines of an event log, in any form and codec, each with the position from which it can be read again."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ from extractors.spark.forms import IN_PROGRESS, Part
 from extractors.spark.places import Place
 
 HEAD_BYTES: Final = 16 << 10
-"""Bytes at the start of a part that distinguish it from another one of the same name."""
+"""Number of bytes at the start of a part that distinguish it from another part of the same name."""
 TAIL_BYTES: Final = 4 << 10
-"""Bytes before the end of the last read that must be unchanged."""
+"""Number of bytes before the end of the last read that must be unchanged."""
 
 
 MAX_CPU_S: Final = 60.0
-"""CPU limit for one read of a log: a hundred times the cost of its bytes if they are events."""
+"""CPU limit for one read of a log: a hundred times the cost of reading as many bytes of events."""
 OUT_BYTES_FREE: Final = 256 << 20
 MAX_RATIO: Final = 1_000
-"""Limit for decompressed bytes per byte of a log, beyond the first `OUT_BYTES_FREE`. Events reach 10 to 50; gzip at most
-1,032, zstandard 32,768."""
+"""Maximum number of decompressed bytes per byte of a log, beyond the first `OUT_BYTES_FREE`. Event logs reach 10 to 50; the
+formats allow 1,032 (gzip) and 32,768 (zstandard)."""
 LEAST_LINE_BYTES: Final = 32
 LINES_FREE: Final = 100_000
-"""No event is shorter than `LEAST_LINE_BYTES`: a log with shorter lines, on average of `LINES_FREE` or more, has none."""
+"""Number of lines after which a log is given up if they are shorter than `LEAST_LINE_BYTES` on average, as no event is."""
 _LINES_A_LOOK: Final = 4_096
 _NEWLINE = ord("\n")
 _NULS = re.compile(rb"\0+")
@@ -46,7 +46,7 @@ _NEWLINES = re.compile(rb"\n+")
 
 
 class Mark(NamedTuple):
-    """A place in a log: ``skip`` decompressed bytes after the offset ``restart`` of a part."""
+    """A position in a log: ``skip`` decompressed bytes after the offset ``restart`` of a part."""
 
     part: str
     restart: int
@@ -72,14 +72,16 @@ class Line:
 
 
 class LogLines:
-    """Reads the lines of some parts from a mark on, once.
+    """Reader of the lines of some parts, from a mark on. It can be iterated once.
 
-    After iterating, ``mark`` is the place to resume (``skipping``: within a line that is too long), ``at_end`` whether
-    everything requested has been read, ``damages`` the unreadable places (in a ``finished`` log also an end within a
-    block), ``holes`` the NULs before lines, as path, offset and count. ``beyond`` says why reading was given up: the log is
-    not worth its cost. ``out_bytes`` counts decompressed bytes, including those of earlier reads. At least ``max_bytes``
-    are read if available, and at least as many as had to be decompressed again: a codec that cannot be entered in the
-    middle is read in growing steps.
+    After iterating, ``mark`` is the position from which to resume (``skipping``: within a line that is too long),
+    ``at_end`` tells whether everything requested has been read, ``damages`` are the unreadable positions (in a ``finished``
+    log also an end within a block), and ``holes`` are the NULs before lines, as path, offset and count. ``beyond`` is the
+    reason if reading was given up because the log is not worth its cost, else "". ``out_bytes`` counts decompressed bytes,
+    including those of earlier reads.
+
+    At least ``max_bytes`` are read if available, and at least as many as had to be decompressed again, because a codec that
+    cannot be entered in the middle is read in growing steps.
     """
 
     def __init__(
@@ -155,7 +157,7 @@ class LogLines:
                     self.damages.append((part.path, damage))
             self.has_rest = begun.bytes > 0
             if rest and begun.bytes:
-                # The mark stays before it, so it is read again as a whole if the file grows.
+                # The mark stays before this line, so the whole line is read again if the file grows.
                 yield Line(self.mark, part.path, b"".join(begun.held), whole=False)
 
     def _of_piece(self, piece: Piece, part: Part, begun: _Begun) -> Iterator[Line]:
@@ -201,7 +203,8 @@ class LogLines:
                 begun.clear()
 
     def _behind_nuls(self, part: Part, piece: Piece, start: int, begun: _Begun) -> int:
-        """The start of a line at or after ``start``, skipping NULs, which may have begun in an earlier piece."""
+        """Skip the NULs at ``start``, add them to ``holes``, and return the position after them. They may have begun in an
+        earlier piece. Within a line, return ``start``."""
         if begun.bytes or self.skipping or start >= len(piece.data):
             return start
         if nuls := _NULS.match(piece.data, start):
@@ -231,7 +234,7 @@ class LogLines:
 
 
 def _behind(start: Mark, piece: Piece) -> Piece | None:
-    """The rest of a piece after the mark where reading started; None if it ends before."""
+    """Return the rest of a piece after the mark where reading started; None if the piece ends before the mark."""
     if piece.restart != start.restart or piece.before >= start.skip:
         return piece
     passed = start.skip - piece.before
@@ -259,7 +262,7 @@ class _Begun:
 def lines_at(
     place: Place, parts: tuple[Part, ...], marks: Iterable[Mark], max_line_bytes: int
 ) -> Iterator[Line]:
-    """Yield the lines at marks, decompressing each frame once. A mark in a part that is gone yields nothing."""
+    """Yield the lines at these marks, decompressing each frame once. A mark in a part that no longer exists is skipped."""
     order = {part.name: number for number, part in enumerate(parts)}
     wanted = sorted(set(marks), key=lambda mark: (order.get(mark.part, -1), mark.restart, mark.skip))
     groups: dict[tuple[str, int], list[Mark]] = {}
@@ -292,7 +295,7 @@ def all_lines(place: Place, part: Part, max_line_bytes: int) -> Iterator[Line]:
 
 
 def open_part(place: Place, part: Part) -> BinaryIO:
-    """Open a part's file, which may have been renamed as finished since it was planned. Raises `FileWentAway`."""
+    """Open a part's file, even if ``.inprogress`` was removed from its name since it was planned. Raises `FileWentAway`."""
     for path in (part.path, part.path.removesuffix(IN_PROGRESS)):
         try:
             return place.open(path)
@@ -304,18 +307,18 @@ def open_part(place: Place, part: Part) -> BinaryIO:
 
 
 def head_of(place: Place, part: Part, count: int) -> str:
-    """The hash of the part's first ``count`` bytes; a shorter part has another hash."""
+    """Return the hash of the part's first ``count`` bytes; a shorter part has another hash."""
     with open_part(place, part) as raw:
         return hashlib.blake2b(raw.read(count), digest_size=16).hexdigest()
 
 
 def tail_of(place: Place, part: Part, end: int) -> str:
-    """The hash of up to `TAIL_BYTES` before ``end``; a shorter part has another hash."""
+    """Return the hash of up to `TAIL_BYTES` before ``end``; a shorter part has another hash."""
     with open_part(place, part) as raw:
         raw.seek(max(0, end - TAIL_BYTES))
         return hashlib.blake2b(raw.read(min(end, TAIL_BYTES)), digest_size=16).hexdigest()
 
 
 def enters_anywhere(codec: str) -> bool:
-    """Whether reading can resume near its last end, without decompressing everything before it again."""
+    """Whether reading can resume near the position where it ended, without decompressing everything before that again."""
     return codec not in (ZSTD, GZIP)

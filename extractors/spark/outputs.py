@@ -1,4 +1,4 @@
-"""Outputs of a run: the targets of its commands by their full names, from everything that its executions print."""
+"""Outputs of a run: the targets of its commands under their full names, which all its executions together show."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from navlin.model.keys import split_location
 def outputs_of(
     writes: list[tuple[Execution, Write]], catalogs: Callable[[str], frozenset[str]]
 ) -> tuple[tuple[End, ...], tuple[tuple[End, str], ...], dict[tuple[int, End | None], End]]:
-    """Return the outputs, the tables with their paths, and the output for each (execution id, end)."""
+    """Return the outputs, (table, path of its files) pairs, and (execution id, end as printed) → output."""
     ends = {
         (execution.id, write.end): _end(execution, write, writes, catalogs) for execution, write in writes
     }
@@ -52,12 +52,12 @@ def _end(
     writes: list[tuple[Execution, Write]],
     catalogs: Callable[[str], frozenset[str]],
 ) -> End | None:
-    """The target of a command, by its full name; None if it is not certain.
+    """Return the target of a command under its full name; None if it is uncertain.
 
-    Some commands print only part of the name: without its database, which is the session's current one (`saveAsTable`);
-    without its catalogue (CREATE TABLE … AS prints the catalogue's class); or nothing, while a table is being created.
-    Other executions of the run, the catalogue's own events and the application's settings supply the rest. If nothing does,
-    only the path is certain.
+    Some commands print only part of the name: without the database, which is the session's current one (`saveAsTable`);
+    without the catalogue (CREATE TABLE … AS prints the catalogue's class); or nothing, while a table is being created. The
+    rest comes from other executions of the run, the catalogue's events and the application's settings. If they do not show
+    it, only the path is certain.
     """
     end = write.end
     creating = [
@@ -104,7 +104,8 @@ _SESSION: Final = re.compile(r"(?:Session|Delta|Unity)Catalog|V2SessionCatalog\(
 def _in_catalog(
     end: End, catalog: str, names: frozenset[str], writes: list[tuple[Execution, Write]]
 ) -> End | None:
-    """A table in a catalogue known by its class: in the only catalogue of this class, or as another execution names it."""
+    """Return a table whose catalogue is printed only as a class: as another execution names it, or in the only catalogue of
+    this class; None if both are uncertain."""
     whole = {
         other.end
         for _, other in writes
@@ -119,7 +120,7 @@ def _in_catalog(
 
 
 def _as_output(end: End, outputs: tuple[End, ...]) -> End:
-    """The output for an end; the output may be named with its file system."""
+    """Return the output for an end; the output may be named with its file system, the end without."""
     if end in outputs:
         return end
     path = split_location(end.name)[2]
@@ -127,7 +128,8 @@ def _as_output(end: End, outputs: tuple[End, ...]) -> End:
 
 
 def _qualified(ends: Iterable[End]) -> Iterator[End]:
-    """Drop paths that also occur with their file system: a directory command and its execution print both."""
+    """Yield the ends without paths that also occur with their file system, because a directory command and the execution
+    below it print both forms."""
     ends = list(ends)
     full = {
         split_location(end.name)[2]

@@ -1,4 +1,4 @@
-"""The parts of an operation: one sub-operation per written column."""
+"""Sub-operations of an operation: one per written column, and one for control flow that all columns share."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from navlin.model.redaction import bounded
 MAX_EXPRESSION_BYTES: Final = 4 << 10
 MAX_NAMES: Final = 1_000
 MAX_CONTROLS: Final = 2_000
-"""Limit for control relations of one write; beyond it, those common to all its columns are stated once."""
+"""Maximum number of control relations of one write; beyond it, those common to all written columns are stated only once."""
 
 
 def only_control(effect: Effect) -> frozenset[End]:
-    """Inputs known to give no value to any written column: they are only control flow."""
+    """Return the inputs that are only control flow, because they certainly give no value to any written column."""
     flows = [flow for output in effect.columns for flow in output.flows]
     if not flows or not effect.columns_complete or any(_counts(flow) for flow in flows):
         return frozenset()
@@ -37,7 +37,7 @@ def only_control(effect: Effect) -> frozenset[End]:
 
 
 def _counts(flow: ColumnFlow) -> bool:
-    """Whether a column is made of the rows themselves, as a count, or by a program."""
+    """Whether a column depends on whole rows, as a count does, or is computed by a program."""
     return flow.opaque or (flow.kind is Kind.AGGREGATION and not flow.data)
 
 
@@ -49,7 +49,7 @@ def parts_of(operation: Key, effect: Effect, key_of: Callable[[End], Key]) -> It
 
 
 class _Parts:
-    """Makes each key once: the same columns flow into many."""
+    """Factory of sub-operations that makes each key once, because the same columns flow into many others."""
 
     def __init__(self, operation: Key, key_of: Callable[[End], Key]) -> None:
         self._operation = operation
@@ -65,7 +65,7 @@ class _Parts:
             if above is None:
                 above = self._ends[end] = self._key_of(end)
             match end.kind:
-                # No source lists the columns of paths and topics, and their names keep their case.
+                # No source lists the columns of paths and topics, and the names of these columns keep their case.
                 case EndKind.PATH | EndKind.TOPIC:
                     key = path_column_key(above, column.name)
                 case EndKind.JDBC | EndKind.QUERY:
@@ -119,7 +119,7 @@ class _Parts:
     def _flows(
         self, sources: Iterable[SourceColumn], kind: RelationType, flags: Attributes | None = None
     ) -> list[Flow]:
-        # By identity: two spellings of one column are one end.
+        # Keyed by identity, because one column may be spelled in two ways.
         keys = {key.identity: key for key in map(self._column, sources)}
         return [Flow(key, flags or {}, kind) for key in keys.values()]
 
@@ -136,7 +136,7 @@ def _shared(edge_type: str, sources: Iterable[SourceColumn], outputs: list[str])
 
 
 def _common(flows: tuple[ColumnFlow, ...]) -> frozenset[SourceColumn]:
-    """The columns that control all written columns, if stating them for each would exceed `MAX_CONTROLS`."""
+    """Return the columns that control all written columns, if stating them for each would exceed `MAX_CONTROLS`."""
     if sum(len(flow.control) for flow in flows) <= MAX_CONTROLS:
         return frozenset()
     control = frozenset().union(*(flow.control for flow in flows))

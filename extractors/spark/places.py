@@ -1,4 +1,4 @@
-"""File systems of event logs: the two operations needed to read them, for local files and for HDFS."""
+"""File systems with event logs, local or HDFS, with only the two operations that reading logs needs."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ BUFFER_BYTES: Final = 256 << 10
 
 
 class Entry(NamedTuple):
-    """A file or directory in a directory. ``path`` opens it; ``held``: it is being written, as the file system knows for
-    certain: such a file is not stale, whatever its time; ``ctime_ns``: time of the last change of any kind, by a clock that
-    its writer cannot set back, 0 if there is none."""
+    """A file or directory in a listing, opened or listed by ``path``. ``held`` tells whether the file system knows that the
+    file is being written; the file is then not stale, whatever its time. ``ctime_ns`` is the time of the last change of any
+    kind, by a clock that the file's writer cannot set back; 0 if there is none."""
 
     name: str
     path: str
@@ -30,7 +30,8 @@ class Entry(NamedTuple):
 
 
 class Place(Protocol):
-    """A file system. Small, because it is sent to Spark tasks. Both methods raise OSError, including FileNotFoundError."""
+    """A file system. Its state must be small, because it is sent to Spark tasks. Both methods raise OSError, including
+    FileNotFoundError."""
 
     def entries(self, directory: str) -> list[Entry]:
         """List a directory's current entries, ordered by name, without hidden ones."""
@@ -43,7 +44,7 @@ class Place(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LocalPlace:
-    """The local file systems, at and below ``root``: links that lead out of it are not followed."""
+    """The local file systems, at and below ``root``. Links that lead out of ``root`` are not followed."""
 
     root: str
 

@@ -1,7 +1,8 @@
-"""Queries that a run sent to a database, parsed by `navlin.sql`: the tables they read, and the sources of their columns.
+"""Queries that a run sent to a database, parsed by `navlin.sql`: the tables that they read, and the sources of their
+columns.
 
-A plan has such a query as an end of its own. Here it is replaced with its tables and columns, marked `parsed`; if the text
-cannot be parsed, the operation is incomplete.
+In a plan, a query is an end, as a table is. It is replaced here with the query's tables and columns, marked `parsed`. If
+the text cannot be parsed, the operation is incomplete.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from navlin.sql.reading import SourceColumn as NamedColumn
 
 MAX_CHARS: Final = 65_536
 CPU_S: Final = 2
-"""Limits for one text."""
+"""Limits for the text of one query: its length, and the CPU time for parsing it."""
 _DIALECTS: Final = ("postgres", "oracle", "tsql", "snowflake")
 _QUOTED_OTHERWISE: Final = ("mysql", "bigquery")
 
@@ -44,7 +45,7 @@ class _Read:
 
 @dataclass(slots=True)
 class Queries:
-    """Parses queries, each once. Must be closed."""
+    """Parser of queries, which parses each text once. It must be closed."""
 
     _reader: SqlReader = field(default_factory=lambda: SqlReader(MAX_CHARS, CPU_S))
     _known: dict[str, Made | None] = field(default_factory=dict)
@@ -54,7 +55,7 @@ class Queries:
         self._reader.close()
 
     def told(self, effect: Effect) -> Effect:
-        """The effect with its queries replaced with their tables and columns."""
+        """Return the effect with its queries replaced by the tables and columns that they read."""
         columns = [
             each for output in effect.columns for flow in output.flows for each in (*flow.data, *flow.control)
         ]

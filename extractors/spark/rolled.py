@@ -20,7 +20,7 @@ Range = tuple[int, int]
 
 
 def number_of(part: str) -> int:
-    """The number in the name of a rolling log's part; 0 for parts of other logs."""
+    """Return the number in the name of a rolling log's part; 0 for parts of other logs."""
     found = _NUMBER.match(part)
     return int(found[1]) if found else 0
 
@@ -33,9 +33,10 @@ def is_compact(part: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """The place to resume a rolling log whose part at the mark is gone.
+    """The position from which to resume a rolling log if the part at the mark no longer exists.
 
-    ``anew``: it is a compacted part, which begins with the application's own events, so the earlier state is replaced.
+    ``anew`` tells whether that is the start of a compacted part. A compacted part begins with the application's own events,
+    so the earlier state is replaced.
     """
 
     mark: Mark
@@ -43,7 +44,8 @@ class Entry:
 
 
 def entry_behind(mark: Mark, parts: tuple[Part, ...]) -> Entry | None:
-    """The place to resume; None if the part at the mark exists, or if the log must be read from its beginning."""
+    """Return the position from which to resume; None if the part at the mark exists, or if the log must be read from its
+    beginning."""
     number = number_of(mark.part)
     if not number or any(part.name == mark.part for part in parts):
         return None
@@ -62,9 +64,9 @@ def _stands_for(part: Part, number: int) -> bool:
 def lost_parts(
     missing: Iterable[Range], passed: Range, seen: Mapping[str, int], mark: Mark | None
 ) -> Iterator[str]:
-    """Describe the loss from missing parts whose numbers are in the range ``passed`` (inclusive).
+    """Yield a message for each range of missing parts whose numbers are in the range ``passed``. All ranges are inclusive.
 
-    ``seen`` are the sizes that parts had last; everything before ``mark`` was read.
+    ``seen`` maps the names of parts to the sizes that they had last. Everything before ``mark`` was read.
     """
     for first, last in missing:
         first, last = max(first, passed[0]), min(last, passed[1])

@@ -1,4 +1,4 @@
-"""Settings of Spark that decide how much of a plan its event log holds."""
+"""Spark settings that determine how much of a plan the event log contains."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import Any, Final
 
 @dataclass(frozen=True, slots=True)
 class PlanSetting:
-    """A setting of the jobs. ``wanted`` keeps plans whole; ``default`` is Spark's own; ``loses`` describes its cost."""
+    """A setting of Spark jobs. ``wanted`` is a value that keeps plans complete, ``default`` is Spark's own, and ``loses``
+    describes the information that is lost with any other value."""
 
     name: str
     wanted: str
@@ -43,7 +44,8 @@ PLAN_SETTINGS: Final = (
 
 
 def advice(log: str, properties: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a line for each setting that an application should change; nothing if its plans are whole."""
+    """Yield a message for each setting that an application should change. ``properties`` are the application's Spark
+    properties."""
     for setting in PLAN_SETTINGS:
         value = str(properties.get(setting.name) or setting.default)
         low = value.isdigit() and setting.wanted.isdigit() and int(value) < int(setting.wanted)

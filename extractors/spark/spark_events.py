@@ -1,9 +1,9 @@
 """Spark's event logs: the reads, writes and outcome of each SQL execution of each application.
 
-Nothing runs in the customer's jobs: the log that Spark writes for its history server is followed while it grows, and
-resumed at the last position. Every execution that has ended becomes an operation (a distinct plan within an application's
-name) and its execution; successful ones add the data flow. Logs are recognised by content, in all forms and codecs, see
-`extractors.spark.forms` and `extractors.spark.codecs`.
+No code runs in the customer's jobs. The log that Spark writes for its history server is followed while it grows, and
+reading resumes at the last position. Every execution that has ended becomes an operation (a distinct plan within an
+application's name) and the operation's execution; a successful one adds the data flow. Logs may have any form or codec, see
+`extractors.spark.forms` and `extractors.spark.codecs`; their content shows which codec it is.
 """
 
 from __future__ import annotations
@@ -55,30 +55,32 @@ from navlin.model.source import Estate, Source
 
 SPLIT_BYTES: Final = 64 << 20
 CHECKED_BYTES: Final = 4 << 20
-"""Bytes at the start of a log that `navlin check` reads."""
+"""Number of bytes at the start of a log that `navlin check` reads."""
 MAX_REJECTS: Final = 20
-"""Limit for individual rejects in one read of a log; one more reject counts the rest."""
+"""Maximum number of individual rejects in one read of a log; one more reject counts the rest."""
 DECOMPRESS_BYTES_A_MS: Final = 50_000
-"""A frame that is still being written must be decompressed from its start each time, so a large one is read less often:
-this is a tenth of the decompression speed, so that it uses a tenth of one core at most."""
+"""Decompressed bytes of an unfinished frame per ms of pause before the next read. A frame that is still being written must
+be decompressed from its start each time, so a large one is read less often. The value is a tenth of the decompression
+speed, which limits the CPU use to a tenth of one core."""
 BEYOND_MS: Final = 3_600_000
 """Pause before a growing log that was given up is read again, see `extractors.spark.lines`."""
 FORGET_MS: Final = 7 * 86_400_000
 MAX_STATE_BYTES: Final = 4 << 20
-"""Limit for the open executions and streams of one log, as JSON."""
+"""Maximum size of the open executions and streams of one log, as JSON."""
 ALL_STATE_BYTES: Final = 64 << 20
-"""Limit for all logs together, which have equal shares."""
+"""Maximum size of the open executions and streams of all logs together, which have equal shares."""
 DOWNLOAD_MS: Final = 60_000
-"""Time during which a zip archive without its end may still be downloading."""
+"""Time since the last change during which a zip archive without its end may still be downloading."""
 
 
 @dataclass(frozen=True, slots=True)
 class LogSplit(Split):
-    """The section of one log to read: from ``mark`` to the sizes that ``parts`` had when it was planned.
+    """The section of one log to read: from ``mark`` to the sizes that ``parts`` had when the split was planned.
 
-    ``state`` is the application's, saved at ``mark``. ``over``: nothing more will come. ``missing`` are ranges of missing
-    part numbers, ``sizes`` the earlier sizes of a rolling log's parts, by name. ``archive`` is the zip archive that contains
-    the log, ``further`` are its logs still to be read. ``state_bytes`` limits the state kept for it.
+    ``state`` is the application's state at ``mark``. ``over`` tells whether nothing more will be written. ``missing`` are
+    ranges of missing part numbers; ``sizes`` maps the names of a rolling log's parts to their earlier sizes. ``archive`` is
+    the zip archive that contains the log, ``further`` are the logs in the archive still to be read. ``state_bytes`` limits
+    the size of the state to save.
     """
 
     log: str
@@ -114,20 +116,22 @@ class LogSplit(Split):
 @extractor("spark_events", source_type="SPARK", mode=PUSH, version=3)
 @dataclass(frozen=True, slots=True)
 class SparkEvents(Extractor):
-    """Follows the event logs in ``directory`` (a path, a ``file:`` URI or an ``hdfs:`` URL; Spark's ``spark.eventLog.dir``).
+    """Extractor that follows the event logs in ``directory`` (a path, a ``file:`` URI or an ``hdfs:`` URL; Spark's
+    ``spark.eventLog.dir``).
 
-    On HDFS, ``hadoop_configuration_directory`` holds core-site.xml and hdfs-site.xml; without it ``namenodes``
-    (``host:port`` of each) make the URL's nameservice an HA pair. ``hadoop_user`` reads without Kerberos, ``principal`` with
-    ``keytab`` (or a ticket cache) with Kerberos. ``java_options`` are passed to Hadoop's client. ``metastore`` is the
-    authority of the metastore for applications without ``hive.metastore.uris``; "" is the only configured one. ``yarn`` is
-    the ResourceManager's address if several are configured. ``reads``: whether executions that write nothing are kept too,
-    to know the readers of a table. A log ``.inprogress`` that has not changed for ``stale_after_s`` seconds belongs to a
-    driver that is gone. ``max_line_bytes`` bounds the lines parsed; a longer line is skipped and counted.
+    On HDFS, ``hadoop_configuration_directory`` holds core-site.xml and hdfs-site.xml; without it, ``namenodes``
+    (``host:port`` of each) make the URL's nameservice an HA pair. ``hadoop_user`` reads without Kerberos, ``principal``
+    with ``keytab`` (or a ticket cache) with Kerberos. ``java_options`` are passed to Hadoop's client. ``metastore`` is the
+    authority of the metastore for applications without ``hive.metastore.uris``; "" means the only configured one. ``yarn``
+    is the ResourceManager's address, needed if several are configured. ``reads`` tells whether to keep executions that
+    write nothing, which show the readers of a table. A log ``.inprogress`` that has not changed for ``stale_after_s``
+    seconds counts as abandoned by its driver. A line longer than ``max_line_bytes`` is skipped and counted.
     """
 
     source: Source
     estate: Estate
-    # Each log has its own position, and is recognised by its path and first bytes. One that the user may not read has none.
+    # Each log has its own position, and is recognised by its path and first bytes. A log that the user may not read has
+    # none.
     directory: str = keeps_positions()
     metastore: str = ""
     yarn: str = ""
@@ -148,7 +152,7 @@ class SparkEvents(Extractor):
             yield "keytab", "keytab needs a principal beside it"
 
     def directories(self) -> tuple[str, ...]:
-        """The directories that can be watched; none on HDFS, which is polled."""
+        """Return the directories that can be watched; none on HDFS, which is polled."""
         return (self.path,) if isinstance(self.place, LocalPlace) else ()
 
     @property
@@ -185,7 +189,8 @@ class SparkEvents(Extractor):
 
     @property
     def local(self) -> bool:
-        # Logs are local files, or read by Hadoop's client: a Java child process with this machine's jars and configuration.
+        # Logs are local files, or are read by Hadoop's client, a Java child process with this machine's jars and
+        # configuration.
         return True
 
     def check(self) -> Iterator[str]:
@@ -201,7 +206,7 @@ class SparkEvents(Extractor):
             yield from advice(newest.name, properties) if properties is not None else ()
 
     def _spark_properties(self, log: Log) -> Mapping[str, Any] | None:
-        """The Spark properties of a log's application; None if the log's beginning does not have them."""
+        """Return the Spark properties of a log's application; None if the log's beginning does not have them."""
         lines = LogLines(
             self.place,
             log.parts or (),
@@ -300,13 +305,14 @@ class SparkEvents(Extractor):
             yield from self._of_archive(split)
 
     def _of_archive(self, split: LogSplit) -> Iterator[Record]:
-        """Yield a split for the logs in a zip archive, read one after the other. They are all over: archives do not grow."""
+        """Yield a split for the first log in a zip archive, with the other logs as ``further``; for an unreadable archive,
+        yield a reject and a position. All logs count as finished, because archives do not grow."""
         [part] = split.parts
         try:
             logs = ArchivePlace(self.place, part).logs()
         except NotReadable as error:
             if error.cut and 0 <= split.planned_ms - split.mtime_ns // 1_000_000 < DOWNLOAD_MS:
-                return  # it will be read again
+                return  # the archive will be read again
             yield Reject(split.log, str(error))
             yield _archive_position(split, part.size)
             return
@@ -346,7 +352,7 @@ class _LogReading:
             skipping=split.skipping and goes_on and mark == split.mark,
             last_line=split.over,
             max_line_bytes=extractor.max_line_bytes,
-            # A log in an archive cannot be entered in the middle.
+            # A log in an archive can only be read from its start.
             max_bytes=max(SPLIT_BYTES, mark.restart) if split.archive and mark else SPLIT_BYTES,
             out_bytes=split.out_bytes if goes_on else 0,
             finished=split.finished,
@@ -380,7 +386,7 @@ class _LogReading:
             for run in self._state.over():
                 for record in self._of_run(run):
                     yield from self._counted(record)
-        # One half for each: neither can crowd out the other.
+        # Executions and streams get one half each, so that neither crowds out the other.
         most_bytes = self._split.state_bytes // 2
         for run in self._state.bound(most_bytes):
             for record in self._of_run(run):
@@ -397,7 +403,7 @@ class _LogReading:
         yield from self._done(over=over)
 
     def _lost(self) -> Iterator[str]:
-        """Describe the parts and executions that are missing before the current mark, once."""
+        """Yield a message for each loss of parts or executions before the current mark, once."""
         split, numbers = self._split, self._state.numbers
         last = number_of(self._lines.mark.part)
         if not last:
@@ -449,7 +455,7 @@ class _LogReading:
     def _of_run(self, run: Run) -> Iterator[Record]:
         if next(run.marks, None) is not None:
             if run.root.of_batch:
-                # It is needed now: the progress event that follows in the log completes the batch.
+                # The batch is needed now, because the progress event that follows in the log completes it.
                 yield from self._read_again([run])
             else:
                 self._waiting.append(run)
@@ -469,7 +475,7 @@ class _LogReading:
         )
 
     def _read_again(self, runs: list[Run]) -> Iterator[Record]:
-        """Read the lines of runs that started before this read again, in their order in the log."""
+        """Read again the lines of runs that started before this read, in log order, and yield the records of these runs."""
         wanted = {mark for run in runs for mark in run.marks}
         members = {member.mark: member for run in runs for member in run.members}
         if not wanted:
@@ -511,7 +517,8 @@ class _LogReading:
                 yield from self._of_run(run)
 
     def _compacted(self, runs: list[Run], wanted: set[Mark]) -> dict[int, Started]:
-        """The starts, by execution, of parts compacted since: the compacted part has them at another place."""
+        """Return execution id → start, for starts in parts that were compacted since. The compacted part has them at
+        another position."""
         part = self._split.parts[0]
         if not is_compact(part.name):
             return {}
@@ -593,19 +600,19 @@ class _LogReading:
 
 
 def _unnamed(extractor: SparkEvents, split: LogSplit) -> Application:
-    """The application as named by its log."""
+    """Return the application as identified by the name of its log."""
     app_id, attempt = application_in(split.log)
     return Application(app_id, attempt, log=plain_path(split.log.removeprefix(extractor.path)).strip("/"))
 
 
 def _archive_position(split: LogSplit, size: int) -> Position:
-    """The position of an archive: it is read as a whole, and again if it has changed."""
+    """Return the position of an archive, which is read as a whole, and again if it has changed."""
     value = {"size": size, "mtime_ns": split.mtime_ns, "finished": split.finished}
     return Position(split.name, value | {"settled": True, "archive": True})
 
 
 def _closed_note(closed: Sequence[Closed]) -> str:
-    """A note that some logs cannot be read, with the first one's reason; "" if there are none."""
+    """Return a note that some logs cannot be read, with the reason for the first one; "" if there are none."""
     return f"{len(closed)} event logs cannot be read, of those {closed[0].reason}" if closed else ""
 
 

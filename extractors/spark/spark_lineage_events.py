@@ -1,9 +1,10 @@
 """Cloudera's Spark lineage log, which Spark writes for Navigator in CDH 5 to CDP: one JSON record per query.
 
 The listeners ``NavigatorAppListener`` and ``NavigatorQueryListener`` (``spark.lineage.enabled``) write it on the driver's
-host, to ``spark.lineage.log.dir``: ``spark_lineage_log_<application>-<random>.log``, and a last line at the application's
-end, which a killed driver does not write. It names the tables and paths that a query read and wrote; for columns, only that
-they were touched. If Spark's own event log can be read, `extractors.spark.spark_events` gives more: use only that.
+host, to ``spark_lineage_log_<application>-<random>.log`` in ``spark.lineage.log.dir``. The last line marks the
+application's end; a killed driver does not write it. A record names the tables and paths that a query read and wrote; for
+columns, it says only that they were touched. If Spark's own event log can be read, use only
+`extractors.spark.spark_events`, which gives more.
 """
 
 from __future__ import annotations
@@ -36,9 +37,10 @@ _START = re.compile(rb'\{"(?:version|applicationID)"\s*:')
 """The beginning of a record."""
 SHOWN_CHARS = 80
 _KEYS = re.compile(rb'"(?:applicationID|yarnApplicationId|dataSourceType)"\s*:')
-"""Keys that only these records have: a line without any is not shown to anybody."""
+"""Keys that only these records have. A line without any of these keys must not be shown to anyone."""
 FINE, NOT_SUPPORTED = "00", "01"
-"""``errorCode``: complete; or the plan has aggregates, for which Spark 1.6's listener wrote no lineage."""
+"""Values of ``errorCode``: the lineage is complete; or the plan has aggregates, for which Spark 1.6's listener wrote no
+lineage."""
 
 
 class NotARecord(ValueError):
@@ -48,11 +50,11 @@ class NotARecord(ValueError):
 @extractor("spark_lineage_events", source_type=SPARK, mode=PUSH, version=3)
 @dataclass(frozen=True, slots=True)
 class SparkLineageEvents(LineLogs):
-    """Follows the lineage logs on this host.
+    """Extractor that follows the lineage logs on this host.
 
-    ``directory`` may be several, and globs. ``metastore`` is the address of the metastore for records that name none,
-    ``yarn`` that of the YARN that ran the applications, needed if several are configured; ``default_fs`` completes paths
-    that name no host.
+    ``directory`` is one directory or several, which may be globs. ``metastore`` is the address of the metastore for records
+    that do not name one; ``yarn`` is the address of the YARN that ran the applications, needed if several are configured.
+    ``default_fs`` completes paths that do not name a host.
     """
 
     source: Source
@@ -127,7 +129,7 @@ def _query(record: Mapping[str, Any], written_ms: int) -> tuple[Application, Occ
         # The listener is called when the query has ended.
         started_ms=instant(ended_ms - duration_ms),
         ended_ms=ended_ms,
-        # The newest record counts: an invalid time must not be the newest for ever.
+        # The newest record counts, so a record with an invalid time must not be the newest for ever.
         as_of_ms=ended_ms or written_ms,
         status=SUCCEEDED if succeeded else FAILED,
         flows=succeeded,

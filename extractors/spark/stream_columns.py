@@ -20,7 +20,7 @@ from navlin.model.redaction import redact
 
 MAX_COLUMNS: Final = 2_000
 MAX_SOURCES: Final = 20_000
-"""Limits for a stream's columns, and for their sources, data and control."""
+"""Maximum numbers of a stream's columns, and of the data and control sources of all its columns."""
 MAX_EXPRESSION: Final = 1_000
 
 Flows = tuple[ColumnFlow, ...]
@@ -30,9 +30,9 @@ Flows = tuple[ColumnFlow, ...]
 class Batch:
     """The successful executions of one micro-batch, until its sources are known.
 
-    ``own`` are the columns that the batch hands to its sink, ``scans`` the scans of their plan; ``beside`` are those of the
-    other executions. ``written`` are the columns written by a program's function, by output. ``named`` are the scans that
-    were given names, by the ends that represent them.
+    ``own`` are the columns that the batch hands to its sink, ``scans`` are the scans in the plan of these columns,
+    ``beside`` are the scans of the other executions. ``written`` maps an output to the columns that a function of the
+    program writes to it. ``named`` maps an end to the nameless scans that it represents.
     """
 
     number: str
@@ -47,8 +47,9 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class MatchedBatch:
-    """A batch's information about its stream. ``columns`` by output, None for the sink; ``tables`` and ``places`` are those
-    of sources, by the sources' descriptions; ``unknown`` scans read from unknown sources."""
+    """The information of a batch about its stream. ``columns`` maps an output (None: the sink) to the columns written to
+    it. ``matched`` are the descriptions of the sources that the batch reads; ``tables`` and ``places`` map descriptions to
+    the tables and paths of these sources. ``unknown`` are scans of unknown sources."""
 
     columns: Mapping[End | None, Flows]
     inputs: tuple[End, ...]
@@ -59,8 +60,8 @@ class MatchedBatch:
 
 
 def matched_to_sources(batch: Batch, sources: Sequence[StreamSource], before: Flows) -> MatchedBatch:
-    """Resolve the columns of a batch whose stream has these sources; ``before`` are the columns that earlier batches handed
-    to the sink."""
+    """Match the scans of a batch to the sources of its stream. ``before`` are the columns that earlier batches handed to
+    the sink."""
     matching = _Matching(batch, {each.description: each for each in sources})
     own = tuple(matching.resolved(flow, None) for flow in batch.own)
     rows = {flow.output: flow for flow in own or before}
@@ -79,7 +80,7 @@ def matched_to_sources(batch: Batch, sources: Sequence[StreamSource], before: Fl
 
 
 class _Matching:
-    """Matches the scans of a batch to sources."""
+    """Matching of a batch's scans to sources."""
 
     def __init__(self, batch: Batch, sources: Mapping[str, StreamSource]) -> None:
         self._batch = batch
@@ -115,8 +116,8 @@ class _Matching:
                     pass
 
     def resolved(self, flow: ColumnFlow, rows: Mapping[str, ColumnFlow] | None) -> ColumnFlow:
-        """A column with the sources' own ends. ``rows`` are the batch's columns, if the column is written by a function that
-        was given them."""
+        """Return a column with its scans replaced by the ends of the sources. ``rows`` maps names to the columns of the
+        batch, if the column is written by a function that was given the batch; otherwise it is None."""
         data: dict[SourceColumn, None] = {}
         control: dict[SourceColumn, None] = {}
         doubt, kinds = Doubt.NONE, [flow.kind]
@@ -165,7 +166,7 @@ class _Matching:
                 yield _column(ends, source.name, doubt)
 
     def _found(self, scanned: Scanned) -> tuple[tuple[End, ...], int]:
-        """The ends that a scan reads, and the doubt about them."""
+        """Return the ends that a scan reads, and the doubt about them."""
         match scanned.kind:
             case Kind.TABLE if scanned.end is not None:
                 for name in self._of_table(scanned):
@@ -191,7 +192,8 @@ class _Matching:
                 for name, each in self._sources.items()
                 if each.kind is SourceKind.UNKNOWN and family(name) in ("iceberg", "")
             ]
-            # It does not matter which of several nameless sources reads this table: each of them has a table.
+            # It does not matter which of several nameless sources reads this table, because there is a table for each of
+            # them.
             tables = {each for each in self._batch.scans if each.kind is Kind.TABLE and each.streams}
             yield from kin if len(kin) <= len(tables) else ()
 
@@ -247,7 +249,7 @@ def _column(ends: Iterable[End], name: str, doubt: int = Doubt.NONE) -> ColumnFl
 
 
 def doubt_of(flow: ColumnFlow) -> int:
-    """A column's doubts, as bits."""
+    """Return the doubts about a column, as bits of `Doubt`."""
     return Doubt.INFERRED * flow.inferred | Doubt.OPAQUE * flow.opaque | Doubt.INCOMPLETE * flow.incomplete
 
 
@@ -262,7 +264,7 @@ def joined(one: Flows, other: Flows) -> Flows:
             flow.output,
             data,
             tuple(each for each in control if each not in data),
-            # In a batch without rows from a source, constants replace its columns.
+            # If a batch has no rows from a source, constants replace the source's columns.
             strongest(each.kind for each in (before, flow) if each.data or not data),
             before.expression or flow.expression,
             inferred=before.inferred or flow.inferred,

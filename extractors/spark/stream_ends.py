@@ -34,7 +34,8 @@ _GLOB: Final = re.compile(r"[*?\[\]{}]")
 
 
 class SourceKind(StrEnum):
-    """ENDS: named places. GLOB: places that match a glob. MADE_UP: Spark generates the rows. UNKNOWN: anything else."""
+    """The kind of a stream's source. ENDS: a path or topics. GLOB: paths that match a glob. MADE_UP: Spark generates the
+    rows. UNKNOWN: anything else."""
 
     ENDS = "ends"
     GLOB = "glob"
@@ -44,7 +45,7 @@ class SourceKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class StreamSource:
-    """One source: its ``description`` and, for Kafka, the topics that it or its offsets name."""
+    """One source of a stream. ``topics`` are the Kafka topics that the description or the offsets name."""
 
     description: str
     topics: tuple[str, ...] = ()
@@ -76,7 +77,8 @@ class StreamSource:
         return _OBJECT.sub("", self.description)[:200]
 
     def holds(self, path: str) -> str:
-        """The place of this source that contains a path: the source's own, or the one that matches its glob; else ""."""
+        """Return the directory of this source that contains a path: the source's own path, or the directory that matches
+        its glob; "" if there is none."""
         if not self.path:
             return ""
         own_type, own_authority, own = split_location(self.path)
@@ -90,7 +92,7 @@ class StreamSource:
         pattern, parts = own.split("/"), given.split("/")
         if len(parts) < len(pattern) or not all(map(_fits, parts, pattern)):
             return ""
-        # A path that matches completely may be a file: the source reads the files next to it as well.
+        # A path that matches the whole glob may be a file; the source reads the files next to it as well.
         depth = min(len(pattern), len(parts) - 1)
         return path[: len(path) - len(given)] + "/".join(parts[:depth]) if path.endswith(given) else ""
 
@@ -138,12 +140,12 @@ def source_of(described: Any) -> StreamSource | None:
 
 
 def _kept(description: str) -> str:
-    """The stored form of a description, which identifies a stream's source across restarts."""
+    """Return the stored form of a description, which identifies a stream's source across restarts."""
     return redact(without_credentials(description))[:2000]
 
 
 def _offset_topics(described: dict[str, Any]) -> Iterator[str]:
-    """The topics of ``{"clicks": {"0": 17}}``, given as JSON or as a string of JSON."""
+    """Yield the topics of an offset, ``{"clicks": {"0": 17}}``, given as JSON or as a string of JSON."""
     for name in ("startOffset", "endOffset"):
         offset = described.get(name)
         if isinstance(offset, str):
@@ -157,8 +159,8 @@ def _offset_topics(described: dict[str, Any]) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class Sink:
-    """The target of a query's rows. ``kept``: nothing outside the program. ``batches``: a function of the program, whose
-    writes are separate executions."""
+    """The target of a query's rows. ``kept`` tells whether the rows stay within the program. ``batches`` tells whether a
+    function of the program receives them; the function's writes are separate executions."""
 
     end: End | None = None
     kept: bool = False
@@ -181,10 +183,10 @@ def sink_of(description: str) -> Sink:
 
 
 def readable_sink(description: str) -> str:
-    """The class of a sink without a location, stripped of the parts that differ between its objects."""
+    """Return the class of a sink without a location, without the text in its description that differs between objects."""
     return re.split(r"[@(\[]", description, maxsplit=1)[0].rstrip("$")[:200]
 
 
 def family(described: str) -> str:
-    """The system that a source's description or a scan's class belongs to; "" if unknown."""
+    """Return the system that a source's description or a scan's class belongs to; "" if unknown."""
     return next((name for name, pattern in _FAMILIES.items() if pattern.search(described)), "")

@@ -27,7 +27,7 @@ def stream_records(stream: Stream, names: Names, status: str) -> Iterator[Record
         ended_ms=0 if status in (RUNNING, UNKNOWN) else stream.last_ms,
         as_of_ms=stream.last_ms or app.known_ms,
         status=status,
-        # Data that flowed before a failure has flowed.
+        # A failure does not undo the data flow before it.
         flows=stream.batches or stream.rows,
         # If no batch has been seen, an earlier run may have shown more.
         covers=stream.batches,
@@ -80,7 +80,7 @@ def _effect(stream: Stream, names: Names) -> Effect:
 
 
 def _columns(stream: Stream, sink: End | None, names: Names) -> tuple[OutputColumns, ...]:
-    """The columns of each output, merged for a sink that a function writes as well."""
+    """Return the columns of each output. If a function writes to the sink as well, the columns of both are merged."""
     by_output: dict[str, OutputColumns] = {}
     for end, flows in stream.columns.items():
         written = end or sink
@@ -94,8 +94,8 @@ def _columns(stream: Stream, sink: End | None, names: Names) -> tuple[OutputColu
 def _columns_known(
     stream: Stream, outputs: Iterable[End], columns: tuple[OutputColumns, ...], names: Names
 ) -> bool:
-    """Whether all columns that a stream writes, and their sources, are known, and these include all sources of the stream.
-    The result of a program on rows, perhaps those of earlier batches, is not known."""
+    """Whether all columns that a stream writes are known, and their sources too, which must include all sources of the
+    stream. Columns that a program computes are not known, because they may depend on rows of earlier batches."""
     written = {names.key(each.end).identity for each in columns}
     if any(names.key(end).identity not in written for end in outputs):
         return False

@@ -25,10 +25,11 @@ _Value = TypeVar("_Value")
 class Stream:
     """One run of a streaming query, as far as it has been seen.
 
-    ``sources`` are those that its progress names, with their topics; ``tables`` and ``places`` are theirs, as batches have
-    shown. ``columns`` are by output, None for the sink. ``rows``: whether any have arrived; ``batches``: whether a batch has
-    succeeded. ``cut``: there were more columns than are kept; ``few``: more of something else, such as sources.
-    ``given_up``: it is not followed any more.
+    ``sources`` maps descriptions to the sources that the progress events name, with their topics. ``tables`` and ``places``
+    map descriptions to the tables and paths that batches have shown. ``columns`` maps an output (None: the sink) to its
+    columns. ``rows`` tells whether any rows have arrived, ``batches`` whether a batch has succeeded. ``cut`` is set if
+    there were more columns than are kept, ``few`` if there was more of anything else, such as sources. ``given_up`` is set
+    if the run is no longer followed.
     """
 
     run: str
@@ -58,13 +59,13 @@ class Stream:
     changed: bool = True
 
     def keep(self, values: Iterable[_Value]) -> dict[_Value, None]:
-        """The first `MAX_ENDS` of these values; sets ``few`` if there are more."""
+        """Return the first `MAX_ENDS` distinct values; set ``few`` if there are more."""
         each = dict.fromkeys(values)
         self.few = self.few or len(each) > MAX_ENDS
         return dict.fromkeys([*each][:MAX_ENDS])
 
     def close_batch(self) -> None:
-        """Add the batch that has ended, now that its sources are known or nothing more will be learned."""
+        """Add the pending batch to the stream, once its sources are known or nothing more will be learned about them."""
         batch, self.pending = self.pending, None
         if batch is None:
             return

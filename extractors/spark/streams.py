@@ -1,9 +1,9 @@
 """Structured Streaming: one execution per run of a query, not per micro-batch.
 
-A micro-batch's plan scans that batch's files and, except with ``foreachBatch``, names no sink. A query's sources and sink
-are in its progress events, which follow the batch; the batches' own writes are added. A query's id survives a restart from
-its checkpoint and identifies the operation; a run's id identifies the execution. A running query is recorded as RUNNING: it
-may never end.
+The plan of a micro-batch scans the files of that batch and, except with ``foreachBatch``, does not name the sink. The
+sources and the sink of a query are in the progress event that follows each batch; the batches' own writes are added. A
+query's id survives a restart from its checkpoint and identifies the operation; a run's id identifies the execution. A
+running query is recorded as RUNNING, because it may never end.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from navlin.model.records import Record
 from navlin.model.redaction import redact, without_credentials
 
 MAX_STREAMS: Final = 200
-"""Limit for running queries of one application that are remembered between two reads."""
+"""Maximum number of running queries of one application to remember between two reads."""
 MAX_PLANS: Final = 50
-"""Limit for plans of one stream's batches that are remembered as read. They differ if a source had no rows."""
+"""Maximum number of batch plans to remember as read for one stream. The plans differ if a source had no rows."""
 
 
 class Streams:
-    """The streaming queries of an application. ``saved`` and the constructor keep them as JSON values.
+    """The streaming queries of an application. `saved` returns them, and the constructor takes them, as JSON values.
 
-    ``rejected``: errors in events that still count; the caller that reports them clears the list.
+    ``rejected`` are the errors in events that were accepted nevertheless; the caller reports them and clears the list.
     """
 
     def __init__(self, saved: Mapping[str, Any] | None = None) -> None:
@@ -43,7 +43,7 @@ class Streams:
         self._streams = {run: stream_from_json(value) for run, value in (saved or {}).items()}
 
     def saved(self) -> dict[str, Any]:
-        """The queries that have not ended and are still followed."""
+        """Return run id → state as JSON values, for the queries that have not ended and are still followed."""
         return {
             run: stream_to_json(each)
             for run, each in self._streams.items()
@@ -85,8 +85,8 @@ class Streams:
 
     @staticmethod
     def _scans(stream: Stream, pending: Batch, members: list[Started], *, inner: bool) -> None:
-        """Add the scans. The last run of a batch is the batch's own: earlier ones looked something up for it, or are its
-        function's writes."""
+        """Add the scans of a run to its batch. The last run of a batch is the batch's own; earlier ones looked something up
+        for the batch, or are writes of its function."""
         scans = [each.batch.scans() if each.batch else () for each in members]
         beside = [*pending.beside, *(scanned for each in scans[not inner :] for scanned in each)]
         if not inner:
@@ -182,7 +182,8 @@ class Streams:
         return stream
 
     def _take_old(self, event: Mapping[str, Any]) -> Stream | None:
-        """Process an event of Spark 2.0, which has a state instead of later fields; its queries have numbers, no runs."""
+        """Process an event of Spark 2.0, which has a state instead of the fields of later versions, and numbers instead of
+        run ids. Return None for any other event."""
         state = mapping(event.get("queryStatus")) or mapping(event.get("queryInfo"))
         number = state.get("id")
         if not isinstance(number, int):
@@ -225,8 +226,8 @@ class Streams:
 
 
 def _statements(run: Run) -> Iterator[Run]:
-    """Yield the batch's own execution, and each successful statement of its function with the executions that Spark ran for
-    it: similar parts of several statements must not be mixed up."""
+    """Yield one run for the batch's own execution, and one for each successful statement of the batch's function, each with
+    the executions that Spark ran for it. Otherwise, details of similar statements could be confused."""
     by_id = {each.id: each for each in run.members}
     statements: dict[int, list[Execution]] = {}
     for each in run.members:
@@ -241,7 +242,7 @@ def _statements(run: Run) -> Iterator[Run]:
 
 
 def _fingerprint(effects: list[Effect], stream: Stream, pending: Batch) -> str:
-    """The fingerprint of a batch's plan: its operators, the places of its files, and its outputs."""
+    """Return the fingerprint of a batch's plan: its operators, the locations of its files, and its outputs."""
     sources = tuple(stream.sources.values())
     places = {
         next((place for each in sources if (place := each.holds(scanned.name))), scanned.name)

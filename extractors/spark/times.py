@@ -1,4 +1,4 @@
-"""Times in Spark's records. A time at which no Spark can have written is invalid, whatever its cause."""
+"""Times in Spark's records. A time at which no Spark can have written a record is invalid."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from datetime import datetime
 from typing import Final
 
 EARLIEST_MS: Final = 1_262_304_000_000
-"""2010: before Spark existed. Times in seconds, and clocks that count since boot, are below it."""
+"""2010, before Spark existed. Times in seconds, and clocks that count since boot, are below this value."""
 LATEST_MS: Final = 4_102_444_800_000
-"""2100: later times were counted in microseconds or nanoseconds. Fixed, so that a log always reads the same."""
+"""2100. Later times were counted in microseconds or nanoseconds. The value is fixed, so that a log is always read the same
+way."""
 
 
 def instant(value: object) -> int:
-    """Epoch ms of such a number, or of an ISO text with a time zone; 0 if invalid."""
+    """Return the epoch ms of a valid number of epoch ms, or of an ISO text with a time zone; 0 for anything else."""
     if isinstance(value, str):
         try:
             at = datetime.fromisoformat(value)
@@ -25,5 +26,5 @@ def instant(value: object) -> int:
 
 
 def no_time(what: str, value: object) -> str:
-    """The message for a missing or invalid time."""
+    """Return the message for a missing or invalid time."""
     return f"{what} {str(value)[:40]!r}, which is no time" if value is not None else f"{what} no time"

@@ -1,7 +1,7 @@
 """Changes of existing rows: the values that a column gets, and the conditions that only decide whether it gets them.
 
-Spark and Delta write UPDATE as ``if (condition) value else column AS column``, Delta's MERGE as CASEs over markers of the
-side that a row comes from. These conditions are the statement's own: they are control flow, not data.
+Spark and Delta write UPDATE as ``if (condition) value else column AS column``; Delta writes MERGE as CASEs over markers of
+the side that a row comes from. These conditions belong to the statement, so they are control flow, not data.
 """
 
 from __future__ import annotations
@@ -21,12 +21,13 @@ MARKER: Final = re.compile(
 _WORDS: Final = re.compile(r"[()\[\]{}]|\b(?:CASE|WHEN|THEN|ELSE|END)\b")
 _BRACKET: Final = re.compile(r"[()]")
 _RAISES: Final = re.compile(r"(?:cast\()?raise_error\(")
-"""Delta's value after the last clause: no row gets it."""
+"""Delta's value after the last clause, which no row gets."""
 MAX_DEPTH: Final = 3
 
 
 def changed(name: str, expression: str, reader: Reader, *, merges: bool) -> Flow:
-    """The flow of a column that a row change computes by an expression. ``merges``: the change is Delta's MERGE."""
+    """Return the flow of a column that a row change computes by an expression. ``merges`` tells whether the change is
+    Delta's MERGE."""
     if merges and expression.startswith("CASE WHEN ") and MARKER.search(expression):
         return _chosen(name, expression, reader, MAX_DEPTH)
     parts = conditional(expression)
@@ -40,7 +41,8 @@ def changed(name: str, expression: str, reader: Reader, *, merges: bool) -> Flow
 
 
 def kept_as_it_is(name: str, flow: Flow) -> Flow:
-    """Mark a column copied under its own name as kept: if it is the table's own, nothing flows."""
+    """If a column is copied under its own name, move its source from ``data`` to ``kept``, because nothing flows if that
+    source is the changed table itself."""
     one = flow.data.bit_count() == 1 and not flow.kept
     if one and flow.kind is Kind.IDENTITY and flow.expression.lower() == name.lower():
         return replace(flow, data=0, kept=flow.data)
@@ -49,7 +51,7 @@ def kept_as_it_is(name: str, flow: Flow) -> Flow:
 
 def _chosen(name: str, expression: str, reader: Reader, depth: int) -> Flow:
     parts = cases(expression) if depth else None
-    # Delta 3.3 prints the last clause that has a condition of its own as an IF.
+    # Delta 3.3 prints the last clause that has its own condition as an IF.
     clause = conditional(expression) if depth and parts is None else None
     if clause and MARKER.search(clause[0]):
         condition, value, other = clause

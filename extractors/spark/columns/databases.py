@@ -1,4 +1,4 @@
-"""Scans of JDBC catalogues: a database filters, joins and aggregates rows itself before Spark sees them."""
+"""Scans of JDBC catalogues, in which the database may filter, join and aggregate rows before Spark sees them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from extractors.spark.plan import jdbc
 from extractors.spark.plan.reads import End, EndKind, Reads
 
 ROWS: Final = ""
-"""Pseudocolumn of a query for its conditions, which decide which rows there are."""
+"""Name of a query's pseudocolumn for its conditions, which determine the rows of the query."""
 _PUSHED: Final = re.compile(
     r"^(PushedAggregates|PushedGroupByExpressions|PushedTopN|PushedJoins): (.*)$", re.MULTILINE
 )
@@ -29,7 +29,8 @@ _WORDS: Final = frozenset(
 
 
 def catalog_scan(step: Step, columns: tuple[Attribute, ...], reads: Reads) -> Relation:
-    """The columns of a catalogue's scan: the table's own, or those that the database computes from them."""
+    """Return the output of a scan of a JDBC catalogue: the table's own columns, or those that the database computes from
+    them."""
     pushed = dict(_PUSHED.findall(step.operator.block))
     names = {column.id: column.name for column in columns}
     tables = [end for end in reads.ends if end.kind is EndKind.JDBC]
@@ -54,8 +55,8 @@ def catalog_scan(step: Step, columns: tuple[Attribute, ...], reads: Reads) -> Re
 
 
 def _names(text: str, query: str) -> Iterator[str]:
-    """Yield the columns in conditions: words that are not SQL keywords, functions or literals and, if the query is known,
-    are quoted there as columns are."""
+    """Yield the names of columns in conditions: words that are not SQL keywords, functions or literals and, if the query is
+    known, occur there as quoted names."""
     for word in dict.fromkeys(_NAMED.findall(_LITERAL.sub("''", text))):
         if word not in _WORDS and (not query or re.search(rf'["`\[]{word}["`\]]', query)):
             yield word
@@ -72,7 +73,8 @@ def _bit(step: Step, table: End, name: str) -> int:
 def _grouped(
     step: Step, columns: tuple[Attribute, ...], groups: list[str], functions: list[str], table: End
 ) -> dict[int, Flow] | None:
-    """Flows of columns and of functions of one column, by position; None if any expression is more complex."""
+    """Return column id → flow for grouping columns and functions of one column, matched to ``columns`` by position. None if
+    any expression is more complex."""
     if len(groups) + len(functions) != len(columns) or not all(map(_COLUMN.fullmatch, groups)):
         return None
     flows = {
@@ -97,7 +99,8 @@ def _query_end(query: str, tables: list[End]) -> End:
 
 
 def _of_query(step: Step, columns: tuple[Attribute, ...], query: str, tables: list[End]) -> dict[int, Flow]:
-    """Columns by position in the query that was sent, which is parsed later; unknown if the plan does not have it."""
+    """Return column id → flow, with each column as a position in the query that was sent, which is parsed later. The flows
+    are unknown if the plan does not contain the query."""
     if not query or not tables:
         return dict.fromkeys((column.id for column in columns), UNKNOWN)
     end = _query_end(query, tables)

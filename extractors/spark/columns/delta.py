@@ -1,7 +1,8 @@
 """The columns that Delta's UPDATE and DELETE change, as the commands print them.
 
-``UpdateCommand Delta[version=0, path], `db`.`t`, serde, [id#1, (v#2 + 1)], (id#1 > 3)`` over the table's own relation: an
-expression for each of its columns, in their order, then the condition. ``DeleteCommand …, (id#1 > 3)`` likewise.
+``UpdateCommand Delta[version=0, path], `db`.`t`, serde, [id#1, (v#2 + 1)], (id#1 > 3)`` is above the relation of the table
+itself, and has an expression for each column of the table, in order, then the condition. ``DeleteCommand …, (id#1 > 3)``
+has only the condition.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ DELETE: Final = "DeleteCommand"
 
 
 def command_columns(operator: Operator, end: End, plans: Plans) -> dict[str, Flow] | None:
-    """The columns of the table ``end`` that the command changes; None if it does not print all of them."""
+    """Return name → flow for the columns of the table ``end`` that the command changes; None if the command does not print
+    all columns."""
     below = operator.inner or operator.inputs
     if len(below) != 1:
         return None
@@ -39,14 +41,14 @@ def command_columns(operator: Operator, end: End, plans: Plans) -> dict[str, Flo
     reader = plans.reader(replace(table, flows={**table.flows, **own}))
     arguments = list(split(operator.arguments))
     if operator.name == DELETE:
-        # A literal may contain a comma: everything after the table is the condition.
+        # Everything after the table is the condition, because a literal may contain a comma.
         first = next((at for at, each in enumerate(arguments) if _ID.search(each)), len(arguments))
         return _deleted(table, ", ".join(arguments[first:]), reader)
     return _updated(table, arguments, reader)
 
 
 def _deleted(table: Relation, condition: str, reader: Reader) -> dict[str, Flow]:
-    """No value flows: the condition decides which rows remain."""
+    """Return the columns of a DELETE. No value flows, because the condition only decides which rows remain."""
     found = reader.condition(condition)
     flow = Flow(0, found.all, CONSTANT.kind, found.doubt, literal=True)
     return {column.name: flow for column in table.columns or ()}

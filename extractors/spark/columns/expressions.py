@@ -1,8 +1,8 @@
-"""References of an expression.
+"""References to columns in an expression.
 
-An id counts only if the operator has it among its columns and the column's name precedes it: a literal may contain anything
-else. Everything in an expression contributes to its value, including the conditions of CASE and IF; a window's partition and
-order, an aggregate's filter and the rows of a subquery only decide which values are taken.
+An id counts only if it belongs to a column of the operator and follows the column's name, because a literal may contain
+anything else. Everything in an expression contributes to its value, including the conditions of CASE and IF; a window's
+partition and order, an aggregate's filter and the rows of a subquery only decide which values are taken.
 """
 
 from __future__ import annotations
@@ -51,9 +51,10 @@ _UNRESOLVED: Final = re.compile(r"(?:(?<!lambda )(?<!\w)\w{1,200}|[^\w\s(,\[])\Z
 _BEFORE: Final = re.compile(
     r"(?:\A|[(\[,=<>+\-*/%!&|~^]|\b(?:AND|OR|NOT|CASE|WHEN|THEN|ELSE|LIKE|RLIKE|distinct|if)) ?\Z"
 )
-"""Text that may precede a column; anything else is part of its name."""
+"""Text that may precede a column's name; anything else is part of the name."""
 _OBJECT: Final = re.compile(r"@[0-9a-f]{4,16}\.\w+\b(?!\()")
-"""A method of a program's object, ``Job$$Lambda@6b0d80ed.apply``: before 4.0 its arguments are not printed."""
+"""A method of an object in a program, ``Job$$Lambda@6b0d80ed.apply``. Before Spark 4.0, the method's arguments are not
+printed."""
 _WRAPPER: Final = re.compile(
     r"(?:empty2null|knownfloatingpointnormalized|normalizenanandzero|knownnotnull|knownnullable)\((.*)\)\Z",
     re.DOTALL,
@@ -68,9 +69,9 @@ SubqueryOf = Callable[[int], Relation | None]
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The references of an expression, and the ids of its own operator's columns among them.
+    """The references in an expression. ``ids`` are the referenced columns of the expression's own operator.
 
-    ``unresolved``: something in it looks like a column that the operator does not have.
+    ``unresolved`` tells whether something in the expression looks like a column that the operator does not have.
     """
 
     data: int = 0
@@ -80,7 +81,7 @@ class Found:
     ids: frozenset[int] = frozenset()
     unresolved: bool = False
     literal: bool = True
-    """Whether it contains no column's value and nothing unknown. Meaningless if there is ``data``."""
+    """Whether the expression contains neither a column's value nor anything unknown. Meaningless if there is ``data``."""
 
     @property
     def all(self) -> int:
@@ -106,7 +107,7 @@ NOTHING: Final = Found()
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Reads expressions over the columns of one relation."""
+    """Reader of expressions over the columns of one relation."""
 
     relation: Relation
     sources: Sources
@@ -129,7 +130,7 @@ class Reader:
                     continue
                 flow, name = known
                 start = match.start() - len(name)
-                # An aggregate's attribute is called `sum(v#3)`: ids in a name are not references.
+                # An aggregate's attribute is named `sum(v#3)`, and ids within a name are not references.
                 while columns and columns[-1][0] >= start:
                     columns.pop()
                 if flow.fields and text.startswith(".", match.end()):
@@ -178,17 +179,17 @@ class Reader:
         return None
 
     def hides(self, number: int) -> bool:
-        """Whether a column belongs to a table whose list was cut."""
+        """Whether a column belongs to a table whose list of columns was cut."""
         return any(hidden.first <= number <= hidden.last for hidden in self.relation.hidden)
 
     def _subquery(self, text: str, match: re.Match[str]) -> Found:
         if match[0].startswith("dynamicpruning"):
-            return NOTHING  # a hint for the scan: the condition is in a join
+            return NOTHING  # only a hint for the scan; the condition is in a join
         number = int(match["subquery"] or match["logical"])
         relation = self.subquery(number)
         outer = self.read(match["outer"] or match["outer_of"] or "").as_control()
         if relation is None:
-            # No subquery has this number: it is part of a column's name, or of a literal.
+            # No subquery has this number, so it is part of a column's name or of a literal.
             return outer | Found(doubt=Doubt.INCOMPLETE) if ", [id=#" in match[0] else outer
         flows = relation.in_order()
         if flows is None:
@@ -196,7 +197,7 @@ class Reader:
         before = text[max(0, match.start() - 24) : match.start()]
         predicate = match["predicate"] or before.endswith(" IN ")
         if len(flows) == 1 and flows[0].fields and text.startswith(".", match.end()):
-            # Several subqueries may be merged into one that returns a struct; each takes its own field.
+            # Several subqueries may be merged into one that returns a struct; each expression takes one field.
             flows = [field_of(flows[0], text[match.end() + 1 : match.end() + MAX_NAME])]
         found = NOTHING
         for flow in flows:
@@ -205,7 +206,7 @@ class Reader:
         return outer | (found.as_control() if predicate else found)
 
     def whole_subquery(self, text: str) -> Flow | None:
-        """The column of a subquery, if an expression is nothing else."""
+        """Return the column of a subquery if the expression is nothing but that subquery; else None."""
         match = _SUBQUERY.fullmatch(text)
         number = _REFERENCE.search(text) if match else None
         relation = self.subquery(int(number["subquery"])) if number and number["subquery"] else None
@@ -213,19 +214,20 @@ class Reader:
         return flows[0] if flows and len(flows) == 1 else None
 
     def condition(self, text: str) -> Found:
-        """The references of a condition, marked as cut if arguments are missing."""
+        """Return the references in a condition, marked as cut if arguments are missing."""
         found = self.read(text)
         return found | Found(doubt=CUT_OFF.doubt) if cuts(text) else found
 
 
 def field_of(flow: Flow, behind: str) -> Flow:
-    """The struct field named at the start of ``behind``; the whole struct if none is."""
+    """Return the struct field whose name is at the start of ``behind``, or the whole struct if there is none."""
     named = [(name, each) for name, each in flow.fields if behind.startswith(name)]
     return max(named, key=lambda one: len(one[0]))[1] if named else flow
 
 
 def fields(text: str, reader: Reader, depth: int = 0) -> tuple[tuple[str, Flow], ...]:
-    """The fields of a struct, or of an array's structs, that an expression builds; () if it builds none."""
+    """Return (name, flow) of each field of the struct, or of the array of structs, that an expression builds; () if it
+    builds neither."""
     name, _, rest = text.partition("(")
     if depth > MAX_NESTED or not rest.endswith(")") or cuts(text):
         column = attribute(text)
@@ -273,7 +275,7 @@ def unwrapped(text: str) -> str:
 
 
 def defined(text: str, reader: Reader) -> tuple[Attribute | None, Flow, Found]:
-    """The column that an element of a list defines, its flow and its references."""
+    """Return the column that an element of a list defines, the column's flow, and the references in the element."""
     column = attribute(text)
     if column is not None and (known := reader.relation.find(column.id)):
         flow, name = known
@@ -300,7 +302,7 @@ UNDEFINED: Final = Flow(kind=Kind.TRANSFORMATION, doubt=Doubt.INCOMPLETE)
 
 
 def flow_of(expression: str, reader: Reader) -> tuple[Flow, Found]:
-    """The flow of an expression, and its references."""
+    """Return the flow of an expression, and the references in it."""
     bare = unwrapped(expression)
     found = reader.read(bare)
     same = attribute(bare)
@@ -324,5 +326,5 @@ def readable(expression: str) -> str:
 
 
 def lacks(expression: str) -> int:
-    """Number of columns that may have been cut off within an expression."""
+    """Return the number of columns that may have been cut off within an expression."""
     return sum(cut.columns for cut in cuts(expression))

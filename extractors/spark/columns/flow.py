@@ -1,4 +1,4 @@
-"""The flow of one column: the columns of tables and paths that it is made from."""
+"""The flow of one column: the columns of tables and paths from which it is made."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def strongest(kinds: Iterable[Kind]) -> Kind:
 
 
 class Doubt:
-    """Doubts about a column, as bits. INFERRED: derived from other parts of the plan. OPAQUE: a program's own code is in
-    between. INCOMPLETE: something is missing; the higher bits say why, if known."""
+    """Doubts about a column, as bits. INFERRED: derived from other parts of the plan. OPAQUE: code of a program is between
+    the column and its sources. INCOMPLETE: something is missing; the higher bits say why, if known."""
 
     NONE: Final = 0
     INFERRED: Final = 1
@@ -52,7 +52,7 @@ REASONS: Final = (
 
 
 def reasons_of(doubt: int) -> tuple[Incomplete, ...]:
-    """The reasons why a column is incomplete; () if it is not."""
+    """Return the reasons why a column is incomplete; () if it is complete."""
     if not doubt & Doubt.INCOMPLETE:
         return ()
     return tuple(reason for bit, reason in REASONS if doubt & bit) or (Incomplete.UNKNOWN_COLUMN,)
@@ -74,7 +74,7 @@ class TooMuch(Exception):
 
 
 class Sources:
-    """All columns that a plan reads, each a bit, so that sets of them are integers."""
+    """All columns that a plan reads. Each is a bit, so that a set of columns is an integer."""
 
     def __init__(self, *, changes_rows: bool = False, driver_rows: bool = False) -> None:
         self.changes_rows = changes_rows
@@ -85,7 +85,7 @@ class Sources:
         self._columns: list[SourceColumn] = []
 
     def bit(self, column: SourceColumn) -> int:
-        """The set of one column. Raises `TooMuch`."""
+        """Return the set that contains only this column. Raises `TooMuch`."""
         place = self._bits.get(column)
         if place is None:
             place = self._bits[column] = len(self._columns)
@@ -103,7 +103,7 @@ class Sources:
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """One column of an operator. ``data`` and ``control`` are sets of `Sources`."""
+    """One column of an operator. ``data`` and ``control`` are sets of columns in `Sources`."""
 
     data: int = 0
     control: int = 0
@@ -111,15 +111,18 @@ class Flow:
     doubt: int = Doubt.NONE
     expression: str = ""
     fields: tuple[tuple[str, Flow], ...] = ()
-    """The flow of each field of a struct that the plan itself builds."""
+    """(name, flow) of each field of a struct that the plan itself builds."""
     kept: int = 0
-    """In a row change: columns of the same name copied unchanged; the table's own have not changed."""
+    """In a row change, the source columns of the same name that are copied unchanged. Nothing flows from those of the
+    changed table itself."""
     literal: bool = False
-    """Whether it is known to take no column's value: a literal, a count of rows, a rank, a random number."""
+    """Whether the column certainly takes no other column's value: it is a literal, a count of rows, a rank or a random
+    number."""
 
     @property
     def unexplained(self) -> bool:
-        """Whether it has no source, no flag, and is not known to be a literal: something was overlooked."""
+        """Whether the column has no source and no doubt, and is not known to be a literal, which means that something was
+        overlooked."""
         return not (self.data or self.kept or self.doubt or self.literal)
 
 
@@ -131,7 +134,7 @@ CONSTANT: Final = Flow(kind=Kind.TRANSFORMATION, literal=True)
 
 
 def merged(flows: Iterable[Flow]) -> Flow:
-    """Merge the flows of a column that takes its values from several: in a union, in two writes of one table."""
+    """Merge the flows of one column that takes values from several others, as in a union or in two writes of one table."""
     flows = list(flows)
     if len(flows) == 1:
         return flows[0]

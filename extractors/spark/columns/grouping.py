@@ -1,4 +1,4 @@
-"""Operators that compute columns from many rows: aggregates and windows; and those that make many rows from one."""
+"""Rules for aggregates, windows, generators and Python functions. Each returns the output of an operator."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _GENERATOR: Final = re.compile(r", (?:true|false), (?:[\w$.`-]+, )?(?=\[)")
 
 
 def aggregate(step: Step) -> Relation:
-    """One step of an aggregate: the last one's ``Results`` name the arguments as the first one had them."""
+    """One step of an aggregate. The ``Results`` of the last step name the arguments as the first step had them."""
     if "Results" not in step.fields and "Functions" not in step.fields:
         return _logical_aggregate(step)
     over = step.input
@@ -69,14 +69,14 @@ def aggregate(step: Step) -> Relation:
     for place, text in enumerate(functions.texts):
         flow, found = _computed(text, reader, group, filters)
         if found.unresolved and before:
-            # Above a reused exchange the arguments' ids are those of a plan that was not kept.
+            # Above a reused exchange, the ids of the arguments are those of a plan that was not kept.
             flow = replace(before[place], control=before[place].control | flow.control)
         elif found.unresolved:
             flow = merged((flow, UNKNOWN))
         flows.append(flow)
         founds.append(found)
     if before:
-        # The first step has its arguments below it: only there can those be known that were cut off.
+        # Only the first step has the arguments below it, so only there can arguments that were cut off be known.
         for place in [place for place, text in enumerate(functions.texts) if lacks(text)]:
             flows[place] = replace(
                 flows[place],
@@ -100,7 +100,7 @@ def aggregate(step: Step) -> Relation:
 
 
 def _keys(step: Step) -> tuple[Relation, Found] | None:
-    """The grouping columns, and all their sources."""
+    """Return the grouping columns, and the references in all of them; None if the list cannot be split."""
     listed = step.listed("Keys")
     if listed.more < 0:
         return None
@@ -117,7 +117,8 @@ def _keys(step: Step) -> tuple[Relation, Found] | None:
 
 
 def _computed(text: str, reader: Reader, group: Found, filters: dict[str, int]) -> tuple[Flow, Found]:
-    """One function of an aggregate. Its first step's FILTER controls the last step's value too."""
+    """Return the flow of one function of an aggregate, and the references in it. Only the first step prints a FILTER, which
+    also controls the value of the last step; ``filters`` maps functions to the sources of their FILTERs."""
     bare, condition = _filtered(text)
     bare = _DISTINCT.sub("(", _STEP.sub("", bare, count=1))
     if condition:
@@ -129,13 +130,13 @@ def _computed(text: str, reader: Reader, group: Found, filters: dict[str, int]) 
 
 
 def _values(function: str, reader: Reader) -> Found:
-    """The references of an aggregate's function: some arguments only choose or order the values."""
+    """Return the references in an aggregate function. Arguments that only choose or order the values are control flow."""
     name, _, rest = function.partition("(")
     if name not in ("pivotfirst", "listagg", "string_agg") or not rest.endswith(")"):
         return reader.read(function)
     first, *others = split(rest[:-1])
     if name == "pivotfirst":
-        # Its first argument chooses the column, its second is the value.
+        # The first argument chooses the column, the second one is the value.
         return reader.read(" ".join(others)) | reader.read(first).as_control()
     order = " ".join(each for each in others if _ORDER.search(each))
     values = " ".join((first, *(each for each in others if not _ORDER.search(each))))
@@ -143,7 +144,7 @@ def _values(function: str, reader: Reader) -> Found:
 
 
 def _logical_aggregate(step: Step) -> Relation:
-    """``[k#1], [k#1, sum(v#2) AS s#3]``"""
+    """An aggregate of a logical plan: keys, then results, ``[k#1], [k#1, sum(v#2) AS s#3]``."""
     lists = [text for text in step.arguments if text.startswith("[")]
     over = step.input
     keys = elements(lists[0]) if len(lists) > 1 else elements("[]")
@@ -172,7 +173,8 @@ def _logical_aggregate(step: Step) -> Relation:
 
 
 def window(step: Step) -> Relation:
-    """``[sum(v#1) windowspecdefinition(k#2, …) AS s#3], [k#2], [d#4 ASC]``: partition and order are control flow."""
+    """A window, ``[sum(v#1) windowspecdefinition(k#2, …) AS s#3], [k#2], [d#4 ASC]``. Partition and order are control
+    flow."""
     over = step.input
     arguments = step.arguments
     listed = expressions(arguments[0], -1) if arguments else elements("")
@@ -222,7 +224,7 @@ def _over_window(expression: str, reader: Reader) -> tuple[Flow, Found]:
 
 
 def closing(text: str, start: int) -> int:
-    """The position after the bracket that closes the one at ``start``; the end of the text if none does."""
+    """Return the position after the bracket that closes the one at ``start``, or the end of the text if there is none."""
     depth = 0
     for match in _BRACKET.finditer(text, start):
         depth += 1 if match[0] == "(" else -1
@@ -242,7 +244,8 @@ def _filtered(text: str) -> tuple[str, str]:
 
 
 def generate(step: Step) -> Relation:
-    """``explode(arr#1), [id#2], false, [e#3]``: kept columns pass, the new ones come from the generator."""
+    """A generator, ``explode(arr#1), [id#2], false, [e#3]``. The first list is kept, the last one contains the generated
+    columns."""
     over = step.input
     text = step.text("Arguments")
     if text.startswith("replicaterows("):
@@ -280,7 +283,7 @@ def generate(step: Step) -> Relation:
 
 
 def _repeated(step: Step, text: str) -> Relation:
-    """``replicaterows(sum#9, id#1, k#2), …``: EXCEPT ALL and INTERSECT ALL. Each column keeps its id."""
+    """EXCEPT ALL or INTERSECT ALL, ``replicaterows(sum#9, id#1, k#2), …``. Each column keeps its id."""
     over = step.input
     first = over.first_query()
     flows = {number: first.get(number, flow) for number, flow in over.flows.items()}
@@ -290,13 +293,13 @@ def _repeated(step: Step, text: str) -> Relation:
 
 
 def _are_columns(text: str) -> bool:
-    """Whether a list contains only columns, like the list of those that a generator keeps."""
+    """Whether a list contains only columns, as the list of columns that a generator keeps does."""
     listed = elements(text)
     return listed.more >= 0 and all(attribute(each) for each in listed.texts)
 
 
 def evaluate_python(step: Step) -> Relation:
-    """``[f(b#1)#2, g(c#3)#4], [pythonUDF0#5, pythonUDF1#6]``: one column per call."""
+    """Calls of Python functions, ``[f(b#1)#2, g(c#3)#4], [pythonUDF0#5, pythonUDF1#6]``: one column per call."""
     over = step.input
     arguments = step.arguments
     calls = elements(arguments[0]) if arguments else elements("")
@@ -319,7 +322,7 @@ def evaluate_python(step: Step) -> Relation:
 
 
 def aggregate_python(step: Step) -> Relation:
-    """``[k#1], [f(v#2)#3], [k#1, f(v)#3 AS m#4]``: keys, calls, results."""
+    """A Python aggregate: keys, calls and results, ``[k#1], [f(v#2)#3], [k#1, f(v)#3 AS m#4]``."""
     lists = [text for text in step.arguments if text.startswith("[")]
     over = step.input
     if len(lists) < 3:
@@ -347,7 +350,7 @@ def aggregate_python(step: Step) -> Relation:
             literal=found.literal,
         )
         flows[call.id], names[call.id] = flow, readable(call.name)
-        # Since 4.x the result has the call with its id as its name, followed by an id of its own.
+        # Since Spark 4, the result has the call and its id as a name, followed by another id.
         if (place := lists[2].find(f"{text}#")) >= 0 and (own := _ID.match(lists[2], place + len(text))):
             flows[int(own[1])], names[int(own[1])] = flow, text
     scope = replace(over, flows=flows, names=names, needed=frozenset())

@@ -1,7 +1,7 @@
 """Lists as blocks print them: ``[id#38L, (v#40 * 2.0) AS v2#535]``.
 
-Nothing is quoted: names and literals may contain commas, brackets and text that looks like an id. Elements are separated
-only if that is certain.
+Nothing is quoted, so names and literals may contain commas, brackets and text that looks like an id. A list is split only
+if the result is certain.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def attribute(text: str) -> Attribute | None:
 
 @dataclass(frozen=True, slots=True)
 class Elements:
-    """The elements of a list. ``more``: the number of elements cut off its end; -1 if the text cannot be separated."""
+    """The elements of a list. ``more`` is the number of elements cut off at the end, or -1 if the text cannot be split."""
 
     texts: tuple[str, ...]
     more: int = 0
@@ -71,7 +71,7 @@ def elements(text: str, count: int = -1) -> Elements:
 
 
 def attributes(text: str, count: int = -1) -> tuple[Attribute, ...] | None:
-    """The columns of a list that contains nothing else; None if they cannot be separated or some were cut off."""
+    """Return the columns of a list that contains nothing else; None if they cannot be separated or some were cut off."""
     body = text.strip()[1:-1]
     if _PLAIN.fullmatch(body):
         plain = tuple(Attribute(name, int(number)) for name, number in _PLAIN_COLUMN.findall(body))
@@ -81,7 +81,7 @@ def attributes(text: str, count: int = -1) -> tuple[Attribute, ...] | None:
         named = [attribute(piece) for piece in found.texts]
         if all(named):
             return tuple(each for each in named if each)
-    # Names with commas or single brackets: each still ends with an id.
+    # Names may contain commas or single brackets, but each column still ends with an id.
     ends = list(_LAST.finditer(body))
     if count < 0 or len(ends) != count or not body or ends[-1].end() != len(body):
         return None
@@ -93,7 +93,8 @@ def attributes(text: str, count: int = -1) -> tuple[Attribute, ...] | None:
 
 
 def expressions(text: str, count: int, wanted: Sequence[Attribute] = ()) -> Elements:
-    """Split elements that each define or pass a column, so each ends with an id; ``wanted`` are these columns, if known."""
+    """Split a list whose elements each define or pass a column, and so end with an id. ``wanted`` are these columns, if
+    known."""
     found = elements(text, count)
     if found.whole and _each_is_named(found.texts, wanted):
         return found
@@ -114,7 +115,7 @@ def _each_is_named(texts: Sequence[str], wanted: Sequence[Attribute]) -> bool:
 
 
 def _by_names(body: str, wanted: Sequence[Attribute]) -> tuple[str, ...] | None:
-    """Split after each wanted column, if each occurs exactly once after the one before; else None."""
+    """Split after each wanted column; None unless each occurs exactly once after the one before."""
     pieces: list[str] = []
     start = 0
     if len(body) * len(wanted) > MAX_SEARCHED:
@@ -151,7 +152,8 @@ def split(text: str) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """Arguments that a function lost: their number, and the number of them that may be columns."""
+    """Arguments of a function that were cut off. ``count`` is their number, ``columns`` the number of those that may be
+    columns."""
 
     function: str
     count: int
@@ -169,7 +171,7 @@ _NO_COLUMNS: Final = frozenset({"pivotfirst", "IN", "INSET", ""})
 
 
 def cuts(text: str) -> list[Cut]:
-    """The cuts within a text's functions. Lists of literals do not count."""
+    """Return the cuts within the functions of a text. Lists of literals do not count."""
     if " more fields" not in text:
         return []
     found: list[Cut] = []

@@ -1,4 +1,4 @@
-"""Row-level changes of tables: MERGE, UPDATE and DELETE."""
+"""Rules for MergeRows, which computes the rows of a MERGE: Spark's own and, before Spark 3.5, Iceberg's."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from extractors.spark.columns.steps import Step
 
 
 def merge_rows(step: Step) -> Relation:
-    """Spark's MergeRows: ``[keep(Update, cond, n, exprs…), …]``, each with one expression per column of the table.
+    """Spark's MergeRows, ``[keep(Update, cond, n, exprs…), …]``. Each instruction has one expression per column of the
+    table.
 
-    Before Spark 3.5 the node is Iceberg's, and has lists instead: see `_merged_lists`.
+    Before Spark 3.5, the node is Iceberg's and has lists instead, see `_merged_lists`.
     """
     over = step.input
     wanted = step.wanted or _outputs(step)
@@ -35,7 +36,7 @@ def merge_rows(step: Step) -> Relation:
                 continue
             parts = list(split(rest[:-1]))
             outputs = parts[-len(wanted) :]
-            # `split` deletes a row and inserts another: its last expressions are the new row's.
+            # `split` deletes a row and inserts another; the last expressions are those of the new row.
             printed = {"keep": 1, "split": 2, "discard": 0}[name] * len(wanted)
             condition = reader.read(", ".join(parts[: len(parts) - printed]))
             rows, doubt = rows | condition.all, doubt | condition.doubt
@@ -57,9 +58,9 @@ def merge_rows(step: Step) -> Relation:
 def _merged_lists(step: Step, wanted: tuple[Attribute, ...]) -> Relation:
     """Iceberg's own MergeRows: ``source, target, [cond, …], [[row], …], [cond], [[row]], [row], true, true, [columns]``.
 
-    A list of conditions is followed by one with the row that each makes, first for rows that match, then for those that do
-    not; a list of expressions after these is a row of the table to which no clause applies. In a merge-on-read, each row
-    begins with its operation: 1 deletes, and gives no values.
+    A list of conditions is followed by a list with one row per condition, first for rows that match, then for those that do
+    not. A list of expressions after these is a row of the table to which no clause applies. In a merge-on-read, each row
+    begins with its operation; a row with 1 (delete) gives no values.
     """
     over, reader = step.input, step.reader()
     rows, doubt = over.rows, over.doubt
@@ -83,7 +84,7 @@ def _merged_lists(step: Step, wanted: tuple[Attribute, ...]) -> Relation:
 
 
 def _rows_in(text: str) -> Iterator[str]:
-    """Yield the lists of expressions in nested lists, at any depth; an empty one deletes."""
+    """Yield the lists of expressions in nested lists, at any depth, without the empty ones, which delete."""
     if not text.startswith("[["):
         yield from [text] if text != "[]" else []
         return
@@ -95,6 +96,6 @@ def _rows_in(text: str) -> Iterator[str]:
 
 
 def _outputs(step: Step) -> tuple[Attribute, ...] | None:
-    """The output columns, from the last list; None if that was cut."""
+    """Return the output columns, from the last list; None if it was cut."""
     lists = [text for text in step.arguments if text.startswith("[")]
     return attributes(lists[-1]) if lists else None

@@ -1,4 +1,4 @@
-"""A plan from its scans up: the output of each operator."""
+"""Evaluation of a plan, from the scans up: the output of each operator."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ from extractors.spark.plan.text import Field, Operator, PlanText
 from extractors.spark.plan.tree import Node
 
 MAX_WORK: Final = 10_000_000
-"""Limit for all columns listed and received by a plan's operators: beyond it, the plan is not read at column level."""
+"""Maximum total number of columns that a plan's operators list and receive. Beyond it, the plan is not read at column
+level."""
 _REUSED: Final = re.compile(r"\[Reuses operator id: (\d{1,9})\]")
 MAX_NESTED: Final = 50
-"""Limit for nested plans."""
+"""Maximum depth of nested plans."""
 
 RULES: Final[Mapping[str, Callable[[Step], Relation]]] = {
     "Project": rows.project,
@@ -95,7 +96,7 @@ _LOCAL_ROWS: Final = frozenset({"LocalTable", "LocalRelation"})
 
 
 class Plans:
-    """Reads operators of one printed plan, each once."""
+    """Evaluator of the operators of one printed plan, each once."""
 
     def __init__(
         self,
@@ -121,7 +122,7 @@ class Plans:
         self._outer: list[Relation] = []
 
     def relation(self, root: Operator, wanted: tuple[Attribute, ...] | None = None) -> Relation:
-        """The output of an operator. Raises `TooMuch`."""
+        """Return the output of an operator. Raises `TooMuch`."""
         self._nested += 1
         if self._nested > MAX_NESTED:
             raise TooMuch
@@ -130,7 +131,7 @@ class Plans:
         return found
 
     def _relation(self, root: Operator, wanted: tuple[Attribute, ...] | None) -> Relation:
-        # Not by recursion: a plan may be thousands of operators deep.
+        # Without recursion, because a plan may be thousands of operators deep.
         results: list[Relation] = []
         stack = [(root, wanted, False)]
         while stack:
@@ -153,7 +154,7 @@ class Plans:
         return results[0]
 
     def listed_input(self, operator: Operator) -> tuple[Attribute, ...] | None:
-        """The columns that an operator lists for its only input; None if it lists none."""
+        """Return the columns that an operator lists for its only input; None if it lists none."""
         outputs = ("InMemoryTableScan", "Scan In-memory table", "AdaptiveSparkPlan")
         name = "Output" if operator.name.startswith(outputs) else "Input"
         if operator.name.startswith("Execute ") or len(operator.children) != 1:
@@ -170,7 +171,7 @@ class Plans:
         return self._fields[operator.number]
 
     def subquery(self, number: int) -> Relation | None:
-        """The output of the subquery with this number; None if there is none."""
+        """Return the output of the subquery with this number; None if there is none."""
         if number not in self._subqueries:
             self._subqueries[number] = None  # a self-reference comes from a literal
             root = self._text.subqueries.get(number)
@@ -204,12 +205,13 @@ class Plans:
             self._outer[-1] if self._outer else None,
         )
         if fields is None:
-            # One of its literals looks like a field.
+            # One of the operator's literals looks like a field.
             return step.result(Relation(None, {}, {}, step.input.rows, doubt=UNKNOWN.doubt))
         return self._rule(step)
 
     def _inner(self, operator: Operator, inputs: list[Relation]) -> list[Relation]:
-        """The plans within an operator: a cached plan, or subqueries, which may refer to the operator's own rows."""
+        """Return the outputs of the plans within an operator: a cached plan, or subqueries, which may refer to the
+        operator's own input."""
         relations = []
         for child in operator.inner:
             self._outer.append(beside(inputs))
@@ -218,14 +220,15 @@ class Plans:
         return relations
 
     def _loop(self, operator: Operator) -> Relation:
-        """A recursive query: its second plan reads the output of both, until no new sources are found."""
+        """Return the output of a recursive query. The second plan reads the output of both, and is repeated until no new
+        sources are found."""
         start, again = operator.children
         anchor = self.relation(start)
         fields = self._fields_of(operator) or {}
         listed = fields.get("Output")
         columns = (
             attributes(listed.text, listed.count) if listed else None
-        )  # a logical plan does not print its ids
+        )  # a logical plan does not print the ids
         flows = anchor.in_order()
         if flows is None or columns is None or len(flows) != len(columns):
             return Relation(None, {}, {}, anchor.rows, anchor.doubt | UNKNOWN.doubt)
@@ -252,7 +255,7 @@ class Plans:
     def _renamed(
         self, step: Step, source: Relation | None, columns: tuple[Attribute, ...] | None
     ) -> Relation:
-        """A relation named earlier, under new ids, by position."""
+        """Return a relation named earlier, under new ids, matched by position."""
         if columns is None:
             return step.result(Relation(None, {}, {}))
         names = {column.id: column.name for column in columns}
@@ -261,7 +264,7 @@ class Plans:
             rows, doubt = (source.rows, source.doubt) if source else (0, UNKNOWN.doubt)
             return Relation(columns, dict.fromkeys(names, UNKNOWN), names, rows, doubt)
         by_id = {column.id: flow for column, flow in zip(columns, flows, strict=True)}
-        # The step above it may be the last one of an aggregate.
+        # All other fields are kept, because the step above may be the last one of an aggregate.
         return replace(source, columns=columns, flows=by_id, names=names)
 
     def _rule(self, step: Step) -> Relation:
@@ -304,7 +307,7 @@ class Plans:
         return rows.passing(step) if first in PASSING else rows.unknown(step)
 
     def _named(self, operator: Operator) -> Reads:
-        """The reads of a logical plan's relation, named by it or by the alias above it."""
+        """Return the reads of a relation in a logical plan, as the relation or the alias above it names them."""
         if not written_table(operator.arguments):
             return logical_reads(PlanText((operator,)))
         if self._aliases is None:
@@ -314,7 +317,8 @@ class Plans:
         return logical_reads(PlanText((above, operator) if above else (operator,)))
 
     def _reused(self, step: Step) -> Relation:
-        """``(12) ReusedExchange [Reuses operator id: 5]``: by position."""
+        """Return the output of the operator that ``(12) ReusedExchange [Reuses operator id: 5]`` reuses, matched by
+        position."""
         match = _REUSED.search(step.operator.title)
         used = self._operator(int(match[1])) if match else None
         if used is None or used.number == step.operator.number or used.number in self._reusing:
@@ -334,7 +338,8 @@ class Plans:
     def _with_inner(
         self, operator: Operator, inner: list[Relation], *, readable: bool
     ) -> Callable[[int], Relation | None]:
-        """Look up subqueries; a logical plan's are below their operator, in the order of the expressions that use them."""
+        """Return a function from a subquery's number to its output. The subqueries of a logical plan are below their
+        operator, in the order of the expressions that use them."""
         if not inner or not readable:
             return self.subquery
         numbers = [int(found) for found in _LOGICAL.findall(operator.arguments)]
@@ -350,7 +355,7 @@ _LOGICAL: Final = re.compile(r"(?:subquery|exists|list)#(\d{1,18}) \[")
 
 
 def _given(operator: Operator) -> tuple[Operator, ...]:
-    """The operators to read before it; for an adaptive plan that ran, its initial plan."""
+    """Return the operators to evaluate before this one; for an adaptive plan that ran, its initial plan."""
     if operator.name.startswith("AdaptiveSparkPlan"):
         return operator.children[-1:]
     return operator.inputs

@@ -11,12 +11,12 @@ from extractors.spark.columns.lists import Attribute
 from extractors.spark.plan.reads import End
 
 MAX_BELOW: Final = 24
-"""Limit for aggregate steps, one above the other, through which an argument is searched."""
+"""Maximum number of aggregate steps, one above the other, in which an argument is looked up."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hidden:
-    """Columns of a table whose list was cut: their ids are consecutive."""
+    """Columns of a table that were cut off its list. Their ids are consecutive."""
 
     first: int
     last: int
@@ -25,14 +25,15 @@ class Hidden:
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """Rows with columns. ``columns`` is their order, None if unknown; ``rows`` are the sources that decide which rows there
-    are, ``doubt`` the doubts about all columns because of them.
+    """Rows with columns. ``columns`` is the order of the columns, None if unknown; ``flows`` and ``names`` map the ids of
+    columns to flows and names. ``rows`` are the sources that determine which rows exist, ``doubt`` the resulting doubts
+    about all columns.
 
-    ``below`` is the input of an aggregate: its later steps name their arguments as its first step had them.
-    ``filters`` are the sources of the first step's FILTERs, by the function's text: the last step does not repeat them.
-    ``functions`` are those of a step that is not the last one, in their order.
-    ``needed`` are columns that are handed on only because an operator above names them: Spark prunes the others.
-    ``first`` are the columns as a union's first query alone gives them, if a marker column distinguishes its inputs.
+    ``below`` is the input of an aggregate, whose later steps name the arguments as the first step had them. ``filters``
+    maps the text of a function to the sources of its FILTER, which only the first step prints. ``functions`` are the flows
+    of the functions, in order, of a step that is not the last one. ``needed`` are the columns that are handed on only
+    because an operator above names them; Spark prunes the others. ``first`` maps ids to the columns as the first query of a
+    union alone gives them, if a marker column distinguishes the inputs of the union.
     """
 
     columns: tuple[Attribute, ...] | None
@@ -48,7 +49,7 @@ class Relation:
     first: Mapping[int, Flow] = field(default_factory=dict)
 
     def find(self, number: int) -> tuple[Flow, str] | None:
-        """A column and its name, by its id; None if unknown."""
+        """Return the flow and the name of the column with this id; None if unknown."""
         at: Relation | None = self
         for _ in range(MAX_BELOW):
             if at is None:
@@ -60,7 +61,7 @@ class Relation:
         return None
 
     def first_query(self) -> Mapping[int, Flow]:
-        """The columns of the nearest union whose inputs a marker distinguishes, as given by its first query."""
+        """Return ``first`` of the nearest union whose inputs a marker column distinguishes; empty if there is none."""
         at: Relation | None = self
         for _ in range(MAX_BELOW):
             if at is None:
@@ -74,17 +75,18 @@ class Relation:
         return None if self.columns is None else [self.flows.get(each.id, UNKNOWN) for each in self.columns]
 
     def all_needed(self) -> Relation:
-        """A copy in which each column is needed by an operator above."""
+        """Return a copy in which every column counts as needed by an operator above."""
         return replace(self, needed=frozenset(each.id for each in self.columns or ()))
 
     def with_rows(self, rows: int, doubt: int = Doubt.NONE) -> Relation:
-        """A copy with further sources that decide which rows there are."""
+        """Return a copy with further sources that determine which rows exist."""
         if rows | self.rows == self.rows and doubt | self.doubt == self.doubt:
             return self
         return replace(self, rows=self.rows | rows, doubt=self.doubt | doubt)
 
     def with_columns(self, columns: tuple[Attribute, ...], missing: Flow) -> Relation:
-        """A copy in the order in which the consumer lists its input; columns not known yet are ``missing``."""
+        """Return a copy in the order in which the consumer lists its input. Columns that are not known yet get the flow
+        ``missing``."""
         if columns == self.columns:
             return self
         names = {each.id: each.name for each in columns}
@@ -96,7 +98,7 @@ class Relation:
 def made(
     columns: tuple[Attribute, ...] | None, flows: Mapping[int, Flow], names: Mapping[int, str], over: Relation
 ) -> Relation:
-    """New columns over the rows of another relation."""
+    """Return new columns over the rows of another relation."""
     return Relation(
         columns,
         flows,

@@ -1,4 +1,5 @@
-"""Source columns that represent others: those of a query that a database ran, or of rows that an earlier execution kept."""
+"""Source columns that represent others: columns of a query that a database ran, or of rows that an earlier execution
+kept."""
 
 from __future__ import annotations
 
@@ -10,7 +11,8 @@ from extractors.spark.columns.written import ColumnFlow
 
 
 def replaced(flow: ColumnFlow, meaning: Callable[[SourceColumn], ColumnFlow | None]) -> ColumnFlow:
-    """Replace the source columns of a flow with those that they represent; ``meaning`` is None for one that stays."""
+    """Replace the source columns of a flow with those that they represent. ``meaning`` returns None for a column that
+    stays."""
     found = {each: meaning(each) for each in (*flow.data, *flow.kept, *flow.control)}
     meant = [each for each in found.values() if each is not None]
     if not meant:

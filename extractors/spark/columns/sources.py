@@ -1,4 +1,5 @@
-"""Operators that bring columns in: scans, relations of logical plans, views, and rows without a source."""
+"""Rules for operators that bring columns in: scans, relations of logical plans, views, and rows without a source. Each
+returns the output of an operator."""
 
 from __future__ import annotations
 
@@ -50,7 +51,8 @@ Ends = Callable[[Operator], Reads]
 
 
 class Scans:
-    """The reads of the printed plan's scans: the tree's node with the same columns has more of the paths than the block."""
+    """The reads of the scans in a printed plan. The node of the tree with the same columns has more of the paths than the
+    block."""
 
     def __init__(self, nodes: Iterable[Node], text: PlanText) -> None:
         self._text = text
@@ -62,14 +64,15 @@ class Scans:
                 self._by_id.setdefault(int(match[1]), {}).setdefault(node.name.strip(), node)
 
     def reads(self, operator: Operator, first: int) -> Reads:
-        """The ends of a scan whose first column has this id."""
+        """Return the reads of a scan; ``first`` is the id of its first column."""
         node = self._by_id.get(first, {}).get(operator.name)
         if node is None or operator.name.startswith(CATALOG_SCAN):
             node = Node(operator.name, f"{operator.name} {operator.block}", {}, 0)
         return physical_reads((node,), self._text)
 
     def of_relation(self, ids: Iterable[int]) -> Reads | None:
-        """The reads of the scan of the same columns, for a logical plan's relation that names no table."""
+        """Return the reads of a scan of the same columns, for a relation of a logical plan that does not name a table; None
+        if there is none."""
         for number in ids:
             if (node := next(iter(self._by_id.get(number, {}).values()), None)) is not None:
                 return physical_reads((node,), self._text)
@@ -77,7 +80,7 @@ class Scans:
 
 
 def scan(step: Step, scans: Scans) -> Relation:
-    """``Output [2]: [id#1, k#2]`` of a scan; only its own block has the partition filters."""
+    """A scan, ``Output [2]: [id#1, k#2]``. Only the scan's own block has the partition filters."""
     columns = step.columns("Output") or None
     if columns is None and "Output" not in step.fields:
         lists = [found for text in step.arguments[:1] if (found := attributes(text))]
@@ -110,7 +113,7 @@ def scan(step: Step, scans: Scans) -> Relation:
             for end in reads.ends:
                 rows |= step.sources.bit(SourceColumn(end, name.partition(".")[0]))
     for name in _PUSHED.findall(step.text("PushedFilters")):
-        # A source that filters itself: the column may not be read at all.
+        # The source filters the rows itself, so the column may not be read at all.
         for end in reads.ends:
             if end.kind in (EndKind.JDBC, EndKind.QUERY):
                 rows |= step.sources.bit(SourceColumn(end, name))
@@ -124,7 +127,7 @@ def scan(step: Step, scans: Scans) -> Relation:
 
 
 def _computed(step: Step, columns: tuple[Attribute, ...], reads: Reads) -> Relation:
-    """Columns of a source that aggregates, which are named after functions, ``MAX(v)``."""
+    """Return the columns of a source that aggregates rows itself; they are named after functions, ``MAX(v)``."""
     read = _read(step, columns, reads)
     flows: dict[int, Flow] = {}
     for column in columns:
@@ -163,7 +166,8 @@ def _read(step: Step, columns: tuple[Attribute, ...], reads: Reads) -> Relation:
 
 
 def relation(step: Step, scans: Scans, ends_of: Ends) -> Relation:
-    """A relation of a logical plan: ``parquet, [id#1, k#2], `cat`.`db`.`t`, …``. Ids after the cut are consecutive."""
+    """A relation of a logical plan, ``parquet, [id#1, k#2], `cat`.`db`.`t`, …``. The ids of columns that were cut off are
+    consecutive."""
     text = step.text("Arguments")
     lists = _HIVE_COLUMNS.findall(text) or _relation_columns(step.operator.name, text)
     columns: list[Attribute] = []
@@ -187,8 +191,8 @@ def relation(step: Step, scans: Scans, ends_of: Ends) -> Relation:
 
 
 def _relation_columns(name: str, text: str) -> list[str]:
-    """The lists of columns among a relation's arguments; a LogicalRelation's ends before the table's name, a flag or the
-    end."""
+    """Return the lists of columns among a relation's arguments. The list of a LogicalRelation ends before the table's name,
+    before a flag, or at the end of the arguments."""
     start = text.find(", [")
     if name == "LogicalRelation" and start >= 0 and (end := _BEHIND_COLUMNS.search(text, start)):
         return [text[start + 2 : end.start() + 1]]
@@ -203,7 +207,8 @@ def _spaced(printed: str) -> str:
 
 
 def view(step: Step) -> Relation:
-    """A view in the catalogue is itself the source, in place of its tables; a temporary one is only a name."""
+    """A view. If it is in the catalogue, it is the source itself, in place of its tables; a temporary view is only a
+    name."""
     over = step.input
     arguments = step.text("Arguments")
     table = leading_table(arguments)
@@ -220,12 +225,12 @@ def view(step: Step) -> Relation:
 
 
 def made_up(step: Step) -> Relation:
-    """Rows of the statement itself: a range, the one row of a query without FROM."""
+    """Rows that the statement itself makes: a range, or the one row of a query without FROM."""
     return _without_source(step, CONSTANT)
 
 
 def local_rows(step: Step) -> Relation:
-    """Rows in the plan itself: of VALUES, or of a program. A source may have put its own aggregates there."""
+    """Rows in the plan itself: those of VALUES or of a program, or aggregates that a source computed."""
     if step.text("Arguments").startswith("<empty>"):
         return _without_source(step, CONSTANT)
     columns = step.columns("Output") or ()

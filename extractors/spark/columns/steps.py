@@ -17,8 +17,8 @@ _NONE: Final = Field("", -1)
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One operator: its block's fields, the output of its inputs, and the columns that its consumer lists (None: it lists
-    none)."""
+    """One operator: the fields of its block, and the outputs of its inputs. ``wanted`` are the columns that the consumer
+    lists for its input, None if it lists none."""
 
     operator: Operator
     name: str
@@ -32,7 +32,7 @@ class Step:
 
     @property
     def input(self) -> Relation:
-        """Its only input, or all of them side by side."""
+        """The operator's only input, or all inputs side by side."""
         if len(self.inputs) == 1:
             return self.inputs[0]
         return beside(self.inputs)
@@ -48,7 +48,7 @@ class Step:
         return elements(found.text, found.count)
 
     def columns(self, name: str) -> tuple[Attribute, ...] | None:
-        """A list of columns; () if the field is missing."""
+        """Return a field's list of columns; () if the field is missing, None if the list cannot be split."""
         found = self.fields.get(name)
         if found is None:
             return ()
@@ -64,17 +64,18 @@ class Step:
 
     @property
     def unknown(self) -> Flow:
-        """A column whose origin the operator does not show."""
+        """The flow of a column whose origin the operator does not show."""
         return CUT_OFF if " more fields" in self.operator.block else UNKNOWN
 
     def result(self, relation: Relation, missing: Flow | None = None) -> Relation:
-        """The output in the order in which the consumer lists it; columns not known yet are ``missing``."""
+        """Return the output in the order in which the consumer lists it. Columns that are not known yet get the flow
+        ``missing``."""
         missing = missing or self.unknown
         return relation if self.wanted is None else relation.with_columns(self.wanted, missing)
 
 
 def beside(relations: Sequence[Relation]) -> Relation:
-    """The columns of several relations, side by side."""
+    """Return one relation with the columns of several, side by side."""
     if not relations:
         return NO_ROWS
     flows: dict[int, Flow] = {}
@@ -98,7 +99,8 @@ def beside(relations: Sequence[Relation]) -> Relation:
 
 
 def opaque(relation: Relation, found: Found | None = None) -> Flow:
-    """A column that a program made from all columns, or from those that it was given."""
+    """Return the flow of a column that a program made: from the references ``found``, or from all columns if there are
+    none."""
     data, control, doubt = 0, 0, Doubt.OPAQUE
     if found is not None and found.ids:
         return Flow(found.data, found.control, Kind.TRANSFORMATION, found.doubt | Doubt.OPAQUE)
@@ -123,11 +125,11 @@ def completed(
     flows: list[Flow],
     passed: Collection[int] = (),
 ) -> list[Flow]:
-    """Complete the flows of a list's expressions if arguments were cut off within them.
+    """Complete the flows of the expressions in a list if arguments were cut off within them.
 
-    If only one expression was cut, the columns that Spark hands to this operator and that nothing else in it names must be
-    among the arguments cut off. ``passed`` are columns that the operator names outside the list. With several, it is unknown
-    which of them lost a column.
+    If only one expression was cut, it must have contained the columns that Spark hands to this operator and that nothing
+    else in the operator names. If several were cut, it is unknown which of them contained a column. ``passed`` are columns
+    that the operator names outside the list.
     """
     cut = [position for position, text in enumerate(texts) if lacks(text)]
     for position in cut:
@@ -142,10 +144,10 @@ def completed(
 def _lost(
     given: Relation, count: int, founds: Sequence[Found], position: int, passed: Collection[int]
 ) -> tuple[int, int]:
-    """The data of the columns that were certainly cut off, and the doubt about it.
+    """Return the sources of the columns that were certainly cut off, and the doubt about them.
 
-    The data is complete if they are as many as were cut off, or if no other column can be among them: none that only a
-    filter below needs, and none that occurs elsewhere in the operator.
+    The sources are complete if exactly ``count`` columns were certainly cut off, or if no other column can be among them:
+    none that only a filter below needs, and none that occurs elsewhere in the operator.
     """
     own = founds[position].ids
     others = frozenset(passed).union(*(found.ids for at, found in enumerate(founds) if at != position)) - own

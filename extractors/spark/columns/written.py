@@ -21,7 +21,7 @@ from extractors.spark.plan.tree import Node
 from extractors.spark.plan.writes import Write
 
 MAX_SOURCES: Final = 200_000
-"""Limit for the sources of all columns of one write together; only data counts."""
+"""Maximum number of sources of all columns of one write together; only data counts."""
 _VIEW_COLUMNS: Final = re.compile(r", \[(\([^\[\]]*\))\], ")
 _VIEW_COLUMN: Final = re.compile(r"\(([^,()]+),(?:None|Some\()")
 _RELATION_COLUMNS: Final = re.compile(r"Relation [^\s\[\]()]+\[([^\[\]]*)\]")
@@ -55,14 +55,15 @@ class ColumnFlow:
     opaque: bool = False
     incomplete: bool = False
     parsed: bool = False
-    """Whether it comes from the text of a query."""
+    """Whether the flow comes from the text of a query."""
     kept: tuple[SourceColumn, ...] = ()
-    """In a row change: columns of this name copied unchanged, including the changed table's own."""
+    """In a row change, the source columns of this name that are copied unchanged, including the changed table's own
+    column."""
 
 
 @dataclass(frozen=True, slots=True)
 class WrittenColumns:
-    """The columns that one command writes. ``reasons`` say why one of them, or its sources, are unknown."""
+    """The columns that one command writes. ``reasons`` say why some of the columns or their sources are unknown."""
 
     flows: tuple[ColumnFlow, ...] = ()
     reasons: tuple[Incomplete, ...] = ()
@@ -76,7 +77,7 @@ NO_COLUMNS: Final = WrittenColumns()
 
 
 def unknown_columns(reason: Incomplete) -> WrittenColumns:
-    """Columns about which nothing is known."""
+    """Return columns about which nothing is known, with the reason."""
     return WrittenColumns((), (reason,))
 
 
@@ -88,13 +89,13 @@ def written_columns(
     has_root: bool = False,
     driver_rows: bool = False,
 ) -> tuple[WrittenColumns, ...]:
-    """The columns of each write, in the order of the writes.
+    """Return the columns of each write, in the order of the writes.
 
-    ``has_root``: executions name their root, so a table created from a query is written by a later execution; in Spark 3.4
-    it is not, and its command has the query below it.
+    ``has_root`` tells whether executions name their root. A table created from a query is then written by a later
+    execution, except in Spark 3.4, whose command has the query below it.
     """
-    # If a condition equates them, Spark replaces columns of the outer query with those of a lateral subquery, and a database
-    # computes some columns itself. Only the logical plan shows them as in the statement.
+    # If a condition equates columns of an outer query with those of a lateral subquery, Spark replaces the former with the
+    # latter, and a database computes some columns itself. Only the logical plan shows these columns as in the statement.
     whole = any(each.name == "LateralJoin" or written_table(each.arguments) for each in text.operators)
     named = [
         write.end is not None
@@ -115,8 +116,8 @@ def written_columns(
 def result_columns(
     text: PlanText, nodes: Iterable[Node], *, changes_rows: bool, driver_rows: bool = False
 ) -> tuple[WrittenColumns, Mapping[int, str]]:
-    """The columns that a plan without a command outputs, under their own names, and these names by expression ids: a
-    command above it may write them."""
+    """Return the columns that a plan without a command outputs, which a command above it may write; and expression id →
+    column name."""
     if not text.verified or text.root is None:
         return unknown_columns(text.doubt or Incomplete.AMBIGUOUS), {}
     plans = Plans(text, nodes, changes_rows=changes_rows, driver_rows=driver_rows)
@@ -124,7 +125,7 @@ def result_columns(
     if root.name == "AdaptiveSparkPlan" and len(root.inputs) == 1:
         root = root.inputs[0]
     if root.name == "DeserializeToObject" and len(root.inputs) == 1:
-        root = root.inputs[0]  # a row writer takes them one by one, unchanged
+        root = root.inputs[0]  # a row writer takes the rows one by one, unchanged
     try:
         relation = plans.relation(root)
     except TooMuch:
@@ -147,7 +148,7 @@ def _has_query(command: Node, text: PlanText) -> bool:
 
 
 class _Commands:
-    """The operators of the commands, in the tree's order."""
+    """The operators of a plan's commands, in the order of the tree."""
 
     def __init__(self, text: PlanText) -> None:
         self._left: dict[str, Iterator[Operator]] = {}
@@ -197,10 +198,10 @@ def _written(operator: Operator | None, write: Write, text: PlanText, plans: Pla
 def _shown(
     operator: Operator, write: Write, query: Operator, relation: Relation, sources: Sources
 ) -> WrittenColumns:
-    """The columns that a logical plan's list names before it is cut off; `Incomplete.FIELDS_CUT` covers the others."""
+    """Return the columns that the list of a logical plan names before its cut. `Incomplete.FIELDS_CUT` covers the others."""
     unknown = unknown_columns(_of_relation(relation))
     listed = elements(next(split(query.arguments), "")) if query.name == "Project" else elements("")
-    # A column that is listed twice has one id: positions after it are uncertain.
+    # A column that is listed twice has one id, so positions after it are uncertain.
     if listed.more <= 0 or len(relation.names) != len(listed.texts) or -1 in relation.names:
         return unknown
     names = _names(operator.arguments, write) or list(relation.names.values())
@@ -268,12 +269,12 @@ def _columns_written(flows: dict[str, Flow], relation: Relation, sources: Source
 
 
 def _of_relation(relation: Relation) -> Incomplete:
-    """The reason why the order of a query's columns is unknown."""
+    """Return the reason why the order of a query's columns is unknown."""
     return next(iter(reasons_of(relation.doubt)), Incomplete.NO_COLUMNS)
 
 
 def _names(arguments: str, write: Write) -> list[str]:
-    """The names under which the columns are written, if the command lists all of them."""
+    """Return the names under which the columns are written; [] if the command does not list all of them."""
     match write.command.removeprefix("Optimized").removesuffix("Command"):
         case "InsertIntoHiveTable":
             found = _FLAGS.search(arguments)

@@ -1,5 +1,5 @@
 """Reads and writes of a Spark plan.
 
-`tree` holds the operators, `text` the blocks of the printed plan, `names` the forms in which both print tables and paths;
-`reads` and `writes` find the ends of an operator, `shape` the identity of a plan. `reading` combines them.
+`tree` parses the operators, `text` the blocks of the printed plan, `names` the tables and paths that both print. `reads`
+and `writes` find the inputs and targets of operators, `shape` identifies a plan, and `reading` combines them all.
 """

@@ -1,7 +1,7 @@
 """Filters, joins and groups of a plan, and the formats of its files, for people to read.
 
-Taken from the tree's own lines, in which Spark cuts long lists, without expression ids and without the null checks that
-Spark adds. Literals are as printed, without quotation marks.
+The texts come from the lines of the tree, in which Spark cuts long lists. Expression ids and the null checks that Spark
+adds are left out. Literals are as printed, without quotation marks.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from extractors.spark.plan.secrets import without_secrets
 from extractors.spark.plan.tree import Node
 
 MOST: Final = 50
-"""Limit for each kind in one run."""
+"""Maximum number of texts of each kind in one run."""
 MAX_TEXT: Final = 20_000
 _ID: Final = re.compile(r"#\d+L?\b")
 _NOT_NULL: Final = re.compile(r"isnotnull\([\w.#`]+\) AND | AND isnotnull\([\w.#`]+\)")
@@ -35,8 +35,8 @@ _WRITTEN: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """The texts of each kind, in the plan's order from the top. ``groups`` are the keys of an aggregate, separated by
-    commas; ``reads`` and ``writes`` are file formats."""
+    """The texts of each kind, in the plan's order from the top. Each of ``groups`` is the keys of one aggregate, separated
+    by commas; ``reads`` and ``writes`` are file formats."""
 
     filters: tuple[str, ...] = ()
     joins: tuple[str, ...] = ()
@@ -46,13 +46,13 @@ class Conditions:
 
     @classmethod
     def of(cls, nodes: Iterable[Node]) -> Self:
-        """The conditions of one plan."""
+        """Return the conditions of one plan."""
         listed = tuple(nodes)
         return cls(*(_first(found(listed)) for found in (_filters, _joins, _groups, _reads, _writes)))
 
     @classmethod
     def together(cls, several: Iterable[Conditions]) -> Self:
-        """The conditions of all plans of one run."""
+        """Return the conditions of all plans of one run."""
         every = tuple(several)
         return cls(
             *(_first(text for each in every for text in getattr(each, kind.name)) for kind in fields(cls))
@@ -114,7 +114,7 @@ def _writes(nodes: Iterable[Node]) -> Iterator[str]:
 
 
 def _plain(text: str) -> str:
-    """The text without ids, secrets and null checks; "" if it has only such checks."""
+    """Return the text without ids, secrets and null checks; "" if it consists only of null checks."""
     bare = _NOT_NULL.sub("", text.strip())
     if _ONLY_NOT_NULL.fullmatch(bare):
         return ""

@@ -1,7 +1,7 @@
-"""The printed target of Delta's commands.
+"""Targets of Delta's commands, as printed.
 
-Delta 2 to 4: ``DeltaTableV2(session,path,Some(CatalogTable(…)),…)`` for writes that Spark hands to it, and
-`` `cat`.`db`.`t`, serde, Delta[version=0, path] `` or the path alone for its own UPDATE and MERGE.
+Delta 2 to 4 print ``DeltaTableV2(session,path,Some(CatalogTable(…)),…)`` for writes that Spark hands to Delta, and
+`` `cat`.`db`.`t`, serde, Delta[version=0, path] `` or the path alone for Delta's own UPDATE and MERGE.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ _BY_PATH: Final = re.compile(r"(?:^|\.)\w+\.`(/[^`]*|[A-Za-z][A-Za-z0-9+.-]*:/[^
 
 
 def delta_target(arguments: str) -> tuple[End | None, str]:
-    """The table that a Delta command's arguments name, or else its path; and the path of a table, if printed."""
+    """Return the target that a Delta command's arguments name: a table or, if none is named, a path; and the path of a
+    table, "" if it is not printed."""
     if found := _TABLE_V2.search(arguments):
         path = found[1].strip()
         table = described_table(arguments)
@@ -34,6 +35,6 @@ def delta_target(arguments: str) -> tuple[End | None, str]:
 
 
 def path_of_name(name: str) -> str:
-    """The path in a name such as ``delta.`/x` `` or ``spark_catalog.parquet.`/x` ``; "" for another name."""
+    """Return the path in a name such as ``delta.`/x` `` or ``spark_catalog.parquet.`/x` ``; "" for any other name."""
     match = _BY_PATH.search(name.strip())
     return match[1] if match else ""

@@ -27,16 +27,17 @@ CATALOG_SCAN: Final = "Scan JDBC v1 Relation from v2 scan"
 
 
 _LINE: Final = "\x1f"
-"""Placeholder for a line end in a query, which would end the line of its operator in a plan's text."""
+"""Placeholder for a line end in a query, which would otherwise end the line of the operator in a plan's text."""
 
 
 def on_one_line(name: str) -> str:
-    """An operator's name on one line, even if a query in it has several."""
+    """Return an operator's name on one line, even if a query in the name has several lines."""
     return name.replace("\n", _LINE)
 
 
 def table_name(text: str) -> str:
-    """The name in a `dbtable` that is a table: one to three identifiers, without their quotes; "" for anything else."""
+    """Return the table that a `dbtable` names: one to three identifiers, without their quotes; "" if it is not a table's
+    name."""
     if not _NAME.fullmatch(text.strip()):
         return ""
     return ".".join(map(_unquoted, _PARTS.findall(text)))
@@ -50,26 +51,27 @@ def _unquoted(part: str) -> str:
 
 
 def without_counters(query: str) -> str:
-    """Renumber the subqueries of a query from 0: Spark's own counters continue from one run to the next."""
+    """Renumber the subqueries of a query from 0, because Spark's own counters continue from one run to the next."""
     numbers: dict[str, int] = {}
     text = query.strip().replace(_LINE, "\n")
     return _COUNTER.sub(lambda match: f"{match[1]}_{numbers.setdefault(match[0], len(numbers))}", text)
 
 
 def catalog_table(printed: str) -> tuple[str, str]:
-    """The catalogue and the table in ``pg.app.people``."""
+    """Split ``pg.app.people`` into the catalogue and the table."""
     catalog, _, name = printed.strip().partition(".")
     return catalog, table_name(name) or name
 
 
 def written_table(arguments: str) -> str:
-    """The table of a write through a catalogue, ``JDBCTable(app.people,StructType(…),…)``; "" for any other."""
+    """Return the table of a write through a catalogue, ``JDBCTable(app.people,StructType(…),…)``; "" for any other write."""
     match = _TABLE.match(arguments)
     return match[1] if match else ""
 
 
 def written_catalog(arguments: str) -> str:
-    """The catalogue of such a write, as far as it is printed: its class, and the table with its options' hash."""
+    """Return the catalogue of a write, as far as it is printed: the catalogue's class, with the table and the hash of the
+    table's options, ``class(table, hash)``, or the class alone."""
     match = _OPTIONS.search(arguments)
     return f"{CATALOG_CLASS}({written_table(arguments)}, {match[1]})" if match else CATALOG_CLASS
 
@@ -81,13 +83,13 @@ def joined_tables(block: str) -> Iterator[str]:
 
 
 def sent_query(block: str) -> str:
-    """The query that Spark sends to the database for a scan; "" if the block does not have it (before Spark 4.2)."""
+    """Return the query that Spark sends to the database for a scan; "" if the block does not have it (before Spark 4.2)."""
     match = _SENT.search(block)
     return without_counters(match[1]) if match else ""
 
 
 def question(text: str, columns: list[str]) -> str:
-    """The SELECT of columns from a `dbtable` or `query`, as Spark builds it."""
+    """Return the SELECT of columns from a `dbtable` or `query`, as Spark builds it."""
     quote = "`" if "`" in text else '"'
     listed = ", ".join(f"{quote}{name.replace(quote, quote * 2)}{quote}" for name in columns) or "1"
     # A `prepareQuery` precedes the query: `with t as (…) (select * from t) x`.

@@ -1,7 +1,8 @@
-"""The role of each plan node, by its name: the table ``nodes.tsv`` next to this module.
+"""The role of each plan node by its name, from the table ``nodes.tsv`` next to this module.
 
 The table was collected from the sources and jars of Spark, of the table formats and of connectors and accelerators. A node
-that is in no row makes its operation incomplete: it may read, compute or write something that navlin does not see.
+that is not in the table makes its operation incomplete, because it may read, compute or write something that navlin does
+not see.
 """
 
 from __future__ import annotations
@@ -18,9 +19,10 @@ from extractors.spark.plan.tree import Node, plain_name
 
 @dataclass(frozen=True, slots=True)
 class PlanNode:
-    """A row: ``name`` as it is printed, without the text after it; ``versions`` of the project, the first and the last.
+    """A row of the table. ``name`` is the node's printed name, without the text after it; ``versions`` are the first and
+    the last version of the project that have the node.
 
-    ``shown`` is the log of a real run, kept with the tests, whose plans have the node: "not run" if none has.
+    ``shown`` is the log of a real run, kept with the tests, whose plans have the node: "not run" if there is none.
     """
 
     project: str
@@ -71,7 +73,8 @@ PASSING: Final = _named("wraps", "rows") - _named("computes", "program", "reads"
 """Operators that pass their input's columns on."""
 _OF_SPARK: Final = {plain_name(node.name) for node in PLAN_NODES if node.project == "Spark"}
 _READ_HERE: Final = ("Spark", "JDBC", "Kafka", "Kudu", "Hive ACID", "Delta")
-"""Projects whose relations print their sources, which navlin reads; Hudi's commands print none."""
+"""Projects whose relations print their sources, which navlin reads. Hudi is left out, because its commands do not print
+any."""
 _OWN_NAMES: Final = sorted(
     {
         plain_name(node.name)
@@ -82,14 +85,15 @@ _OWN_NAMES: Final = sorted(
     key=len,
     reverse=True,
 )
-"""Nodes with which formats, connectors and accelerators read and write, longer names first."""
+"""Names of the nodes with which formats, connectors and accelerators read and write, longer names first."""
 _KNOWN: Final = _named(*CARRIES)
 _FIRST_WORDS: Final = frozenset(name.partition(" ")[0] for name in _KNOWN)
 _DECORATION: Final = re.compile(r"\* ?|Execute ")
 
 
 def is_without_data(name: str) -> bool:
-    """Whether a command has no data flow; the text after its name differs between plans."""
+    """Whether a command has no data flow, by its name. The text after the name is ignored, because it differs between
+    plans."""
     bare = _DECORATION.sub("", name.strip(), count=1)
     return bare.partition(" ")[0] in _WITHOUT_DATA or any(
         bare.startswith(f"{each} ") or bare == each for each in _WITHOUT_DATA if " " in each
@@ -97,7 +101,8 @@ def is_without_data(name: str) -> bool:
 
 
 def own_name(name: str) -> str:
-    """The row of a node that is not Spark's own, "" if it has none; the text after its name differs between plans."""
+    """Return the name in the table of a node that is not Spark's own and reads or writes; "" if there is none. The text
+    after the name is ignored, because it differs between plans."""
     bare = _DECORATION.sub("", name.strip(), count=1)
     return next(
         (
@@ -110,13 +115,14 @@ def own_name(name: str) -> str:
 
 
 def unknown_operators(nodes: Iterable[Node]) -> tuple[str, ...]:
-    """The names of a plan's nodes that are in no row."""
+    """Return the names of a plan's nodes that are not in the table."""
     found = dict.fromkeys(node.name for node in nodes if not is_known(node.name))
     return tuple(name[:200] for name in found)
 
 
 def is_known(name: str) -> bool:
-    """Whether a node of this name is in the table; the text after its first word differs between plans."""
+    """Whether a node of this name is in the table. Only the first word is compared, because the text after it differs
+    between plans."""
     bare = _DECORATION.sub("", name.strip(), count=1)
     first = re.split(r"[ (\[]", bare, maxsplit=1)[0]
     return not first or first in _FIRST_WORDS

@@ -1,8 +1,8 @@
 """Origin of the rows that a plan itself holds, in a LocalTableScan or LocalRelation: SQL's VALUES, or a program.
 
-Both look alike in the plan: the optimizer folds names and casts into the rows. The call that started the execution tells
-them apart: an SQL statement holds only rows of its own, unless it reads a temporary view that a program made of such rows.
-A DataFrame may hold rows that the driver collected before, from a pandas frame for example.
+Both look alike in the plan, because the optimizer folds names and casts into the rows. The call that started the execution
+tells them apart: an SQL statement holds only its own rows, unless it reads a temporary view that a program made of local
+rows. A DataFrame may hold rows that the driver collected before, from a pandas frame for example.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ _OF_VALUES: Final = re.compile(r"\[col1#\d+L?(?:, col\d+#\d+L?)*(?:, [.]{3} \d+ 
 
 
 def may_be_of_driver(start: Mapping[str, Any], *, shared: bool) -> bool:
-    """Whether local rows of an execution may be a program's. ``shared``: SQL may read such rows through a temporary view.
+    """Whether local rows of an execution may come from a program. ``shared`` tells whether SQL may read a program's rows
+    through a temporary view.
 
-    If the event lacks the call that started it, ``shared`` decides.
+    If the event lacks the call that started the execution, ``shared`` decides.
     """
     call = start.get("details")
     if not isinstance(call, str) or not call:
@@ -34,7 +35,8 @@ def may_be_of_driver(start: Mapping[str, Any], *, shared: bool) -> bool:
 
 
 def makes_view_of_driver_rows(write: Write, text: PlanText) -> bool:
-    """Whether a command makes a temporary view of a program's rows: those of VALUES have an alias or VALUES' own names."""
+    """Whether a command makes a temporary view of a program's rows. Rows of VALUES are recognised by an alias or by VALUES'
+    own names."""
     if not write.command.startswith("CreateView") or not _TEMPORARY.search(text.arguments):
         return False
     return _holds_driver_rows(text.operators)

@@ -1,4 +1,5 @@
-"""Tables, paths and argument lists as plans print them, found by form: argument positions shift between versions."""
+"""Tables, paths and argument lists as plans print them, found by their form, because argument positions differ between
+versions."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ _CATALOG_TABLE: Final = re.compile(r"\bDatabase: ?(\S{1,400})\s{1,40}Table: ?(\S
 _HIVE_CTAS: Final = re.compile(r"Database: ?([^,\]}]{1,400})\}?, TableName: ?([^,\]]{1,400})")
 _PARTITION_DIRECTORY: Final = re.compile(r"[^/=]+=[^/]*$")
 _PART_FILE: Final = re.compile(r"/part-(?:[mr]-)?\d{5,}(?:[-.][^/]*)?$")
-"""A file that a job wrote into a directory. Spark lists such files by name if it infers the columns of CSV."""
+"""A file that a job wrote into a directory. Spark lists these files by name if it infers the columns of CSV."""
 _LOCATION: Final = re.compile(r"(\w+)(?:\((\d+) paths\))? ?\[(.*)", re.DOTALL)
 _MARKS: Final = re.compile(r"[`(\[{)\]},]")
 _BETWEEN_PATHS: Final = re.compile(r", ?(?=\.\.\.|/|[A-Za-z][A-Za-z0-9+.-]*:/)")
@@ -28,7 +29,8 @@ _CUT: Final = re.compile(r"\.\.\.(?: \d+ entries)?$")
 class Table:
     """A table or view as a plan names it. A catalogue other than Spark's own precedes the database: ``cat.db``.
 
-    ``database`` is empty if the plan prints only the name: it is then the session's current one, which is unknown.
+    ``database`` is empty if the plan prints only the name. The database is then the session's current one, which is
+    unknown.
     """
 
     database: str
@@ -40,7 +42,7 @@ class Table:
 
 
 def table_of_parts(parts: list[str]) -> Table | None:
-    """The table of a name's parts: ``t``, ``db.t``, ``cat.db.t``. None if a part is missing or empty."""
+    """Return the table whose name has these parts: ``t``, ``db.t``, ``cat.db.t``. None if a part is missing or empty."""
     if parts[:1] == [SESSION_CATALOG]:
         parts = parts[1:]
     if not parts or not all(parts):
@@ -49,19 +51,20 @@ def table_of_parts(parts: list[str]) -> Table | None:
 
 
 def quoted_table(text: str) -> Table | None:
-    """The table of a name in back quotes, `` `cat`.`db`.`t` ``."""
+    """Parse the name of a table in back quotes, `` `cat`.`db`.`t` ``."""
     parts = [part[1:-1].replace("``", "`") for part in _QUOTED_PART.findall(text)]
     return table_of_parts(parts)
 
 
 def dotted_table(text: str) -> Table | None:
-    """The table of a name without quotes, ``cat.db.t``; None if the text cannot be one."""
+    """Parse the name of a table without quotes, ``cat.db.t``; None if the text cannot be one."""
     text = text.strip()
     return table_of_parts(text.split(".")) if _DOTTED.fullmatch(text) else None
 
 
 def described_table(text: str) -> Table | None:
-    """The table of Spark 2's descriptions: ``CatalogTable(… Database: d … Table: t …)``, ``[Database:d}, TableName: t``."""
+    """Return the table in a description, ``CatalogTable(… Database: d … Table: t …)`` or ``[Database:d}, TableName: t``
+    (Spark 2)."""
     match = _CATALOG_TABLE.search(text) or _HIVE_CTAS.search(text)
     if match is None:
         return None
@@ -70,13 +73,13 @@ def described_table(text: str) -> Table | None:
 
 
 def leading_table(text: str) -> Table | None:
-    """The table at the start of a command's arguments."""
+    """Return the table at the start of a command's arguments."""
     match = QUOTED_NAME.match(text)
     return quoted_table(match[0]) if match else None
 
 
 def argument_table(arguments: str) -> Table | None:
-    """The table among a command's arguments: a name in back quotes that is a whole argument, or a description."""
+    """Return the table among a command's arguments: a name in back quotes that is a whole argument, or a description."""
     for piece in split_arguments(arguments):
         if QUOTED_NAME.fullmatch(piece):
             return quoted_table(piece)
@@ -84,7 +87,7 @@ def argument_table(arguments: str) -> Table | None:
 
 
 def split_arguments(text: str) -> Iterator[str]:
-    """Split arguments at the top level: commas within brackets or back quotes do not count."""
+    """Split arguments at the top level. Commas within brackets or back quotes do not count."""
     depth, start, quoted = 0, 0, False
     for match in _MARKS.finditer(text):
         mark = match[0]
@@ -114,7 +117,7 @@ class Location:
 def location(printed: str) -> Location | None:
     """Parse ``InMemoryFileIndex(7 paths)[p1, p2, ...]`` and its older and newer forms; None for anything else.
 
-    ``printed`` may go on after the closing bracket. A path that was cut in the middle is left out.
+    ``printed`` may continue after the closing bracket. A path that was cut in the middle is left out.
     """
     match = _LOCATION.match(printed.strip())
     if match is None:
@@ -130,7 +133,7 @@ def location(printed: str) -> Location | None:
         elif path:
             paths.append(path)
     if not closed and paths and not _CUT.search(body):
-        paths.pop()  # the text ends within it
+        paths.pop()  # the text ends within this path
     if count is not None and int(count) != len(paths):
         complete = False
     return Location(index, tuple(paths), complete)
@@ -151,7 +154,7 @@ def _to_bracket(text: str) -> tuple[str, bool]:
 
 
 def without_partitions(path: str) -> str:
-    """The path above its ``k=v`` directories, which is the root of the dataset."""
+    """Strip the ``k=v`` directories from the end of a path. The result is the root of the dataset."""
     path = path.rstrip("/") or path
     while (last := path.rfind("/")) > 0 and _PARTITION_DIRECTORY.fullmatch(path, last + 1):
         path = path[:last]
@@ -159,12 +162,12 @@ def without_partitions(path: str) -> str:
 
 
 def without_part_file(path: str) -> str:
-    """The directory of a part file; any other path unchanged."""
+    """Return the directory of a part file; any other path unchanged."""
     return _PART_FILE.sub("", path) or path
 
 
 def is_kept(arguments: str) -> bool:
-    """Whether a view's arguments name one in the catalogue: a temporary view has no database, or `global_temp`."""
+    """Whether a command's arguments name a view in the catalogue. A temporary view has no database, or `global_temp`."""
     match = QUOTED_NAME.match(arguments)
     return match is not None and "`.`" in match[0] and not match[0].startswith("`global_temp`")
 

@@ -1,4 +1,4 @@
-"""Reads the plan of one execution's start."""
+"""Reading of the plan in an execution's start event."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class PlanReading:
     """The reads and writes of one execution's plan, and its shape.
 
     ``named`` are the inputs that the logical plan below a command names; they count if the scans do not show the inputs.
-    ``columns`` are those of each write.
+    ``columns`` are the columns of each write, in the order of ``writes``.
     """
 
     writes: tuple[Write, ...]
@@ -48,11 +48,11 @@ class PlanReading:
     aggregates: bool = False
     """For a command whose rows another execution computes: whether its query aggregates columns."""
     defines: Mapping[int, str] = field(default_factory=dict)
-    """The names of the columns of ``result`` by their expression ids."""
+    """Expression id → name, for the columns of ``result``."""
     shares_rows: bool = False
-    """Whether it makes a temporary view of rows from a program's driver."""
+    """Whether the execution makes a temporary view of rows from a program's driver."""
     has_own_rows: bool = False
-    """Whether its logical plan shows that it does not read such a view."""
+    """Whether the logical plan shows that the execution does not read a temporary view of rows from the driver."""
     conditions: Conditions = field(default_factory=Conditions)
 
 
@@ -60,9 +60,9 @@ NOTHING: Final = Reads(())
 _CHANGES: Final = re.compile(r"\b(?:MERGE|UPDATE) operation\b")
 """Delta's description of the executions that rewrite a table's files."""
 MAX_QUERIES: Final = 100
-"""Limit for queries of several lines in one plan."""
+"""Maximum number of queries of several lines in one plan."""
 _SOURCE: Final = " materialize source"
-"""The end of that description while no row of the table is changed yet."""
+"""End of Delta's description of the execution that materializes a source, before any row of the table is changed."""
 _ID: Final = re.compile(r"#(\d{1,18})")
 _AGGREGATES: Final = re.compile(r"\b(?:count|min|max|sum|avg)\((?:distinct )?(?!1\)|\*\))[^()]+\)")
 _ASSIGNED: Final = re.compile(r"`((?:[^`]|``)+)` = ")
@@ -74,16 +74,16 @@ _DELTA_ACTIONS: Final = re.compile(
 def read_plan(start: Mapping[str, Any], *, shared_rows: bool = False) -> PlanReading:
     """Read the plan of a ``SparkListenerSQLExecutionStart``.
 
-    ``shared_rows``: SQL statements may read rows from a program's driver, through a temporary view.
+    ``shared_rows`` tells whether SQL statements may read rows from a program's driver, through a temporary view.
 
-    The tree is trusted first. The printed text is used only if the tree lacks something: a command without arguments, a scan
-    whose path was cut.
+    The tree takes precedence. The printed text is used only if the tree lacks something: a command without arguments, a
+    scan whose path was cut.
     """
     nodes, printed = _on_lines(tuple(walk(start.get("sparkPlanInfo"))), start.get("physicalPlanDescription"))
     text = read_text(printed) if isinstance(printed, str) and _needs_text(nodes) else PlanText()
     commands = [(node, write) for node in nodes if (write := write_of(node, text)) is not None]
     if any(write.end for _, write in commands):
-        # An accelerator splits a write in two: the one above names the target.
+        # An accelerator splits a write in two, and the upper one names the target.
         commands = [each for each in commands if each[1].end or not each[1].moves_data or each[0].depth == 0]
     writes = tuple(write for _, write in commands)
     own = any(write.logical for write in writes) and text.verified and not reads_view_of_driver_rows(text)
@@ -146,7 +146,7 @@ def _on_lines(nodes: tuple[Node, ...], printed: object) -> tuple[tuple[Node, ...
 
 
 def _is_bookkeeping(nodes: tuple[Node, ...]) -> bool:
-    """Whether a plan reads a table format's own log: Delta's actions."""
+    """Whether a plan reads Delta's own log of a table."""
     return any(
         "Scan" in node.name
         and not node.name.startswith("Scan DeltaCDFRelation")

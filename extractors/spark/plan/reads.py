@@ -33,7 +33,7 @@ from navlin.model.redaction import redact, without_credentials
 
 
 class EndKind(StrEnum):
-    """The way in which an end of a flow is named."""
+    """The kind of an end, which determines how the end is named."""
 
     TABLE = "table"
     VIEW = "view"
@@ -48,9 +48,10 @@ class EndKind(StrEnum):
 class End:
     """Something read or written: a table or view by ``database`` and ``name``, anything else by ``name``.
 
-    ``url`` is a JDBC table's, if known, and ``database`` its catalogue, if it is accessed through one. A QUERY is a text
-    sent to a database: the whole text with a catalogue, else the part after FROM. A STEP is the result of an earlier
-    execution of the same run: its columns are named with their expression ids.
+    For a JDBC table, ``url`` is the URL of its database, if known, and ``database`` is the catalogue through which it is
+    accessed, if there is one. A QUERY is a text sent to a database: the whole text if it has a catalogue, else the part
+    after FROM. A STEP is the result of an earlier execution of the same run, whose columns are named with their expression
+    ids.
     """
 
     kind: EndKind
@@ -64,7 +65,7 @@ class End:
 
 
 MATERIALIZED: Final = End(EndKind.STEP, "mergeMaterializedSource")
-"""The source of Delta's MERGE if it is not a Delta table: an execution before the others keeps its rows."""
+"""The source of Delta's MERGE if it is not a Delta table. An execution before the others keeps the rows of the source."""
 
 
 def table_end(table: Table) -> End:
@@ -72,7 +73,7 @@ def table_end(table: Table) -> End:
 
 
 def named_end(name: str) -> End | None:
-    """The end of a table's full name, or of a path; None for anything else."""
+    """Return the end for a table's full name or for a path; None for anything else."""
     if is_path(name):
         return path_end(name)
     table = dotted_table(name)
@@ -84,14 +85,14 @@ def view_end(table: Table) -> End:
 
 
 def jdbc_end(printed: str, url: str = "") -> End:
-    """The end of a `dbtable`: a table, or a query."""
+    """Return the end for a `dbtable`, which is a table or a query."""
     if name := jdbc.table_name(printed):
         return End(EndKind.JDBC, name, url=url)
     return End(EndKind.QUERY, jdbc.without_counters(printed), url=url)
 
 
 def catalog_end(printed: str) -> End:
-    """A table of a JDBC catalogue, ``pg.app.people``."""
+    """Return the end for a table of a JDBC catalogue, ``pg.app.people``."""
     catalog, name = jdbc.catalog_table(printed)
     return End(EndKind.JDBC, name, catalog)
 
@@ -102,8 +103,8 @@ def path_end(path: str) -> End:
 
 @dataclass(frozen=True, slots=True)
 class Reads:
-    """The distinct ends that are read. ``unknown`` are operators that read from an unknown place; ``reasons`` say why some
-    ends are missing."""
+    """The distinct ends that are read. ``unknown`` are operators whose source is unknown; ``reasons`` say why some ends are
+    missing."""
 
     ends: tuple[End, ...]
     reasons: tuple[Incomplete, ...] = ()
@@ -114,7 +115,7 @@ class Reads:
         return not self.reasons
 
     def and_those(self, more: Reads) -> Reads:
-        """These and more reads, without duplicates."""
+        """Return these reads and more, without duplicates."""
         pairs = ((self.ends, more.ends), (self.reasons, more.reasons), (self.unknown, more.unknown))
         return Reads(*(tuple(dict.fromkeys((*one, *other))) for one, other in pairs))
 
@@ -157,14 +158,15 @@ _V2_SCAN: Final = re.compile(
 )
 _V2_OLD: Final = re.compile(r"\w+\[.*?\] (?P<name>\S+)")
 _CHANGELOG: Final = ".changes"
-"""Iceberg's suffix for a table's name if its changes are read. A table of that name differs by its scan: only a scan of
-changes names the table without it, ``cat.db.t [fromSnapshotId=``, later ``IcebergChangelogScan(table=cat.db.t,``."""
+"""Iceberg's suffix for a table's name if the table's changes are read. A table whose own name ends with it is distinguished
+by its scan, because only a scan of changes names the table without the suffix, ``cat.db.t [fromSnapshotId=``, later
+``IcebergChangelogScan(table=cat.db.t,``."""
 _CACHED: Final = ("InMemoryTableScan", "Scan In-memory table")
 _V2_PATHS: Final = re.compile(r"(?P<format>[\w-]+) (?P<paths>[A-Za-z][A-Za-z0-9+.-]*:/.*|/.*)$", re.DOTALL)
 
 
 def physical_reads(nodes: Iterable[Node], text: PlanText) -> Reads:
-    """The inputs of a physical plan's scans, including those below cached frames and in subqueries."""
+    """Return the inputs of a physical plan's scans, including those below cached frames and in subqueries."""
     gathered = _Gathered()
     hidden_below = -1
     for node in nodes:
@@ -185,8 +187,8 @@ def physical_reads(nodes: Iterable[Node], text: PlanText) -> Reads:
 
 
 def cached_reads(nodes: Sequence[Node], text: PlanText) -> Reads:
-    """The inputs of cached frames whose plans are not in the tree: older releases of Spark put none there (SparkPlanInfo),
-    but print them."""
+    """Return the inputs of cached frames whose plans are not in the tree. Older releases of Spark leave these plans out of
+    the tree (SparkPlanInfo), but print them."""
     reads, nowhere = Reads(()), _Gathered()
     cached = list(_cached(text)) if text.verified else []
     looked_at: set[int] = set()
@@ -206,7 +208,7 @@ def cached_reads(nodes: Sequence[Node], text: PlanText) -> Reads:
 
 
 def without_plan(nodes: Sequence[Node]) -> list[Node]:
-    """The cached frames without a plan below them in the tree."""
+    """Return the cached frames without a plan below them in the tree."""
     return [
         node
         for node, after in zip_longest(nodes, nodes[1:])
@@ -228,7 +230,8 @@ def _below(operator: Operator) -> Iterator[Operator]:
 
 
 def logical_reads(text: PlanText) -> Reads:
-    """The inputs named by the logical plan below a command: tables, and views by their own names, not their sources."""
+    """Return the inputs that the logical plan below a command names. Views count by their own names, instead of their
+    sources."""
     gathered = _Gathered()
     hidden_below, alias = -1, ""
     if not text.verified:
@@ -241,7 +244,7 @@ def logical_reads(text: PlanText) -> Reads:
         match operator.name:
             case "View":
                 view = leading_table(arguments)
-                # A temporary view is only a name for a query: its sources are the inputs.
+                # A temporary view is only a name for a query, so the sources of the query are the inputs.
                 if view is not None and is_kept(arguments):
                     gathered.add(view_end(view))
                     hidden_below = operator.indent
@@ -274,7 +277,7 @@ class _Gathered:
         self._ends[end] = None
 
     def add_table(self, table: Table | None, what: str) -> None:
-        # A bare name is in the session's current database, which the log does not have.
+        # A name without a database is in the session's current database, which the log does not have.
         if table is None or not table.database:
             self.add_unknown(what)
         else:
@@ -331,7 +334,8 @@ def _scan(node: Node, gathered: _Gathered) -> None:
 
 
 def _catalog_scan(node: Node, text: PlanText, gathered: _Gathered) -> None:
-    """Add a scan of a JDBC catalogue's table, or of several that the database joins: the tree cuts their list."""
+    """Add a scan of a JDBC catalogue's table, or of several tables that the database joins. Their list is taken from the
+    block, because the tree cuts it."""
     blocks = [each.block for each in text.by_name.get(node.name.strip(), ())]
     own = [each for each in blocks if _first_id(each) == _first_id(node.text)]
     block = own[0] if own else node.text
@@ -349,7 +353,7 @@ def _first_id(printed: str) -> str:
 
 
 def _relation(printed: str, gathered: _Gathered) -> bool:
-    """Add a relation of another system, by its printed form; False if it is not one."""
+    """Add a relation of another system, by its printed form; return False if it is not one."""
     if match := _JDBC.match(printed):
         gathered.add(jdbc_end(match[1]))
     elif match := _HUDI.match(printed) or (
@@ -386,7 +390,7 @@ def _v2_scan(node: Node, rest: str, text: PlanText, gathered: _Gathered) -> None
             ("ChangelogScan(table=", ","),
         )
     ):
-        rest = changed  # its rows are the table's own, as added and removed
+        rest = changed  # the rows are those added to the table and removed from it
     if match := _V2_PATHS.match(rest):
         paths = re.split(r",(?=[A-Za-z][A-Za-z0-9+.-]*:/)", match["paths"])
         for path in paths:
@@ -398,7 +402,7 @@ def _v2_scan(node: Node, rest: str, text: PlanText, gathered: _Gathered) -> None
     if found := _LOCATION.search(node.text):
         printed = location(found[1])
         if printed is not None and not printed.complete:
-            # The tree cuts a long path; the operator's block, if it is unambiguous, has the first one complete.
+            # The tree cuts a long path; the operator's block, if it is unambiguous, has the first path complete.
             block = _only(text.by_name.get(node.name.strip(), ()))
             printed = (location(block.location) if block else None) or printed
         gathered.add_location(printed, node.name)

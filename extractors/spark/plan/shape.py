@@ -40,7 +40,7 @@ def shape(nodes: Iterable[Node]) -> Iterator[str]:
         if node.wraps:
             continue
         kind = _kind(node.name)
-        # The lower steps of an aggregate: whether there are any depends on the data's partitioning.
+        # Skip the lower steps of an aggregate, because the data's partitioning determines whether there are any.
         if kind == "Aggregate" and above == "Aggregate":
             continue
         above = kind
@@ -67,7 +67,7 @@ def _columns(kind: str, text: str) -> Iterator[str]:
         yield from _JOIN_TYPE.findall(text)[:1]
     elif kind not in _COMPUTED:
         text = text[:2000]
-    # Without the operator's own name: `HashAggregate(keys=…` and `SortAggregate(key=…` are equal.
+    # Leave out the operator's own name, so that `HashAggregate(keys=…` and `SortAggregate(key=…` are equal.
     own_name = _OWN_NAME.match(text)
     for column, function in _COLUMN.findall(text, own_name.end() if own_name else 0):
         name = column or f"{function}()"

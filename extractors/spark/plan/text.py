@@ -1,9 +1,9 @@
-"""The printed plan: its operators as a tree, each with its block, in the formatted mode (the default since 3.1); in the
-extended mode those of its optimized logical plan.
+"""The printed plan: in the formatted mode (the default since Spark 3.1), the operators as a tree, each with its block; in
+the extended mode, the operators of the optimized logical plan.
 
-String literals print unquoted, so a plan's text may contain lines that look like blocks. A block counts only if its number
-and its name are in the header tree, and only if the text is unambiguous: if the block of some number occurs twice, only the
-command's own block is trusted, which precedes anything that a literal could reach.
+String literals are printed without quotes, so a plan's text may contain lines that look like blocks. A block counts only if
+its number and its name are in the header tree, and only if the text is unambiguous. If the block of some number occurs
+twice, only the command's own block is trusted, because it precedes anything that a literal could reach.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _FIELD: Final = re.compile(
 )
 _CUT_OFF: Final = re.compile(r"\.\.\. \d+ more characters\s*\Z")
 COMMAND_BLOCKS: Final = 2
-"""``(1) Execute X`` and ``(2) X`` come first, and (1) prints nothing of the statement."""
+"""Number of blocks of a command: ``(1) Execute X`` and ``(2) X`` come first. Block (1) prints nothing of the statement."""
 _EXTENDED: Final = re.compile(r"^== Optimized Logical Plan ==\n(.*)$", re.MULTILINE)
 _STATISTICS: Final = re.compile(r", Statistics\(sizeInBytes=[^()\n]{1,200}\)$", re.MULTILINE)
 """The suffix of each operator in the mode ``cost``."""
@@ -56,7 +56,7 @@ INNER: Final = 3
 class Operator:
     """One operator of the printed plan: its place in the header tree and its block's text.
 
-    ``title`` is the name in its block, which may be shorter than the tree's, or longer.
+    ``title`` is the operator's name in the block, which may be shorter or longer than the name in the tree.
     """
 
     number: int
@@ -80,17 +80,17 @@ class Operator:
 
     @property
     def inner(self) -> tuple[Operator, ...]:
-        """The plans that it contains without taking their rows as input: cached plans, commands' plans, subqueries."""
+        """Plans that the operator contains without taking their rows as input: cached plans, commands' plans, subqueries."""
         return tuple(child for child in self.children if child.indent - self.indent > INNER)
 
     @property
     def inputs(self) -> tuple[Operator, ...]:
-        """The operators whose rows it takes."""
+        """Operators whose rows this operator takes as input."""
         return tuple(child for child in self.children if child.indent - self.indent <= INNER)
 
     def fields(self) -> dict[str, Field] | None:
-        """The block's fields, by the word before the colon. None if a word occurs twice, because a literal may have
-        printed it, unless the order of the fields shows which one is real."""
+        """Return the block's fields, keyed by the word before the colon. None if a word occurs twice, because a literal may
+        have printed it, unless the order of the fields shows which one is real."""
         block = self.block
         if block.startswith("\nArguments: "):
             return {"Arguments": Field(self.arguments, -1)}
@@ -112,7 +112,8 @@ class Operator:
 
 
 def _unforged(name: str, matches: list[re.Match[str]]) -> list[re.Match[str]]:
-    """The real fields of a block in which a literal looks like fields too: no literal comes before the first of them."""
+    """Return the real fields of a block in which a literal looks like fields too; [] if they are uncertain. No literal
+    comes before the first field."""
     first = {match[1]: match for match in reversed(matches)}
     last = {match[1]: match for match in matches}
     if name.startswith("Project") and matches[0] is first.get("Output") and matches[-1] is last.get("Input"):
@@ -146,10 +147,11 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class PlanText:
-    """The operators in the header tree's order, root first. ``verified`` is False if the text is ambiguous, was cut, or has
-    no operators; ``doubt`` says which.
+    """A parsed plan, with the operators in the order of the header tree, root first. ``verified`` is False if the text is
+    ambiguous, was cut, or has no operators; ``doubt`` says which.
 
-    ``subqueries`` are the roots of subqueries by the number of their expression, ``#335``.
+    ``by_name`` maps a name to its operators, ``subqueries`` maps the number of a subquery's expression, ``#335``, to its
+    root.
     """
 
     operators: tuple[Operator, ...] = ()
@@ -160,7 +162,7 @@ class PlanText:
 
     @property
     def arguments(self) -> str:
-        """The arguments of the topmost operators: a command's may be in the block below the one that executes it."""
+        """Arguments of the topmost operators. Those of a command may be in the block below the one that executes it."""
         return " ".join(operator.arguments for operator in self.operators[:COMMAND_BLOCKS])
 
     @property
@@ -173,7 +175,8 @@ class PlanText:
 
 
 def read_text(printed: str) -> PlanText:
-    """Parse a formatted plan; of an extended one only the optimized logical plan, below ``command``."""
+    """Parse a printed plan. In the extended mode, only the optimized logical plan is parsed; ``command`` is its first
+    line."""
     cut = len(printed) > MAX_CHARS
     printed = printed[:MAX_CHARS]
     if not _FORMATTED.match(printed):
@@ -214,7 +217,7 @@ class _Line:
 
 
 def _tree(lines: list[_Line], blocks: Mapping[int, tuple[str, str]]) -> tuple[Operator, ...]:
-    """The operators in the lines' order; each contains those below it that are not below another."""
+    """Return the operators in the order of the lines, each with its direct children."""
     built: list[Operator] = []
     open_below: list[Operator] = []
     for line in reversed(lines):
@@ -238,7 +241,7 @@ def _extended(printed: str) -> PlanText:
     tree = _STATISTICS.sub("", printed[match.end() : stop])
     lines = tree.split("\n")[1:] if stop >= 0 else [""]
     branches = [_BRANCH.match(line) for line in lines]
-    # A line that is not an operator is the rest of a literal or of a statement; other lines may be, too.
+    # A line that is not an operator is the rest of a literal or of a statement; then other lines may be, too.
     doubt = None if all(branches) else Incomplete.AMBIGUOUS
     command = _STATISTICS.sub("", match[1])
     name, _, rest = command.partition(" ")
@@ -257,7 +260,7 @@ def _branch_name(match: re.Match[str]) -> tuple[str, int]:
 
 
 def _branch_arguments(match: re.Match[str]) -> str:
-    """An operator's arguments as the formatted mode would print them."""
+    """Return an operator's arguments as the formatted mode would print them."""
     rest = match["rest"]
     if match["name"] == "Relation":
         relation = _RELATION.match(rest)
@@ -272,7 +275,7 @@ def _branch_arguments(match: re.Match[str]) -> str:
 def _header(printed: str, position: int) -> Iterator[_Line]:
     """Yield number, name and indent of a tree's operators, up to the first empty line.
 
-    For a cached plan that ran, the initial plan counts: the final one may have lost its scans. The indent of such plans is
+    If a cached plan ran, its initial plan counts, because the final one may have lost its scans. The indent of both is
     arbitrary; each follows its line ``AdaptiveSparkPlan (n)``.
     """
     stop = printed.find("\n\n", position)
@@ -305,7 +308,8 @@ def _header(printed: str, position: int) -> Iterator[_Line]:
 
 @dataclass(frozen=True, slots=True)
 class _AdaptivePlan:
-    """A plan that ran, or its initial plan. ``indent`` is that of the line before, ``first`` its root's own."""
+    """A plan that ran, or its initial plan. ``indent`` is the indent of the line before the plan, ``first`` that of the
+    plan's root, -1 before it has been read."""
 
     indent: int
     initial: bool = False
@@ -313,7 +317,8 @@ class _AdaptivePlan:
 
 
 def _sections(printed: str) -> tuple[list[tuple[int, list[_Line]]], bool]:
-    """The trees of the subqueries, each with its expression's number; and whether they are in one consecutive sequence."""
+    """Return (number of the expression, tree) of each subquery, with -1 if the number is unknown; and whether the
+    subqueries are in one consecutive sequence."""
     begin = printed.find(_SUBQUERIES)
     if begin < 0:
         return [], True
@@ -332,7 +337,8 @@ def _sections(printed: str) -> tuple[list[tuple[int, list[_Line]]], bool]:
 def _blocks(
     printed: str, verified: bool, names: Mapping[int, str]
 ) -> tuple[dict[int, tuple[str, str]], bool]:
-    """Title and text of each block that is in the trees; and whether they are certainly its own."""
+    """Return operator number → (title, text) for the blocks in the trees; and whether all blocks certainly belong to their
+    operators."""
     starts: dict[int, tuple[int, int, str]] = {}
     # If a text was cut off (not ``verified``), the real block may have come later.
     for match in _BLOCK.finditer(printed):
@@ -364,7 +370,8 @@ def _blocks(
 
 
 def _stage_blocks(printed: str, names: Mapping[int, str]) -> tuple[list[int], bool]:
-    """Starts of the blocks of Gluten's stages, which have numbers but no line in a tree; and whether each occurs once."""
+    """Return the positions of the blocks of Gluten's stages, which have numbers but no line in a tree; and whether each
+    number occurs once."""
     if _OFFLOADED.search(printed, 0, max(0, printed.find("\n\n"))) is None:
         return [], True
     last = max(names, default=0)
@@ -375,5 +382,6 @@ def _stage_blocks(printed: str, names: Mapping[int, str]) -> tuple[list[int], bo
 
 
 def _is_title(title: str, name: str) -> bool:
-    """Whether a block's title is the tree's name: the tree adds details to a join, the block to a reused operator."""
+    """Whether a block's title fits a name in the tree. The tree adds details to a join's name, the block to that of a
+    reused operator."""
     return title == name or name.startswith(f"{title} ") or title.startswith(f"{name} [Reuses ")

@@ -28,7 +28,7 @@ _WRAPPERS: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One operator. ``name`` is without an accelerator's prefix; ``depth`` counts from the root, which is 0."""
+    """One operator. ``name`` has no accelerator's prefix; ``depth`` counts from the root, which is 0."""
 
     name: str
     text: str
@@ -37,12 +37,12 @@ class Node:
 
     @property
     def wraps(self) -> bool:
-        """Whether it takes no part in reading, computing or writing."""
+        """Whether the operator itself neither reads, computes nor writes."""
         return _WRAPPERS.match(self.name) is not None
 
 
 def plain_name(name: str) -> str:
-    """An operator's name without an accelerator's prefixes and suffixes: ``Execute GpuInsertIntoHiveTable``."""
+    """Strip an accelerator's prefixes and suffixes from an operator's name, such as ``Execute GpuInsertIntoHiveTable``."""
     name = _EXECUTES.sub("Execute ", name)
     name = _ACCELERATOR.sub(lambda match: match["execute"] or "", name)
     name = _HOW_COMET_SCANS.sub(r"\1", name)
@@ -50,7 +50,7 @@ def plain_name(name: str) -> str:
 
 
 def walk(plan: object) -> Iterator[Node]:
-    """Yield the operators from the root down, each before its children; anything else is skipped."""
+    """Yield the operators from the root down, each before its children. Values that are not operators are skipped."""
     stack: list[tuple[object, int]] = [(plan, 0)]
     count = 0
     while stack and count < MAX_NODES:

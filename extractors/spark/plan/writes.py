@@ -31,9 +31,9 @@ from extractors.spark.plan.tree import Node
 class Write:
     """The effect of one command. ``operation`` is Navigator's operationType.
 
-    ``end`` is its target, ``path`` the location of that table's files, as printed. ``subject`` is an object named without
-    writing data (a table that it creates empty, drops, renames). ``reads`` are paths that the command itself loads.
-    ``query_text`` is the statement's SQL if the plan has it for certain.
+    ``end`` is the command's target, ``path`` the location of the target table's files, as printed. ``subject`` is an object
+    named without writing data (a table that the command creates empty, drops, renames). ``reads`` are paths that the
+    command itself loads. ``query_text`` is the statement's SQL if the plan certainly contains it.
     """
 
     command: str
@@ -44,29 +44,30 @@ class Write:
     subject: str = ""
     query_text: str = ""
     logical: bool = False
-    """Whether its inputs are in the logical plan of its text."""
+    """Whether the command's inputs are in the logical plan of the printed text."""
     moves_data: bool = False
-    """Whether it writes data: then something is missing if ``end`` is unknown."""
+    """Whether the command writes data. If it does and ``end`` is unknown, an output is missing."""
     carried: bool = False
     """Whether the rows come from a separate execution below this one."""
     keeps_rows: bool = False
-    """In a row change: whether certainly no row is added or removed, so that a column with its own value is unchanged."""
+    """In a row change, whether certainly no row is added or removed, so that a column set to its own value is unchanged."""
     catalog: str = ""
-    """The catalogue of ``end`` or ``subject``, as printed, if that is not its own name."""
+    """Printed form of the catalogue of ``end`` or ``subject``, such as a class, if the plan does not print the catalogue's
+    name."""
 
     hides_reads: bool = False
-    """Whether it has inputs that its plan does not show."""
+    """Whether the command has inputs that the plan does not show."""
     unread: bool = False
-    """Whether the command is known, but its target is not read here."""
+    """Whether the command is known, but navlin does not read its target."""
 
     @property
     def changes_rows(self) -> bool:
-        """Whether it changes existing rows: values that it keeps do not flow."""
+        """Whether the command changes existing rows. Values that it keeps do not flow."""
         return self.operation in (MERGE, UPDATE, DELETE)
 
     @property
     def creates(self) -> bool:
-        """Whether it creates a table and leaves the writing to a separate execution."""
+        """Whether the command creates a table and leaves the writing to a separate execution."""
         return (
             self.operation == CREATE_AS_SELECT
             and not self.carried
@@ -89,7 +90,7 @@ _OPTION: Final = r"(?i)[\[(, ]{}(?:=| -> )(?!, )"
 _OPTION_ENDS: Final = re.compile(
     r"(?i), [^\s,=]+(?:=| -> )|, \.\.\. \d|[\])](?:, (?:Append|Overwrite|ErrorIfExists|Ignore)\b|$)"
 )
-"""A value may contain commas and brackets: it ends before the next name, or before the bracket after the last value."""
+"""A value may contain commas and brackets. It ends before the next name, or before the bracket after the last value."""
 _OPTION_CHARS: Final = 4_000
 _VIEW: Final = re.compile(
     r"(?P<before>.*), (?:true|false), (?P<replace>true|false), (?P<kind>PersistedView|LocalTempView|GlobalTempView)\b",
@@ -135,15 +136,15 @@ _UPDATED_ON_READ: Final = re.compile(r"\], \[__row_operation#\d|\[2 AS __row_ope
 """An Expand into the deleted row and its replacement, or updated rows (2 in Spark's RowDeltaUtils)."""
 _UPDATES: Final = re.compile(r"\bkeep\(Update,|\bsplit\(|\bUpdate \[")
 _ROWS_COME_OR_GO: Final = re.compile(r"\bkeep\((?!Update,|Copy,)|\bdiscard\(|\b(?:Delete|Insert) \[")
-"""Clauses as printed by Spark's MergeRows, and by Delta."""
+"""Clauses that add or remove rows, as Spark's MergeRows and Delta print them."""
 _ALIAS: Final = re.compile(r" AS ([^#,\[\]()]{1,400})#\d")
 _WORDS: Final = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z][a-z0-9]*|[A-Z]+|[a-z0-9]+")
 
 
 def write_of(node: Node, text: PlanText) -> Write | None:
-    """The write or command of an operator; None for one that only computes."""
+    """Return the write or command of an operator; None for an operator that only computes."""
     if node.name == "ExecutedCommand":
-        # Spark 2.2: only the text has the command.
+        # In Spark 2.2, only the text has the command.
         name, _, rest = text.command.partition(" ")
         node = replace(node, name=f"Execute {name or node.name}", text=f"{name} {rest}")
     match = _EXECUTE.match(node.name)
@@ -177,7 +178,7 @@ def write_of(node: Node, text: PlanText) -> Write | None:
 
 
 def _data_write(bare: str, command: str, node: Node, arguments: str, text: PlanText) -> Write | None:
-    """The write of a command that moves data; None for any other."""
+    """Return the write of a command that moves data; None for any other command."""
     match bare:
         case "InsertIntoHadoopFsRelation":
             return _insert(command, arguments)
@@ -203,7 +204,7 @@ def _data_write(bare: str, command: str, node: Node, arguments: str, text: PlanT
         case "DeleteHoodieTable":
             return Write(command, DELETE, hudi_table(text))
         case "CreateDeltaTable" if "CloneTableCommand" in arguments:
-            # The source of a clone prints as a nameless object, unless it is time travel.
+            # The source of a clone is printed as a nameless object, except with time travel.
             return Write(command, "CLONE", _end(leading_table(arguments)), logical=True)
         case "CreateDeltaTable" if _CREATES_WITH_QUERY.search(arguments):
             end, path = delta_target(arguments)
@@ -248,7 +249,8 @@ def _data_write(bare: str, command: str, node: Node, arguments: str, text: PlanT
         case "CreateV2View" | "CreateV2ViewExec" | "AlterV2View":
             return _v2_view(command, arguments)
         case "Call" if procedure := _PROCEDURE.search(arguments):
-            # Another table's files become this one's; only the positions of the arguments show which tables these are.
+            # The files of one table become those of another; only the positions of the arguments show which tables these
+            # are.
             return Write(command, procedure[1].upper())
         case _ if command in WRITING:
             end = _iceberg_end(arguments)
@@ -263,7 +265,7 @@ def _iceberg_end(arguments: str) -> End | None:
 
 
 def _v2_view(command: str, arguments: str) -> Write:
-    """``catalog@hash, db.v, SELECT …, [StructField(…)], …``: a V2 view has its text and no plan."""
+    """Return the write of a V2 view, which has a text and no plan: ``catalog@hash, db.v, SELECT …, [StructField(…)], …``."""
     created = _v2_created(command, arguments)
     end = view_end(Table(created.end.database, created.end.name)) if created.end else None
     text = arguments.partition(f"{created.end.readable}, ")[2] if created.end else ""
@@ -272,7 +274,8 @@ def _v2_view(command: str, arguments: str) -> Write:
 
 
 def _row_change(text: PlanText) -> str:
-    """The statement of a row-level operation in Spark: MergeRows is MERGE's, and only an UPDATE computes."""
+    """Return the kind of statement that a row-level operation of Spark carries out. Only a MERGE has MergeRows, and of the
+    others only an UPDATE computes columns."""
     if not text.operators or any(each.name.startswith("MergeRows") for each in text.operators):
         return MERGE
     above = list(_above_joins(text.root))
@@ -290,7 +293,7 @@ def _keeps_rows(operation: str, clauses: str) -> bool:
 
 
 def _above_joins(operator: Operator | None) -> Iterator[str]:
-    """Yield the blocks that compute a changed table's rows: those of a subquery are below a join."""
+    """Yield the blocks that compute the rows of a changed table. Those of a subquery are below a join, and are left out."""
     if operator is None:
         return
     if operator.name.startswith(("Project", "Expand")):
@@ -301,9 +304,10 @@ def _above_joins(operator: Operator | None) -> Iterator[str]:
 
 
 def _read_for_change(text: PlanText) -> End | None:
-    """The table whose rows a merge-on-read operation reads to change them: its scan has their file and position.
+    """Return the table whose rows a merge-on-read operation reads to change them. The scan of that table outputs file and
+    position. None unless there is exactly one.
 
-    Before Spark 3.4 the scan has no table in its name, only in its block: ``local.db.t (branch=null) [filters=``.
+    Before Spark 3.4, the scan's name lacks the table, which is only in the block: ``local.db.t (branch=null) [filters=``.
     """
     ends = set()
     for each in text.operators:
@@ -317,7 +321,8 @@ def _read_for_change(text: PlanText) -> End | None:
 
 
 def _aliased_path(text: PlanText) -> End | None:
-    """The path below a command that names its table only by path: ``SubqueryAlias spark_catalog.delta.`/x` ``."""
+    """Return the path below a command that names its table only by path, ``SubqueryAlias spark_catalog.delta.`/x` ``; None
+    unless there is exactly one."""
     paths = {
         path
         for each in text.operators
@@ -340,7 +345,8 @@ def in_words(command: str) -> str:
 
 
 def _is_ddl(node: Node) -> bool:
-    """Whether it is a V2 command without ``Execute``: ``CreateNamespace``, ``DropTable``, ``ShowTables``."""
+    """Whether a node is a V2 command that is printed without ``Execute``: ``CreateNamespace``, ``DropTable``,
+    ``ShowTables``."""
     return (
         node.depth == 0
         and re.match(
@@ -353,7 +359,8 @@ def _is_ddl(node: Node) -> bool:
 
 
 def _arguments(node: Node, command: str, text: PlanText) -> str:
-    """The command's arguments: from the tree if it has them, else from the only block of the text that can be its own."""
+    """Return the command's arguments, from the tree if it has them, else from the only block of the text that can belong to
+    the command."""
     start = node.text.find(command)
     own = node.text[start + len(command) :].strip() if start >= 0 else ""
     own = own.removeprefix("Command").strip()
@@ -429,14 +436,14 @@ def _alter_view(command: str, arguments: str, text: PlanText) -> Write:
 
 
 def _statement(before: str) -> str:
-    """The SQL among a view's arguments, after its name, columns, comment and properties."""
+    """Return the SQL among a view's arguments, after its name, columns, comment and properties."""
     match = _STATEMENT.search(before)
     return match[1].strip() if match else ""
 
 
 def _load(command: str, arguments: str) -> Write:
     table = next(split_arguments(arguments))
-    # A path may contain commas: it ends before the two flags.
+    # A path may contain commas, so only the two flags end it.
     found = _LOAD_PATH.fullmatch(arguments.lstrip()[len(table) :])
     path = found["path"] if found else ""
     if found and path.startswith("/") and found["local"] == "true":
@@ -467,7 +474,8 @@ def _save(command: str, arguments: str) -> Write:
 
 
 def _insert_relation(command: str, arguments: str) -> Write:
-    """``Relation spark_catalog.db.t[id#1,name#2] parquet, [ds=Some(1)], true``: the table, and whether it is overwritten."""
+    """Return the write to the table in ``Relation spark_catalog.db.t[id#1,name#2] parquet, [ds=Some(1)], true``; the last
+    argument tells whether it is overwritten."""
     found = _RELATION.match(arguments)
     operation = "INSERT_OVERWRITE" if arguments.endswith(", true") else "INSERT_INTO"
     end = _end(dotted_table(found[1])) if found else argument_end(arguments)
@@ -499,7 +507,8 @@ def _v2_names(arguments: str) -> Iterator[End]:
 
 
 def _v2_created(command: str, arguments: str) -> Write:
-    """``[…], catalog@hash, db.t, Relation …``: the name follows the catalogue, which prints only its class."""
+    """Return the write of a CREATE TABLE … AS, ``[…], catalog@hash, db.t, Relation …``. The table's name follows the
+    catalogue, which prints only its class."""
     write = Write(command, CREATE_AS_SELECT)
     pieces = split_arguments(arguments)
     for piece in pieces:
@@ -514,7 +523,7 @@ def _v2_created(command: str, arguments: str) -> Write:
 
 
 def _subject(arguments: str) -> str:
-    """The object named by a command without data flow: the first table or name among its arguments."""
+    """Return the object that a command without data flow names: the first table or name among its arguments."""
     table = leading_table(arguments) or described_table(arguments)
     if table:
         return table.readable
