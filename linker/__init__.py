@@ -29,8 +29,7 @@ def link(linking: Linking) -> dict[str, int]:
     """Run the rules in order and return rule name → number of changed documents. Linking again changes nothing.
 
     The runs' writes must have been committed (a soft commit will do). The rules' writes are visible when this returns,
-    and durable after the caller's hard commit. A note is left that tags are due to be inherited over the changed
-    relations.
+    and durable after the caller's hard commit. Tag inheritance over the relations of these runs is noted as due.
     """
     changed: dict[str, int] = {}
     for rule in RULES:

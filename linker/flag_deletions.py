@@ -1,4 +1,4 @@
-"""Flag relations deleted if reconciling found them gone. Nothing is removed here; purge does that later."""
+"""Flag as deleted the relations that reconciling found to be gone. Nothing is removed here; purge does that later."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ CATALOGUED_TYPES: Final = frozenset(
 
 
 def flag_relations(graph: Graph, gone: Mapping[str, int], stamp: Stamp) -> int:
-    """Flag relations deleted whose statement was withdrawn. Return the number flagged. Must be called after deleted
-    entities were flagged.
+    """Flag as deleted the relations whose statement was withdrawn, and return the number flagged. Must be called after
+    deleted entities were flagged.
 
     ``gone`` maps relation ids to the time of the withdrawal (epoch ms). A relation of an entity that is itself deleted
     is not flagged, because the location of a dropped table is history, not an error.

@@ -1,4 +1,4 @@
-"""Record the last read by purged executions on the entities that were read, with its time and user.
+"""Record the last read by purged executions, with time and user, on the entities that were read.
 
 The last read is stored in the document of the table or path, and survives re-extraction, renames and a restore. The
 entity read may not be in the index. A read of a column counts for the table; a read of a deleted path is recorded on
@@ -58,7 +58,7 @@ def _inputs(
     graph: Graph, operations: Iterable[str], *, columns: bool
 ) -> Iterator[tuple[str, StoredRelation]]:
     """Yield (operation id, flow) for each flow into an operation. Without ``columns``, column flows are read only for
-    operations without a flow from a table or path, because other operations' column flows concern the same tables."""
+    operations without a flow from a table or path; for the others, they concern columns of the same tables."""
     ids = list(operations)
     with_flows = set()
     for flow in graph.relations(_READ_BY, of=ids, sides=(2,)):

@@ -1,4 +1,4 @@
-"""Flag reports of executions that the engine recorded itself.
+"""Flag reports as deleted if the engine recorded the executions itself.
 
 Spark with OpenLineage's agent reports each SQL execution twice: in the event log, and through the agent. Two executions
 are the same if the application and the start time, or the application and the end time, are equal to the millisecond,
@@ -35,7 +35,7 @@ _MANY = 1_000_000
 
 
 def prefer_engines(linking: Linking) -> int:
-    """Flag reports that duplicate engines' own records. Return the number of flagged documents."""
+    """Flag reports as deleted if they duplicate engines' own records. Return the number of flagged documents."""
     if not linking.graph.count_entities(REPORTED):
         return 0
     changed = 0
@@ -45,7 +45,7 @@ def prefer_engines(linking: Linking) -> int:
 
 
 def _applications(linking: Linking) -> Iterator[str]:
-    """Yield each application once that has executions written by the runs or, with ``everything``, any reports."""
+    """Yield, each once, the applications with executions written by the runs or, with ``everything``, with reports."""
     runs = () if linking.everything else linking.runs
     where = EntityFilter(EXECUTIONS, deleted=False, runs=runs, reported=True if linking.everything else None)
     found = (each.application for each in linking.graph.entities(where, fields=EXECUTED))

@@ -169,7 +169,7 @@ def _purge(
         if finished:
             held.renew()
             Graph(solr).commit(soft=False)
-            # Covers relations unlinked because they lost an end; removed relations are noted one by one.
+            # This covers relations unlinked because they lost an end; removed relations are noted one by one.
             note_due(solr, runs=[run.record.run_id])
             expire_removals(solr, clock())
             rejects = expire_rejects(solr, record.before_ms)

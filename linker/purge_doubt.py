@@ -11,12 +11,12 @@ from navlin.index.filters import EntityFilter
 from navlin.index.graph import Graph
 
 LEAST: Final = 1_000
-"""Number of candidates of one rule up to which their share is not checked. The clock is always checked."""
+"""Up to this many candidates of one rule, their share is not checked. The clock is always checked."""
 SHARE: Final = 0.5
 """Maximum plausible share of the executions, operations, files or directories; more would be half of the history at
 once."""
 QUIET_MS: Final = 14 * 86_400_000
-"""If no source has reported anything newer than this, the clock may be wrong instead."""
+"""If no source has reported anything newer than this, this machine's clock may be wrong."""
 AHEAD_MS: Final = 86_400_000
 """A reported time further ahead is an error of the source, and says nothing about this machine's clock."""
 _ALL: Final = {

@@ -100,8 +100,8 @@ def prepare_files(_: Linking, going: Entities, __: Entities) -> Batch:
 
 
 def remove_paths(linking: Linking, batch: Batch, _: int, __: Callable[[Batch], None]) -> Removed:
-    """Remove files and directories with their PARENT_CHILD, and unlink other relations to them. Their last reads are
-    recorded on the directories above."""
+    """Remove files and directories with their PARENT_CHILD, and unlink other relations to them. Last reads of the
+    removed paths are recorded on the directories above."""
     graph = linking.graph
     leave_reads_above(linking, batch.versions)
     gone, came_back = _remove_entities(linking, batch.versions)

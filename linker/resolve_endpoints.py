@@ -52,8 +52,8 @@ class Reason(StrEnum):
     PURGED = "purged"
     """The end existed, was flagged deleted for a long time, and was removed."""
     FORGOTTEN = "forgotten"
-    """The end's source, or the part of the source that contained it, is no longer configured, and the remaining data
-    were removed."""
+    """The end's source, or the part of the source that contained the end, is not configured any more, and the remaining
+    data were removed."""
     NOT_READ = "its source has not been read yet"
     NO_AUTHORITY = "no such authority"
     """No source serves the claimed system, nor was the end granted."""
@@ -76,7 +76,8 @@ def resolve_endpoints(linking: Linking) -> int:
     stamped = linking.graph.relations(RelationFilter(unlinked=True, runs=linking.runs))
     changed = resolve(linking, stamped) + resolve(linking, _bereft(linking))
     if changed > WRITE_BATCH:
-        # Else all of them would be checked twice: on their own, and as relations waiting for the run's entities.
+        # Otherwise all these relations would be checked twice: on their own, and as relations waiting for the run's
+        # entities.
         linking.graph.commit(entities=False)
     return changed + resolve(linking, _waiting_for_arrivals(linking))
 

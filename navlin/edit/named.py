@@ -40,7 +40,7 @@ _PATHS: Final = frozenset({HDFS, LOCAL, S3})
 
 @dataclass(frozen=True)
 class Names:
-    """Find the entity that a client means. The sources are read only once."""
+    """Resolver of the names that clients give entities. The sources are read only once."""
 
     solr: Solr
 

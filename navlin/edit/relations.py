@@ -41,7 +41,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """One object to be written: a relation of each end of the first side to each end of the second."""
+    """One object to be written: relations from each end of the first side to each end of the second."""
 
     position: int
     type: RelationType

@@ -136,7 +136,7 @@ def _shown(entity: StoredEntity, node_ids: set[str], options: Options) -> bool:
 
 
 def _hidden(column: StoredEntity, outer: Walked, options: Options) -> bool:
-    """Whether a column is hidden, so that the walk passes through it, because the column or its table is deleted."""
+    """Whether a column is hidden because it or its table is deleted. The walk passes through hidden columns."""
     table = outer.entities.get(column.parent_id)
     return not options.deleted and (column.deleted or (table is not None and table.deleted))
 

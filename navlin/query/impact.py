@@ -50,8 +50,8 @@ _NOTHING: Final = KnownExecutions()
 
 @dataclass(frozen=True, slots=True)
 class Affected:
-    """A table, column, path or operation downstream. ``carries``: data of the start is in it, or flows through it;
-    otherwise it is only reached by control flow.
+    """A table, column, path or operation downstream. ``carries``: data of the start is in the entity, or flows through
+    it; otherwise only control flow reaches the entity.
 
     ``executions`` are those of the operation itself or, for other entities, of all operations that make the entity from
     the start.

@@ -1,10 +1,10 @@
-"""Inheritance of user-written tags and properties: entities that carry the data of an entity with such a word inherit
-the word.
+"""Inheritance of user-written tags and properties ("words"): an entity inherits the words of every entity whose data it
+carries.
 
 Inheritance is computed from the lineage on each request, with the path. `navlin.service.inheriting` also stores the
 inherited tags, for searches, in a separate field; user-written fields stay as users wrote them. Users can end
-inheritance: an entity with the property ``notInherited`` that names the tag (or ``*``), and each column of such a table
-or job, neither inherits the tag nor passes it on.
+inheritance: an entity with the property ``notInherited`` that names the tag (or ``*``), and each column of a table or
+job with this property, neither inherits the tag nor passes it on.
 """
 
 from __future__ import annotations
@@ -100,8 +100,8 @@ def _texts(value: Any) -> set[str]:
 
 @dataclass(frozen=True, slots=True)
 class Inherited:
-    """An entity that inherits a word, and the path from ``origin``: the most certain path, then the shortest.
-    ``decision``: every path contains control flow, so the entity carries none of the data.
+    """An entity that inherits a word, and the path from ``origin``: the most certain path and, among equally certain
+    ones, the shortest. ``decision``: every path contains control flow, so the entity carries none of the data.
 
     ``since_ms`` is the time at which the newest element of the path was first seen (epoch ms; 0: unknown).
     """

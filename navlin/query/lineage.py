@@ -130,7 +130,8 @@ class _Walk:
     ground: set[str] = field(default_factory=set)
     """Ids at which the walk was stopped and that the reader did not request."""
     named_by: dict[str, tuple[str, Side]] = field(default_factory=dict)
-    """Operation without a name yet → (the relation that contains its name, the end that has it)."""
+    """Id of an operation without a name yet → (id of the relation that contains the name, side of the end with the
+    name)."""
 
     @property
     def entities(self) -> dict[str, StoredEntity]:

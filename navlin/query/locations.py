@@ -125,8 +125,8 @@ def _of_tables(reader: Reader, walked: Walked, found: Relations) -> Located:
 
 
 def _without_outdated_hints(reader: Reader, found: Relations) -> Relations:
-    """Drop other sources' statements on the location of a table whose own source states one, because the own source
-    knows best."""
+    """Drop other sources' statements on the location of a table whose own source states one, because that source knows
+    best."""
     hinted = {each.ep1.id for each in found.relations if not each.first_hand}
     if not hinted:
         return found

@@ -53,8 +53,8 @@ folded."""
 PREFIX_CHARS: Final = 3
 """Minimum length of a prefix; shorter prefixes begin a word of most paths."""
 
-# Results are ordered by the sum of these scores. Live entities come before deleted ones; then the number of the words
-# that are in a name or a comment counts, if there are several words; then how well the name fits; then the type.
+# Results are ordered by the sum of these scores. Live entities come before deleted ones; then entities with more of the
+# words in the name or comment, if there are several words; then entities whose name fits better; then the type decides.
 _CALLED: Final = 1_000_000
 _AT: Final = 500_000
 _LIVE: Final = 50_000

@@ -260,7 +260,8 @@ class _Reader(Scanner):
         self._add(pending, self._word(field_name, parts, start))
 
     def _joins(self, pending: _Pending, word: str) -> bool:
-        """Whether and/or joins two clauses here. In capitals it always does; in lower case it may be an ordinary word."""
+        """Whether an ``and`` or ``or`` joins two clauses here. In capitals it always does; in lower case it may be an
+        ordinary word."""
         if word.upper() == word:
             return True
         at = self.at

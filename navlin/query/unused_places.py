@@ -2,9 +2,9 @@
 have recorded since.
 
 Engines do not record which partition they read. But an image has the last access time of every file, if the cluster
-keeps access times. So data without an access or a write in the period was not read up to the image. It was not read
-after the image if no read of the table, or of the path, is known, and everything that would have shown one was watched.
-If any of this is missing, the verdict is "not known", with the reason.
+keeps access times. So data that was neither accessed nor written in the period was not read up to the image. Nor was
+the data read after the image, if no read of the table, or of the path, is known, and everything that would have shown
+one was watched. If any of this is missing, the verdict is "not known", with the reason.
 """
 
 from __future__ import annotations
@@ -256,9 +256,9 @@ def unused_directories(
     solr: Solr, question: Question, progress: Progress = lambda done, all_: None
 ) -> tuple[Watched, Iterator[Judged]]:
     """Return the coverage, and a verdict on each directory below which nothing was accessed or written, according to
-    the last whole image. Directories in, around or above a table's location are left out, and so are directories nested
-    in a listed one. Directories of a file system whose image does not show reads are not listed either: the reasons are
-    in the coverage."""
+    the last whole image. Directories that contain, are or are inside a table's location are left out, and so are
+    directories nested in a listed one. Directories of a file system whose image does not show reads are not listed
+    either: the reasons are in the coverage."""
     known = since_images(solr, question)
     images = _Images(question, known)
     doubts = {each: images.doubt(each) for each in known.accesses}

@@ -20,7 +20,7 @@ VALUE_CHARS: Final = 200
 
 
 def edits_view(edits: Iterable[Edit]) -> RenderableType:
-    """Return edits one below the other, each with its changes."""
+    """Return a view of edits, one below the other, each with its changes."""
     lines: list[RenderableType] = []
     for edit in edits:
         lines.append(

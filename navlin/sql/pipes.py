@@ -1,7 +1,7 @@
 """Parser for Spark's pipes (``FROM t |> WHERE a > 1 |> SELECT b``), which turns each step into a query over the
 previous one.
 
-sqlglot parses pipes as in BigQuery, and loses tables, windows and columns of Spark's.
+sqlglot parses pipes as in BigQuery, and so loses some tables, windows and columns of Spark's pipes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Effects of a SQL text: the tables that it reads, and the sources of each column that it makes."""
+"""Effects of a SQL text: the tables that it reads, and the sources of each column that it produces."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class ReadTable:
 
 @dataclass(frozen=True, slots=True)
 class MadeColumn:
-    """A column that a text makes. ``name`` is the name in the target or, without a target, in the query; "" if the
+    """A column that a text produces. ``name`` is the name in the target or, without a target, in the query; "" if the
     target's columns are unknown. ``output`` is always the name in the query.
 
     ``data`` are the columns that the value is computed from, ``control`` the columns that decide about this column

@@ -81,8 +81,8 @@ class Scope:
     Also the tables found: those whose rows count (``read``) and those that only decide (``looked_at``).
 
     ``shared`` are the columns that joins merged, ``aliases`` those that the SELECT list has named so far, ``outputs``
-    all columns of the list, once it is read. ``beside`` is the FROM that contains a derived table; the derived table
-    does not see the columns in it.
+    all columns of the list, once it is read. ``beside`` is the scope whose FROM contains a derived table; the derived
+    table does not see the columns of that FROM.
     """
 
     outer: Scope | None = None

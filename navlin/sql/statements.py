@@ -302,8 +302,8 @@ def _sorted(sources: Iterable[SourceColumn]) -> tuple[SourceColumn, ...]:
 
 
 def _tables(result: Result, *, complete: bool) -> Iterator[ReadTable]:
-    """Yield each table once. A table none of whose columns are passed on only decides, unless the rows themselves are
-    the value."""
+    """Yield each table once. If none of a table's columns is passed on, the table only decides, unless the rows
+    themselves are the value."""
     data = {source.table.folded for out in result.outs for source in out.flow.data}
     deciding_columns = NONE.union(result.rows.control, *(out.flow.control for out in result.outs))
     looked_at = {source.table.folded for source in deciding_columns}
