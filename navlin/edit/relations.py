@@ -51,7 +51,7 @@ class Drawn:
 
     @property
     def pairs(self) -> int:
-        """Number of pairs of ends, each of which becomes a relation."""
+        """Number of pairs of ends; each pair becomes a relation."""
         return len(self.sides[0].ends) * len(self.sides[1].ends)
 
 

@@ -233,7 +233,7 @@ def _anywhere(word: Word, text: str, several: bool, fits: bool) -> Group:
         _score(own, _WORD),
         _score(_any(said), _COMMENT + _IN_COMMENT * several),
     ]
-    # A word too short to be a part of a name may be a whole word of it: ``revenue by country``.
+    # A word too short to be a part of a name may be a whole word in it: ``revenue by country``.
     if part := name_pieces.part(plain) or (name_pieces.word(plain) if plain and several else None):
         found.append(_score(part, _PART + _IN_NAME * several))
     # The clauses below match parts of names, or names with the word, so they find nothing more.

@@ -51,7 +51,7 @@ class Reader:
     _read: dict[tuple[Side, tuple[str, ...]], _Read] = field(default_factory=dict)
     _entities: dict[str, StoredEntity | None] = field(default_factory=dict)
     _sketched: dict[str, StoredEntity] = field(default_factory=dict)
-    """Tables of which only the type is known, and that they exist and are not deleted."""
+    """Tables known to exist and not to be deleted; nothing else but their type is known."""
     _thread: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(2))
     _levels: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(2))
     """Threads that read one level in each direction. Both may read the same data, which is harmless."""
