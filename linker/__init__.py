@@ -14,7 +14,7 @@ from linker.resolve_views import resolve_views
 from navlin.index.inheritance import note_due
 
 Rule = Callable[[Linking], int]
-"""Makes the due changes, based on the index as last committed, and returns the number of changed documents."""
+"""A function that makes the changes due in the index as last committed, and returns the number of changed documents."""
 
 RULES: Final[tuple[Rule, ...]] = (
     resolve_endpoints,
@@ -26,10 +26,10 @@ RULES: Final[tuple[Rule, ...]] = (
 
 
 def link(linking: Linking) -> dict[str, int]:
-    """Runs the rules in order; returns the number of changed documents by rule. Linking twice changes nothing.
+    """Run the rules in order and return rule name → number of changed documents. Linking again changes nothing.
 
     The runs' writes must have been committed (a soft commit will do). The rules' writes are visible when this returns,
-    and durable after the caller's hard commit. Tag inheritance over them is noted as due.
+    and durable after the caller's hard commit. Tag inheritance over the relations of these runs is noted as due.
     """
     changed: dict[str, int] = {}
     for rule in RULES:

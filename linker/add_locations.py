@@ -1,13 +1,13 @@
-"""Locates each path that data flows from or to in a table.
+"""Relate each path that has flows to the table whose location contains the path.
 
 Metastores state the locations of tables and partitions, and engines name paths. A path that is an end of a flow and is
 deeper than a location gets LOGICAL_PHYSICAL(table or partition, path) from the longest location that contains it,
-compared by component and within one file system; ``inferred`` if more than ``k=v`` directories are in between. No end is
-ever rewritten: lineage walks through these relations.
+compared by component and within one file system. The relation is ``inferred`` if more than ``k=v`` directories are in
+between. The ends of flows are never rewritten, because lineage walks through these relations.
 
-They are a function of the present live flows and locations. If a location moves to another table, or the last flow of a
-path is deleted, relations that no longer hold are removed, not flagged: a flag would depend on the order of events, and
-relinking everything could not give the same result.
+The relations are a function of the present live flows and locations. If a location moves to another table, or the last
+flow of a path is deleted, relations that no longer hold are removed, not flagged: a flag would depend on the order of
+events, and relinking everything could not give the same result.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ _LIVE_PATH_FLOWS = replace(PATH_FLOWS, deleted=False)
 
 
 def add_locations(linking: Linking) -> int:
-    """Adds, corrects and removes the relations between tables and paths; returns how many changed."""
+    """Add, correct and remove the relations between tables and paths. Return the number of changed relations."""
     if linking.everything:
-        # A range of flows covers every path that has one; a range of the added relations, those that no longer have one.
+        # The first pass covers every path that has flows, the second the paths that no longer have any.
         changed = sum(linking.each_range(partial(_flows_range, linking.for_task), linking.ranges))
         return changed + sum(linking.each_range(partial(_added_range, linking.for_task), linking.ranges))
     flows = linking.graph.relations(replace(PATH_FLOWS, runs=linking.runs))
@@ -53,10 +53,10 @@ def add_locations(linking: Linking) -> int:
 
 
 def locate(linking: Linking, paths: Iterable[End]) -> int:
-    """Makes the linker's relations to these paths what the index now warrants; returns how many changed.
+    """Update the linker's relations to these paths to match the index. Return the number of changed relations.
 
-    Changes are committed and checked again, until nothing changes: another run may have moved a location in between, and
-    of two concurrent runs, the one that reads later sees the other's changes.
+    Changes are committed and checked again, until nothing changes: another run may have moved a location in between,
+    and of two concurrent runs, the one that reads later sees the other's changes.
     """
     changed = 0
     for batch in in_batches(_without_repetition(paths), PATHS_A_BATCH):
@@ -76,7 +76,7 @@ def locate(linking: Linking, paths: Iterable[End]) -> int:
 
 
 def _without_repetition(paths: Iterable[End]) -> Iterator[End]:
-    """Omits recent repetitions: the many flows of one path are usually adjacent."""
+    """Yield the paths without recent repetitions, because flows of the same path are usually adjacent."""
     seen: dict[str, str] = {}
     for path in paths:
         if seen.get(path.id) != path.type:
@@ -87,15 +87,15 @@ def _without_repetition(paths: Iterable[End]) -> Iterator[End]:
 
 
 def _locate_once(linking: Linking, paths: dict[str, End]) -> tuple[set[str], int]:
-    """The paths with a change or a needed retry, and the number of relations written or removed."""
+    """Return the ids of the paths with a change or a needed retry, and the number of relations written or removed."""
     graph = linking.graph
-    # Stored relations are read first: they were warranted by an older state than the one read next.
+    # Read stored relations first: they reflect an older state than the locations and flows read next.
     stored = {relation.id: relation for relation in graph.relations(ADDED, of=paths, sides=(2,))}
     types = {relation.ep2.id: relation.ep2.type for relation in stored.values()}
     located = locations_above(graph, paths.values())
     wanted: dict[str, StoredRelation] = {}
     for path in paths.values():
-        # A statement that it is a file knows more than one that only saw a path.
+        # FILE is more precise: it is not given up if another record only saw a path.
         known = path._replace(type="FILE") if types.get(path.id) == "FILE" else path
         wanted.update(wanted_relations(known, located))
     concerned = {relation.ep2.id for relation in chain(stored.values(), wanted.values())}
@@ -105,12 +105,13 @@ def _locate_once(linking: Linking, paths: dict[str, End]) -> tuple[set[str], int
     return {(stored.get(each) or wanted[each]).ep2.id for each in changed_ids}, changed
 
 
-# -- What a run concerns -------------------------------------------------------------------------------------------------
+# -- Paths affected by a run ---------------------------------------------------------------------------------------------
 
 
 def _concerned(linking: Linking) -> Iterator[End]:
-    """Yields the paths that may now belong to another table because of a run's writes: locations, new and withdrawn, and
-    tables and partitions, dropped and restored. From the smaller side: from these, or from all flows of paths."""
+    """Yield the paths that may now belong to another table because of a run's writes: new and withdrawn locations, and
+    dropped and restored tables and partitions. The paths are found from these writes or from all flows of paths,
+    whichever are fewer."""
     graph = linking.graph
     locations = replace(LOCATIONS, runs=linking.runs)
     tables = EntityFilter(types=("TABLE", "PARTITION"), runs=linking.runs)
@@ -120,7 +121,7 @@ def _concerned(linking: Linking) -> Iterator[End]:
         yield from chain.from_iterable(map(path_ends, graph.relations(_LIVE_PATH_FLOWS)))
     elif written and flows:
         for stated in in_batches(graph.relations(locations), PATHS_A_BATCH):
-            # Hints of others about the same table no longer count once its own source states it.
+            # Hints from other sources no longer count once the table's own source states a location.
             tables_stated = sorted({relation.ep1.id for relation in stated})
             yield from _lying_in(linking, chain(stated, locations_of(graph, tables_stated)))
         for entities in in_batches(graph.entities(tables), PATHS_A_BATCH):

@@ -1,9 +1,9 @@
-"""Merges an operation that a program referred to by its text into the one that its source shows.
+"""Merge an operation that a program referred to by its text into the operation that the source reports.
 
-The id of an operation depends on its inputs and outputs as well, so it cannot be computed from the text alone. Until its
-source shows one with that text, a program's data about it are kept under an id of the text. Then they are moved:
-people's fields, and the programs' own relations. If several operations have the same text (in two databases) the first
-is chosen, as for a reference to an existing one.
+The id of an operation depends on its inputs and outputs as well, so it cannot be computed from the text alone. Until
+the source reports an operation with that text, data that programs send about it are kept under an id derived from the
+text. Then user-written fields and the programs' own relations are moved. If several operations have the same text (in
+two databases), the first is chosen, as for a reference to an existing one.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _AWAITED = EntityFilter(("OPERATION",), awaited=True)
 
 
 def adopt_operations(linking: Linking) -> int:
-    """Merges awaited operations into those that have arrived; returns how many."""
+    """Merge awaited operations into those that have arrived. Return the number of merged operations."""
     graph = linking.graph
     if not graph.count_entities(_AWAITED):
         return 0
@@ -38,7 +38,7 @@ def adopt_operations(linking: Linking) -> int:
     for awaited in list(graph.entities(_AWAITED, fields=VIEW)):
         if not awaited.text or awaited.source_id not in known:
             continue
-        # From any source of its type there: clients name the metastore for a statement of Hive.
+        # Any source of the same type and cluster may report it: for a Hive statement, clients name the metastore.
         named = known[awaited.source_id]
         others = sorted(set(alike[named.type, named.cluster]) - {named.id})
         sources = [*([named.id] if named.id in arrived else []), *others]
@@ -53,7 +53,7 @@ def adopt_operations(linking: Linking) -> int:
 
 
 def _adopt(linking: Linking, awaited: StoredEntity, shown: StoredEntity) -> None:
-    # In this order: if interrupted anywhere, the next pass repeats it.
+    # The order matters: if interrupted at any point, the next pass repeats the move.
     adopt_words(linking.solr, awaited.id, shown.id)
     relations = {each.id: each for each in linking.graph.relations(of=[awaited.id], fields=WHOLE)}
     for each in relations.values():

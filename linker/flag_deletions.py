@@ -1,4 +1,4 @@
-"""Flags relations deleted that reconciling found gone. Nothing is removed; purge does that, later."""
+"""Flag as deleted the relations that reconciling found to be gone. Nothing is removed here; purge does that later."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ CATALOGUED_TYPES: Final = frozenset(
 
 
 def flag_relations(graph: Graph, gone: Mapping[str, int], stamp: Stamp) -> int:
-    """Flags relations (id → time of the withdrawal, epoch ms) whose statement was withdrawn, after their entities were
-    flagged.
+    """Flag as deleted the relations whose statement was withdrawn, and return the number flagged. Must be called after
+    deleted entities were flagged.
 
-    A relation of an entity that is itself deleted stays as it is: the location of a dropped table is history, not an
-    error.
+    ``gone`` maps relation ids to the time of the withdrawal (epoch ms). A relation of an entity that is itself deleted
+    is not flagged, because the location of a dropped table is history, not an error.
     """
     history = _of_deleted_ends(graph, gone)
     return graph.flag_relations({each: as_of for each, as_of in gone.items() if each not in history}, stamp)

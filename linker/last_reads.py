@@ -1,9 +1,9 @@
-"""Records the last read of purged entities on the entities that they read: with its time and its user.
+"""Record the last read by purged executions, with time and user, on the entities that were read.
 
-It is in the document of the table or path, and survives re-extraction, renames and a restore. The entity read may not be
-in the index: a read of a column counts for its table, and a read of a deleted path is recorded, as one of something
-below, on the nearest existing directory. Only the later of two reads is written, so a table that was read a million
-times is written a few times.
+The last read is stored in the document of the table or path, and survives re-extraction, renames and a restore. The
+entity read may not be in the index. A read of a column counts for the table; a read of a deleted path is recorded on
+the nearest existing directory, as a read of something below it. Only the later of two reads is written, so a table that
+was read a million times is written only a few times.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ _READ_BY: Final = RelationFilter(types=FLOWS, deleted=False, ep2_types=("OPERATI
 
 
 def leave_reads(linking: Linking, read: Mapping[str, LastRead], *, by_record: bool = False) -> None:
-    """Records the last read on all inputs of operations (their ids, with each one's last read among the purged ones).
-    With ``by_record`` the record that states a flow counts as a read itself, at its own time."""
+    """Record the last read on all inputs of operations. ``read`` maps operation ids to the last read among the purged
+    data. With ``by_record``, the record that states a flow counts as a read itself, at its own time."""
     ends: dict[tuple[str, str, str], LastRead] = {}
     for operation, flow in _inputs(linking.graph, read, columns=by_record):
         if flow.ep1.type in OPERATION_TYPES:
@@ -41,7 +41,8 @@ def leave_reads(linking: Linking, read: Mapping[str, LastRead], *, by_record: bo
 
 
 def leave_reads_above(linking: Linking, paths: Iterable[str]) -> None:
-    """Moves the last reads of files and directories to be removed to the nearest remaining directories above."""
+    """Move the last reads of files and directories that are about to be removed to the nearest remaining directories
+    above them. ``paths`` are entity ids."""
     entities = linking.graph.entities_now(paths, LAST_READ)
     going = {
         each.path: _beneath(each.last_read) for each in entities.values() if each.path and any(each.last_read)
@@ -56,8 +57,8 @@ def _beneath(read: LastRead) -> LastRead:
 def _inputs(
     graph: Graph, operations: Iterable[str], *, columns: bool
 ) -> Iterator[tuple[str, StoredRelation]]:
-    """Yields the flows into operations, with the operation. Without ``columns``, column flows are read only if no flow
-    of a table or path is known: otherwise they are columns of the same tables."""
+    """Yield (operation id, flow) for each flow into an operation. Without ``columns``, column flows are read only for
+    operations without a flow from a table or path; for the others, they concern columns of the same tables."""
     ids = list(operations)
     with_flows = set()
     for flow in graph.relations(_READ_BY, of=ids, sides=(2,)):
@@ -72,7 +73,7 @@ def _inputs(
 
 
 def _leave(linking: Linking, ends: Mapping[tuple[str, str, str], LastRead]) -> None:
-    """Records reads on entities. ``ends`` are id, name and type of the inputs."""
+    """Record reads on entities. ``ends`` maps (id, name, type) of each input to the last read."""
     graph = linking.graph
     known = graph.entities_now({identity for identity, _, _ in ends}, CORE)
     left: dict[str, LastRead] = {}

@@ -12,12 +12,13 @@ from navlin.index.solr import Solr, SolrAddress
 from navlin.index.stamp import Stamp
 
 RangeTask = Callable[[IdRange], int]
-"""Does a rule's work on one range and returns the number of changed documents. Picklable; runs here or in a Spark task."""
+"""A function that does a rule's work on one range and returns the number of changed documents. Picklable, because it
+runs here or in a Spark task."""
 EachRange = Callable[[RangeTask, Sequence[IdRange]], Iterable[int]]
 
 
 def in_this_process(task: RangeTask, ranges: Sequence[IdRange]) -> Iterator[int]:
-    """An `EachRange`: one range after the other."""
+    """An `EachRange` that runs the task on one range after the other."""
     return map(task, ranges)
 
 
@@ -25,11 +26,12 @@ def in_this_process(task: RangeTask, ranges: Sequence[IdRange]) -> Iterator[int]
 class Linking:
     """One pass of the linker.
 
-    ``run_id`` is this run's and stamps its changes, so that a later rule sees those of an earlier one. ``run_ids`` are
-    all runs of the source since its last finished one: the documents that they and this one stamped are to be linked,
-    and must have been committed. ``since_ms`` is the start of that last one (0: there was none): entities that existed
-    when these runs wrote may have been removed since then; None if no run wrote. With ``everything`` the rules process
-    the whole index instead, by ``ranges``, each passed to ``each_range``.
+    ``run_id`` identifies this run and stamps its changes, so that later rules see the changes of earlier ones.
+    ``run_ids`` are all runs of the source since the last finished run; the documents stamped by these and by this run
+    are to be linked, and must have been committed. ``since_ms`` is the start of that last finished run (0: there was
+    none): entities that existed when the later runs wrote may have been removed since then. It is None if no run wrote.
+    With ``everything``, the rules process the whole index instead, divided into ``ranges`` that are processed by
+    ``each_range``.
     """
 
     solr: Solr
@@ -57,19 +59,19 @@ class Linking:
 
     @property
     def for_task(self) -> LinkingTask:
-        """The pass in the form for a Spark task."""
+        """This pass in the form that is sent to Spark tasks."""
         return LinkingTask(self.solr.address, self.stamp)
 
 
 @dataclass(frozen=True, slots=True)
 class LinkingTask:
-    """The parameters from which a range task makes its own `Linking`: small and picklable."""
+    """Parameters from which a range task makes its own `Linking`; small and picklable."""
 
     address: SolrAddress
     stamp: Stamp
 
     @contextmanager
     def linking(self) -> Iterator[Linking]:
-        """The pass, over a connection of the task's own."""
+        """Yield the task's own `Linking`, with its own connection."""
         with Solr(self.address) as solr:
             yield Linking(solr, self.stamp.now_ms, self.stamp.run_id, everything=True)

@@ -30,32 +30,33 @@ _FLOWS_AT = {
 
 
 def path_ends(relation: StoredRelation) -> Iterator[End]:
-    """The ends of a relation that are paths.
+    """Return an iterator over the ends of a relation that are paths.
 
-    A path whose id does not follow from its name is skipped (truncated, because it is longer than the index keeps, or
-    not UTF-8): its location is unknown.
+    A path whose id does not follow from its name is skipped (the name is not UTF-8, or is truncated because it is
+    longer than the index keeps): its location is unknown.
     """
     return (path for side in BOTH if (path := path_end(relation, side)))
 
 
 def path_end(relation: StoredRelation, side: Side) -> End | None:
-    """One end of a relation if it is a path whose id follows from its name."""
+    """Return one end of a relation if it is a path whose id follows from its name, else None."""
     end = relation.end(side)
     return end if end.type in PATHS and identify(end.source_id, end.name) == end.id else None
 
 
 class Located(NamedTuple):
-    """Locations by the id of their directory: those of existing tables, and of dropped ones."""
+    """Directory id → relations stating that tables or partitions are located there: existing tables in ``live``,
+    dropped ones in ``past``."""
 
     live: dict[str, list[StoredRelation]]
     past: dict[str, list[StoredRelation]]
 
 
 def locations_above(graph: Graph, paths: Iterable[End]) -> Located:
-    """The locations at these paths and at all directories that contain them.
+    """Return the locations at these paths and at all directories that contain them.
 
-    A table's own source knows its location best: if it has ever stated one, hints of others (an engine that met the
-    table in a query) do not count, even after the table is dropped.
+    A table's own source knows the location best: if that source has ever stated one, hints from other sources (an
+    engine that met the table in a query) do not count, even after the table is dropped.
     """
     directories = {identify(path.source_id, up) for path in paths for up in upward(path.name)}
     stated = list(graph.relations(LIVE_LOCATIONS, of=sorted(directories), sides=(2,)))
@@ -70,21 +71,22 @@ def locations_above(graph: Graph, paths: Iterable[End]) -> Located:
 
 
 def _stated_by_owner(graph: Graph, table_ids: Iterable[str]) -> set[str]:
-    """Those tables and partitions whose own source has ever stated a location."""
+    """Return the ids of those tables and partitions whose own source has ever stated a location."""
     stated = graph.relations(LOCATIONS, of=sorted(table_ids), sides=(1,))
     return {relation.ep1.id for relation in stated if relation.first_hand}
 
 
 def locations_of(graph: Graph, table_ids: Iterable[str]) -> Iterator[StoredRelation]:
-    """The locations of these tables and partitions, from any source."""
+    """Return the relations that state locations of these tables and partitions, from any source."""
     return graph.relations(LIVE_LOCATIONS, of=table_ids, sides=(1,))
 
 
 def wanted_relations(path: End, located: Located) -> dict[str, StoredRelation]:
-    """The linker's relations to one path, by id: LOGICAL_PHYSICAL from every table or partition at the longest location
-    that contains it. At a location itself the extractors have stated everything.
+    """Return the relations that the linker should have to one path, by id: LOGICAL_PHYSICAL from every table or
+    partition at the longest location that contains the path. There are none if the path is itself a location, because
+    the extractors have stated those relations.
 
-    A dropped table keeps the flows through its location until an existing table contains it.
+    A dropped table keeps the flows through its location until an existing table contains the path.
     """
     for locations in located:
         for location in upward(path.name):
@@ -95,7 +97,8 @@ def wanted_relations(path: End, located: Located) -> dict[str, StoredRelation]:
 
 
 def _from_each(stated: Iterable[StoredRelation], path: End, location: str) -> dict[str, StoredRelation]:
-    # Of several statements about one table, the one with the smallest id names it: the same at every pass.
+    # If several relations locate the same table, the one with the smallest id names it, so that every pass gives the
+    # same.
     by_table = {each.ep1.id: each.ep1 for each in sorted(stated, key=lambda each: each.id, reverse=True)}
     added = (
         StoredRelation.by_rule(
@@ -112,7 +115,7 @@ def _from_each(stated: Iterable[StoredRelation], path: End, location: str) -> di
 
 
 def flows_below(graph: Graph, directories: Iterable[End]) -> Iterator[End]:
-    """Yields the paths at and below these directories that data flows from or to; maybe repeatedly."""
+    """Yield the paths at and below these directories that have flows, possibly repeatedly."""
     by_source: dict[str, list[str]] = {}
     for source_id, path in _outermost(directories):
         by_source.setdefault(source_id, []).append(path)
@@ -124,7 +127,7 @@ def flows_below(graph: Graph, directories: Iterable[End]) -> Iterator[End]:
 
 
 def _outermost(directories: Iterable[End]) -> list[tuple[str, str]]:
-    """The (source id, path) of those directories that none of the others contains."""
+    """Return (source id, path) of the directories that no other given directory contains."""
     places = {(directory.source_id, directory.name) for directory in directories}
     return [
         (source_id, path)

@@ -1,4 +1,4 @@
-"""Updates the linker's own relations in the index to the wanted ones."""
+"""Update the linker's own relations in the index to match the wanted ones."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ Relations = Mapping[str, StoredRelation]
 
 
 def replace_relations(linking: Linking, stored: Relations, wanted: Relations) -> tuple[set[str], int]:
-    """Removes stored relations that are not wanted, writes new and different ones, linked or not depending on their
-    ends.
+    """Remove stored relations that are not wanted, and write new and changed ones, linked or unlinked depending on
+    their ends.
 
-    Returns the ids with a change or a needed retry, and the number of changes.
+    Return the ids of relations with a change or a needed retry, and the number of changes.
     """
     graph, stamp = linking.graph, linking.stamp
     surplus = {identity: stored[identity].version for identity in stored.keys() - wanted.keys()}

@@ -1,12 +1,13 @@
-"""Flags reports of runs that the engine recorded itself.
+"""Flag reports as deleted if the engine recorded the executions itself.
 
-Spark with OpenLineage's agent reports its SQL executions twice: in its event log, and by the agent. They are the same if
-application and start time, or end time, are equal to the millisecond: the agent has both from the events of the log. An
-execution within one of these, which Spark's log has as a part of it, is the same as well.
+Spark with OpenLineage's agent reports each SQL execution twice: in the event log, and through the agent. Two executions
+are the same if the application and the start time, or the application and the end time, are equal to the millisecond,
+because the agent takes both times from the log's events. A reported execution that ran within a recorded one is the
+same as well: the event log counts it as a part of the recorded one.
 
-The engine's record counts; the additional report is flagged deleted: the execution, and the operation with its parts and
-flows once all of its executions are. It is kept if the engine's record does not say what was written, and the report
-does.
+The engine's record counts. The additional report is flagged deleted: the execution, and the operation with its
+sub-operations and flows once all of its executions are flagged. The report is kept if it says what was written and the
+engine's record does not.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ _MANY = 1_000_000
 
 
 def prefer_engines(linking: Linking) -> int:
-    """Flags reports that duplicate engines' own records; returns the number of flagged documents."""
+    """Flag reports as deleted if they duplicate engines' own records. Return the number of flagged documents."""
     if not linking.graph.count_entities(REPORTED):
         return 0
     changed = 0
@@ -44,7 +45,7 @@ def prefer_engines(linking: Linking) -> int:
 
 
 def _applications(linking: Linking) -> Iterator[str]:
-    """Yields the applications with reports to link, each once."""
+    """Yield, each once, the applications with executions written by the runs or, with ``everything``, with reports."""
     runs = () if linking.everything else linking.runs
     where = EntityFilter(EXECUTIONS, deleted=False, runs=runs, reported=True if linking.everything else None)
     found = (each.application for each in linking.graph.entities(where, fields=EXECUTED))
@@ -80,7 +81,8 @@ def _of_applications(linking: Linking, applications: Collection[str]) -> int:
 
 
 def _within(report: StoredEntity, engine: StoredEntity) -> bool:
-    """Whether an SQL execution ran within another one of its application: the event log counts it as a part of that."""
+    """Whether a reported SQL execution ran within a recorded one of the same application, so that the event log counts
+    it as a part of the recorded one."""
     return (
         report.operation_type == "SQL_JOB"
         and report.application == engine.application
@@ -90,20 +92,21 @@ def _within(report: StoredEntity, engine: StoredEntity) -> bool:
 
 
 def _operations(linking: Linking, executions: Iterable[str]) -> dict[str, str]:
-    """The operation of each execution, by the execution's id."""
+    """Return execution id → operation id."""
     found = linking.graph.relations(_INSTANCES, of=sorted(executions), sides=(2,), fields=ENDS)
     return {each.ep2.id: each.ep1.id for each in found}
 
 
 def _moments(execution: StoredEntity) -> Iterator[tuple[str, str, int]]:
-    """Yields the keys by which an execution may be recognized."""
+    """Yield the keys by which an execution may be recognized: (application, ``started`` or ``ended``, epoch ms)."""
     for name, at_ms in (("started", execution.started_ms), ("ended", execution.ended_ms)):
         if at_ms:
             yield execution.application, name, at_ms
 
 
 def _flag(linking: Linking, doubles: Mapping[str, str]) -> int:
-    """Flags executions (with their operations), and operations that have no other executions."""
+    """Flag these executions deleted, and each of their operations that has no other execution. ``doubles`` maps
+    execution ids to operation ids. Return the number of changed documents."""
     graph = linking.graph
     operations = set(doubles.values()) - {""}
     instances = graph.relations(_INSTANCES, of=sorted(operations), sides=(1,), fields=ENDS)

@@ -1,7 +1,8 @@
-"""Purge: removes old data, while everything else continues.
+"""Purge: remove old data while everything else continues to run.
 
-The rules are in `linker.purge_rules`. Candidates are read by identity, a batch is recorded before its first removal, and
-its result when it is done: a purge that was interrupted anywhere is continued from there, with its own threshold.
+The rules are in `linker.purge_rules`. Candidates are read in the order of their ids. Each batch is recorded before its
+first removal, and its result when it is done, so that a purge interrupted at any point continues from there, with its
+original threshold.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ _STEPS: Final[dict[str, _Step]] = {
 
 @dataclass(slots=True)
 class Tally:
-    """The result of one rule, or its forecast in a dry run. ``kept`` counts by reason the candidates that stay."""
+    """Result of one rule, or its forecast in a dry run. ``kept`` maps reasons to the number of candidates kept."""
 
     candidates: int = 0
     removed: int = 0
@@ -67,7 +68,7 @@ class Tally:
     kept_examples: dict[str, list[str]] = field(default_factory=dict)
 
     def keep(self, reason: str, names: Collection[str]) -> None:
-        """Counts candidates that a rule keeps."""
+        """Count candidates that a rule keeps."""
         if names:
             self.kept[reason] = self.kept.get(reason, 0) + len(names)
             shown = self.kept_examples.setdefault(reason, [])
@@ -76,7 +77,7 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class NeverReport:
-    """Something that purge never removes, and how much of it is old enough."""
+    """A kind of entity that purge never removes, and the number of those that are old enough."""
 
     never: Never
     count: int
@@ -84,11 +85,11 @@ class NeverReport:
 
 @dataclass(frozen=True, slots=True)
 class PurgeReport:
-    """The result of a purge, or its forecast.
+    """Result of a purge, or its forecast.
 
     ``status``: finished, stopped (on request; the next one continues), leased (another purge is running: this one was
-    ignored), or held (a person must look). ``note`` is an explanation for people. ``rejects`` were last seen before that
-    time, and are forgotten.
+    ignored), or held (a person must decide). ``note`` is an explanation for people. ``rejects`` is the number of
+    rejects forgotten because they were last seen before ``before_ms``.
     """
 
     before_ms: int
@@ -115,12 +116,12 @@ def purge(
     stop: Callable[[], bool] = lambda: False,
     batch: int = BATCH,
 ) -> PurgeReport:
-    """Removes data older than ``before_ms`` by the rules; without ``deleted_files`` only by Navigator's own.
+    """Remove data older than ``before_ms`` by the rules; without ``deleted_files``, only by Navigator's own rules.
 
-    An unfinished purge is continued instead, with the threshold and the rules it began with. ``clock`` gives epoch ms;
-    ``holder``, ``lives`` and ``lease_s`` as for `lease`. ``stop`` is checked between batches. A dry run writes nothing
-    at all. An implausible purge is held; ``accepted`` is the number of candidates that a person has accepted, as counted
-    by `linker.purge_doubt`.
+    An unfinished purge is continued instead, with the threshold and the rules it began with. ``clock`` returns epoch
+    ms; ``holder``, ``lives`` and ``lease_s`` are as for `lease`. ``stop`` is checked between batches. A dry run writes
+    nothing at all. An implausible purge is held; ``accepted`` is the number of candidates that a person has accepted,
+    as counted by `linker.purge_doubt`.
     """
     if dry_run:
         return _dry_run(solr, before_ms, clock(), deleted_files=deleted_files, batch=batch, accepted=accepted)
@@ -162,13 +163,13 @@ def _purge(
         remember_purged_before(solr, before_ms)
     rejects = 0
     try:
-        # Written before anything else: from now on Solr refuses the record of a purge that has lost the lease.
+        # Saved before anything else, so that Solr refuses any later record of a purge that has lost the lease.
         run = _Run(solr, save_purge(solr, record), batch, held.check)
         finished = all(run.rule(rule, stop) for rule in _due(record))
         if finished:
             held.renew()
             Graph(solr).commit(soft=False)
-            # Relations that lost an end are unlinked; removed ones are noted one by one.
+            # This covers relations unlinked because they lost an end; removed relations are noted one by one.
             note_due(solr, runs=[run.record.run_id])
             expire_removals(solr, clock())
             rejects = expire_rejects(solr, record.before_ms)
@@ -181,21 +182,21 @@ def _purge(
 
 
 def _due(record: PurgeRecord) -> Iterator[PurgeRule]:
-    """The rules from the current one of a record on."""
+    """Yield the current rule of a record and those after it."""
     names = [rule.name for rule in PURGE_RULES]
     first = names.index(record.rule) if record.rule else 0
     return (rule for rule in PURGE_RULES[first:] if record.ours or not rule.ours)
 
 
 class _Run:
-    """One process's work on a purge; ``record`` is its progress, as last saved."""
+    """One process's work on a purge; ``record`` is the progress as last saved."""
 
     def __init__(self, solr: Solr, record: PurgeRecord, batch: int, check: Callable[[], None]) -> None:
         self.solr, self.record, self.batch, self.check = solr, record, batch, check
         self.linking = Linking(solr, record.started_ms, record.run_id)
 
     def rule(self, rule: PurgeRule, stop: Callable[[], bool]) -> bool:
-        """Does the rest of one rule; returns whether it finished."""
+        """Do the rest of one rule. Return whether it finished."""
         tally = Tally(**self.record.tallies.get(rule.name, {}))
         if self.record.rule != rule.name:
             self._save(rule=rule.name, after="", pending={})
@@ -232,7 +233,8 @@ class _Run:
         self._save(pending={}, after=after, tallies={**self.record.tallies, rule.name: asdict(tally)})
 
     def _show(self) -> None:
-        # No rule needs to see removals, and a new searcher has cold caches: readers get one only from time to time.
+        # No rule needs to see removals, and a new searcher has cold caches, so searchers are reopened only
+        # occasionally.
         self.linking.graph.commit()
 
     def _save(self, **changed: Any) -> None:
@@ -249,7 +251,7 @@ def _candidates(
 def _examine(
     linking: Linking, rule: PurgeRule, candidates: Sequence[StoredEntity], before_ms: int, tally: Tally
 ) -> Batch:
-    """Counts the candidates that stay, by the first reason that holds, and prepares the batch of the others."""
+    """Count the candidates that stay, each under the first reason that applies, and prepare the batch of the others."""
     going, staying = {each.id: each for each in candidates}, []
     tally.candidates += len(going)
     for keep in rule.keeps:

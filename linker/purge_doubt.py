@@ -1,4 +1,4 @@
-"""The plausibility of a purge: a wrong clock or a typing error would irrecoverably remove history."""
+"""Plausibility check before a purge, because a wrong clock or a typing error would irrecoverably remove history."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from navlin.index.filters import EntityFilter
 from navlin.index.graph import Graph
 
 LEAST: Final = 1_000
-"""Up to so many candidates are never doubted for their share. A clock is doubted whatever their number."""
+"""Up to this many candidates of one rule, their share is not checked. The clock is always checked."""
 SHARE: Final = 0.5
-"""Share of executions, of operations, and of files and directories: more would be half of the history at once."""
+"""Maximum plausible share of the executions, operations, files or directories; more would be half of the history at
+once."""
 QUIET_MS: Final = 14 * 86_400_000
-"""If no source has reported anything newer, the clock may be wrong instead."""
+"""If no source has reported anything newer than this, this machine's clock may be wrong."""
 AHEAD_MS: Final = 86_400_000
-"""A time further ahead is an error of its source, and says nothing about this machine's clock."""
+"""A reported time further ahead is an error of the source, and says nothing about this machine's clock."""
 _ALL: Final = {
     "directories": EntityFilter(types=("DIRECTORY",)),
     "files": EntityFilter(types=("FILE",)),
@@ -28,8 +29,8 @@ _ALL: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """The reasons why a purge is held, and the number of ``candidates`` older than that moment (epoch ms) that a person
-    has to accept. Without reasons it is not held."""
+    """Reasons to hold a purge, and the number of ``candidates`` older than ``before_ms`` (epoch ms) that a person has
+    to accept. Without reasons, the purge is not held."""
 
     reasons: tuple[str, ...]
     candidates: int
@@ -37,10 +38,10 @@ class Doubt:
 
     @property
     def note(self) -> str:
-        """The sentence for a person; "" if the purge is not held."""
+        """Sentence that explains a held purge; "" if the purge is not held."""
         if not self.reasons:
             return ""
-        # The day of a daily purge's moment begins earlier, so that no more is removed than was counted.
+        # A date begins earlier than a daily purge's threshold on that day, so no more is removed than was counted.
         before = f"{datetime.fromtimestamp(self.before_ms / 1000).astimezone():%Y-%m-%d}"
         accept = f"if that is right: navlin purge --before {before} --accept {self.candidates}"
         return f"held, nothing was removed: {'; '.join(self.reasons)}; {accept}"
@@ -49,7 +50,8 @@ class Doubt:
 def purge_doubt(
     graph: Graph, before_ms: int, now_ms: int, *, deleted_files: bool, accepted: int = 0
 ) -> Doubt:
-    """Counts the candidates of the rules. A person accepted ``accepted`` candidates, and not one more."""
+    """Count the candidates of the rules, and give reasons for doubt unless a person has ``accepted`` at least as
+    many."""
     reasons, candidates = [], 0
     for rule in PURGE_RULES:
         if rule.ours and not deleted_files:

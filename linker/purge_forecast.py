@@ -1,4 +1,4 @@
-"""The number of relations that a purge would remove, for a dry run. Changes nothing."""
+"""Number of relations that a purge would remove, for a dry run. Changes nothing."""
 
 from __future__ import annotations
 
@@ -14,18 +14,19 @@ from navlin.model.batches import in_batches
 from navlin.model.keys import RelationType
 
 Forecast = Callable[[Graph, Batch, int], int]
-"""(graph, a batch, the threshold) → the number of relations that its removal would take along."""
+"""(graph, batch, threshold in epoch ms) → number of relations removed together with the batch."""
 _CONTAINS: Final = RelationFilter(types=(RelationType.PARENT_CHILD,))
 
 
 def of_directories(graph: Graph, batch: Batch, before_ms: int) -> int:
-    """Counts the PARENT_CHILD of their content, and their own, unless the parent loses all of its content anyway."""
+    """Count PARENT_CHILD from these directories to their content, and PARENT_CHILD to the directories themselves unless
+    the parent loses all of its content anyway."""
     emptied = [*batch.versions, *batch.kept]
     return _count(graph, emptied, _CONTAINS, (1,)) + of_files(graph, batch, before_ms)
 
 
 def of_files(graph: Graph, batch: Batch, before_ms: int) -> int:
-    """Counts their PARENT_CHILD, unless the parent loses all of its content anyway."""
+    """Count PARENT_CHILD to these files, except from a parent that loses all of its content anyway."""
     emptied = EntityFilter(types=("DIRECTORY",), deleted_before_ms=before_ms)
     relations = graph.relations(_CONTAINS, of=batch.versions, sides=(2,), fields=ENDS)
     count = 0
@@ -37,12 +38,13 @@ def of_files(graph: Graph, batch: Batch, before_ms: int) -> int:
 
 
 def of_executions(graph: Graph, batch: Batch, _: int) -> int:
-    """Counts all their relations."""
+    """Count all relations of these executions."""
     return _count(graph, batch.versions, ANY_RELATION)
 
 
 def of_operations(graph: Graph, batch: Batch, _: int) -> int:
-    """Counts all relations of theirs and of their parts; those to executions go with these."""
+    """Count all relations of these operations and their sub-operations, except those to executions, which are counted
+    with the executions."""
     parts = [part.id for part in parts_of(graph, list(batch.versions))]
     but_instances = RelationFilter(but_types=(RelationType.INSTANCE_OF,))
     return _count(graph, [*batch.versions, *parts], but_instances)

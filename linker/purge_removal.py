@@ -1,9 +1,9 @@
-"""The removal of each kind of entity: by id and version; entities changed meanwhile stay.
+"""Removal of each kind of entity, by id and version; entities changed meanwhile stay.
 
 Everything here may be interrupted at any point and called again with the same `Batch`: entities already gone count as
-removed, those written since as come back. Entities are removed before their relations. In the opposite order, an entity
-that comes back in between would find its relations gone, and nothing would write them again; in this order an
-interrupted batch leaves relations without an end, and the batch, which was recorded first, names the entities.
+removed, entities written since then as come back. Entities are removed before their relations. In the opposite order,
+an entity that comes back in between would find its relations gone, and nothing would write them again; in this order,
+an interrupted batch leaves relations without an end, and the batch, which was recorded first, names the entities.
 """
 
 from __future__ import annotations
@@ -33,25 +33,25 @@ _INSTANCES: Final = RelationFilter(types=(RelationType.INSTANCE_OF,))
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """The next removals, as plain JSON, recorded before the first of them.
+    """The next removals, as plain JSON, recorded before the first removal.
 
-    ``versions`` are the entities to remove, ``kept`` those that stay but lose their content, both with the ``_version_``
-    that was read; ``executions`` and ``operations`` are the data that operations keep about their executions; ``paths``
-    are those whose flows are removed: (id, path, type, source's id, source's type).
+    ``versions`` are the entities to remove, ``kept`` those that stay but lose their content; both map ids to the
+    ``_version_`` that was read. ``executions`` and ``operations`` are the data that operations keep about their
+    executions. ``paths`` are paths whose flows are removed, as (id, path, type, source id, source type).
     """
 
     versions: Mapping[str, int]
     kept: Mapping[str, int] = field(default_factory=dict)
     executions: Mapping[str, tuple[str, int, str]] = field(default_factory=dict)
-    """id → (operation's id, time of the execution (epoch ms), its user)"""
+    """Execution id → (operation id, time of the execution (epoch ms), user)"""
     operations: Mapping[str, tuple[int, int, str]] = field(default_factory=dict)
-    """id → the data before this batch: (count, last execution (epoch ms), its user)"""
+    """Operation id → the data before this batch: (number of executions, last execution (epoch ms), its user)"""
     paths: tuple[tuple[str, str, str, str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """The result of a batch."""
+    """Result of a batch. ``came_back`` are the ids of entities that stay because they were written meanwhile."""
 
     entities: int
     relations: int
@@ -63,12 +63,12 @@ Entities = Sequence[StoredEntity]
 Prepare = Callable[[Linking, Entities, Entities], Batch]
 """(linking, entities to remove, entities that stay) → the batch. Changes nothing."""
 Remove = Callable[[Linking, Batch, int, Callable[[Batch], None]], Removed]
-"""(linking, the batch, the threshold, a function that records a grown batch) → its result."""
+"""(linking, batch, threshold, a function that records a grown batch) → the batch's result."""
 
 
 def _remove_entities(linking: Linking, versions: Mapping[str, int]) -> tuple[list[str], tuple[str, ...]]:
-    """Removes entities that have not changed since they were read. Returns the ids that are gone now, and those that
-    came back."""
+    """Remove entities that have not changed since they were read. Return the ids that are gone now, and the ids of
+    entities that came back."""
     stayed = linking.graph.remove_entities(versions, linking.stamp)
     came_back = linking.graph.present_now(sorted(stayed)) if stayed else set()
     return [each for each in versions if each not in came_back], tuple(sorted(came_back))
@@ -90,18 +90,18 @@ def _versions(entities: Iterable[StoredEntity]) -> dict[str, int]:
 
 
 def prepare_directories(_: Linking, going: Entities, staying: Entities) -> Batch:
-    """A directory loses its content even if it has to stay itself."""
+    """Prepare directories: those that have to stay themselves lose their content as well."""
     return Batch(_versions(going), kept=_versions(staying))
 
 
 def prepare_files(_: Linking, going: Entities, __: Entities) -> Batch:
-    """Files have nothing else to prepare."""
+    """Prepare files, for which only the versions are needed."""
     return Batch(_versions(going))
 
 
 def remove_paths(linking: Linking, batch: Batch, _: int, __: Callable[[Batch], None]) -> Removed:
-    """Removes files and directories, their PARENT_CHILD, and unlinks other relations to them. Their last read time is
-    recorded on the directories above them."""
+    """Remove files and directories with their PARENT_CHILD, and unlink other relations to them. Last reads of the
+    removed paths are recorded on the directories above."""
     graph = linking.graph
     leave_reads_above(linking, batch.versions)
     gone, came_back = _remove_entities(linking, batch.versions)
@@ -120,7 +120,7 @@ def remove_paths(linking: Linking, batch: Batch, _: int, __: Callable[[Batch], N
 
 
 def prepare_executions(linking: Linking, going: Entities, _: Entities) -> Batch:
-    """Records for each execution its operation, and for each operation its data so far."""
+    """Collect each execution's operation, and each operation's data so far."""
     by_id = {execution.id: execution for execution in going}
     instances = linking.graph.relations(_INSTANCES, of=by_id, sides=(2,), fields=ENDS)
     executions = {
@@ -136,8 +136,8 @@ def prepare_executions(linking: Linking, going: Entities, _: Entities) -> Batch:
 
 
 def remove_executions(linking: Linking, batch: Batch, _: int, __: Callable[[Batch], None]) -> Removed:
-    """Records the summary of the executions on their operations and the last reads on their inputs, then removes
-    executions with all their relations."""
+    """Record a summary of the executions on their operations and the last reads on the operations' inputs, then remove
+    the executions with all their relations."""
     graph = linking.graph
     there = graph.entities_now(batch.versions, PURGE)
     changed = {each for each, now in there.items() if now.version != batch.versions[each]}
@@ -155,7 +155,8 @@ def remove_executions(linking: Linking, batch: Batch, _: int, __: Callable[[Batc
 
 
 def _last_of_each(batch: Batch) -> dict[str, LastRead]:
-    """The last of the removed executions, by their operation's id. One that came back meanwhile did run as well."""
+    """Return operation id → last of the removed executions. One that came back meanwhile counts as well, because it did
+    run."""
     last: dict[str, LastRead] = {}
     for operation, executed_ms, principal in batch.executions.values():
         last[operation] = last.get(operation, LastRead()).or_later(LastRead(executed_ms, principal))
@@ -181,17 +182,18 @@ def _keep(linking: Linking, batch: Batch, *, without: Collection[str]) -> None:
 
 
 def prepare_operations(_: Linking, going: Entities, __: Entities) -> Batch:
-    """Their parts and relations are looked up after their removal: nothing can be added to them then."""
+    """Prepare operations. Sub-operations and relations are looked up after the removal, because none can be added
+    then."""
     return Batch(_versions(going))
 
 
 def remove_operations(
     linking: Linking, batch: Batch, before_ms: int, record: Callable[[Batch], None]
 ) -> Removed:
-    """Removes operations with their sub-operations and all their relations.
+    """Remove operations with their sub-operations and all their relations.
 
-    An execution that arrives meanwhile does not change its operation's document: if one appears after the operation's
-    removal, the operation is restored. For operations without any known execution, their own record counts as the last
+    An execution that arrives meanwhile does not change its operation's document, so an operation is restored if an
+    execution appears after the removal. For operations without any known execution, their own record counts as the last
     read.
     """
     graph = linking.graph
@@ -216,7 +218,7 @@ def remove_operations(
     removed = _remove_relations(linking, relations.values())
     unlinked = unlink(linking, ids, Reason.PURGED) if removed < len(relations) else 0
     graph.commit(entities=False)
-    # A path without any flow left belongs to no table: the linker's relation to it is removed as well.
+    # A path without any flow left belongs to no table, so the linker's relation to it is removed as well.
     locate(linking, paths)
     return Removed(len(gone), removed, unlinked, tuple(sorted(chain(came_back, needed))))
 

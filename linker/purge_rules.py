@@ -1,6 +1,6 @@
-"""The rules of purge: candidates, reasons to keep them, and kinds that are never removed, as data.
+"""The purge rules as data: candidates, reasons to keep them, and kinds that are never removed.
 
-The first five are Cloudera Navigator's, from its documentation of purge: three remove, two protect. The sixth is
+Five are Cloudera Navigator's, from its documentation of purge: three remove, two protect. The sixth, for files, is
 navlin's own, and can be switched off.
 """
 
@@ -19,16 +19,16 @@ from navlin.model.batches import in_batches
 from navlin.model.keys import RelationType
 
 Aged = Callable[[int], EntityFilter]
-"""Filters entities older than a threshold (epoch ms)."""
+"""Threshold (epoch ms) → filter for entities older than that."""
 Check = Callable[[Graph, Sequence[StoredEntity], int], set[str]]
-"""Returns the ids of the candidates that stay, given the threshold."""
+"""(graph, candidates, threshold) → ids of the candidates that stay."""
 
 
 def _deleted_before(*types: str) -> Aged:
     return lambda before_ms: EntityFilter(types=types, deleted_before_ms=before_ms)
 
 
-# -- What stays ----------------------------------------------------------------------------------------------------------
+# -- Reasons to keep -----------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,16 +68,16 @@ def _executed_since(graph: Graph, operations: Sequence[StoredEntity], before_ms:
 
 
 def operations_with_output(graph: Graph, ids: Sequence[str]) -> set[str]:
-    """Those operations that produce something, at table or column level."""
+    """Return the ids of those operations that produce something, at table or column level."""
     flows = RelationFilter(types=(RelationType.DATA_FLOW,), deleted=False)
     found = graph.ends_among(ids, replace(flows, but_ep2_types=("SUB_OPERATION",)), (1,))
-    # Column-level output counts as well, if a record has only columns.
+    # Column-level output counts as well, because a record may have only columns.
     operations = {part.id: part.parent_id for part in parts_of(graph, ids)}
     return found | {operations[part] for part in graph.ends_among(operations, flows, (1,))}
 
 
 def operations_executed_since(graph: Graph, ids: Collection[str], before_ms: int) -> set[str]:
-    """Those operations with an execution that is not older than the threshold."""
+    """Return the ids of those operations with an execution that is not older than the threshold."""
     instances = RelationFilter(types=(RelationType.INSTANCE_OF,))
     recent = EntityFilter(not_executed_before_ms=before_ms)
     found: set[str] = set()
@@ -117,7 +117,7 @@ EXECUTION_DESCRIBED: Final = Keep(
 HAS_OUTPUT: Final = Keep("has output", "operations that produce something are never removed", _has_output)
 EXECUTED_SINCE: Final = Keep("executed since", "it was executed after the date", _executed_since)
 CHANGED: Final = "changed meanwhile"
-"""Entities written between reading and removing them stay, whatever the rule."""
+"""Reason for entities written between being read and being removed: they stay, whatever the rule."""
 
 
 # -- The rules -----------------------------------------------------------------------------------------------------------
@@ -146,7 +146,7 @@ class Never:
 
 
 PURGE_RULES: Final[tuple[PurgeRule, ...]] = (
-    # Rules that check flows come before the one that removes flows: so a dry run gives the exact result.
+    # Rules that check flows come before the rule that removes flows, so that a dry run gives the exact result.
     PurgeRule(
         "directories",
         "PARENT_CHILD between a directory that has been flagged deleted for longer and what it contained; and the"
@@ -177,7 +177,7 @@ PURGE_RULES: Final[tuple[PurgeRule, ...]] = (
         (HAS_OUTPUT, EXECUTED_SINCE, DESCRIBED, EXECUTION_DESCRIBED),
     ),
 )
-"""In the order in which they run."""
+"""The rules in the order in which they run."""
 
 NEVER: Final[tuple[Never, ...]] = (
     Never(

@@ -1,15 +1,17 @@
-"""Links relations whose claimed ends are in the index, and unlinks the others.
+"""Link relations whose claimed ends are in the index, and unlink the others.
 
-A relation with a claim is ``unlinked`` until every id that it claims is there; the ids are in place from the start. An
-entity that is flagged deleted counts as there: a relation to it is linked, and the reader decides whether to show it. An
-unlinked relation has a reason (`Reason`) and its time. An id is never guessed, so there are never two candidates.
+A relation with a claim is ``unlinked`` until every id that it claims is in the index; the relation contains the ids
+from the start. An entity that is flagged deleted counts as present: a relation to it is linked, and the reader decides
+whether to show it. An unlinked relation has a reason (`Reason`) with a time. An id is never guessed, so there are never
+two candidates.
 
-Both directions in time, each from its smaller side, each after the commit of the data it queries: new relations look for
-their ends, and arrived entities find the relations that wait for them. If two runs overlap, the one that committed later
-sees the other's writes.
+Links are looked for in both directions: new relations look for their ends, and arrived entities look for relations that
+wait for them. Each lookup starts from whichever side is smaller, after the commit of the data it queries. If two runs
+overlap, the one that committed later sees the other's writes.
 
-A new relation is written with its mark (`marked`): if its ends exist already it is written once. That is determined
-before the commit. So the next pass checks unlinked relations again, and those that may have lost an end meanwhile.
+A new relation is written with its mark (`marked`), so that it is written only once if its ends exist already. The mark
+is determined before the commit, so the next pass checks unlinked relations again, as well as those that may have lost
+an end meanwhile.
 """
 
 from __future__ import annotations
@@ -33,52 +35,56 @@ WAITING = RelationFilter(unlinked=True)
 _UNLINKED = b'"unlinked":true'
 """Part of the JSON of a relation that claims an end of a configured source."""
 FEW_ARRIVALS = 1_000
-"""Most entities in one query; for so few it is not worth counting whether fewer relations wait."""
+"""Maximum number of entities in one query. For up to this many it is not worth counting whether fewer relations
+wait."""
 FEW_REMOVALS = 1_000
-"""Most removed entities that are looked up among the ends of the runs' relations."""
+"""Maximum number of removed entities to look up among the ends of the runs' relations; beyond it, all relations with a
+claimed end are checked."""
 
 Reasons = Mapping[str, str | None]
-"""A relation's id → the reason why it is unlinked; None if it is linked."""
+"""Relation id → reason why the relation is unlinked; None if it is linked."""
 
 
 class Reason(StrEnum):
-    """The reason why a relation is unlinked. For an end that has not arrived yet the reason names the source that has
-    not shown it: "not in HIVE-1 yet" (`not_yet`)."""
+    """Reason why a relation is unlinked. If an end has not arrived yet, the reason names the source that has not
+    reported it: "not in HIVE-1 yet" (`not_yet`)."""
 
     PURGED = "purged"
-    """The end existed, was flagged deleted for long, and was removed."""
+    """The end existed, was flagged deleted for a long time, and was removed."""
     FORGOTTEN = "forgotten"
-    """The end's source, or that part of it, is no longer configured, and its remains were removed."""
+    """The end's source, or the part of the source that contained the end, is not configured any more, and the remaining
+    data were removed."""
     NOT_READ = "its source has not been read yet"
     NO_AUTHORITY = "no such authority"
     """No source serves the claimed system, nor was the end granted."""
 
 
 _LASTING = frozenset({Reason.PURGED, Reason.FORGOTTEN})
-"""Reasons that stay until the end exists again; a later pass cannot distinguish such an end from one that never existed.
-"""
+"""Reasons that stay until the end exists again, because a later pass cannot tell such an end from one that never
+existed."""
 
 
 def not_yet(source_name: str) -> str:
-    """The reason for an end that its source has not shown."""
+    """Return the reason for an end that its source has not reported."""
     return f"not in {source_name} yet"
 
 
 def resolve_endpoints(linking: Linking) -> int:
-    """Links relations where possible and gives a reason for the rest; returns how many changed."""
+    """Link relations where possible, and give the others a reason. Return the number of changed relations."""
     if linking.everything:
         return sum(linking.each_range(partial(_resolve_range, linking.for_task), linking.ranges))
     stamped = linking.graph.relations(RelationFilter(unlinked=True, runs=linking.runs))
     changed = resolve(linking, stamped) + resolve(linking, _bereft(linking))
     if changed > WRITE_BATCH:
-        # Else all of them would be checked twice: on their own, and as relations waiting for the run's entities.
+        # Otherwise all these relations would be checked twice: on their own, and as relations waiting for the run's
+        # entities.
         linking.graph.commit(entities=False)
     return changed + resolve(linking, _waiting_for_arrivals(linking))
 
 
 def marked(linking: Linking, new: Iterable[Envelope]) -> dict[str, Document]:
-    """The relations among new ones that claim an end of a configured source, by id: the document with the mark that the
-    present index warrants."""
+    """Return id → document, with the mark that the present index warrants, for those new relations that claim an end of
+    a configured source."""
     claiming = (each for each in new if _UNLINKED in each.document)
     relations = (StoredRelation.of({"identity": each.identity, **each.fields()}) for each in claiming)
     waiting = [relation for relation in relations if relation.unlinked]
@@ -87,7 +93,7 @@ def marked(linking: Linking, new: Iterable[Envelope]) -> dict[str, Document]:
 
 
 def resolve(linking: Linking, relations: Iterable[StoredRelation]) -> int:
-    """Links or unlinks the relations whose mark is wrong; returns how many changed."""
+    """Link or unlink the relations whose mark is wrong. Return the number of changed relations."""
     changed = 0
     for batch in in_batches(relations, WRITE_BATCH):
         by_id = {relation.id: relation for relation in batch}
@@ -98,7 +104,7 @@ def resolve(linking: Linking, relations: Iterable[StoredRelation]) -> int:
 
 
 def reasons_of(linking: Linking, relations: Collection[StoredRelation]) -> Reasons:
-    """The reason to unlink each of these relations, by its id; None to link it."""
+    """Return relation id → reason to unlink the relation; None to link it."""
     wanted = {relation.id: _wanted_ends(relation) for relation in relations}
     there = linking.graph.present({end for ends in wanted.values() for end in ends})
     missing = {identity: [end for end in ends if end not in there] for identity, ends in wanted.items()}
@@ -107,11 +113,11 @@ def reasons_of(linking: Linking, relations: Collection[StoredRelation]) -> Reaso
 
 
 def unlink(linking: Linking, gone_ids: Iterable[str], reason: Reason, but_types: tuple[str, ...] = ()) -> int:
-    """Unlinks every relation with one of these removed entities as an end, except relations of ``but_types``. An entity
-    that has come back meanwhile keeps its relations."""
+    """Unlink every relation with one of these removed entities as an end, except relations of ``but_types``. Return the
+    number of unlinked relations. An entity that has come back meanwhile keeps its relations."""
     unlinked = 0
     where = RelationFilter(but_types=but_types, but_reason=reason)
-    # A run that wrote one while the end existed may have died since.
+    # A run may have written such a relation while the end existed, and died before its commit.
     linking.graph.commit(entities=False)
     for batch in in_batches(gone_ids, IDS_A_QUERY):
         still_gone = set(batch) - linking.graph.present_now(batch)
@@ -167,8 +173,8 @@ def _reason_of_source(source: KnownSource | None) -> str:
 
 
 def _bereft(linking: Linking) -> Iterator[StoredRelation]:
-    """Yields the runs' relations that may have lost an end between their check and the commit: those of entities removed
-    meanwhile, or all with a claim if there are many."""
+    """Yield the runs' relations that may have lost an end between their check and the commit: the relations of entities
+    removed meanwhile, or, if many were removed, all relations that claim an end."""
     if linking.since_ms is None:
         return
     removed = removed_entities(linking.solr, linking.since_ms, FEW_REMOVALS)
@@ -179,8 +185,9 @@ def _bereft(linking: Linking) -> Iterator[StoredRelation]:
 
 
 def _waiting_for_arrivals(linking: Linking) -> Iterator[StoredRelation]:
-    """Yields the waiting relations whose ends may be among the runs' entities, from the smaller side: the arrived
-    entities (a few are queried without counting), or the relations that wait for entities of their sources."""
+    """Yield the waiting relations whose ends may be among the runs' entities. The search starts from the arrived
+    entities, or from the relations that wait for entities of the same sources if there are fewer of these. Up to
+    `FEW_ARRIVALS` entities are queried without counting."""
     graph = linking.graph
     arrived = EntityFilter(runs=linking.runs)
     by_source = graph.entities_by_source(arrived)
@@ -202,7 +209,8 @@ def _waiting_for_arrivals(linking: Linking) -> Iterator[StoredRelation]:
 
 
 def _waiting_for_source(linking: Linking, source_id: str) -> Iterator[StoredRelation]:
-    """Yields relations that wait for an entity of a new or renamed source: their reason contains its name."""
+    """Yield relations that wait for an entity of a new or renamed source, because their reason must contain the
+    source's name."""
     name = next((source.name for source in known_sources(linking.solr) if source.id == source_id), "")
     for where in (
         RelationFilter(unlinked=True, but_reason=not_yet(name), ep1_sources=(source_id,)),

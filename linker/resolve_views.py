@@ -1,13 +1,13 @@
-"""The lineage of a view, read from its text, if no engine recorded it.
+"""Lineage of views, parsed from their text if no engine recorded it.
 
-An engine's record of the view's creation wins: then the linker adds nothing to the view, and removes its earlier
-relations. Else it adds the tables that the text reads and, for those whose columns the index knows, the source columns
-of each of the view's own columns (DATA_FLOW) and the columns that decide its rows (CONTROL_FLOW): relations straight
-from table to view and from column to column, marked ``parsed``, because no operation ran. For a text without a result,
-its reason is written to the view (``unparsedReason``).
+An engine's record of the view's creation wins: then the linker adds nothing to the view, and removes its own earlier
+relations. Otherwise it adds the tables that the text reads and, for tables whose columns the index knows, the source
+columns of each of the view's columns (DATA_FLOW) and the columns that decide which rows there are (CONTROL_FLOW). These
+relations lead directly from table to view and from column to column, and are marked ``parsed``, because no operation
+ran. If a text cannot be resolved, the reason is written to the view (``unparsedReason``).
 
-As with `add_locations`, all this is a function of the present index: of views, tables, columns and records. Relations
-that no longer hold are removed, and relinking everything gives the same.
+As with `add_locations`, the result is a function of the present index: of views, tables, columns and records. Relations
+that no longer hold are removed, and relinking everything gives the same result.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from navlin.sql.bounded import SqlReader
 VIEWS_A_BATCH = 50
 IDS_A_BATCH = 1_000
 FEW_VIEWS = 500
-"""So many views are read in the time that the start of each range's own parser would take."""
+"""Number of views that can be read in the time that starting a separate parser for each range would take."""
 ADDED = RelationFilter(rule=RULE)
 VIEWS = EntityFilter(types=("VIEW",))
 _TABLES = tuple(sorted(TABLE_TYPES))
@@ -41,9 +41,9 @@ _TABLES_AND_COLUMNS = EntityFilter(types=(*_TABLES, "FIELD"))
 
 
 def resolve_views(linking: Linking) -> int:
-    """Adds lineage from their texts to views that no engine recorded; returns the number of changed documents."""
+    """Add lineage from the text to views that no engine recorded. Return the number of changed documents."""
     if linking.everything:
-        # A range of views covers all existing ones; a range of the added relations, those of former views.
+        # The first pass covers all existing views, the second those that no longer exist.
         few = linking.graph.count_entities(VIEWS) <= FEW_VIEWS
         ranges = (IdRange("*", "*"),) if few else linking.ranges
         changed = sum(linking.each_range(partial(_views_range, linking.for_task), ranges))
@@ -52,8 +52,8 @@ def resolve_views(linking: Linking) -> int:
 
 
 def resolve(linking: Linking, view_ids: Iterable[str]) -> int:
-    """Makes the linker's relations to these views what the index now warrants; returns the number of changed documents.
-    Ids of other entities, including former views, are allowed.
+    """Update the linker's relations to these views to match the index. Return the number of changed documents. Ids of
+    other entities, including former views, are allowed.
 
     Changes are committed and checked again, until nothing changes: another run may have changed a table in between, and
     of two concurrent runs, the one that reads later sees the other's changes.
@@ -76,9 +76,9 @@ def resolve(linking: Linking, view_ids: Iterable[str]) -> int:
 
 
 def _resolve_once(linking: Linking, reader: SqlReader, ids: Collection[str]) -> tuple[set[str], int]:
-    """The views with a change or a needed retry, and the number of documents written or removed."""
+    """Return the ids of the views with a change or a needed retry, and the number of documents written or removed."""
     graph = linking.graph
-    # Stored relations are read first: they were warranted by an older state than the one read next.
+    # Read stored relations first: they reflect an older state than the views and records read next.
     stored = {relation.id: relation for relation in _added_to(graph, ids)}
     views = {view.id: view for view in graph.entities(VIEWS, ids=ids, fields=VIEW)}
     recorded = _recorded_by_engines(graph, views)
@@ -96,8 +96,8 @@ def _added_to(graph: Graph, view_ids: Iterable[str]) -> Iterator[StoredRelation]
 
 
 def _recorded_by_engines(graph: Graph, view_ids: Collection[str]) -> set[str]:
-    """Those views that an operation made, by the record of an engine. A metastore's own operations are renames: they do
-    not tell a view's lineage."""
+    """Return the ids of the views that an operation created, according to an engine's record. Operations recorded by a
+    metastore are renames, and do not give a view's lineage."""
     operations = graph.relations(replace(_BY_ENGINES, deleted=False), of=view_ids, sides=(2,), fields=ENDS)
     return {relation.ep2.id for relation in operations if relation.writer != relation.ep2.source_id}
 
@@ -110,13 +110,13 @@ def _write_reasons(graph: Graph, views: Iterable[StoredEntity], lineage: dict[st
     return written
 
 
-# -- What a run concerns -------------------------------------------------------------------------------------------------
+# -- Views affected by a run ---------------------------------------------------------------------------------------------
 
 
 def _concerned(linking: Linking) -> Iterator[str]:
-    """Yields the views whose lineage may change because of a run's writes: the views themselves and their columns,
-    records of engines that made them, tables that they read and the columns of these. From the smaller side: from the
-    writes, or from all views."""
+    """Yield the ids of views whose lineage may change because of a run's writes: the written views and those with
+    written columns, views in engines' records, and views that read written tables or columns. They are found from the
+    writes or from all views, whichever are fewer."""
     graph = linking.graph
     views, added = graph.count_entities(VIEWS), graph.count_relations(_ADDED_TO_TABLES)
     if not views and not added:
@@ -134,7 +134,7 @@ def _concerned(linking: Linking) -> Iterator[str]:
 
 
 def _made_by_engines(linking: Linking, views: int) -> Iterator[str]:
-    """Yields the views of engines' records, written or withdrawn."""
+    """Yield the ids of views in engines' records that were written or withdrawn."""
     graph = linking.graph
     written = replace(_BY_ENGINES, runs=linking.runs)
     if graph.count_relations(written) > views:

@@ -1,10 +1,10 @@
-"""Removes results of an older reading that the newer one of the same records does not confirm.
+"""Remove results of an older read that a newer read of the same records does not confirm.
 
-The newer reading does not say that something was deleted: it says that it never existed. So it is removed, not flagged
-deleted: operations that none of the reread executions belongs to any more, with everything attached to them; parts that
-reread operations no longer have; and placeholders without any other reference.
+The newer read does not say that something was deleted, but that it never existed. The results are therefore removed,
+not flagged deleted: operations that no longer have any of the reread executions, with everything attached to them;
+sub-operations that reread operations no longer have; and placeholders without any other reference.
 
-All of it is determined before the first removal, and removed in such an order that an interrupted pass finds the rest
+All of it is determined before the first removal, and removed in an order in which an interrupted pass finds the rest
 again.
 """
 
@@ -40,10 +40,10 @@ def remove_superseded(
     entity_ids: Iterable[str],
     relation_ids: Iterable[str],
 ) -> int:
-    """Removes operations that lost their executions, and returns the number of removed entities and relations.
+    """Remove operations that lost their executions. Return the number of removed entities and relations.
 
-    ``executions`` were read again, as were the operations ``read_ids``; ``entity_ids`` and ``relation_ids`` are parts
-    that these no longer have.
+    ``executions`` and the operations ``read_ids`` were read again; ``entity_ids`` and ``relation_ids`` are the
+    sub-operations and relations that those operations no longer have.
     """
     graph = linking.graph
     moved, left = _moved(linking, executions)
@@ -69,7 +69,8 @@ def remove_superseded(
 
 
 def doubt_unread(linking: Linking, source_id: str, read_ids: Collection[str]) -> int:
-    """Marks a source's operations that were not read again as made by an older reader; returns how many."""
+    """Mark a source's operations that were not read again as made by an older reader. Return the number of changed
+    operations."""
     where = EntityFilter(("OPERATION",), sources=(source_id,), deleted=False)
     unread = [
         each.id for each in linking.graph.entities(where) if each.id not in read_ids and not each.granted
@@ -80,8 +81,8 @@ def doubt_unread(linking: Linking, source_id: str, read_ids: Collection[str]) ->
 
 
 def _moved(linking: Linking, executions: Iterable[Envelope]) -> tuple[Relations, dict[str, str]]:
-    """Moves executions to the operations that they belong to now. Returns their relations to the previous operations,
-    and for each of these one that replaced it."""
+    """Move executions to the operations that they belong to now. Return the executions' relations to the previous
+    operations, by id, and previous operation id → id of one that replaced it."""
     graph = linking.graph
     moved: Relations = {}
     left: dict[str, str] = {}
@@ -99,8 +100,8 @@ def _moved(linking: Linking, executions: Iterable[Envelope]) -> tuple[Relations,
 
 
 def _without_executions(linking: Linking, left: dict[str, str], moved: Relations) -> dict[str, StoredEntity]:
-    """Those operations that keep no execution, with their parts, by id. People's fields are moved to the replacement. An
-    operation from which purge removed executions stays: no other document records them."""
+    """Return the operations that keep no execution, with their sub-operations, by id. User-written fields are moved to
+    the replacement. An operation from which purge removed executions stays, because no other document records those."""
     graph = linking.graph
     instances = graph.relations(_INSTANCES, of=sorted(left), sides=(1,), fields=ENDS)
     kept = {each.ep1.id for each in instances if each.id not in moved}
@@ -114,8 +115,8 @@ def _without_executions(linking: Linking, left: dict[str, str], moved: Relations
 def _placeholders(
     linking: Linking, ids: Collection[str], going: Relations
 ) -> tuple[dict[str, StoredEntity], Relations]:
-    """Placeholders granted to a claim that only removed relations, or their own content, refer to; by id, and with the
-    relations to their parents. None with people's fields or a last read."""
+    """Return the placeholders that only removed relations, or the placeholders' own content, refer to, by id, and the
+    relations to their parents. Placeholders with user-written fields or a last read are excluded."""
     graph = linking.graph
     found: dict[str, StoredEntity] = {}
     contained: Relations = {}
@@ -144,7 +145,7 @@ def _placeholders(
 
 
 def _empty_sources(linking: Linking, going: Collection[StoredEntity]) -> dict[str, StoredEntity]:
-    """The placeholders of sources without any entities but these, by id."""
+    """Return the placeholders of sources that contain no other entities, by id."""
     if not going:
         return {}
     left = linking.graph.entities_by_source(EntityFilter())

@@ -1,5 +1,5 @@
-"""A view's text as relations: the tables that it reads and, if the index knows their columns, the source columns of each
-of its own."""
+"""Convert a view's text to relations: from the tables that it reads and, if the index knows their columns, from the
+source columns to each column of the view."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from navlin.sql.reading import METASTORES, Answer, Made, MadeColumn, Name, Quest
 RULE: Final = "resolve_views"
 TABLES_A_QUERY: Final = 1_000
 PAIRS_OF_A_VIEW: Final = 5_000
-"""Columns that decide which rows there are, times the view's own. Beyond this, the linker records only tables for the
-deciding ones, and marks the view incomplete."""
+"""Maximum number of columns that decide which rows there are, multiplied by the number of the view's columns. Beyond
+this, the linker records only tables for the deciding columns, and marks the view incomplete."""
 
 
 @dataclass(slots=True)
@@ -32,8 +32,8 @@ class Tables:
 
     entities: dict[str, StoredEntity] = field(default_factory=dict)
     columns: dict[str, dict[str, StoredEntity]] = field(default_factory=dict)
-    """By the table's id and the column's name in lower case. A table that was only ever claimed has none: a claim names
-    only the columns that it used."""
+    """Table id → lower-case column name → column. A table that was only ever claimed has no entry, because a claim
+    names only the columns that it used."""
 
 
 UNKNOWN_COLUMNS: Final = "the columns of a table that it reads are not in the index"
@@ -45,26 +45,26 @@ TOO_MANY: Final = "too many columns decide which rows there are"
 
 @dataclass(frozen=True, slots=True)
 class ViewLineage:
-    """The linker's relations to one view, by id, and the reason why there are none, or not all."""
+    """The linker's relations to one view, by id. ``reason`` says why there are none, or why some are missing."""
 
     relations: dict[str, StoredRelation] = field(default_factory=dict)
     reason: str = ""
 
 
 def tree_path_of(view_id: str) -> str:
-    """The tree path of the relations to a view, by which they are found together."""
+    """Return the tree path of the relations to a view, by which they are found together."""
     return f"{LINKER_TREE}/{view_id}"
 
 
 def view_id_in(relation: StoredRelation) -> str:
-    """The id of the view that a relation of this rule was added to."""
+    """Return the id of the view that a relation of this rule was added to."""
     return relation.tree_path.rpartition("/")[2]
 
 
 def lineage_of(graph: Graph, reader: SqlReader, views: Iterable[StoredEntity]) -> dict[str, ViewLineage]:
-    """The lineage of views that no engine recorded, by their id.
+    """Return view id → lineage of views that no engine recorded.
 
-    Each text is parsed twice: for the tables that it names, and again with their columns from the index.
+    Each text is parsed twice: first for the tables that it names, then with the tables' columns from the index.
     """
     lineage: dict[str, ViewLineage] = {}
     named: dict[str, tuple[StoredEntity, dict[str, Name]]] = {}
@@ -97,7 +97,7 @@ def lineage_of(graph: Graph, reader: SqlReader, views: Iterable[StoredEntity]) -
 
 
 def _reason(view: StoredEntity, answer: Answer) -> str:
-    """The reason why a view's text gives no lineage; "" if it does."""
+    """Return the reason why a view's text gives no lineage; "" if it does."""
     if view.text.endswith(CUT_NOTE):
         return "its text is longer than the index keeps"
     if answer.problem:
@@ -106,7 +106,8 @@ def _reason(view: StoredEntity, answer: Answer) -> str:
 
 
 def load_tables(graph: Graph, ids: Iterable[str]) -> Tables:
-    """The index's data on tables and their columns. The columns of a deleted table are those that were deleted with it."""
+    """Return the index's data on tables and their columns. The columns of a deleted table are those that were deleted
+    with the table."""
     known = Tables()
     tables = EntityFilter(types=tuple(sorted(TABLE_TYPES)))
     known.entities = {table.id: table for table in graph.entities(tables, ids=ids, fields=COLUMN)}
@@ -131,8 +132,8 @@ def _read(reader: SqlReader, view: StoredEntity, schema: Mapping[str, Sequence[s
 
 
 def _default_database(view: StoredEntity) -> str:
-    """The database of a table without one in the text. Hive and Impala write databases into a view's text; Spark stores
-    the session's database and catalog with the view."""
+    """Return the database of tables that the text names without one. Hive and Impala write databases into a view's
+    text; Spark stores the session's database and catalog with the view."""
     number = str(view.parameters.get("view.catalogAndNamespace.numParts", ""))
     if number.isascii() and number.isdigit() and len(number) <= 2:
         parts = [
@@ -161,7 +162,8 @@ class _Relations:
         self.own = known.columns.get(view.id, {})
 
     def all(self) -> ViewLineage:
-        """Tables and columns, each pair once: a data source of a column is not also its control."""
+        """Return the flows from tables and columns, each pair once: a column's data source is not also its control
+        source."""
         pairs = list(self._matched())
         shared = self.made.control
         too_many = len(shared) * len(self.own) > PAIRS_OF_A_VIEW
@@ -173,7 +175,7 @@ class _Relations:
         return ViewLineage({each.id: each for each in relations}, reason)
 
     def _reason(self, pairs: Collection[tuple[StoredEntity, MadeColumn]]) -> str:
-        """The reason why the view's lineage is not completely known; "" if it is."""
+        """Return the reason why the view's lineage is not completely known; "" if it is."""
         names = [each.name for each in self.made.tables]
         sources = (*self.made.control, *chain(*((*made.data, *made.control) for _, made in pairs)))
         if any(name.is_path or "." in name.database for name in names):
@@ -208,8 +210,8 @@ class _Relations:
             yield self._flow(kind, end, end_of(self.view), incomplete=not complete)
 
     def _matched(self) -> Iterator[tuple[StoredEntity, MadeColumn]]:
-        """Yields the view's columns, each with its part of the text: by position, or by the names that Spark stores of
-        the text's columns, because its views survive a change of their tables."""
+        """Yield the view's columns, each with the corresponding column of the text. Columns are matched by position, or
+        by the output names that Spark stores, because Spark's views survive changes of the tables that they read."""
         outputs = {each.output.lower(): each for each in self.made.columns}
         count, parameters = len(self.own), self.view.parameters
         names = [str(parameters.get(f"view.query.out.col.{at}", "")).lower() for at in range(count)]
@@ -220,7 +222,7 @@ class _Relations:
                 if name in outputs
             )
         elif self.made.whole and len(self.made.columns) == count:
-            # An expression has no name in the text, and the engine's in the view.
+            # An expression has no name in the text, but the engine names it in the view.
             spelled = (each.output.lower() for each in self.made.columns)
             if not all(names) or all(out in ("", name) for out, name in zip(spelled, names, strict=True)):
                 yield from zip(self.own.values(), self.made.columns, strict=True)

@@ -1,6 +1,6 @@
-"""People's fields as files: JSON lines, one line per entity, and CSV, one row per value.
+"""User-written fields as files: JSON lines with one line per entity, or CSV with one row per value.
 
-Values that would be formulas in a spreadsheet are written as `navlin.model.spreadsheet` says.
+Values that a spreadsheet would take for formulas are escaped, see `navlin.model.spreadsheet`.
 """
 
 from __future__ import annotations
@@ -24,15 +24,13 @@ ID_CHARS: Final = 255
 
 
 class Format(StrEnum):
-    """The formats of a file."""
-
     JSONL = "jsonl"
     CSV = "csv"
 
 
 @dataclass(frozen=True, slots=True)
 class BadLine:
-    """An entry of a file that is not imported: its line (from 1) and the reason."""
+    """A file entry that is not imported: its line number (from 1) and the reason."""
 
     line: int
     reason: str
@@ -40,8 +38,8 @@ class BadLine:
 
 @dataclass(slots=True)
 class FileContent:
-    """The content of a file: annotations in its order, one per entity; the rejected lines; and (line, field) of the
-    values in which a secret was blanked."""
+    """Content of a file: annotations in the order of the file, one per entity; rejected lines; and (line, field) of
+    each value in which a secret was blanked."""
 
     annotations: list[Annotation] = field(default_factory=list)
     rejects: list[BadLine] = field(default_factory=list)
@@ -78,7 +76,7 @@ def _lines(each: Annotation) -> Iterator[bytes]:
 
 
 def read_annotations(file: IO[bytes], form: Format) -> FileContent:
-    """Read a whole file. Errors in it are among the rejects, and the rest counts."""
+    """Read a whole file. Invalid entries are among the rejects; the others are used."""
     content = FileContent()
     found: dict[str, Annotation] = {}
     cells = _values_of_csv if form is Format.CSV else _values_of_json_lines
@@ -101,7 +99,7 @@ class _Given:
 
 
 def _add(given: _Given, content: FileContent, found: dict[str, Annotation], *, listed: bool) -> None:
-    """Add a value; ``listed`` says that a list is in the file value by value."""
+    """Add a value. ``listed``: the file has one entry per value of a list."""
     if not isinstance(given.id, str) or not 0 < len(given.id) <= ID_CHARS or not given.id.isprintable():
         content.rejects.append(BadLine(given.line, f"{given.id!r:.60} is no id of an entity"))
         return
@@ -166,8 +164,8 @@ def _values_of_csv(file: IO[bytes], rejects: list[BadLine]) -> Iterator[_Given]:
 
 
 def _rows(lines: Sequence[str], rejects: list[BadLine]) -> Iterator[tuple[int, list[str]]]:
-    """Yield (number of its first line, cells) for each row. After an invalid row, reading continues with the next line:
-    otherwise an unmatched quotation mark would swallow all the rest."""
+    """Yield (number of the first line, cells) for each row. After an invalid row, reading continues with the next line,
+    because otherwise an unmatched quotation mark would swallow the rest of the file."""
     start = 0
     while start < len(lines):
         rows = csv.reader((lines[number] for number in range(start, len(lines))), strict=True)
@@ -184,7 +182,8 @@ def _rows(lines: Sequence[str], rejects: list[BadLine]) -> Iterator[tuple[int, l
 
 
 def _typed(name: str, text: str) -> Any:
-    """Return the value of a cell. If it does not have its field's type it stays a text, which `checked` refuses."""
+    """Return the typed value of a cell. A text that does not have the field's type is returned unchanged, and `checked`
+    refuses it."""
     if name[:4] not in TYPED:
         return text
     try:

@@ -1,13 +1,13 @@
-"""Export and import of people's fields of entities: data that no source can deliver again.
+"""Export and import of user-written fields of entities: data that no source can deliver again.
 
-The rule of an import:
-- A field that the index does not have is written, and so is one whose value came from the source (`SOURCE_WORDS`):
-  people's words go before a source's.
-- An equal value is left as it is.
-- A different value that a person wrote is a conflict: it is reported, and kept, unless the import overwrites.
-- Tags are a set: missing ones are added, and none is removed, unless the import overwrites: then they are the file's.
-- An entity that the index does not have is unknown: it is reported, and not created.
-- An entity that Solr refuses is reported with its reason, and the rest continues.
+Rules of an import:
+- A field that the index does not have is written, and so is a field whose value came from the source (`SOURCE_WORDS`),
+  because user-written values take precedence.
+- An equal value is left unchanged.
+- A different user-written value is a conflict: it is reported, and kept unless the import overwrites.
+- Tags are a set: missing tags are added and none is removed. If the import overwrites, only the file's tags remain.
+- An entity that the index does not have is unknown: it is reported, not created.
+- An entity that Solr refuses is reported with the reason, and the import continues.
 """
 
 from __future__ import annotations
@@ -26,12 +26,13 @@ from navlin.model.batches import in_batches
 
 _CLAUSES: Final = 500
 Values = Mapping[str, Any]
-"""People's fields: a text, or a list of texts, numbers, dates or booleans (tags and managed properties)."""
+"""User-written fields: name → a text, or a list of texts, numbers, dates or booleans (tags and managed properties)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
-    """People's fields of one entity. ``type`` and ``entity`` are for readers of the file; only the id counts."""
+    """User-written fields of one entity. ``type`` and ``entity`` only help people reading the file; the entity is
+    identified by ``id``."""
 
     id: str
     type: str
@@ -52,10 +53,11 @@ class Conflict:
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """The result of an import: counts of entities, of fields, and the cases that a person must review.
+    """Result of an import: the number of changed entities, of fields ``written`` and ``unchanged``, and the cases that
+    a person must review.
 
-    ``overwritten`` fields had other values in the index, and have the file's now; ``conflicts`` keep the index's. Solr
-    wrote nothing of ``refused`` entities.
+    ``overwritten`` fields had other values in the index, and now have the file's; ``conflicts`` keep the index's.
+    Nothing was written to ``refused`` entities.
     """
 
     entities: int = 0
@@ -71,8 +73,8 @@ class Imported:
 
 
 def annotated(solr: Solr, asked: str = "*:*") -> Iterator[Annotation]:
-    """Yield the entities that match a Solr query and have people's fields, by id. Values from a source are left out: it
-    delivers them again."""
+    """Yield the user-written fields of each entity that matches a Solr query and has any, in the order of the ids.
+    Values from a source are left out, because the source delivers them again."""
     solr.commit(ELEMENTS, soft=True)
     filled = sorted(name for name in _fields_in_use(solr) if is_user_field(name))
     seen: set[str] = set()
@@ -121,8 +123,8 @@ def import_annotations(
     overwrite: bool = False,
     dry_run: bool = False,
 ) -> Imported:
-    """Write people's fields by the rule above, durably and with the history, and return the result. The values are
-    `checked` ones; each entity occurs once. ``dry_run`` writes nothing."""
+    """Write user-written fields by the rules above, durably and with a history, and return the result. The values must
+    be `checked`; each entity may occur only once. ``dry_run`` writes nothing."""
     done = Imported()
     try:
         for batch in in_batches(iter(given), WRITE_BATCH):
@@ -135,7 +137,7 @@ def import_annotations(
 
 @dataclass(slots=True)
 class _Merge:
-    """The result for one entity, created again each time that the entity is read."""
+    """Result for one entity, computed again each time the entity is read."""
 
     written: dict[str, Any] = field(default_factory=dict)
     unchanged: int = 0
@@ -150,7 +152,7 @@ def _import_batch(
 
     def merging(given: Values) -> Decide:
         def decide(entity: Editable) -> Mapping[str, Any]:
-            # Called again if somebody wrote the document meanwhile: only the last answer counts.
+            # Called again if the document was written meanwhile; only the last result counts.
             merge = merges[entity.id] = _merge(entity, given, overwrite=overwrite)
             return merge.written
 

@@ -1,8 +1,8 @@
-"""Edits as Navigator's clients write them: which fields are kept, erased or replaced by its rules.
+"""Edits in the form that Navigator's clients send. Navigator's rules decide which fields are kept, erased or replaced.
 
-PUT replaces: ``name``, ``description``, ``properties`` are kept if absent, and erased by null; ``tags`` are kept if
-absent or null, [] means none; ``customProperties`` are kept if absent or null, and so is each property in it that is not
-named.
+In a PUT, ``name``, ``description`` and ``properties`` are kept if absent, and erased by null. ``tags`` are kept if
+absent or null, and erased by []. ``customProperties`` are kept if absent or null, as is each property that is not named
+in it.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ _TEXTS: Final = ("name", "description")
 
 
 def put_words(registered: Registered, given: Any) -> Words:
-    """Return the words of the body of a PUT. Raises `BadValue`; keys that are not people's fields are ignored."""
+    """Convert the body of a PUT to `Words`. Raises `BadValue`. Keys that are not user-written fields are ignored."""
     if not isinstance(given, Mapping):
         raise BadValue("the body must be an object")
     only: Mapping[str, str] | None = None
     if "properties" in given:
-        # An empty list is not an object without keys, and erases nobody's words.
+        # An empty list is not an empty object: it is refused, so that it erases nothing.
         only = properties(_given(given, "properties"))
     return Words(
         texts({name: given[name] for name in _TEXTS if name in given}),
@@ -35,7 +35,7 @@ def put_words(registered: Registered, given: Any) -> Words:
 
 
 def change_words(registered: Registered, given: Mapping[str, Any]) -> Words:
-    """Return the words of an object that the SDK sends, with change sets; null leaves a field unchanged. Raises
+    """Convert an object that the SDK sends, with change sets, to `Words`; null leaves a field unchanged. Raises
     `BadValue`."""
     custom = _given(given, "customProperties")
     if isinstance(custom, Mapping):
@@ -61,13 +61,13 @@ def change_words(registered: Registered, given: Mapping[str, Any]) -> Words:
 
 
 def _given(given: Mapping[str, Any], key: str) -> Any:
-    """Return an object of the body; one without keys if it is absent or null."""
+    """Return the value of a key in the body; an empty object if the key is absent or null."""
     value = given.get(key)
     return {} if value is None else value
 
 
 def _change_set(what: str, given: Any) -> Mapping[str, Any]:
-    """Return ``set``, ``add`` and ``del``, each None if absent."""
+    """Return a mapping with the keys ``set``, ``add`` and ``del``; each is None if absent."""
     if given is None or isinstance(given, Mapping):
         return {key: (given or {}).get(key) for key in ("set", "add", "del")}
     raise BadValue(f"{what} are a change set with add, del and set, and not {given!r:.40}")

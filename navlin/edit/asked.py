@@ -1,4 +1,4 @@
-"""An edit as a person requests it, by options: the same at the command line and over HTTP."""
+"""Edits requested by options, the same on the command line and over HTTP."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from navlin.model.batches import in_batches
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The typed options. ``property`` are ``KEY=VALUE``, ``managed`` ``NAMESPACE.NAME=VALUE``, repeated for several
-    values; an empty value, name or description erases."""
+    """The given options. ``property`` entries are ``KEY=VALUE``, ``managed`` entries ``NAMESPACE.NAME=VALUE``, repeated
+    for several values. An empty value, name or description erases the field."""
 
     tag: tuple[str, ...] = ()
     remove_tag: tuple[str, ...] = ()
@@ -32,12 +32,12 @@ class Options:
 
 
 EDITS_KEPT: Final = 1_000
-"""Edits of one bulk that an answer contains, at most; the history has all."""
+"""Maximum number of edits that the response to a bulk edit contains; the history has all of them."""
 
 
 @dataclass(slots=True)
 class Done:
-    """The result of an edit: the number of entities meant, the number changed, the first of the edits, and Solr's
+    """Result of an edit: the number of selected entities, the number changed, the first of the edits, and Solr's
     refusals."""
 
     dry_run: bool
@@ -47,7 +47,7 @@ class Done:
     refused: list[Refused] = field(default_factory=list)
 
     def add(self, meant: int, edited: Edited) -> None:
-        """Count another batch."""
+        """Add the result of a batch of ``meant`` entities."""
         self.entities += meant - len(edited.unknown)
         self.changed += len(edited.edits)
         self.edits.extend(edited.edits[: EDITS_KEPT - len(self.edits)])
@@ -65,7 +65,7 @@ class Done:
 
 
 def words_of(solr: Solr, options: Options) -> Words:
-    """Return the typed options as checked words. Raises `BadValue`, also if nothing was typed."""
+    """Convert the options to checked `Words`. Raises `BadValue`, also if no option is given."""
     if options == Options():
         raise BadValue("nothing is to change: name a tag, a name, a description or a property")
     given = {"name": options.name, "description": options.description}
@@ -88,13 +88,13 @@ def words_of(solr: Solr, options: Options) -> Words:
 
 
 def count_matching(solr: Solr, asked: str) -> int:
-    """Count the entities that match a Solr query, including those written up to now."""
+    """Count the entities that match a Solr query, including those written just before."""
     solr.commit(ELEMENTS, soft=True)
     return solr.count(ELEMENTS, asked)
 
 
 def matching(solr: Solr, asked: str) -> Iterator[str]:
-    """Yield the ids of the matching entities, each once, also while they are edited."""
+    """Yield the ids of the matching entities, each once, even if they are edited meanwhile."""
     for document in solr.cursor(ELEMENTS, asked, "identity"):
         yield document["identity"]
 
@@ -108,8 +108,8 @@ def edit_each(
     dry_run: bool,
     report: Callable[[int], None] = lambda done: None,
 ) -> Done:
-    """Edit these entities alike, each once, any number of them; more than one durably. Entities that are gone meanwhile
-    are skipped. ``report`` is called with the number done."""
+    """Apply the same edit to each of these entities once. There may be any number of them; edits of more than one are
+    durable. Entities that no longer exist are skipped. ``report`` is called with the number of entities done."""
     done, decide = Done(dry_run), deciding(words)
     try:
         for batch in in_batches(ids, WRITE_BATCH):

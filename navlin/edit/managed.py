@@ -1,6 +1,6 @@
-"""Managed properties: a client's values, checked against the registered properties, become fields.
+"""Managed properties: check a client's values against the registered properties, and convert them to fields.
 
-A property that nobody registered is stored by the type of its values: texts, whole numbers, numbers or booleans.
+Values of an unregistered property are stored by their type: texts, whole numbers, numbers or booleans.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from navlin.index.fields import MANAGED, MANAGED_PREFIXES, solr_date
 _TRUTH: Final = {"true": True, "false": False}
 _INT_BITS: Final = 31
 _MOST_MS: Final = 60_000_000_000_000
-"""Some 1,900 years before and after 1970: the range of Python's dates."""
+"""Maximum distance of a date from 1970, some 1,900 years: the range of Python's dates."""
 
 
 def managed_fields(registered: Properties, given: Any) -> dict[str, Sequence[Any] | None]:
-    """Return ``{namespace: {name: value or list}}`` as fields; None, "" and [] erase one. Raises `BadValue`."""
+    """Convert ``{namespace: {name: value or list}}`` to fields; None, "" and [] erase a property. Raises `BadValue`."""
     if not isinstance(given, Mapping):
         raise BadValue(f"customProperties are an object of namespaces, and not {given!r:.40}")
     fields: dict[str, Sequence[Any] | None] = {}
@@ -34,11 +34,11 @@ def managed_fields(registered: Properties, given: Any) -> dict[str, Sequence[Any
 def managed_field(
     registered: Property | None, namespace: str, name: str, value: Any
 ) -> dict[str, Sequence[Any] | None]:
-    """Return the fields of one property, likewise."""
+    """Return the fields of one property; None, "" and [] erase it. Raises `BadValue`."""
     if not namespace or "." in namespace or not name:
         raise BadValue(f"{namespace!s:.60}.{name!s:.60} is no name of a managed property")
     values = [each for each in (value if isinstance(value, list) else [value]) if each not in (None, "")]
-    # Erase it under every type: it may have been stored as another before it was registered.
+    # Erase the fields of all types: the property may have been stored under another type before it was registered.
     fields: dict[str, Sequence[Any] | None] = dict.fromkeys(
         f"{prefix}{namespace}.{name}" for prefix in MANAGED_PREFIXES
     )
@@ -86,7 +86,7 @@ def _fit(of: Property, value: Any) -> Any:
         case "FLOAT" | "DOUBLE":
             return _wanted(of, value, _number(value, float), "a number")
         case "DATE" if isinstance(value, Mapping):
-            # Jackson writes the SDK's dates, which are Joda's, with all their parts.
+            # The SDK uses Joda's dates, which Jackson writes as objects with all their parts.
             ms = _number(value.get("millis"), int)
             fits = ms is not None and abs(ms) <= _MOST_MS
             return _wanted(of, value, solr_date(ms) if fits else None, "a date")

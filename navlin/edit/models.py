@@ -1,7 +1,7 @@
-"""Models as Navigator's clients register them: packages, classes, namespaces, managed properties, mappings.
+"""Models that Navigator's clients register: packages, classes, namespaces, managed properties, mappings.
 
-Registering again replaces the previous model, so a program may send its models at each start. A property's type cannot
-change: its values are indexed by it.
+Registering again replaces the previous model, so a program may send its models at each start. The type of a property
+cannot change, because the property's values are indexed by type.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ KEYS: Final[Mapping[Kind, tuple[str, ...]]] = {
         *("enumValues", "type", "creator", "createdDate"),
     ),
 }
-"""The JSON keys of each kind, all of them always present."""
+"""JSON keys of each kind; all of them are always present."""
 _FLAGS: Final = frozenset({"external", "defaultPackage", "defaultNamespace", "multiValued"})
 PARENTS: Final = {Kind.CLASS: "packageName", Kind.PROPERTY: "namespace"}
 """The key that names the parent of a class or a property."""
@@ -56,7 +56,7 @@ class Property:
 
 
 Properties = Mapping[tuple[str, str], Property]
-"""By namespace and name."""
+"""(namespace, name) → property."""
 
 
 def properties_of(solr: Solr) -> Properties:
@@ -65,20 +65,21 @@ def properties_of(solr: Solr) -> Properties:
 
 
 def list_models(solr: Solr, kind: Kind) -> list[Mapping[str, Any]]:
-    """Return all models of a kind, by name, with the keys of `KEYS`; a mapping is ``{class: [properties]}``."""
+    """Return all models of a kind, sorted by name, each with the kind's `KEYS`."""
     named = registered(solr)[0][kind]
     return [named[name] for name in sorted(named)]
 
 
 def mappings(solr: Solr) -> dict[str, list[str]]:
-    """Return the properties of each class: ``package.class`` → ``namespace.name``, each in the order of registration."""
+    """Return ``package.class`` → list of ``namespace.name``, the properties of each class in the order of
+    registration."""
     mapped = registered(solr)[0][Kind.MAPPING]
     return {name: list(body["properties"]) for name, body in sorted(mapped.items())}
 
 
 def register(solr: Solr, given: Any, author: Author) -> dict[str, Any]:
-    """Register models in the form of POST /models, and return them in the same form. Raises `BadValue`: then none is
-    registered."""
+    """Register models in the form of POST /models, and return them in the same form. Raises `BadValue` if any is
+    invalid; then none is registered."""
     if not isinstance(given, Mapping):
         raise BadValue("models are an object with packages, classes, namespaces, properties, mappings")
     for _ in range(ATTEMPTS):
@@ -94,7 +95,7 @@ def register(solr: Solr, given: Any, author: Author) -> dict[str, Any]:
 
 
 def _made(known: Registered, given: Mapping[str, Any], author: Author) -> dict[Kind, dict[str, Any]]:
-    """Return the models to be registered, from those that were sent. Raises `BadValue`."""
+    """Return the models to be registered, by kind and name, from the models that were sent. Raises `BadValue`."""
     made: dict[Kind, dict[str, Any]] = {kind: {} for kind in Kind}
     for key, kind in _PLURALS.items():
         for item in _listed(key, given.get(key)):
@@ -116,7 +117,7 @@ def name_of(kind: Kind, item: Any) -> str:
         if not isinstance(part, str) or not part or len(part) > NAME_CHARS or not part.isprintable():
             raise BadValue(f"{part!r:.60} cannot be the name of a {kind}")
         if kind is Kind.NAMESPACE and "." in part:
-            # A field is called namespace.name, and a name may have dots.
+            # Fields are called namespace.name, and a name may have dots.
             raise BadValue(f"{part!r:.60} cannot be the name of a namespace: it has a dot")
     return ".".join(map(str, parts))
 
@@ -160,9 +161,9 @@ def _check_limits(made: Mapping[str, Any]) -> None:
 
 @lru_cache(maxsize=256)
 def matcher(pattern: str) -> Callable[[str], object]:
-    """Return a function that matches a whole text, in time linear in its length. Raises `BadValue` for a pattern that
-    does not allow this, such as one with a look-ahead."""
-    # Imported only for a pattern: most installations have none.
+    """Return a function that matches a whole text, in time linear in its length. Raises `BadValue` for patterns that do
+    not allow this, such as those with a look-ahead."""
+    # Imported only when needed, because most installations have no patterns.
     import re2
 
     options = re2.Options()

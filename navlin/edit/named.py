@@ -1,6 +1,6 @@
-"""Entities as named by Navigator's clients without ids: by their names in a source.
+"""Entities that Navigator's clients identify without ids, by names in a source.
 
-The id is computed by the keys' own rule (`navlin.model.keys`), so it is the one under which the extractor of that source
+The id is computed by the rule for keys (`navlin.model.keys`), so it is the id under which the extractor of that source
 writes, or will write, the entity.
 """
 
@@ -34,13 +34,13 @@ NAMES: Final = (
     *("fileSystemPath", "databaseName", "tableName", "columnName", "queryText"),
     *("jobName", "logicalPlanHash", "scriptId"),
 )
-"""The attributes that name an entity within its source."""
+"""Attributes that name an entity within a source."""
 _PATHS: Final = frozenset({HDFS, LOCAL, S3})
 
 
 @dataclass(frozen=True)
 class Names:
-    """Finds the entity that a client means. Reads the sources once."""
+    """Resolver of the names that clients give entities. The sources are read only once."""
 
     solr: Solr
 
@@ -50,8 +50,8 @@ class Names:
         return {source.id: source for source in known_sources(self.solr)}
 
     def meant(self, given: Mapping[str, Any]) -> Key | str:
-        """Return the key of an entity by its names; for an operation with a known text, the id of the existing one.
-        Raises `BadValue`."""
+        """Return the key of an entity, given its names; for an operation with a known text, return the id of the
+        existing operation. Raises `BadValue`."""
         kind = str(given.get("type") or "")
         given = _with_own_name(given, kind)
         named = {name: _text(name, given[name]) for name in NAMES if given.get(name) not in (None, "")}
@@ -78,8 +78,8 @@ class Names:
         )
 
     def with_names(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Translate ``parentPath`` and ``originalName`` into the attributes that name an entity. Without a type, the type
-        of the source decides: paths, or tables."""
+        """Translate ``parentPath`` and ``originalName`` into the attributes that name an entity. Without a type, the
+        type of the source decides whether these are paths or tables."""
         name, above = given.get("originalName"), str(given.get("parentPath") or "")
         if not name or any(given.get(each) for each in NAMES):
             return given
@@ -115,8 +115,8 @@ class Names:
         return frozenset(each.type for each in self.sources.values()) - _PATHS
 
     def _pig(self, given: Mapping[str, Any]) -> Source:
-        """Return the source of Pig. Clients do not name it, and Pig has none of its own: what YARN reports about it is
-        granted."""
+        """Return the source of Pig. Clients do not name one, and Pig has no configured source: entities that YARN
+        reports about Pig are granted."""
         if given.get("sourceId"):
             return self._source(given, {PIG})
         for known in self.sources.values():
@@ -127,7 +127,7 @@ class Names:
 
     def _operation(self, source: Source, text: str) -> Key | str:
         text = redact(text)
-        # Clients name the metastore for a Hive statement: its tables are there, its statements in another source.
+        # For a Hive statement, clients name the metastore, which has the tables; the statements are in another source.
         alike = [
             each.id
             for each in self.sources.values()
@@ -135,8 +135,8 @@ class Names:
         ]
         if same := same_text(Graph(self.solr), (source.id, *alike), text):
             return same[0].id
-        # Its id also depends on its inputs and outputs, which nobody knows before it is extracted: until then its id
-        # comes from its text alone.
+        # An operation's id also depends on its inputs and outputs, which are unknown before it is extracted. Until
+        # then, the id is derived from the text alone.
         return operation_key(source, " ".join(text.split()), (), name=text)
 
 
@@ -145,12 +145,12 @@ _NAMED_BY: Final[Mapping[str, tuple[str, str]]] = {
     EntityType.VIEW: ("databaseName", "tableName"),
     EntityType.FIELD: ("tableName", "columnName"),
 }
-"""Type → the attribute that names its parent, and the one that is its own name."""
+"""Type → (the attribute that names the parent, the attribute that names the entity itself)."""
 
 
 def _with_own_name(given: Mapping[str, Any], kind: str) -> Mapping[str, Any]:
-    """Add the own name: before version 2 the SDK named the parent of a table or a column, and its own name was
-    ``originalName``."""
+    """Add the entity's own name. Before version 2, the SDK named the parent of a table or a column, and sent the
+    entity's own name as ``originalName``."""
     above, own = _NAMED_BY.get(kind, ("", ""))
     if given.get(above) and given.get("originalName") and not given.get(own):
         return {**given, own: given["originalName"]}
@@ -158,7 +158,7 @@ def _with_own_name(given: Mapping[str, Any], kind: str) -> Mapping[str, Any]:
 
 
 def _without_parent(key: Key) -> Key:
-    """Return the execution alone: the client did not name its operation."""
+    """Return the execution alone, because the client did not name its operation."""
     return Key(key.type, key.identity, key.source, key.name, key.tree_path)
 
 

@@ -1,4 +1,4 @@
-"""Entities that programs own: the fields they set, checked."""
+"""Entities that programs own: check the fields that a program sets."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _NOT_SAID: Final = frozenset(
     "identity sourceType sourceId type namespace packageName name description tags properties customProperties deleted"
     " deleteTime userEntity extractorRunId technicalProperties firstClassParentId sourceWords".split()
 )
-"""Keys that are not a program's words on its entity: its identity, people's fields, and navlin's own."""
+"""Keys that do not describe a program's entity: its identity, user-written fields, and navlin's own fields."""
 _WITH_PARENT: Final = frozenset({"FIELD", "SUB_OPERATION", "PARTITION"})
 
 
 @dataclass(frozen=True, slots=True)
 class Own:
-    """An entity that a program owns; ``fields`` are the index's fields that it fills."""
+    """An entity that a program owns; ``fields`` are the index's fields that the program sets."""
 
     id: str
     type: str
@@ -33,8 +33,8 @@ class Own:
 
 
 def own_entity(given: Mapping[str, Any], parents: Mapping[str, str]) -> Own:
-    """Return the entity of a JSON object of source type SDK. ``parents`` are the ids of parents by child, as stated by
-    the accompanying relations. Raises `BadValue`."""
+    """Convert a JSON object of source type SDK to an entity. ``parents`` maps ids of children to ids of parents, as
+    stated by the accompanying relations. Raises `BadValue`."""
     kind, namespace = given.get("type"), given.get("namespace")
     if kind not in _TYPES:
         raise BadValue(f"type {kind!s:.40} is not one of [{', '.join(_TYPES)}]")
@@ -85,7 +85,7 @@ def _value(key: str, value: Any) -> Any:
 
 
 def _time_ms(key: str, value: Any) -> int:
-    """Return a date of the SDK, ISO or epoch ms, as epoch ms."""
+    """Convert a date from the SDK, ISO or epoch ms, to epoch ms."""
     if isinstance(value, int) and not isinstance(value, bool):
         return value
     try:

@@ -1,4 +1,4 @@
-"""Writes that a program sends by Cloudera's SDK: words on entities, entities of its own, and relations.
+"""Writes that programs send through Cloudera's SDK: edits of entities, the programs' own entities, and relations.
 
 Each object is independent: an error in one is reported with its position, and the others are written.
 """
@@ -29,22 +29,22 @@ from navlin.model.keys import Key, RelationType
 from navlin.model.source import Source
 
 MOST: Final = 10_000
-"""Objects of one request, at most."""
+"""Maximum number of objects in one request."""
 MOST_ENDS: Final = 50_000
-"""Ends of all its relations, as they are named, at most: each name may have to be looked up."""
+"""Maximum number of ends that the relations of one request name, because each name may have to be looked up."""
 MOST_PAIRS_TOGETHER: Final = 100_000
-"""Relations written for it, at most: one for each pair of ends."""
+"""Maximum number of relations written for one request, one for each pair of ends."""
 
 
 @dataclass(slots=True)
 class Taken:
-    """The result for the objects of one kind: the number that were taken, and the errors of the others by position."""
+    """Result for the objects of one kind: the number accepted, and the errors of the others by position."""
 
     count: int = 0
     errors: dict[int, str] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
-        """count, errors ("position : message"). No other key: the SDK's reader fails on one."""
+        """count, errors ("position : message"). No other keys, because the SDK's reader fails on any."""
         return {
             "count": self.count,
             "errors": [f"{position} : {reason}" for position, reason in sorted(self.errors.items())],
@@ -53,22 +53,23 @@ class Taken:
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """One entity to be written: the initial document if the index lacks it, and the function that decides on its
-    changes."""
+    """One entity to be written: its initial document if it may be missing in the index, and the function that decides
+    on the changes."""
 
     position: int
     id: str
     decide: Decide
     new: Document | None
     claimed: Source | None = None
-    """A source that the index lacks as well."""
+    """The entity's source, if the index lacks it as well."""
 
 
 def write_objects(
     solr: Solr, entities: Sequence[Any], relations: Sequence[Any], author: Author
 ) -> tuple[Taken, Taken]:
-    """Write entities and then relations, each a JSON object in the SDK's form; everybody sees them when this returns.
-    Raises `BadValue` if there are too many."""
+    """Write entities and then relations, each a JSON object in the SDK's form. Return the result for the entities and
+    the result for the relations. All are visible when this returns. Raises `BadValue` if the relations name too many
+    ends."""
     if sum(map(count_ends, relations)) > MOST_ENDS:
         raise BadValue(f"the relations of one request have at most {MOST_ENDS:,} ends")
     names, about = Names(solr), (Taken(), Taken())
@@ -109,8 +110,8 @@ def write_objects(
 
 
 def register_entity(solr: Solr, given: Any, author: Author) -> str:
-    """Write words on one entity, whether or not its source has shown it, and return its id. The JSON is that of a PUT
-    with the names of the entity. Raises `BadValue`."""
+    """Edit one entity, whether or not its source has reported it, and return its id. The JSON is that of a PUT, with
+    the names of the entity. Raises `BadValue`."""
     words = deciding(put_words(properties_of(solr), given))
     names = Names(solr)
     meant = names.meant(names.with_names(given))
@@ -145,7 +146,7 @@ def _wanted(
             return _Wanted(position, identity, words, None)
     meant = names.meant(given)
     if identity and identity != (meant.identity if isinstance(meant, Key) else meant):
-        # The index may know it by the client's id; by its names it would be another one.
+        # The index may have this entity under the client's id; its names would lead to a different one.
         return _Wanted(position, identity, words, None)
     if isinstance(meant, Key):
         return _awaited(names, position, meant, words, author)
@@ -159,7 +160,7 @@ def _awaited(names: Names, position: int, key: Key, words: Decide, author: Autho
 
 def _deciding_own(own: Own, words: Decide) -> Decide:
     def decide(entity: Editable) -> dict[str, Any]:
-        # A program changes only people's fields of an extracted entity.
+        # A program may change only user-written fields of an extracted entity.
         said = own.fields if entity.fields.get("sourceType") == SDK else {}
         changed = {name: value for name, value in said.items() if entity.fields.get(name) != value}
         return {**changed, **words(entity)}

@@ -1,4 +1,4 @@
-"""Relations that programs own. An end is named by ids, or by its name in its source."""
+"""Relations that programs own. Each end is identified by its id, or by names in a source."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from navlin.model.identity import run_id
 from navlin.model.keys import EntityType, Key, RelationType
 
 MOST_PAIRS: Final = 10_000
-"""Pairs of ends of one object, at most."""
+"""Maximum number of pairs of ends of one object."""
 _TYPES: Final = tuple(each.value for each in EntityType)
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One side of a relation: its ends, as far as they are known without the index."""
+    """One side of a relation: the ends, with the data known without the index."""
 
     ends: tuple[End, ...]
 
@@ -41,7 +41,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """One object to be written."""
+    """One object to be written: relations from each end of the first side to each end of the second."""
 
     position: int
     type: RelationType
@@ -51,12 +51,12 @@ class Drawn:
 
     @property
     def pairs(self) -> int:
-        """Number of pairs that its ends make."""
+        """Number of pairs of ends; each pair becomes a relation."""
         return len(self.sides[0].ends) * len(self.sides[1].ends)
 
 
 def count_ends(given: Any) -> int:
-    """Count the ends named by an object that should be a relation in the SDK's JSON."""
+    """Count the ends that a relation in the SDK's JSON names; 0 if it is not an object."""
     if not isinstance(given, Mapping):
         return 0
     named = (given.get(key) for key in ("endpoint1Ids", "endpoint2Ids", "ep1Attributes", "ep2Attributes"))
@@ -92,8 +92,8 @@ def draw(solr: Solr, drawn: Sequence[Drawn], now_ms: int) -> None:
 
 
 def _draw(solr: Solr, drawn: Sequence[Drawn], now_ms: int) -> list[Drawn]:
-    """Write relations; return those that must be written once more: somebody wrote one in between, or an end has arrived,
-    and its writer may not have seen the relation."""
+    """Write relations. Return those that must be written again, because another writer changed one of them in between,
+    or because an end has arrived whose writer may not have seen the relation."""
     graph = Graph(solr)
     ids = {end for each in drawn for side in each.sides for end in side.ids}
     there = graph.entities_now(ids) if ids else {}
@@ -126,7 +126,8 @@ def _draw(solr: Solr, drawn: Sequence[Drawn], now_ms: int) -> list[Drawn]:
 
 
 def link_arrived(solr: Solr, ids: Collection[str], now_ms: int) -> None:
-    """Link the relations that waited only for these entities. Entities from an extraction are linked by its own linking."""
+    """Link the relations that waited only for these entities. Extracted entities are linked by the pass after their
+    extraction."""
     graph, stamp = Graph(solr), Stamp(run_id(SDK_SOURCE, 0), now_ms)
     waiting = {each.id: each.claims for each in graph.relations(RelationFilter(unlinked=True), of=ids)}
     there = graph.present_now({end for claims in waiting.values() for end in claims})

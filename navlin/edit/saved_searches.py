@@ -1,7 +1,8 @@
-"""Saving a search under a name, and removing it: a user's own, or, for an administrator, anybody's.
+"""Saving searches under a name, and removing them: a user's own or, for administrators, those of all users.
 
-Every user may save; ``owner`` is the user who asks, unless an administrator names another. A search written over an
-earlier one carries the `_version_` that was read: if two users save one new name, one gets `NameTaken`.
+Every user may save; ``owner`` is the requesting user, unless an administrator names another. A search that replaces an
+earlier one carries the `_version_` that was read. If a new name is saved twice at the same time, one of the users gets
+`NameTaken`.
 """
 
 from __future__ import annotations
@@ -23,32 +24,32 @@ from navlin.index.solr import Solr
 from navlin.index.writing import ATTEMPTS, TooManyConflicts
 
 MOST: Final = 500
-"""Saved searches of one owner, at most."""
+"""Maximum number of saved searches of one owner."""
 QUERY_CHARS: Final = 100_000
 _NAME: Final = re.compile(r"\w(?:[\w .,+()-]{0,98}[\w.)+])?")
 
 
 class NotYours(Exception):
-    """Only its owner or an administrator may change it."""
+    """Only the owner or an administrator may change this search."""
 
 
 class NotSaved(LookupError):
-    """This name has no saved search, or none that this user may see."""
+    """The owner has no saved search of this name, or none that this user may see."""
 
 
 class NameTaken(Exception):
-    """The owner has a search of this name already."""
+    """The owner already has a search of this name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asker:
-    """The user who saves, the time, and whether the user is an administrator."""
+    """The requesting user and time, and whether the user is an administrator."""
 
     author: Author
     administrator: bool
 
     def owner(self, named: str) -> str:
-        """Return the owner: this user if none is named. Raises `NotYours`."""
+        """Return the owner of the search: this user if nobody is named. Raises `NotYours`."""
         if named and named != self.author.name and not self.administrator:
             raise NotYours(f"only {named} or an administrator may do that")
         return named or self.author.name
@@ -57,8 +58,8 @@ class Asker:
 def save_search(
     solr: Solr, asker: Asker, name: str, query: str, *, owner: str = "", shared: bool, replace: bool
 ) -> SavedSearch:
-    """Save a query that was checked before. Raises `BadValue` for an invalid name, a query that is too long or one search
-    too many, `NameTaken` without ``replace``, and `NotYours`."""
+    """Save a query that was checked before. Raises `BadValue` for an invalid name, for a query that is too long, or if
+    the owner has too many searches; `NameTaken` without ``replace``; and `NotYours`."""
     owner = asker.owner(owner)
     if not _NAME.fullmatch(name):
         raise BadValue(

@@ -1,4 +1,4 @@
-"""The values of people's fields: which field takes which type, and its form in the index."""
+"""Values of user-written fields: the type of each field, and its form in the index."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from navlin.model.redaction import redact
 
 FIELD_NAME_CHARS: Final = 255
 MOST_CHARS: Final[Mapping[str, int]] = {"name": 500, "description": STORED_TEXT_CHARS}
-"""Lengths of texts that differ from `INDEXED_TEXT_CHARS`: Navigator's API took names of 500 characters, and descriptions
-without a limit."""
+"""Maximum lengths that differ from `INDEXED_TEXT_CHARS`: Navigator's API accepted names of 500 characters, and
+descriptions of any length."""
 TYPED: Final[Mapping[str, type]] = {"cpl_": int, "cpd_": float, "cpb_": bool}
-"""The types of managed properties that are not texts, by the beginning of their field."""
+"""Field prefix → type, for managed properties that are not texts."""
 
 
 class BadValue(Exception):
-    """A value that the field cannot have; the text says why."""
+    """The field cannot have this value; the text says why."""
 
 
 def checked(name: str, value: Any) -> Any:
-    """Return a value as the index stores it, with secrets blanked. Raises `BadValue` if people do not write such a field
-    or if it cannot have this value."""
+    """Return a value as the index stores it, with secrets blanked. Raises `BadValue` if the field is not user-written
+    or cannot have this value."""
     if not is_user_field(name):
         kinds = ", ".join([*sorted(USER_FIELDS), *(f"{prefix}…" for prefix in USER_PREFIXES)])
         raise BadValue(f"{name!r:.60} is no field of people's: those are {kinds}")

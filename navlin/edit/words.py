@@ -1,6 +1,6 @@
-"""Editing people's fields of entities: the state that a command, a program or Navigator's clients want afterwards.
+"""Edits of user-written fields, as requested by commands, programs and Navigator's clients.
 
-One way for all of them: the values are checked when `Words` are made, and every change is recorded in the history.
+All of them use this module: values are checked when `Words` are made, and every change is recorded in the history.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from navlin.index.solr import Solr
 
 @dataclass(frozen=True, slots=True)
 class Tags:
-    """A change of tags: first ``only`` (None: the present ones), then ``add``, without ``remove``."""
+    """A change of tags: start with ``only`` (None: the present tags), add ``add``, then remove ``remove``."""
 
     only: tuple[str, ...] | None = None
     add: tuple[str, ...] = ()
@@ -27,7 +27,8 @@ class Tags:
 
 @dataclass(frozen=True, slots=True)
 class Properties:
-    """The same for user properties, by key."""
+    """A change of user properties, by key: start with ``only`` (None: the present ones), add ``add``, then remove
+    ``remove``."""
 
     only: Mapping[str, str] | None = None
     add: Mapping[str, str] = field(default_factory=dict)
@@ -36,10 +37,10 @@ class Properties:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """Changes to people's fields of one entity; fields that are not named stay.
+    """Changes to the user-written fields of one entity; fields that are not named stay.
 
-    ``texts`` are name and description, None erases one. ``managed`` are fields of managed properties
-    (`navlin.edit.managed`), None erases one.
+    ``texts`` maps ``name`` and ``description`` to new texts, ``managed`` maps fields of managed properties
+    (`navlin.edit.managed`) to new values. None erases a field.
     """
 
     texts: Mapping[str, str | None] = field(default_factory=dict)
@@ -61,8 +62,8 @@ def tags(given: Any) -> tuple[str, ...]:
 
 
 def properties(given: Any) -> dict[str, str]:
-    """Return properties by key in stored form; numbers and booleans become texts, one without a value is left out. Raises
-    `BadValue`."""
+    """Return properties in stored form, by key. Numbers and booleans become texts; properties without a value are left
+    out. Raises `BadValue`."""
     if not isinstance(given, Mapping):
         raise BadValue(f"properties are an object, and not {given!r:.40}")
     return {
@@ -81,8 +82,8 @@ def _text(value: Any) -> Any:
 def edit_words(
     solr: Solr, asked: Mapping[str, Words], author: Author, *, dry_run: bool = False, durable: bool = False
 ) -> Iterator[Edited]:
-    """Edit entities by id, in batches; everybody sees all edits when the last is done, or when one fails. ``dry_run``
-    writes nothing."""
+    """Edit entities by id, and yield the result of each batch. All edits are visible when the last is done, or when one
+    fails. ``dry_run`` writes nothing."""
     try:
         yield from edit_entities(
             solr, {each: deciding(words) for each, words in asked.items()}, author, dry_run=dry_run
@@ -93,7 +94,7 @@ def edit_words(
 
 
 def deciding(words: Words) -> Decide:
-    """Return the function that applies the words to an entity."""
+    """Return a function that applies the words to an entity."""
     return partial(_fields, words)
 
 
@@ -104,7 +105,7 @@ def _fields(words: Words, entity: Editable) -> dict[str, Any]:
         wanted["tags"] = _tags(words.tags, there.get("tags", ()))
     if words.properties != Properties():
         wanted |= _properties(words.properties, there)
-    # A client that sends back the values it read changes nothing: values from the source keep following it.
+    # A client that sends back the values it read must change nothing: values from the source keep following the source.
     return {name: value for name, value in wanted.items() if there.get(name) != value}
 
 

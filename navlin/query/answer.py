@@ -1,4 +1,4 @@
-"""Lineage answers: nodes, edges, and the places where the walk was cut."""
+"""Results of lineage walks: nodes, edges, and the nodes at which the walk was cut."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ class Direction(StrEnum):
 
     @property
     def near(self) -> Side:
-        """The end of a flow from which a walk in this direction comes."""
+        """The end of a flow from which a walk in this direction starts."""
         return 2 if self is Direction.UPSTREAM else 1
 
     @property
     def far(self) -> Side:
-        """The end to which it goes."""
+        """The end of a flow to which a walk in this direction leads."""
         return 1 if self is Direction.UPSTREAM else 2
 
 
 class Reason(StrEnum):
-    """Reason for an answer to end at a node although there is more."""
+    """Reason why a walk ended at a node although there is more."""
 
     DEPTH = "depth"
     """The requested number of shown hops is reached."""
@@ -74,13 +74,14 @@ class Node:
     placeholder: bool = False
     granted: bool = False
     parent: str = ""
-    """The node that contains it: a column's table, a sub-operation's operation."""
+    """Id of the containing node: a column's table, a sub-operation's operation."""
     unlinked: int = 0
     """Number of relations that end here and whose other end is unknown; not followed unless requested."""
     column_index: int | None = None
     """Position of a column in its table, counted from 0; None if unknown."""
     label: str = ""
-    """Display name of a statement, or of the statement of a part (`navlin.query.statement_names`)."""
+    """Display name of a statement, or of the statement that a sub-operation belongs to
+    (`navlin.query.statement_names`)."""
 
     @property
     def title(self) -> str:
@@ -125,7 +126,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Hop:
-    """An entity on the way of an edge that is not shown itself."""
+    """A hidden entity through which an edge passes."""
 
     id: str
     name: str
@@ -135,7 +136,7 @@ class Hop:
     label: str = ""
     """As in `Node`."""
     parent: str = ""
-    """The statement of a part, if its display name is known."""
+    """Id of the statement that a sub-operation belongs to, if the statement's display name is known."""
 
     @property
     def title(self) -> str:
@@ -157,9 +158,9 @@ class Hop:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """An edge from one node to another. ``via`` is one shortest way through hidden entities; there may be others.
+    """An edge from one node to another. ``via`` is one shortest path through hidden entities; there may be others.
 
-    For LOGICAL_PHYSICAL ``source`` is the logical end, for INSTANCE_OF the operation.
+    For LOGICAL_PHYSICAL, ``source`` is the logical end; for INSTANCE_OF, the operation.
     """
 
     source: str
@@ -185,7 +186,7 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """A node beyond which there is more than the answer shows."""
+    """A node beyond which there is more than is shown."""
 
     id: str
     name: str
@@ -204,7 +205,7 @@ class Cut:
 
 @dataclass(frozen=True, slots=True)
 class Lineage:
-    """A piece of the graph around one entity. Nodes are ordered by distance from it, the start first."""
+    """The part of the graph around one entity. Nodes are ordered by distance from the start, which comes first."""
 
     start: str
     direction: Direction
@@ -220,7 +221,7 @@ class Lineage:
         return bool(self.truncated_at)
 
     def node(self, node_id: str) -> Node:
-        """The node with this id; raises KeyError for one that is not shown."""
+        """Return the node with this id. Raises KeyError if it is not shown."""
         for node in self.nodes:
             if node.id == node_id:
                 return node

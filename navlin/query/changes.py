@@ -1,6 +1,6 @@
-"""Changes of an entity: created, first seen, recreated, renamed, and flagged deleted.
+"""Changes to an entity: created, first seen, recreated, renamed, and flagged deleted.
 
-Edits by people have a history of their own (`navlin.query.edits`).
+User edits have their own history (`navlin.query.edits`).
 """
 
 from __future__ import annotations
@@ -24,8 +24,6 @@ _OF_OPERATIONS: Final[dict[Side, RelationFilter]] = {
 
 
 class What(StrEnum):
-    """Kind of a change."""
-
     CREATED = "created"
     FIRST_SEEN = "first seen"
     CREATED_ANEW = "dropped and created anew"
@@ -36,7 +34,7 @@ class What(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A change at ``when_ms`` (epoch ms). ``other`` is the table under its name before or after a rename."""
+    """A change at ``when_ms`` (epoch ms). ``other`` is the table under its other name, before or after a rename."""
 
     when_ms: int
     what: What
@@ -44,7 +42,7 @@ class Change:
 
 
 def changes(graph: Graph, entity: StoredEntity) -> list[Change]:
-    """Return all known changes of an entity that was read with all its fields, newest first."""
+    """Return all known changes to an entity, newest first. The entity must have been read with all its fields."""
     times = [
         (entity.created_ms, What.CREATED),
         (entity.first_seen_ms, What.FIRST_SEEN),
@@ -57,7 +55,7 @@ def changes(graph: Graph, entity: StoredEntity) -> list[Change]:
 
 
 def _renames(graph: Graph, table: StoredEntity) -> Iterator[Change]:
-    """Yield the renames of a table, by the operations that its own source states for them."""
+    """Yield the renames of a table, which the table's own source states as operations."""
     if table.type not in TABLE_TYPES:
         return
     for side in BOTH:

@@ -1,4 +1,5 @@
-"""Column lineage for people: from column to column, the statement between, and the expression it computes."""
+"""Column lineage for people: the columns directly before and after a column, the statements between, and the
+expressions computed."""
 
 from __future__ import annotations
 
@@ -19,8 +20,8 @@ from navlin.query.statement_names import PART
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """A column one hop before or after the given one. ``expressions`` tell how the target is computed from the source, as
-    the engines recorded it. A control flow has none, unless no data flow makes the target (``count(1)``)."""
+    """A flow to or from a column one hop away. ``expressions`` show how the target is computed from the source, as the
+    engines recorded it. A control flow has none, unless no data flow makes the target (``count(1)``)."""
 
     other: Node
     edge: Edge
@@ -29,7 +30,7 @@ class Flow:
 
     @property
     def through(self) -> tuple[Hop, ...]:
-        """The statements and other hidden entities on the way."""
+        """The statements and other hidden entities that the flow passes through."""
         return self.edge.via
 
 
@@ -51,8 +52,8 @@ def column_flows(solr: Solr, column: str) -> Iterator[Flow]:
 def expressions_by_edge(
     solr: Solr, edges: Iterable[Edge], nodes: Mapping[str, Node]
 ) -> dict[tuple[str, str, str], tuple[str, ...]]:
-    """Return the expressions computed along each edge between columns, by type, source and target. The last part that an
-    edge passes through makes the column; an expression that only names its source is left out."""
+    """Return (type, source, target) → expressions, for each edge between columns. The last sub-operation that an edge
+    passes through makes the column. An expression that only names the source is left out."""
     parts: dict[tuple[str, str, str], dict[str, None]] = defaultdict(dict)
     for edge in edges:
         made_by = [hop.id for hop in edge.via if hop.type == PART]

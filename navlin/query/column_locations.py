@@ -1,7 +1,7 @@
-"""Columns of tables and of the paths that store them: the same column under two names.
+"""Columns of tables and columns of the paths that store them: the same columns under two names.
 
-A job that writes files by path names the path's columns, one that reads the table names the table's. No relation states
-that the two are the same: it follows from the table's location and the column's name.
+A job that writes files by path names the columns of the path; a job that reads the table names the columns of the
+table. No relation states that they are the same, but this follows from the table's location and the column's name.
 """
 
 from __future__ import annotations
@@ -16,10 +16,9 @@ from navlin.query.contract import Walked
 
 
 def pairs_of(columns: Iterable[StoredEntity], walked: Walked) -> Iterator[tuple[str, str, WalkedRelation]]:
-    """Yield the ids of a table's column and a path's column that are the same, with the LOGICAL_PHYSICAL relation that
-    implies it.
+    """Yield (id of a table's column, id of the same column of a path, the LOGICAL_PHYSICAL relation that implies this).
 
-    The index may lack the other column: its id is computed.
+    The index may lack one of the columns, because the id is computed.
     """
     for column in columns:
         for other_id, relation in walked.aliases.get(column.parent_id, {}).items():
@@ -37,6 +36,6 @@ def pairs_of(columns: Iterable[StoredEntity], walked: Walked) -> Iterator[tuple[
 def one_column(
     table_column: StoredEntity, path_column: StoredEntity, because: WalkedRelation
 ) -> WalkedRelation:
-    """Return the relation between the two names, as certain as the table's location."""
+    """Return the relation between a column's two names, as certain as the table's location."""
     ends = end_of(table_column), end_of(path_column)
     return WalkedRelation("", RelationType.LOGICAL_PHYSICAL, *ends, inferred=because.inferred)

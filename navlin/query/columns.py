@@ -1,7 +1,7 @@
-"""The columns inside a diagram of tables.
+"""Columns inside a diagram of tables.
 
-They come from the same operations that the diagram of the tables passes through, and an edge between columns is shown
-only inside an edge between their tables: the two levels cannot disagree.
+They come from the operations that the diagram of the tables passes through, and an edge between columns is shown only
+inside an edge between their tables, so the two levels cannot disagree.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from navlin.query.reading import Reader
 from navlin.query.whole_tables import PARTS
 
 MAX_PARTS: Final = 20_000
-"""Parts of operations read, at most."""
+"""Maximum number of sub-operations read."""
 COLUMNS_A_NODE: Final = 10
-"""Columns that may be shown, per node that may be shown."""
+"""Maximum number of columns shown, per node that may be shown."""
 
 _COLUMNS: Final = EntityFilter(("FIELD",))
 
 
 def with_columns(reader: Reader, walked: Walked, lineage: Lineage) -> Lineage:
-    """Add the columns that flow into one another along the edges of ``lineage``, and their edges."""
+    """Add the columns that flow into one another along the edges of ``lineage``, and the edges between the columns."""
     options = reader.options
     (parts, more), (made, more_made) = reader.all_children(
         [(_operations(walked), PARTS), (_made_directly(walked), _COLUMNS)], MAX_PARTS
@@ -38,7 +38,7 @@ def with_columns(reader: Reader, walked: Walked, lineage: Lineage) -> Lineage:
     _join_columns(reader, inner, walked)
     node_ids = {node.id for node in lineage.nodes}
     shown = {each for each, entity in inner.entities.items() if _shown(entity, node_ids, options)}
-    # A column of a table that lacks room to be shown: nothing is shown past it either.
+    # Columns of tables that could not be shown for lack of room: nothing is shown beyond these columns either.
     stops = {
         each
         for each, entity in inner.entities.items()
@@ -83,7 +83,7 @@ def _operations(walked: Walked) -> list[str]:
 
 
 def _made_directly(walked: Walked) -> list[str]:
-    """Return the tables that data flows into without an operation: views whose texts the linker parsed."""
+    """Return the ids of the tables that data flows into without an operation: views whose texts the linker parsed."""
     direct = (
         flow for flow in walked.flows.values() if PASSED_TYPES.isdisjoint((flow.ep1.type, flow.ep2.type))
     )
@@ -93,7 +93,7 @@ def _made_directly(walked: Walked) -> list[str]:
 def _column_graph(
     reader: Reader, parts: list[StoredEntity], made: list[StoredEntity], lineage: Lineage
 ) -> Walked:
-    """Return the graph of columns, parts of operations and the flows between them; also columns ``made`` without an
+    """Return the graph of columns, sub-operations and the flows between them, including the columns ``made`` without an
     operation."""
     inner = Walked(entities={part.id: part for part in parts})
     part_ids, made_ids = list(inner.entities), [column.id for column in made]
@@ -136,7 +136,7 @@ def _shown(entity: StoredEntity, node_ids: set[str], options: Options) -> bool:
 
 
 def _hidden(column: StoredEntity, outer: Walked, options: Options) -> bool:
-    """Whether a column is hidden because it or its table is deleted; the walk passes through it."""
+    """Whether a column is hidden because it or its table is deleted. The walk passes through hidden columns."""
     table = outer.entities.get(column.parent_id)
     return not options.deleted and (column.deleted or (table is not None and table.deleted))
 

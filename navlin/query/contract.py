@@ -1,5 +1,5 @@
-"""Contract hidden nodes instead of cutting them: flows between shown nodes, through everything that was walked between
-them."""
+"""Contract hidden nodes instead of cutting them out: find the flows between shown nodes, through the hidden nodes
+between."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Walked:
     """The part of the graph that a walk has seen.
 
     ``placeholders`` are the entities that only relations name. ``aliases`` are LOGICAL_PHYSICAL relations, kept at both
-    their ends: a table and its location are the same data, and so are their columns of one name. ``located`` are the
+    ends: a table and its location are the same data, and so are their columns of the same name. ``located`` are the
     paths that represent a table that may be shown: such a path is never shown itself, and a flow into it is a flow into
     the table. ``starts`` are the nodes where the walk began, ``looked_up`` the paths whose tables have been looked up.
     """
@@ -34,13 +34,13 @@ class Walked:
     looked_up: set[str] = field(default_factory=set)
 
     def add_flow(self, relation: WalkedRelation) -> None:
-        """Keep a flow, merged with the known one of the same key."""
+        """Add a flow, merged with a known flow of the same key."""
         key = relation.key
         known = self.flows.get(key)
         self.flows[key] = relation if known is None else merged(known, relation)
 
     def add_alias(self, relation: WalkedRelation) -> None:
-        """Keep a LOGICAL_PHYSICAL relation, at both its ends."""
+        """Add a LOGICAL_PHYSICAL relation at both ends."""
         self.aliases.setdefault(relation.ep1.id, {})[relation.ep2.id] = relation
         self.aliases.setdefault(relation.ep2.id, {})[relation.ep1.id] = relation
 
@@ -55,8 +55,8 @@ class Walked:
 
 
 class Step(NamedTuple):
-    """A step from the node where a search began. With ``own_location`` it is at a location of that node, a shown table:
-    only flows from there count."""
+    """A step of a search. With ``own_location``, the step is at a location of the node where the search began, a shown
+    table; only flows from there count."""
 
     at: str
     relation: WalkedRelation | None = None
@@ -66,7 +66,7 @@ class Step(NamedTuple):
 
 
 class Way(NamedTuple):
-    """A shortest way from one node to another."""
+    """A shortest path from one node to another."""
 
     source: str
     target: str
@@ -74,12 +74,12 @@ class Way(NamedTuple):
     last: Step
 
     def between(self) -> list[str]:
-        """The ids of the entities it passes through, in the direction of the flow."""
+        """Return the ids of the entities that the path passes through, in the direction of the flow."""
         ids = [step.at for step in self._steps()][1:]
         return ids[::-1]
 
     def edge(self, walked: Walked) -> Edge:
-        """The edge shown for this way."""
+        """Return the displayed edge for this path."""
         relations = [step.relation for step in self._steps() if step.relation is not None]
         return Edge(
             self.source,
@@ -99,9 +99,10 @@ class Way(NamedTuple):
 
 
 def contract(walked: Walked, shown: Collection[str], stops: Collection[str] = ()) -> Iterator[Way]:
-    """Yield the ways between ``shown`` nodes; also those from and to ``stops``, nodes that could be shown and are not.
+    """Yield the paths between ``shown`` nodes, and the paths from and to ``stops``, nodes that could be shown and are
+    not.
 
-    A way is a CONTROL_FLOW only if every way between the two nodes contains a CONTROL_FLOW.
+    A path is a CONTROL_FLOW only if every path between the two nodes contains a CONTROL_FLOW.
     """
     sources = dict.fromkeys([*shown, *stops])
     ends = sources.keys()
@@ -129,7 +130,7 @@ def _by_source(flows: Iterable[WalkedRelation]) -> dict[str, list[WalkedRelation
 def _reach(
     walked: Walked, ends: Set[str], flows: dict[str, list[WalkedRelation]], source: str
 ) -> dict[str, Step]:
-    """Return each end that ``source`` flows to, with the last step of a shortest way."""
+    """Return each end that ``source`` flows to → the last step of a shortest path."""
     reached: dict[str, Step] = {}
     if source not in flows and source not in walked.aliases:
         return reached
@@ -161,6 +162,6 @@ def _reach(
 
 
 def direct(relation: StoredRelation | WalkedRelation) -> Edge:
-    """Return the edge of a relation that is shown without contraction."""
+    """Return the edge for a relation that is shown without contraction."""
     edge = Edge(relation.ep1.id, relation.ep2.id, relation.type)
     return replace(edge, inferred=relation.inferred, incomplete=relation.incomplete, parsed=relation.parsed)

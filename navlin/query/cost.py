@@ -1,7 +1,7 @@
-"""The cost of a query, counted before Solr sees it.
+"""Cost of a query, computed before Solr receives it.
 
 The unit is one term of one field. Solr accepts 10,000 clauses, counted after it has expanded each word with wildcards
-into a few terms; a clause that scans all terms of a field, or all documents, costs so much more that only a few are
+into a few terms. A clause that scans all terms of a field, or all documents, costs so much more that only a few are
 accepted.
 """
 
@@ -29,14 +29,15 @@ from navlin.index.query_tree import (
 from navlin.query.scanner import QueryError
 
 MOST: Final = 10_000
-"""Limit for one query: so many words of one field, or a hundred of them that begin with a wildcard."""
+"""Maximum cost of one query: that of 10,000 words in one field, or of a hundred words that begin with a wildcard."""
 MOST_TOGETHER: Final = 20_000
-"""Limit for a query and everything asked along with it."""
+"""Maximum cost of a query together with everything requested along with it."""
 
 _BEGINNING: Final = 16
-"""A word with a trailing wildcard: Lucene expands it into as many clauses before it switches to another method."""
+"""Cost of a word with a trailing wildcard: the number of clauses into which Lucene expands it before it switches to
+another method."""
 _ALL_TERMS: Final = 100
-"""A word with a leading wildcard, or with an edit distance."""
+"""Cost of a word with a leading wildcard, or with an edit distance."""
 _RANGE: Final = 20
 _ALL_DOCUMENTS: Final = 100
 _FIELDS_OF_WORD: Final = len(WORD_FIELDS) + 2
@@ -58,7 +59,6 @@ def check_cost(queries: Iterable[Query]) -> None:
 
 
 def cost_of(query: Query) -> int:
-    """Return the cost of a query."""
     return sum(_cost(each.node) for each in query.clauses)
 
 

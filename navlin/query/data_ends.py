@@ -1,4 +1,4 @@
-"""The data at both ends of relations, for people: the inputs or outputs of a statement in place of the statement."""
+"""Data at both ends of relations, for people: the inputs or outputs of a statement replace the statement."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from navlin.query.data_flows import FLOWS, STATEMENTS
 from navlin.query.statement_names import names_of_statements
 
 READ: Final = 20
-"""Inputs or outputs named per statement, at most."""
+"""Maximum number of inputs or outputs named per statement."""
 
 
 class Named(NamedTuple):
-    """An entity that a page names. ``known``: it has a page of its own."""
+    """An entity that a page names. ``known``: the entity has its own page."""
 
     id: str
     name: str
@@ -26,7 +26,7 @@ class Named(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """Sources and targets of a flow, and the statement it passes through, if any."""
+    """Sources and targets of a flow, and the statement between them, if any."""
 
     sources: tuple[Named, ...]
     targets: tuple[Named, ...]
@@ -34,7 +34,7 @@ class Ends:
 
 
 def data_ends(graph: Graph, relations: Sequence[StoredRelation]) -> list[Ends]:
-    """Return the ends of each relation. A statement that reads or writes nothing is an end itself."""
+    """Return the ends of each relation. A statement that reads or writes nothing is itself an end."""
     ends = {end.id: end.type for each in relations for end in (each.ep1, each.ep2)}
     statements = {
         each: Named(*named)

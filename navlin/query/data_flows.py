@@ -1,4 +1,4 @@
-"""Lineage between data only, for people: edges lead through statements and their parts."""
+"""Lineage between data only, for people: edges pass through statements and sub-operations."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ STATEMENTS: Final = frozenset({PART, STATEMENT})
 
 
 def between_data(lineage: Lineage, hidden: Collection[str] = PARTS) -> Lineage:
-    """Return the answer without the nodes of the ``hidden`` types: a flow into such a node continues out of it. A node
-    without flows into it, or out of it, stays as its statement; so does the start."""
+    """Return the lineage without nodes of the ``hidden`` types: the flows into such a node continue as the flows out of
+    it. A node without flows on one of its sides stays, as its statement; so does the start."""
     nodes = {node.id: node for node in lineage.nodes}
     edges = {_key(edge): _through_statements(edge) for edge in lineage.edges}
     for node in lineage.nodes:
@@ -36,8 +36,8 @@ def between_data(lineage: Lineage, hidden: Collection[str] = PARTS) -> Lineage:
 
 
 def statements_of(steps: Iterable[Hop], named: Mapping[str, tuple[str, str]]) -> tuple[Hop, ...]:
-    """Return a path with the display names of its statements, each part replaced by its statement, and no statement
-    twice."""
+    """Return a path with the display names of its statements. Each sub-operation is replaced by its statement, and no
+    statement occurs twice."""
     return _once(map(_of_statement, (named_hop(step, named) for step in steps)))
 
 
@@ -72,7 +72,7 @@ def _joined(one: Edge, hop: Hop, other: Edge) -> Edge:
 
 
 def _better(known: Edge | None, edge: Edge) -> Edge:
-    """Merge two ways between the same ends: certain if either is, incomplete if either is."""
+    """Merge two edges between the same ends: certain if either is, incomplete if either is."""
     if known is None:
         return edge
     return replace(
@@ -85,7 +85,7 @@ def _better(known: Edge | None, edge: Edge) -> Edge:
 
 
 def _merged(edges: Iterable[Edge]) -> tuple[Edge, ...]:
-    """Merge the edges of each pair of ends; a data flow replaces a control flow of the same ends."""
+    """Merge the edges between each pair of ends; a data flow replaces a control flow between the same ends."""
     found: dict[tuple[str, str, str], Edge] = {}
     for edge in edges:
         found[_key(edge)] = _better(found.get(_key(edge)), edge)

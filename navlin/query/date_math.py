@@ -1,4 +1,4 @@
-"""Solr's date math, ``NOW/DAY-1YEAR``: whether a text is valid, and the approximate time."""
+"""Solr's date math, such as ``NOW/DAY-1YEAR``: check texts, and approximate times."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ _STEP: Final = re.compile(rf"([+-])(\d{{1,6}})({_UNIT})")
 
 
 def moment_ms(text: str, now_ms: int) -> int | None:
-    """Return the approximate time (epoch ms; years have 365 days, months 30, nothing is rounded); None if it is not a
-    date."""
+    """Return the approximate time (epoch ms) of a date; None if the text is not a date. Years have 365 days, months 30,
+    and nothing is rounded."""
     if (found := _MOMENT.fullmatch(text)) is None:
         return None
     if found[1] == "NOW":
@@ -41,7 +41,8 @@ def moment_ms(text: str, now_ms: int) -> int | None:
 
 
 def gap_ms(text: str) -> int | None:
-    """Return the approximate length of ``+1MONTH``, in ms; None if it is not a length, or is zero."""
+    """Return the approximate length (ms) of a gap such as ``+1MONTH``; None if the text is not a gap, or the length is
+    zero."""
     return (_sum_ms(text) or None) if _GAP.fullmatch(text) else None
 
 

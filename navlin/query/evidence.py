@@ -1,7 +1,7 @@
-"""The origin of a table or column, as one document for a reader who must be able to rely on it.
+"""Origin of a table or column, as one document for readers who must be able to rely on it.
 
-It contains the whole upstream with statements, executions, times and users; the uncertain points on that path, and the
-reasons; how up to date the index is; and people's edits. Deleted entities and placeholders are included and marked.
+It contains the whole upstream with statements, executions, times and users; the uncertain points in the upstream, with
+the reasons; how up to date the index is; and user edits. Deleted entities and placeholders are included and marked.
 """
 
 from __future__ import annotations
@@ -32,41 +32,41 @@ from navlin.query.show import group_fields
 from navlin.query.statement_names import statement_names
 
 LISTED: Final = 10
-"""Executions listed per operation, in addition to their count."""
+"""Maximum number of executions listed per operation; the document also has their count."""
 MOST_EDITS: Final = 1_000
-"""Edits listed, in addition to their count."""
+"""Maximum number of edits listed; the document also has their count."""
 REASONS_LOOKED_UP: Final = 100
-"""Missing ends whose reason is looked up, at most."""
+"""Maximum number of missing ends whose reason is looked up."""
 
 
 class Kind(StrEnum):
-    """Kind of uncertainty on the path."""
+    """Kind of uncertainty in the upstream."""
 
     INFERRED = "inferred"
-    """A path was taken for a table's because it is inside the table's location."""
+    """A path was assumed to belong to a table because it is inside the table's location."""
     PARSED = "parsed"
-    """navlin parsed it from SQL; no engine reported it."""
+    """navlin parsed a flow from SQL; no engine reported it."""
     INCOMPLETE = "incomplete"
     """Some inputs or outputs of an operation, or of a view, are unknown."""
     UNLINKED = "unlinked"
-    """It was named, but the index does not contain it."""
+    """An entity is referenced, but the index does not contain it."""
     UNREAD = "unread"
-    """It is located where no configured source reads: it is known only from references."""
+    """An entity is located where no configured source reads, so it is known only from references."""
     TRUNCATED = "truncated"
     """There is more than the document shows."""
     REJECTED = "rejected"
-    """Records of a source on the path could not be parsed; if no statement is known, records of any source."""
+    """Records of a source in the upstream could not be parsed; if no statement is known, records of any source."""
 
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """An uncertain point on the path: its name, and the reason in words."""
+    """An uncertain point in the upstream: ``what`` is its name, ``why`` the reason in words."""
 
     kind: Kind
     what: str
     why: str
     id: str
-    """Empty for a source."""
+    """Id of the entity, or of an edge's target; empty for a source."""
 
     def to_json(self) -> dict[str, Any]:
         """kind, what, why, id (of the entity, or of an edge's target; empty for a source)."""
@@ -75,7 +75,7 @@ class Doubt:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """An operation on the path, or a view: its text, its inputs and outputs there, and its executions."""
+    """An operation or view in the upstream: the text, the inputs and outputs in the upstream, and the executions."""
 
     entity: StoredEntity
     title: str
@@ -113,7 +113,7 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """The document. ``people`` are people's fields as they are now, ``edits`` their changes; purges have removed
+    """The document. ``people`` are the present user-written fields, ``edits`` the changes to them. Purges have removed
     executions up to ``purged_before_ms`` (epoch ms; 0: never)."""
 
     made_ms: int
@@ -128,7 +128,7 @@ class Evidence:
 
     @property
     def flows(self) -> Lineage:
-        """The upstream for people: from data to data, through statements."""
+        """The upstream for people: flows from data to data, through statements."""
         return between_data(self.upstream, STATEMENTS)
 
     def to_json(self) -> dict[str, Any]:
@@ -161,8 +161,8 @@ class Evidence:
 
 
 def evidence(solr: Solr, start: str, now_ms: int, *, max_nodes: int = MAX_NODES) -> Evidence:
-    """Build the document of the entity with the id ``start``, as of ``now_ms``. Raises LookupError if the index does not
-    contain it."""
+    """Build the document for the entity with the id ``start``, as of ``now_ms``. Raises LookupError if the index does
+    not contain this entity."""
     graph = Graph(solr)
     entity = graph.entities_of([start], WHOLE).get(start)
     if entity is None:
@@ -197,7 +197,7 @@ def evidence(solr: Solr, start: str, now_ms: int, *, max_nodes: int = MAX_NODES)
 
 
 def _statements(graph: Graph, upstream: Lineage) -> Iterator[Statement]:
-    """Yield the statements on the path, nearest first."""
+    """Yield the statements in the upstream, nearest first."""
     wanted: dict[str, None] = {}
     for node in upstream.nodes:
         if node.type in ("OPERATION", "VIEW"):
@@ -224,7 +224,8 @@ def _statements(graph: Graph, upstream: Lineage) -> Iterator[Statement]:
 
 
 def _ends(upstream: Lineage) -> tuple[dict[str, dict[str, Node]], dict[str, dict[str, Node]]]:
-    """Return the inputs and the outputs of each operation on the path, by id; parts count as their operation."""
+    """Return operation id → inputs, and operation id → outputs, for the operations in the upstream; inputs and outputs
+    are by id. Sub-operations count as their operation."""
     nodes = {node.id: node for node in upstream.nodes}
     reads: dict[str, dict[str, Node]] = {}
     makes: dict[str, dict[str, Node]] = {}
@@ -269,7 +270,7 @@ def _doubts(graph: Graph, upstream: Lineage, statements: Sequence[Statement]) ->
 
 
 def _unlinked_beside(graph: Graph, upstream: Lineage, statements: Sequence[Statement]) -> Iterator[Doubt]:
-    """Yield the missing inputs that statements on the path of a column read for other columns."""
+    """Yield the missing inputs that statements in the upstream of a column read for other columns."""
     seen = {node.id for node in upstream.nodes}
     for statement in islice(statements, REASONS_LOOKED_UP):
         for relation in graph.unlinked_relations(statement.entity.id, LISTED)[0]:
@@ -283,8 +284,8 @@ def _unlinked_beside(graph: Graph, upstream: Lineage, statements: Sequence[State
 def _rejected(
     solr: Solr, upstream: Lineage, statements: Sequence[Statement], read: Sequence[Reading]
 ) -> Iterator[Doubt]:
-    """Yield a doubt per source with rejected records: one may belong to a statement that wrote data on the path. If no
-    statement is known, any source counts."""
+    """Yield a doubt per source with rejected records, because one of these may belong to a statement that wrote data in
+    the upstream. Sources outside the upstream count only if no statement is known."""
     on_path = {node.source_id for node in upstream.nodes} | {each.entity.source_id for each in statements}
     for each in read:
         if each.rejects and (not statements or each.source.id in on_path):

@@ -1,6 +1,6 @@
 """Search for people, on the command line, over HTTP and in the console: names first, then words.
 
-Navigator's own API is answered by `navlin.query.search`, as its clients expect.
+Navigator's own API uses `navlin.query.search`, as Navigator's clients expect.
 """
 
 from __future__ import annotations
@@ -39,11 +39,12 @@ def find_for_people(
     facets: Sequence[str] = (),
     most_s: float = MOST_S,
 ) -> SearchAnswer:
-    """Find what a person means by ``query``, entities of that name first; otherwise as `navlin.query.search.search`.
+    """Find the entities that a person means by ``query``, those of that name first; otherwise like
+    `navlin.query.search.search`.
 
     Entities that belong to a statement or a table (`FOLDED`) are counted separately, if there are at most
-    `MOST_COUNTED_BESIDE` results, and are results themselves only if nothing else matches or a type is requested. Raises
-    `QueryError`.
+    `MOST_COUNTED_BESIDE` results, and are results themselves only if nothing else matches or a type is requested.
+    Raises `QueryError`.
     """
     check_page(limit, offset)
     read = parse_beside(None, filters)
@@ -70,8 +71,9 @@ def find_for_people(
 def every_page_for_people(
     solr: Solr, query: str, filters: Sequence[str]
 ) -> tuple[str, Iterator[list[Document]]]:
-    """Return the core, and everything that `find_for_people` finds, by identity, page by page; without a word or a name
-    to look for, all matches, because the pages cannot tell that something was folded. Raises `QueryError`."""
+    """Return the core, and everything that `find_for_people` finds, page by page in the order of the ids. Without a
+    word or a name to look for, all matches are returned, because the pages cannot tell that something was folded.
+    Raises `QueryError`."""
     read = parse_beside(None, filters)
     understood = meant(solr, query, read)
     if understood.folding is not None and (

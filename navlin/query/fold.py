@@ -1,4 +1,4 @@
-"""Folding of columns into tables, here and nowhere else, so that both levels of a diagram agree."""
+"""Folding of columns into tables, in one place only, so that both levels of a diagram agree."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ CONTAINED = frozenset({"FIELD", "SUB_OPERATION"})
 
 
 def fold_edges(edges: Iterable[Edge], parents: Mapping[str, str]) -> tuple[Edge, ...]:
-    """Return edges between columns (and parts of operations) as edges between their containers, each pair once.
+    """Return edges between columns (and sub-operations) as edges between their containers, each pair once.
 
-    One data flow between columns makes the tables' edge a data flow; it is certain if one of them is, and incomplete if
-    one of them is.
+    The combined edge is a data flow if any of its column edges is, certain if any is certain, and incomplete if any is
+    incomplete.
     """
     folded: dict[tuple[str, str], Edge] = {}
     for edge in edges:

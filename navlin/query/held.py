@@ -1,4 +1,4 @@
-"""The loss that a held run waits with: the entities it would flag deleted, for the person who decides."""
+"""The loss for which a run is held: the entities that the run would flag deleted, for the person who decides."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from navlin.query.page import LIMIT, Page, checked, source_ids_of, sources_by_id
 
 @dataclass(frozen=True, slots=True)
 class HeldPlace:
-    """A path in the source's own tree where the listing found nothing; ``entities`` are at and below it. ``entity`` is
-    the one at the path itself, if any."""
+    """A path in the source's own tree where the listing found nothing. ``entities`` counts the entities at and below
+    the path; ``entity`` is the entity at the path itself, if any."""
 
     path: str
     entities: int
@@ -24,15 +24,15 @@ class HeldPlace:
 
 @dataclass(frozen=True, slots=True)
 class HeldLoss:
-    """The run, and some of the paths that it would flag."""
+    """The held run, and a page of the paths that the run would flag deleted."""
 
     run: RunRecord
     places: Page[HeldPlace]
 
 
 def held_loss(solr: Solr, source: str, *, limit: int = LIMIT, offset: int = 0) -> HeldLoss | None:
-    """Return the loss that awaits a decision, for the source of this name; None if there is none. Raises `UnknownSource`
-    and `BadPage`."""
+    """Return the loss that awaits a decision for the source with this name; None if there is none. Raises
+    `UnknownSource` and `BadPage`."""
     checked(limit, offset)
     for source_id in source_ids_of(sources_by_id(solr), source):
         run = last_run(solr, source_id, Status.HELD)

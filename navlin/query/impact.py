@@ -1,7 +1,8 @@
-"""The impact of dropping or changing a table, column or path: the entities made from it, and their makers, by owner.
+"""Impact of dropping or changing a table, column or path: the entities made from it, and the operations that make
+these, by owner.
 
-It is one walk downstream. Entities that carry the data are told apart from those it only controls (a predicate, a join):
-without it, the former are wrong, the latter have other rows.
+It is computed by one walk downstream. Entities that carry the data are distinguished from entities that the data only
+controls (through a predicate or a join): without the data, the former are wrong, and the latter have other rows.
 """
 
 from __future__ import annotations
@@ -38,21 +39,22 @@ COLUMNS: Final = (
     "truncated",
     "id",
 )
-"""CSV columns of the answer."""
+"""Columns of the CSV output."""
 
 FOLLOWED: Final = 5_000
-"""Tables and paths followed downstream, at most."""
+"""Maximum number of tables and paths followed downstream."""
 LISTED: Final = 500
-"""Affected entities that a page or a terminal shows; the file has all."""
+"""Maximum number of affected entities that a page or a terminal shows; the file has all."""
 _NOTHING: Final = KnownExecutions()
 
 
 @dataclass(frozen=True, slots=True)
 class Affected:
-    """A table, column, path or operation downstream. ``carries``: data of the start is in it, or flows through it;
-    otherwise it only has control flow from the start.
+    """A table, column, path or operation downstream. ``carries``: data of the start is in the entity, or flows through
+    it; otherwise only control flow reaches the entity.
 
-    The executions are an operation's own; for other entities, those of all operations that make them from the start.
+    ``executions`` are those of the operation itself or, for other entities, of all operations that make the entity from
+    the start.
     """
 
     node: Node
@@ -60,11 +62,11 @@ class Affected:
     carries: bool
     executions: KnownExecutions
     inferred: bool = False
-    """Every way to it passes an inferred location."""
+    """Whether every path to the entity passes an inferred location."""
     parsed: bool = False
-    """Every way to it passes a text that navlin parsed."""
+    """Whether every path to the entity passes a flow that navlin parsed from a text."""
     incomplete: bool = False
-    """An operation with unknown inputs or outputs made it."""
+    """Whether an operation with unknown inputs or outputs made the entity."""
 
     def to_json(self) -> dict[str, Any]:
         """id, name, label (the name for people), type, owner, carries (data or decision), inferred, parsed, incomplete,
@@ -91,7 +93,7 @@ class Affected:
 
 @dataclass(frozen=True, slots=True)
 class Impact:
-    """Affected entities, grouped by owner, the owner of the most first."""
+    """Affected entities, grouped by owner; the owner of the most entities comes first."""
 
     start: Node
     affected: tuple[Affected, ...]
@@ -101,7 +103,7 @@ class Impact:
 
     @property
     def owners(self) -> dict[str, list[Affected]]:
-        """Affected entities by owner; "" for those without one."""
+        """Owner → affected entities; "" for entities without an owner."""
         owners: dict[str, list[Affected]] = {}
         for each in self.affected:
             owners.setdefault(each.owner, []).append(each)
@@ -109,7 +111,7 @@ class Impact:
 
     @property
     def total(self) -> dict[str, int]:
-        """Number of affected entities of each type, tables first."""
+        """Type → number of affected entities, tables first."""
         return dict(Counter(each.node.type for each in sorted(self.affected, key=_rank)))
 
     def listed(self, most: int) -> Impact:
@@ -120,7 +122,7 @@ class Impact:
 
     @property
     def cut_words(self) -> str:
-        """A sentence that says where there is more than was followed; "" if there is not."""
+        """Sentence that says where there is more than was followed; "" if there is not."""
         if not self.truncated_at:
             return ""
         first = self.truncated_at[0]
@@ -147,7 +149,8 @@ class Impact:
         }
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """Yield rows for CSV with `COLUMNS`: one per affected entity, and one that says where there is more."""
+        """Yield rows for CSV with `COLUMNS`: one per affected entity, and one that says where there is more, if the
+        walk was cut."""
         for each in self.affected:
             yield {**each.to_json(), "name": each.node.title}
         for cut in self.truncated_at[:1]:
@@ -188,8 +191,8 @@ def impact(solr: Solr, start: str, *, max_nodes: int = FOLLOWED) -> Impact:
 
 @dataclass(frozen=True, slots=True)
 class _Picture:
-    """The entities that a walk reached. A way without an inferred relation leads to those in ``certain``, one without a
-    parsed relation to those in ``stated``."""
+    """The entities that a walk reached. Entities in ``certain`` are reached by a path without inferred relations,
+    entities in ``stated`` by a path without parsed relations."""
 
     nodes: dict[str, Node]
     data: set[str]
@@ -198,12 +201,12 @@ class _Picture:
     stated: set[str]
     incomplete: set[str]
     made_by: dict[str, set[str]]
-    """Each output of operations → the ids of these operations."""
+    """Id of an output → ids of the operations that make it."""
 
     @classmethod
     def of(cls, walked: Lineage) -> _Picture:
         nodes = {node.id: node for node in walked.nodes}
-        # Dropping a path also drops the table stored there: it is the same data.
+        # Dropping a path also drops the table stored there, which is the same data.
         same = {
             edge.source
             for edge in walked.edges
@@ -240,7 +243,8 @@ class _Picture:
         return picture._with_boxes(own)
 
     def _with_boxes(self, own: Collection[str]) -> _Picture:
-        """Count the tables and operations of reached columns and parts as reached; leave out the start's own."""
+        """Count the tables and operations of reached columns and sub-operations as reached, except those of the
+        start."""
         for reached in (self.data, self.affected, self.certain, self.stated, self.incomplete):
             boxes = {self.nodes[each].parent for each in reached if self.nodes[each].type in CONTAINED}
             reached |= boxes
@@ -249,7 +253,7 @@ class _Picture:
 
     @property
     def operations(self) -> set[str]:
-        """The ids of all operations that are reached, themselves or through a part."""
+        """Ids of all operations that are reached, either themselves or through a sub-operation."""
         shown = {
             each for each in self.affected if each in self.nodes and self.nodes[each].type == "OPERATION"
         }
@@ -257,13 +261,14 @@ class _Picture:
 
     @property
     def jobs_of_parts(self) -> set[str]:
-        """The ids of operations reached through a part and not nodes themselves, in a walk from column to column."""
+        """Ids of operations that are reached through a sub-operation and are not nodes themselves, as in a walk from
+        column to column."""
         parts = (self.nodes[each] for each in self.affected if each in self.nodes)
         return {each.parent for each in parts if each.type == "SUB_OPERATION"} - self.nodes.keys()
 
     @property
     def parents(self) -> set[str]:
-        """The ids of the tables of the columns in the walk."""
+        """Ids of the tables of the columns in the walk."""
         return {each.parent for each in self.nodes.values() if each.type == "FIELD" and each.parent}
 
 

@@ -15,7 +15,7 @@ from navlin.query.statement_names import statement_names
 
 @dataclass(frozen=True, slots=True)
 class IncompleteOperation:
-    """An operation that lacks inputs, outputs or columns. ``source`` is the name of its source."""
+    """An operation with unknown inputs, outputs or columns. ``source`` is the name of the operation's source."""
 
     operation: StoredEntity
     title: str
@@ -24,7 +24,7 @@ class IncompleteOperation:
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """The reasons; at least one."""
+        """Reasons why the operation is incomplete; at least one."""
         return self.operation.incomplete_reasons or (NO_REASON,)
 
     def to_json(self) -> dict[str, Any]:
@@ -42,8 +42,8 @@ class IncompleteOperation:
 def incomplete(
     solr: Solr, *, source: str = "", reason: str = "", limit: int = LIMIT, offset: int = 0
 ) -> Page[IncompleteOperation]:
-    """Return live operations with unknown inputs, outputs or columns, of the source of this name and for this reason (as
-    ``navlin status`` shows it). Raises `UnknownSource` and `BadPage`."""
+    """Return live operations with unknown inputs, outputs or columns: those of the source with this name, for this
+    reason (as ``navlin status`` shows it). Raises `UnknownSource` and `BadPage`."""
     checked(limit, offset)
     names = sources_by_id(solr)
     found, total = incomplete_operations(solr, source_ids_of(names, source), reason, limit, offset)

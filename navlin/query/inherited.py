@@ -1,9 +1,10 @@
-"""Inheritance of people's tags and properties: entities that carry the data of an entity with such a word inherit it.
+"""Inheritance of user-written tags and properties ("words"): an entity inherits the words of every entity whose data it
+carries.
 
-It is computed from the lineage on each request, with the path of inheritance. `navlin.service.inheriting` also stores the
-inherited tags, for searches, in a field of its own: people's fields stay as people wrote them. Inheritance ends where a
-person said so: an entity with the property ``notInherited`` that names the tag (or ``*``), and each column of such a
-table or job, neither inherits it nor passes it on.
+Inheritance is computed from the lineage on each request, with the path. `navlin.service.inheriting` also stores the
+inherited tags, for searches, in a separate field; user-written fields stay as users wrote them. Users can end
+inheritance: an entity with the property ``notInherited`` that names the tag (or ``*``), and each column of a table or
+job with this property, neither inherits the tag nor passes it on.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from navlin.query.syntax import parse
 
 PATHS_SHOWN: Final = 5
 WALKS: Final = 4
-"""Walks run in parallel: a walk waits for Solr most of the time."""
+"""Number of walks run in parallel, because a walk waits for Solr most of the time."""
 COLUMNS: Final = (
     "name",
     "type",
@@ -54,20 +55,21 @@ COLUMNS: Final = (
     "id",
     "fromId",
 )
-"""CSV columns of the answer."""
+"""Columns of the CSV output."""
 _KEY: Final = re.compile(r"[\w.-]+")
 _PHRASE: Final = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A tag, which may have a colon, or a property: ``NAMESPACE.KEY:VALUE``, or ``up_KEY:VALUE`` for a user property."""
+    """A tag, which may contain a colon, or a property: ``NAMESPACE.KEY:VALUE``, or ``up_KEY:VALUE`` for a user
+    property."""
 
     text: str
 
     @property
     def is_tag(self) -> bool:
-        """Whether it names no field."""
+        """Whether the word does not name a field."""
         key, colon, _ = self.text.partition(":")
         if not colon or not _KEY.fullmatch(key):
             return True
@@ -75,7 +77,7 @@ class Word:
 
     @property
     def query(self) -> str:
-        """The search for the entities that bear it, in one of people's fields. All results are held in memory at once.
+        """Query for the entities that have the word in a user-written field. All results are held in memory at once.
         Raises `QueryError`."""
         key, _, value = self.text.partition(":")
         if self.is_tag:
@@ -87,7 +89,7 @@ class Word:
         return f"{key}:{value if _PHRASE.fullmatch(value) else phrase(value)}"
 
     def borne_by(self, entity: StoredEntity) -> bool:
-        """Whether a person wrote it on this entity. A search for a tag also finds longer tags that contain it."""
+        """Whether a user wrote the word on this entity. A search for a tag also finds longer tags that contain it."""
         return not self.is_tag or self.text.casefold() in _texts(entity.words.get("tags"))
 
 
@@ -98,10 +100,10 @@ def _texts(value: Any) -> set[str]:
 
 @dataclass(frozen=True, slots=True)
 class Inherited:
-    """An entity that inherits, and the path from ``origin``: the most certain one, then the shortest. ``decision``: every
-    path contains control flow, so none of the data is carried.
+    """An entity that inherits a word, and the path from ``origin``: the most certain path and, among equally certain
+    ones, the shortest. ``decision``: every path contains control flow, so the entity carries none of the data.
 
-    ``since_ms`` is when the newest element of that path was first seen (epoch ms; 0: unknown).
+    ``since_ms`` is the time at which the newest element of the path was first seen (epoch ms; 0: unknown).
     """
 
     word: Word
@@ -142,14 +144,15 @@ class Inherited:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """An entity that bears the word, the entities that inherit it, and where the walk from it was cut."""
+    """An entity that has the word, the entities that inherit it, and the nodes at which the walk was cut."""
 
     entity: StoredEntity
     inherited: tuple[Inherited, ...]
     truncated_at: tuple[Cut, ...]
 
     def rows(self, word: Word) -> Iterator[dict[str, Any]]:
-        """Yield a row per entity that inherits, and one per place where there is more; `COLUMNS` are the columns."""
+        """Yield a row per entity that inherits the word, and a row per node at which the walk was cut. `COLUMNS` are
+        the columns."""
         origin = {"word": word.text, "fromId": self.entity.id, "fromName": self.entity.name}
         yield from (each.to_json() for each in self.inherited)
         for cut in self.truncated_at:
@@ -164,12 +167,12 @@ def inherited(
     since_ms: int = 0,
     progress: Callable[[int, int], None] = lambda done, every: None,
 ) -> Iterator[Origin]:
-    """Yield each entity that bears the word, with the entities that inherit it from there. With ``control_flow`` also
-    those that it only controls. With ``since_ms`` only those whose path has something first seen since then. Raises
-    `QueryError` immediately for an unknown property, and for a query that Solr refuses.
+    """Yield each entity that has the word, with the entities that inherit the word from there. With ``control_flow``,
+    include entities that the data only controls. With ``since_ms``, include only entities whose path has an element
+    first seen since then. Raises `QueryError` immediately for an unknown property, and for a query that Solr refuses.
 
-    An entity that bears the word itself inherits nothing, and passes it on. ``progress`` is called with the number done
-    and the total.
+    An entity that has the word itself does not inherit it, but passes it on. ``progress`` is called with the number of
+    origins done and the total.
     """
     graph = Graph(solr)
     parsed = parse(word.query)
@@ -193,7 +196,7 @@ def _walked(
 ) -> Iterator[Origin]:
     done = 0
     with ThreadPoolExecutor(WALKS, "inherited") as walks:
-        # Batch by batch: results that nobody has requested yet are not held.
+        # Batch by batch, so that results that are not requested yet are not held in memory.
         for batch in in_batches(origins, WALKS * 4):
             for each in walks.map(walk, batch):
                 yield each

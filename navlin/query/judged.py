@@ -28,11 +28,11 @@ COLUMNS: Final = (
     "reasons",
     "id",
 )
-"""CSV columns of the answer."""
+"""Columns of the CSV output."""
 
 
 class Verdict(StrEnum):
-    """Verdict on the reads of an entity."""
+    """Verdict on whether an entity was read."""
 
     UNUSED = "unused"
     UNKNOWN = "not known"
@@ -49,9 +49,9 @@ class Of(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """Size of an entity: ``space_bytes`` includes all copies on HDFS (0: unknown), ``modified_ms`` is the last write to
-    one of its files. ``as_of_ms`` is the time of the image that all this comes from, 0 if it is summed from the files in
-    the index. Times are epoch ms."""
+    """Size of an entity. ``space_bytes`` includes all copies on HDFS (0: unknown), ``modified_ms`` is the last write to
+    one of the entity's files. ``as_of_ms`` is the time of the image from which these values come, 0 if they are summed
+    from the files in the index. Times are epoch ms."""
 
     size_bytes: int
     files: int
@@ -113,9 +113,10 @@ def _date(moment_ms: int) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """The question: nothing read for ``days``, at ``now_ms`` (epoch ms). ``without_engines`` are engines that, as a
-    person vouches, read nothing here; ``despite_gaps``: a person assumes that the records navlin could not read contain
-    no reads of these. ``from_ms`` is a start time to use instead of ``days``, 0 for none."""
+    """The question whether entities were read in the ``days`` before ``now_ms`` (epoch ms). ``without_engines`` are
+    engines that, as a person vouches, read nothing here. ``despite_gaps``: a person assumes that the records navlin
+    could not read contain no reads of these entities. ``from_ms`` is a start time to use instead of ``days``, 0 for
+    none."""
 
     days: int
     now_ms: int
@@ -125,5 +126,5 @@ class Question:
 
     @property
     def since_ms(self) -> int:
-        """Start of the time without reads (epoch ms)."""
+        """Start of the period in question (epoch ms)."""
         return self.from_ms or self.now_ms - self.days * DAY_MS

@@ -1,12 +1,12 @@
-"""The walk: from one entity to everything it was made from and everything made from it.
+"""Lineage walk from one entity to everything it was made from and everything made from it.
 
-It goes hop by hop over the indexed ids of relations' ends. Hidden entities (deleted ones, operations, the locations of
-tables) are walked through all the same; `navlin.query.contract` makes the edges. Depth counts shown hops, so hiding
-operations makes the same depth reach further.
+The walk goes hop by hop over the indexed ids of the ends of relations. It passes through hidden entities (deleted ones,
+operations, the locations of tables); `navlin.query.contract` makes the edges. Depth counts shown hops, so the same
+depth reaches further if operations are hidden.
 
-The rules are Navigator's: tables show only operations with an output; a location leads to its table and not the other way
-round (but a flow through a table's location flows through the table); executions are shown only around an operation or an
-execution where the walk starts; relations flagged deleted do not count.
+The rules are Navigator's. Tables show only operations with an output. A location leads to its table, and a table does
+not lead to its location (but a flow through a table's location flows through the table). Executions are shown only
+around an operation or an execution where the walk starts. Relations flagged deleted do not count.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from navlin.query.whole_tables import whole_table_flows
 
 EXECUTIONS_SHOWN: Final = 10
 RUN_FOR_DRAWN: Final = 100
-"""Runs drawn for one YARN application: a Spark job may have had thousands of executions."""
+"""Maximum number of executions drawn for one YARN application, because a Spark job may have had thousands."""
 
 _RUNS: Final = RelationFilter((RelationType.INSTANCE_OF,), deleted=False)
 _RUN_FOR: Final = RelationFilter((RelationType.LOGICAL_PHYSICAL,), deleted=False)
@@ -55,8 +55,8 @@ def lineage(solr: Solr, start: str, options: Options | None = None) -> Lineage:
 
 
 def lineage_and_ground(solr: Solr, start: str, options: Options) -> tuple[Lineage, frozenset[str]]:
-    """Return the lineage, and the ids it was read from: it stays valid until a flow or location of one of these ids
-    changes, the entity itself, or a part of it. Raises `UnknownEntity`."""
+    """Return the lineage, and the ids from which it was read. The lineage stays valid until one of these entities, a
+    part of one of them, or one of their flows or locations changes. Raises `UnknownEntity`."""
     with _UNCOLLECTED, closing(Reader(Graph(solr), options)) as reader:
         walk = _Walk(start, options, reader)
         answer = walk.run()
@@ -64,8 +64,8 @@ def lineage_and_ground(solr: Solr, start: str, options: Options) -> tuple[Lineag
 
 
 class Uncollected:
-    """Disables Python's cycle collector while any walk is running: a walk makes tens of thousands of tuples and no
-    cycles, and looking for some took a third of its time. Walks of several threads may overlap."""
+    """Disable Python's cycle collector while any walk is running. A walk makes tens of thousands of tuples and no
+    cycles, and looking for cycles took a third of the time. Walks in several threads may overlap."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -85,7 +85,7 @@ class Uncollected:
             if not self._walks and self._collects:
                 gc.enable()
             elif self._collects:
-                # Under load a walk may always be running.
+                # Under load, some walk may always be running.
                 gc.collect(0)
 
 
@@ -100,9 +100,9 @@ class _Side:
     level: int = 0
     current: list[str] = field(default_factory=list)
     seen: set[tuple[str, bool]] = field(default_factory=set)
-    """(id, whether it was reached as the location of a shown table)"""
+    """(id, whether the entity was reached as the location of a shown table)"""
     reading: Future[None] | None = None
-    """The read of the next level; None if there is none."""
+    """The running read of the next level; None if there is none."""
 
 
 State = tuple[str, bool]
@@ -110,8 +110,8 @@ State = tuple[str, bool]
 
 @dataclass(slots=True)
 class _Walk:
-    """``shown`` are nodes in the order of their distance, ``beyond`` nodes that are not shown, with the reason.
-    ``unlinked`` are flows that were not followed because one end is unknown."""
+    """One walk. ``shown`` are nodes in the order of their distance, ``beyond`` maps nodes that are not shown to the
+    reason. ``unlinked`` are flows that were not followed because one end is unknown."""
 
     start: str
     options: Options
@@ -128,9 +128,10 @@ class _Walk:
     cuts: dict[tuple[str, Direction, Reason], None] = field(default_factory=dict)
     unlinked: dict[tuple[str, str, str], WalkedRelation] = field(default_factory=dict)
     ground: set[str] = field(default_factory=set)
-    """Ids that ended the walk, and that the reader did not request."""
+    """Ids at which the walk was stopped and that the reader did not request."""
     named_by: dict[str, tuple[str, Side]] = field(default_factory=dict)
-    """Operation without a name yet → the relation that has its name, and the end with it."""
+    """Id of an operation without a name yet → (id of the relation that contains the name, side of the end with the
+    name)."""
 
     @property
     def entities(self) -> dict[str, StoredEntity]:
@@ -183,7 +184,8 @@ class _Walk:
             self._show_run_for(entity)
 
     def _named_only(self) -> End:
-        """Return the start as relations name it; with ``unlinked``, a walk may start at a placeholder."""
+        """Return the start as relations name it, because with ``unlinked`` a walk may start at a placeholder. Raises
+        `UnknownEntity`."""
         for direction in (Direction.DOWNSTREAM, Direction.UPSTREAM) if self.options.unlinked else ():
             for relation in self.reader.flows([self.start], direction).relations:
                 return relation.end(direction.near)
@@ -214,8 +216,8 @@ class _Walk:
                 self.extra.append(direct(relation))
 
     def _show_run_for(self, physical: StoredEntity) -> None:
-        """Show the executions that ran as this entity, or as one of its executions, and their operations: data flows
-        through these."""
+        """Show the executions that ran as this entity, or as one of its executions, and the operations of these
+        executions, because data flows through them."""
         latest, count = self.reader.graph.latest_relations(
             [physical.id, *self.executions], 2, _RUN_FOR, RUN_FOR_DRAWN
         )
@@ -238,9 +240,9 @@ class _Walk:
     # -- One level -----------------------------------------------------------------------------------------------------
 
     def _advance(self, side: _Side) -> None:
-        """Advance from the shown nodes of one level, through all hidden ones, to those of the next.
+        """Advance from the shown nodes of one level, through hidden nodes, to the shown nodes of the next level.
 
-        The level after the last is walked as well, to know where there is more.
+        The level after the last is walked as well, to find out where there is more.
         """
         past_depth = self._past_depth(side)
         going_on = [each for each in side.current if not past_depth or each in self.options.go_on]
@@ -260,7 +262,7 @@ class _Walk:
             self.beyond.setdefault(each, Reason.DEPTH)
 
     def _reached(self, side: _Side, nodes: list[str]) -> list[str]:
-        """Return the shown nodes that one shown hop leads to."""
+        """Return the shown nodes that are one shown hop away."""
         pending: list[State] = [(each, False) for each in nodes]
         reached: dict[str, None] = {}
         while pending:
@@ -290,7 +292,7 @@ class _Walk:
         side.reading = self.reader.begin_level(side.current, side.direction, room) if going_on else None
 
     def _expand(self, side: _Side, states: list[State]) -> list[State]:
-        """Return the states that one hop leads to, without those seen before."""
+        """Return the states that are one hop away, without those seen before."""
         ids, direction = [each for each, _ in states], side.direction
         flows = self._followed(self._flows(ids, direction))
         self._meet(flows, direction)
@@ -313,7 +315,7 @@ class _Walk:
             *self._through_locations(tables, arrivals, direction),
             *self._through_locations(columns, arrivals, direction),
         ]
-        # A shown path whose tables are hidden: the flow continues through them.
+        # If the tables of a shown path are hidden, the flow continues through them.
         for each in here:
             if each.physical and each.id not in self.walked.located:
                 aliases = self.walked.aliases.get(each.id, {})
@@ -330,7 +332,7 @@ class _Walk:
         return followed
 
     def _meet(self, flows: Iterable[WalkedRelation], direction: Direction) -> None:
-        """Load the entities at the other end of flows. For hidden operations, the data in their relation is enough."""
+        """Load the entities at the far ends of flows. For hidden operations, the data in the relation are enough."""
         ends: dict[str, None] = {}
         side, entities = direction.far, self.entities
         for relation in flows:
@@ -379,7 +381,7 @@ class _Walk:
         if not self.options.stops or identity in self.walked.starts:
             return False
         entity = self.entities.get(identity)
-        # A part of an operation is not loaded; its own id is among the stops.
+        # A sub-operation is not loaded; its own id is among the stops.
         above = entity.parent_id if entity is not None and entity.type == "FIELD" else ""
         if self.options.stops.isdisjoint((identity, above)):
             return False
@@ -433,7 +435,8 @@ class _Walk:
                 self._take(located)
 
     def _learn_columns(self, ids: Iterable[str], direction: Direction) -> None:
-        """Find the other names of columns: a table's column has one at its location, a path's column one in its table."""
+        """Find the other names of columns: a table's column has one at the table's location, a path's column has one in
+        the table stored there."""
         entities = map(self.entities.__getitem__, ids)
         columns = [each for each in entities if each.type == "FIELD" and each.parent_id and each.own_name]
         if not columns:
@@ -454,8 +457,8 @@ class _Walk:
     def _through_locations(
         self, logical: Iterable[StoredEntity], arrivals: dict[str, None], direction: Direction
     ) -> list[str]:
-        """Return the locations of these tables or columns: the walk continues there. A path of a hidden table or column
-        joins the arrivals if something flows through it: it represents itself."""
+        """Return the locations of these tables or columns, where the walk continues. If something flows through a path
+        of a hidden table or column, the path joins the arrivals instead, because it represents itself."""
         own: dict[str, None] = {}
         for each in logical:
             aliases = self.walked.aliases.get(each.id, {})
@@ -485,7 +488,7 @@ class _Walk:
         return [*flows, *whole.relations]
 
     def _find_outputs(self, arrivals: Iterable[str]) -> None:
-        """Find operations without an output, which are not shown around tables; an output that was never captured
+        """Find operations without an output, which are not shown around tables. An output that was never extracted
         counts."""
         operations = [each for each in arrivals if self.entities[each].type in PASSED_TYPES]
         with_output = {each.ep1.id for each in self._read_flows(operations, Direction.DOWNSTREAM)}
@@ -531,7 +534,8 @@ class _Walk:
         return self.entities[identity].name if identity in self.entities else identity
 
     def _name_operations(self, ids: Iterable[str]) -> None:
-        """Name operations known only as ends of relations: the few that an edge passes through."""
+        """Add the names of operations that are known only as ends of relations; only the few that are needed are
+        read."""
         unnamed = {each: self.named_by[each] for each in ids if each in self.named_by}
         names = self.reader.graph.names_of_ends(relation for relation, _ in unnamed.values())
         for each, end in unnamed.items():

@@ -24,9 +24,9 @@ from navlin.query.reading import LOGICAL_TYPES, MAX_LOCATIONS, Reader, Relations
 
 
 class Located(NamedTuple):
-    """Locations read, for the walk to add. ``relations`` are LOGICAL_PHYSICAL, from a table, or a partition at which the
-    walk began; ``ends`` were only met; ``cut`` are ids that have more relations than were read; ``looked_up`` are paths
-    whose tables are now known."""
+    """Locations read, for the walk to add. ``relations`` are LOGICAL_PHYSICAL from a table, or from a partition at
+    which the walk began. ``ends`` are ends of flows through partitions. ``cut`` are the ids that have more relations
+    than were read. ``looked_up`` are paths whose tables are now known."""
 
     relations: Sequence[WalkedRelation] = ()
     entities: Mapping[str, StoredEntity] = {}
@@ -38,8 +38,8 @@ class Located(NamedTuple):
 def locations_of(
     reader: Reader, walked: Walked, tables: Sequence[StoredEntity], direction: Direction
 ) -> Iterator[Located]:
-    """Yield the locations of tables, and those of their partitions from which data flows in this direction. Each must be
-    added before the next is read."""
+    """Yield the locations of tables, and the locations of the tables' partitions that have flows in this direction.
+    Each result must be added to the walk before the next is read."""
     found = reader.locations(table.id for table in tables)
     stated = {each.ep1.id for each in found.relations if each.first_hand}
     locations = [each for each in found.relations if each.first_hand or each.ep1.id not in stated]
@@ -64,8 +64,8 @@ def locations_of(
 def _paths_of_partitions(
     reader: Reader, tables: Sequence[tuple[StoredEntity, Sequence[StoredEntity]]], direction: Direction
 ) -> list[str]:
-    """Return the paths of partitions that flows lead through. A table may have a hundred thousand partitions: the
-    requests are for flows below the table's directories, and for partitions outside them."""
+    """Return the ids of paths of partitions that flows lead through. A table may have a hundred thousand partitions, so
+    the requests are for flows below the table's directories, and for partitions outside these directories."""
     flows = RelationFilter(reader.options.flow_types, deleted=False)
     files = ("FILE", "DIRECTORY")
     flows = replace(flows, ep1_types=files) if direction.near == 1 else replace(flows, ep2_types=files)
@@ -86,8 +86,8 @@ def tables_at(reader: Reader, walked: Walked, paths: Iterable[str]) -> Located:
 
 
 def tables_around(reader: Reader, walked: Walked, path: StoredEntity) -> Located:
-    """Return the tables whose location contains a path without a relation that says so, as for most files of a table: no
-    data flows through it by its path. The longest location counts."""
+    """Return the tables whose location contains a path, for a path without a relation that says so. This is true of
+    most files of a table, because no data flows through them by path. The longest location counts."""
     above = {identify(path.source_id, up): up for up in upward(path.name) if up != path.name}
     found = reader.located(above)
     stated = _without_outdated_hints(reader, found)
@@ -110,7 +110,7 @@ def tables_around(reader: Reader, walked: Walked, path: StoredEntity) -> Located
 
 
 def _of_tables(reader: Reader, walked: Walked, found: Relations) -> Located:
-    """Return the locations with each partition replaced by its table."""
+    """Return the locations, with each partition replaced by its table."""
     entities = reader.entities(each.ep1.id for each in found.relations)
     partitions = [each for each in entities.values() if each.type == "PARTITION" and each.parent_id]
     entities |= reader.entities(each.parent_id for each in partitions)
@@ -125,7 +125,8 @@ def _of_tables(reader: Reader, walked: Walked, found: Relations) -> Located:
 
 
 def _without_outdated_hints(reader: Reader, found: Relations) -> Relations:
-    """Drop other sources' statements on the location of a table whose own source states one: it knows best."""
+    """Drop other sources' statements on the location of a table whose own source states one, because that source knows
+    best."""
     hinted = {each.ep1.id for each in found.relations if not each.first_hand}
     if not hinted:
         return found

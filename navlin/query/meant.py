@@ -1,8 +1,8 @@
-"""The meaning of a person's search text: a name first, then words, anywhere.
+"""Interpretation of a person's search text: a name first, then words, anywhere.
 
-A query is still Navigator's: its fields, operators and wildcards mean what they meant. Only a word without a field is
-searched in more places than there, in parts of names and in comments; text in quotation marks is exact. Results with that
-name come first, then those with the word in their name, then in their comment, then in their text.
+The query language is still Navigator's: fields, operators and wildcards mean the same. Only words without a field are
+searched in more places than in Navigator, in parts of names and in comments; text in quotation marks is exact. Results
+with that name come first, then results with the word in the name, then in the comment, then in the text.
 """
 
 from __future__ import annotations
@@ -45,15 +45,16 @@ FOLDED: Final[Mapping[str, tuple[str, str]]] = {
     "OPERATION_EXECUTION": ("execution", "executions"),
     "PARTITION": ("partition", "partitions"),
 }
-"""Types that belong to a statement or a table, and are left out of results unless requested → their names for people,
-singular and plural."""
+"""Type → its name for people, singular and plural. Entities of these types belong to a statement or a table, and are
+left out of the results unless requested."""
 _NAMING_FOLDED: Final = frozenset({"type", "identity", "internalType", "metaClassName"})
-"""Fields of a query that say which kinds or which entities are meant: then nothing is folded."""
+"""Fields of a query that say which types or which entities are meant; if a query has one of these, nothing is
+folded."""
 PREFIX_CHARS: Final = 3
-"""Shorter prefixes begin a word of most paths."""
+"""Minimum length of a prefix; shorter prefixes begin a word of most paths."""
 
-# Results are ordered by a sum of these. Live entities go before deleted ones; then counts how many of several words are
-# in a name or a comment, then how well the name fits, then the type.
+# Results are ordered by the sum of these scores. Live entities come before deleted ones; then entities with more of the
+# words in the name or comment, if there are several words; then entities whose name fits better; then the type decides.
 _CALLED: Final = 1_000_000
 _AT: Final = 500_000
 _LIVE: Final = 50_000
@@ -70,7 +71,8 @@ _COMMENT: Final = 160
 _WORD: Final = 150
 _BEGINNING: Final = 100
 _TYPES: Final = ((tuple(sorted(PATH_TYPES)), 80), (PREFERRED_TYPES, 60), (("FIELD",), 40))
-"""A path goes before a column or a table only if these have the word just in a comment: its name scores less."""
+"""(types, score) for each rank of types. A path comes before a column or a table only if these have the word just in a
+comment, because the name of a path scores less."""
 
 _SIMPLE: Final = re.compile(r"\w+")
 _COMMENTS: Final = ("originalDescription", "description")
@@ -80,8 +82,8 @@ _AFTER_ALL: Final = "\uffff"
 @dataclass(frozen=True, slots=True)
 class Meant:
     """A query ready to be run. ``matching`` finds the matches; ``fitting`` finds the same and scores how well they fit,
-    and ``ranks`` adds further scores. ``folding`` matches the entities that are left out and counted; None if all are
-    shown. ``error`` is the reason why the text could be read as a name only."""
+    and ``ranks`` adds further scores. ``folding`` matches the entities that are left out and counted; it is None if all
+    are shown. ``error`` is the reason why the text can only be a name; it is None for a valid query."""
 
     parsed: Parsed
     matching: Query
@@ -91,7 +93,7 @@ class Meant:
     error: QueryError | None = None
 
     def asked(self, *, ranked: bool = False, folded: bool = False) -> Query:
-        """Return the query for the results, in order if ``ranked``; or for the entities that are ``folded``."""
+        """Return the query for the results, with scores if ``ranked``; or for the entities that are ``folded``."""
         found = self.fitting if ranked else self.matching
         if self.folding is None and not self.ranks:
             return found
@@ -102,14 +104,14 @@ class Meant:
 
 
 MOST_DATABASES: Final = 100
-"""Databases whose names end in the part before a dot; no more are looked into."""
+"""Maximum number of databases to search, among those whose names end in the part before a dot."""
 MOST_WORDS: Final = 100
-"""With more words, only Navigator's own places are searched: each word costs ten clauses."""
+"""Maximum number of words that are searched in more places than in Navigator, because each word costs ten clauses."""
 
 
 def meant(solr: Solr, text: str, filters: Sequence[Parsed] = ()) -> Meant:
-    """Return the meaning of ``text``, given these filters. Nothing is folded if a type or an id is requested. Raises
-    `QueryError` for an invalid query, unless it may be a name."""
+    """Interpret ``text``, given these filters. Nothing is folded if a type or an id is requested. Raises `QueryError`
+    for an invalid query, unless the text may be a name."""
     error = None
     try:
         parsed = parse(text)
@@ -153,7 +155,7 @@ def _may_be_name(parsed: Parsed, words: Sequence[Word | Phrase]) -> bool:
 
 
 def _named(solr: Solr, text: str, words: Sequence[Word | Phrase]) -> tuple[list[Clause], bool]:
-    """Return clauses for the entities of this name, by id or path; and whether a name with a dot is known to exist."""
+    """Return clauses for the entities with this name, id or path, and whether a name with a dot is known to exist."""
     names = [text, *(each for each in [words[0].text] if each and len(words) == 1)] if words else [text]
     sources, graph = sources_of(solr), Graph(solr)
     ids_by_name = {
@@ -179,8 +181,8 @@ def _named(solr: Solr, text: str, words: Sequence[Word | Phrase]) -> tuple[list[
 
 
 def _words(clauses: Iterable[Clause]) -> Iterator[Word | Phrase]:
-    """Yield the words and the texts in quotation marks that are searched everywhere; for a word with stars around it, the
-    word."""
+    """Yield the words and the texts in quotation marks that are searched everywhere. A word with stars around it is
+    yielded without the stars."""
     for each in clauses:
         if each.sign == "-":
             continue
@@ -196,8 +198,8 @@ def _words(clauses: Iterable[Clause]) -> Iterator[Word | Phrase]:
 
 
 def _with_all_else(clauses: tuple[Clause, ...]) -> tuple[Clause, ...]:
-    """Return the clauses; if they only exclude, put a match-all clause before them: within a group Solr adds none
-    itself."""
+    """Return the clauses. If all of them exclude, put a match-all clause first, because Solr does not add one within a
+    group."""
     return clauses if any(each.sign != "-" for each in clauses) else (Clause(Everything()), *clauses)
 
 
@@ -216,13 +218,13 @@ def _wider(clauses: tuple[Clause, ...], several: bool, fits: bool) -> Iterator[C
 
 
 def _anywhere(word: Word, text: str, several: bool, fits: bool) -> Group:
-    """Return the places where a word may be, with scores; with ``several`` words, the number of words found counts most.
-    Without ``fits``, clauses that only score the fit are left out."""
+    """Return clauses for the places where a word may be, with scores. With ``several`` words, the number of words found
+    counts most. Without ``fits``, clauses that only score the fit are left out."""
     plain, own = name_pieces.plain(text), FieldValue("originalName", Word((text,)))
-    # A word that nobody may type with a star is not searched with one: Solr refuses it.
+    # A word that users may not type with a star is not searched with one either, because Solr refuses it.
     simple = PREFIX_CHARS <= len(text) <= MAX_PATTERN_CHARS and _SIMPLE.fullmatch(text) is not None
     begins = Word((text, Wild.MANY))
-    # Later scripts have no blanks between words: a comment has their characters one by one.
+    # Scripts from this character on have no blanks between words, so comments contain their characters one by one.
     spaced = simple and max(text) < "\u0e00"
     said = [FieldValue(name, begins if spaced else Phrase(text)) for name in _COMMENTS]
     said.append(FieldValue("tags", Word((text,))))
@@ -231,14 +233,14 @@ def _anywhere(word: Word, text: str, several: bool, fits: bool) -> Group:
         _score(own, _WORD),
         _score(_any(said), _COMMENT + _IN_COMMENT * several),
     ]
-    # A word too short to be a part of a name may be a whole word of it: ``revenue by country``.
+    # A word too short to be a part of a name may be a whole word in it: ``revenue by country``.
     if part := name_pieces.part(plain) or (name_pieces.word(plain) if plain and several else None):
         found.append(_score(part, _PART + _IN_NAME * several))
-    # The clauses below match parts of names, or names with the word: they find nothing more.
+    # The clauses below match parts of names, or names with the word, so they find nothing more.
     fits = fits or part is None
     begun = None if several or not fits else name_pieces.beginning(plain)
     if begun is not None:
-        # Scored by the fit: among similar names the shorter goes first.
+        # Scored by the fit, so that the shorter of similar names comes first.
         found.append(Clause(begun))
     if plain and fits and not (several or text.isalnum()):
         found += [_score(name_pieces.word(plain), _WORD), _score(name_pieces.whole(plain), _WHOLE)]
@@ -249,9 +251,9 @@ def _anywhere(word: Word, text: str, several: bool, fits: bool) -> Group:
 
 
 def _elsewhere(word: Word, begins: Word | None) -> Iterator[Node]:
-    """Yield the places that have no clause of their own."""
+    """Yield nodes for the places that do not have a separate clause."""
     text = word.text or ""
-    # A word with a single part begins with itself.
+    # A word with a single part also matches as its own beginning.
     one_part = text.isascii() and text.isalnum() and text in (text.lower(), text.upper())
     if begins is None or not one_part:
         yield FieldValue(ANY_TEXT, Phrase(text))
@@ -264,7 +266,8 @@ def _elsewhere(word: Word, begins: Word | None) -> Iterator[Node]:
 
 
 def _own_name(text: str) -> Iterator[Clause]:
-    """Yield clauses for exactly this name, as spelled; for a piece of a path, the path that ends in it."""
+    """Yield clauses for exactly this name, as spelled or in lower case; for a piece of a path, the path that ends in
+    it."""
     above, _, last = text.rstrip("/").rpartition("/")
     if not last:
         return
@@ -283,7 +286,7 @@ def _exactly(phrase: Phrase) -> Group:
         _score(_any(FieldValue(name, phrase) for name in ("owner", "principal", "jobId")), 1),
     ]
     if plain:
-        # The own name of a dataset follows those of its database and schema.
+        # A dataset's own name follows the names of its database and schema.
         last = _all(_of_types("DATASET"), name_pieces.last(plain))
         found += [_score(name_pieces.whole(plain), _EXACT), _score(last, _EXACT)]
     return Group(tuple(found))
@@ -294,7 +297,8 @@ def _comments(text: str) -> list[Node]:
 
 
 def _within(text: str) -> Node | None:
-    """Match names with this beginning in their database, table or directory: ``shop.reven``, ``/data/ord``."""
+    """Match names that begin with the last part of the text in the database, table or directory before it:
+    ``shop.reven``, ``/data/ord``. None if the text does not have this form."""
     if is_path(text):
         above, _, last = split_location(text)[2].rpartition("/")
         if not last:
@@ -310,8 +314,8 @@ def _within(text: str) -> Node | None:
 
 
 def _across(solr: Solr, text: str) -> Node | None:
-    """Match tables with this beginning in databases with this ending, for text that is not a whole name: ``op.reven`` of
-    ``shop.revenue``."""
+    """Match tables with this beginning in databases with this ending, for text that is not a whole name: ``op.reven``
+    finds ``shop.revenue``. None if there is no such database, or the text does not have this form."""
     parts = parts_of(text)
     if len(parts) != 2 or is_path(text):
         return None
@@ -327,8 +331,8 @@ def _across(solr: Solr, text: str) -> Node | None:
 
 
 def _folding(named: Sequence[Clause]) -> Group:
-    # An entity requested by its name is shown, whatever its type. The folded types are few compared with the files of a
-    # large index, and Solr soon has a list of them.
+    # An entity requested by its name is shown, whatever its type. Folded types have few entities compared with the
+    # files of a large index, and Solr soon caches the list of these entities.
     parts = Clause(Remembered(_of_types(*FOLDED).clauses), sign="+")
     return Group((parts, *(replace(each, boost=None, sign="-") for each in named)))
 
@@ -337,10 +341,10 @@ def _folding(named: Sequence[Clause]) -> Group:
 
 
 def _ranks(words: Sequence[Word | Phrase]) -> Iterator[Clause]:
-    """Yield scores that rank the matches; they find nothing by themselves."""
+    """Yield clauses that rank the matches, and find nothing by themselves."""
     if not words:
         return
-    # One clause for all types of a rank: each clause is evaluated for every match.
+    # One clause for all types of a rank, because each clause is evaluated for every match.
     for kinds, score in _TYPES:
         yield _score(_of_types(*kinds), score)
     yield _score(FieldValue("deleted", Word(("false",))), _LIVE)
@@ -353,11 +357,11 @@ def _ranks(words: Sequence[Word | Phrase]) -> Iterator[Clause]:
 
 
 def _ranks_of_all(texts: Sequence[str]) -> Iterator[Clause]:
-    """Yield scores for several words next to each other: joined by a blank, an underscore, or nothing."""
+    """Yield clauses that score several words next to each other: joined by a blank, an underscore, or nothing."""
     whole = " ".join(texts)
     first = FieldValue("originalName", Word((texts[0],)))
     yield _score(_all(first, FunctionRange("originalName", whole, whole)), _SAME)
-    # The parts of a word have positions of their own in the index, so the next word comes that many positions later.
+    # Each part of a word has its own position in the index, so the next word may come that many positions later.
     apart = FieldValue("originalName", Phrase(whole, str(len(whole))))
     yield _score(_all(_of_types(*sorted(PATH_TYPES)), apart), _SIDE_BY_SIDE)
     yield _score(_any(_comments(whole)), _IN_COMMENT)
@@ -376,7 +380,7 @@ def _score(node: Node, score: int) -> Clause:
 
 
 def _of_types(*types: str) -> Group:
-    # Not {!terms}: it lists everything in the index of these types.
+    # Not {!terms}, which would list everything in the index of these types.
     return _any(FieldValue("type", Word((each,))) for each in types)
 
 

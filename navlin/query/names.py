@@ -1,8 +1,9 @@
-"""Resolving a name to an entity: an id, ``db.table``, ``db.table.column``, ``db``, a path, a URI, or an own name.
+"""Resolving a name to an entity: an id, ``db.table``, ``db.table.column``, ``db``, a path, a URI, or an entity's own
+name.
 
-Most names become ids by the keys' own rule (`navlin.model.keys`), for every source that could have such an entity, so the
-index is queried by id: right in any spelling, whatever the index's size. Hive names are case-insensitive, paths
-case-sensitive.
+Most names are converted to ids by the rule for keys (`navlin.model.keys`), for every source that could have such an
+entity. The index is then queried by id, so the spelling and the size of the index do not matter. Hive names are
+case-insensitive, paths case-sensitive.
 """
 
 from __future__ import annotations
@@ -31,10 +32,11 @@ from navlin.model.source import HDFS, HIVE, LOCAL, S3, Source, normal_authority
 
 SUGGESTIONS: Final = 5
 LOOKED_AT: Final = 200
-"""Similar names compared for a suggestion, at most."""
+"""Maximum number of similar names compared for a suggestion."""
 CANDIDATES: Final = 100
 DOTS: Final = 4
-"""Dots of a name, from the last, tried as the separator between a parent and its column."""
+"""Maximum number of dots, counted from the end of a name, that are tried as the separator between a parent and its
+column."""
 
 _FILE_SYSTEMS: Final = frozenset({HDFS, LOCAL, S3})
 _NAMED: Final = EntityFilter(
@@ -49,11 +51,11 @@ _WORD_CHARS: Final = 60
 
 
 class UnclearName(LookupError):
-    """A name that does not mean exactly one entity."""
+    """The name does not mean exactly one entity."""
 
 
 class UnknownName(UnclearName):
-    """A name that no entity in the index has; ``suggestions`` are the nearest, best first."""
+    """No entity in the index has this name. ``suggestions`` are the entities with the nearest names, best first."""
 
     def __init__(self, name: str, suggestions: Sequence[StoredEntity]) -> None:
         super().__init__(name, suggestions)
@@ -67,7 +69,7 @@ class UnknownName(UnclearName):
 
 
 class AmbiguousName(UnclearName):
-    """A name that several entities have; each of ``candidates`` can be named by its id."""
+    """Several entities have this name. ``candidates`` are these entities; each can be named by its id."""
 
     def __init__(self, name: str, candidates: Sequence[StoredEntity]) -> None:
         super().__init__(name, candidates)
@@ -79,7 +81,7 @@ class AmbiguousName(UnclearName):
 
 
 def describe(entity: StoredEntity) -> str:
-    """Describe an entity in one line that distinguishes it from others of its name."""
+    """Describe an entity in one line that distinguishes it from others with the same name."""
     deleted = ", deleted" if entity.deleted else ""
     return f"{entity.type} {entity.name} of {entity.source_type}{deleted}, id {entity.id}"
 
@@ -95,8 +97,8 @@ def entity_named(solr: Solr, name: str) -> StoredEntity:
 
 
 def candidates_for(solr: Solr, name: str) -> list[StoredEntity]:
-    """Return all entities that ``name`` may mean, including deleted ones. An id goes before a path, a path before other
-    names. Blanks around a name belong to it if an entity has that name."""
+    """Return all entities that ``name`` may mean, including deleted ones. Ids take precedence over paths, and paths
+    over other names. Blanks around a name belong to it if an entity has that name."""
     for spelled in dict.fromkeys((name, name.strip())):
         if spelled.strip() and (found := _called(solr, spelled)):
             return found
@@ -134,8 +136,8 @@ def sources_of(solr: Solr) -> list[Source]:
 
 
 def ids_of(sources: Sequence[Source], name: str) -> list[str]:
-    """Return the ids that a name may mean by the keys' own rule, whether or not the index has them; the name itself comes
-    first because it may be an id."""
+    """Return the ids that a name may mean by the rule for keys, whether or not the index has them. The name itself
+    comes first, because it may be an id."""
     ids = list(dict.fromkeys((name, name.lower())))
     keys = _keys_of_path(name, sources) if is_path(name) else _keys_of_name(name, sources)
     for key in keys:
@@ -153,8 +155,8 @@ def _keys_of_path(name: str, sources: Iterable[Source]) -> Iterator[Key]:
     for source in sources:
         served = {normal_authority(each) for each in source.serves}
         if name.startswith("/"):
-            # Without a scheme it may belong to any file system, or be a place in a metastore, as Navigator writes
-            # parentPath.
+            # Without a scheme, the path may belong to any file system, or be a place in a metastore, as Navigator
+            # writes parentPath.
             if source.type == HIVE:
                 yield from _hive_keys(source, [part for part in name.split("/") if part])
             elif source.type in _FILE_SYSTEMS or any("://" in each for each in served):
@@ -164,7 +166,7 @@ def _keys_of_path(name: str, sources: Iterable[Source]) -> Iterator[Key]:
 
 
 def _keys_of_name(name: str, sources: Iterable[Source]) -> Iterator[Key]:
-    # A quotation mark may be one of SQL, or a letter of the name.
+    # A quotation mark may be SQL syntax, or a character of the name.
     readings = {tuple(parts_of(name)), tuple(name.split("."))}
     for source in sources:
         if source.type == HIVE:
@@ -197,7 +199,7 @@ def parts_of(name: str) -> list[str]:
 
 
 def columns_called(graph: Graph, name: str) -> list[StoredEntity]:
-    """Return the columns ``name`` of the table, dataset or path that is named before one of its dots."""
+    """Return the columns that ``name`` may mean: a dot in it separates the table, dataset or path from the column."""
     places = [place for place, char in enumerate(name) if char == "." and 0 < place < len(name) - 1]
     for place in reversed(places[-DOTS:]):
         if found := _columns(graph, name[:place], name[place + 1 :].strip('`"')):

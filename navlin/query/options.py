@@ -10,25 +10,25 @@ from navlin.model.keys import RelationType
 from navlin.query.answer import Direction
 
 MAX_NODES: Final = 400
-"""Navigator's own limit for a diagram."""
+"""Maximum number of nodes in a diagram, the same as Navigator's."""
 MAX_FAN_OUT: Final = 1_000
 MAX_WALKED: Final = 20_000
 
 PASSED_TYPES: Final = frozenset({"OPERATION", "SUB_OPERATION"})
-"""Types between the data, shown only on request."""
+"""Types of entities between the data, which are shown only on request."""
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """``depth`` counts shown hops in each direction; None walks to the limits.
+    """Options of a walk. ``depth`` counts shown hops in each direction; None walks to the limits.
 
-    ``columns`` draws columns inside tables, ``operations`` the statements and jobs between them, ``deleted`` the entities
-    flagged deleted, ``control_flow`` follows control flow too, ``unlinked`` includes placeholders; ``readers`` are
-    operations that read and made nothing, drawn with ``operations``, and then operations do not count towards
-    ``max_nodes``. Around an operation its latest executions are drawn, or with ``all_executions`` up to ``max_nodes``.
+    ``columns`` draws columns inside tables, ``operations`` the statements and jobs between the tables, ``deleted`` the
+    entities flagged deleted; ``control_flow`` follows control flow too; ``unlinked`` includes placeholders. ``readers``
+    includes operations that read and made nothing, drawn with ``operations``; operations then do not count towards
+    ``max_nodes``. Around an operation, its latest executions are drawn, or with ``all_executions`` up to ``max_nodes``.
     ``go_on`` are nodes from which the walk goes one hop further than ``depth``. ``max_fan_out`` limits the relations
     followed from one node, ``max_walked`` the nodes visited in one direction, shown or not. The walk ends before
-    ``stops``, and before the columns of those that are tables or paths.
+    ``stops``, and before the columns of those stops that are tables or paths.
     """
 
     direction: Direction = Direction.BOTH

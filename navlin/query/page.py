@@ -1,4 +1,4 @@
-"""Lists that await a person's attention, a page at a time: parameters and answers."""
+"""Paged lists: parameters and results."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from navlin.index.sources import known_sources
 LIMIT: Final = 25
 MOST: Final = 10_000
 MOST_OFFSET: Final = 1_000_000
-"""Solr sorts everything that is skipped; reach further with a narrower query."""
+"""Maximum offset, because Solr sorts everything that is skipped. A narrower query reaches further results."""
 
 _T = TypeVar("_T")
 
 
 class BadPage(ValueError):
-    """A page outside the limits."""
+    """The page is outside the limits."""
 
 
 class UnknownSource(LookupError):
-    """The index has no source of this name. ``known`` are the names of its sources."""
+    """The index has no source with this name. ``known`` are the names of the sources it has."""
 
     def __init__(self, name: str, known: tuple[str, ...]) -> None:
         near = difflib.get_close_matches(name, known, n=1)
@@ -43,7 +43,7 @@ class Page(Generic[_T]):
 
     @property
     def truncated(self) -> bool:
-        """Whether there are more after these."""
+        """Whether more results follow."""
         return self.offset + len(self.results) < self.total
 
     def to_json(self, form: Callable[[_T], Any]) -> dict[str, Any]:
@@ -69,7 +69,8 @@ def sources_by_id(solr: Solr) -> dict[str, str]:
 
 
 def source_ids_of(sources: Mapping[str, str], name: str) -> tuple[str, ...]:
-    """Return the ids of the sources of this name, of every cluster; none for the name "". Raises `UnknownSource`."""
+    """Return the ids of the sources with this name, in every cluster; no ids for the name "". Raises
+    `UnknownSource`."""
     ids = tuple(identity for identity, each in sources.items() if each == name)
     if name and not ids:
         raise UnknownSource(name, tuple(sorted(set(sources.values()))))

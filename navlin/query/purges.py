@@ -18,8 +18,6 @@ COUNTED: Final = ("candidates", "removed", "relations")
 
 
 class PurgeState(StrEnum):
-    """State of a purge."""
-
     WAITING = "waiting"
     RUNNING = "running"
     INTERRUPTED = "interrupted"
@@ -34,8 +32,8 @@ class PurgeState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Purge:
-    """One purge. Times are epoch ms, 0 for none; ``asked_by`` is "" if nobody requested it, or if that was more than a
-    day ago; ``rules`` has each rule's counts of candidates and removals so far."""
+    """One purge. Times are epoch ms, 0 for none. ``asked_by`` is the user who requested the purge, "" if nobody did or
+    if the request is more than a day old. ``rules`` maps rule names to the counts of candidates and removals so far."""
 
     id: str
     state: PurgeState
@@ -49,7 +47,7 @@ class Purge:
 
 
 def open_purges(solr: Solr) -> list[Purge]:
-    """Return the running purge, those that wait for it, and one that was interrupted, oldest first."""
+    """Return the running purge, the waiting ones, and an interrupted one if there is any, oldest first."""
     record, lease = open_purge(solr), held_lease(solr, PURGE)
     runs = lease is not None and lease.holder is not None and may_live(lease.holder)
     requests = [each for each in _requests(solr) if each.open]
@@ -66,7 +64,7 @@ def open_purges(solr: Solr) -> list[Purge]:
 
 
 def past_purges(solr: Solr, limit: int, offset: int) -> list[Purge]:
-    """Return purges that ended, newest first: all that finished, and those of the last day that did not."""
+    """Return purges that ended, newest first: all that finished, and those of the last day that did not finish."""
     requests = _requests(solr)
     records, _ = ended_purges(solr, min(MOST, limit + offset))
     every = [

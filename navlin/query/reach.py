@@ -1,6 +1,7 @@
-"""The reach of an entity's data: the walk that inheritance is based on.
+"""Reach of an entity's data: the walk that inheritance is based on.
 
-`navlin inherited` shows it on request; the stored part (`navlin.index.inheritance`) comes from the same walk.
+`navlin inherited` shows the reach on request; the stored inherited tags (`navlin.index.inheritance`) come from the same
+walk.
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ from navlin.query.lineage import lineage_and_ground
 from navlin.query.options import Options
 
 EVERY: Final = "*"
-"""In place of a word: no word is inherited."""
+"""In place of a word: no word at all is inherited."""
 NODES: Final = 5_000
-"""Nodes followed from one that bears a word, at most."""
+"""Maximum number of nodes followed from an entity with a word."""
 MARKS: Final = ("inferred", "parsed", "incomplete")
 _PARTS: Final = EntityFilter(("SUB_OPERATION",))
 _MOST_PARTS: Final = 100_000
@@ -31,8 +32,8 @@ Way = tuple[Edge, ...]
 
 
 class Reach(NamedTuple):
-    """The entities that carry an entity's data: the walk, and the way to each node that it reaches. ``ground`` is as in
-    `lineage_and_ground`."""
+    """The entities that carry an entity's data: the walk, and the path to each node that it reaches. ``ground`` is as
+    in `lineage_and_ground`."""
 
     walked: Lineage
     ways: Mapping[str, Way]
@@ -40,13 +41,13 @@ class Reach(NamedTuple):
 
     @property
     def ids(self) -> frozenset[str]:
-        """The ids it reaches, without its own."""
+        """Ids of the entities reached, without the start."""
         return frozenset(self.ways) - {self.walked.start}
 
 
 @dataclass(frozen=True, slots=True)
 class Stops:
-    """The entities where people said that words are not inherited: ids by word, in lower case."""
+    """The entities at which users ended inheritance: word in lower case → ids."""
 
     by_word: Mapping[str, frozenset[str]]
 
@@ -64,34 +65,34 @@ class Stops:
             if entity.type == "OPERATION":
                 operations[entity.id] = words
         parts, _ = graph.children(operations, _PARTS, _MOST_PARTS)
-        # A stop on a job applies to its parts, which a walk knows only by their ids.
+        # A stop on a job applies to its sub-operations, which a walk knows only by their ids.
         for part in parts:
             for word in operations[part.parent_id]:
                 by_word[word].add(part.id)
         return cls({word: frozenset(ids) for word, ids in by_word.items()})
 
     def of(self, word: str) -> frozenset[str]:
-        """The ids at which one word ends."""
+        """Return the ids at which the inheritance of one word ends."""
         none = frozenset[str]()
         return self.by_word.get(EVERY, none) | self.by_word.get(word.casefold(), none)
 
 
 def reach(solr: Solr, start: str, stops: frozenset[str], *, control_flow: bool = False) -> Reach:
-    """Return the entities that carry the data of the entity with the id ``start``, up to ``stops``; with ``control_flow``
-    also those that it only controls. Raises `UnknownEntity`."""
+    """Return the entities that carry the data of the entity with the id ``start``, up to ``stops``; with
+    ``control_flow``, also entities that the data only controls. Raises `UnknownEntity`."""
     options = Options(Direction.DOWNSTREAM, control_flow=control_flow, max_nodes=NODES, stops=stops)
     walked, ground = lineage_and_ground(solr, start, options)
     return Reach(walked, _ways(walked, start), ground)
 
 
 def ids_of(edge: Edge) -> Iterator[str]:
-    """Yield the ids that an edge passes through, and that of its target."""
+    """Yield the ids of the entities that an edge passes through, and of its target."""
     yield from (hop.id for hop in edge.via)
     yield edge.target
 
 
 def steps_of(nodes: Mapping[str, Node], way: Collection[Edge]) -> Iterator[Hop]:
-    """Yield the steps of a way: its ends and the hops between."""
+    """Yield the steps of a path: its ends and the hops between."""
     for edge in way:
         yield _step(nodes[edge.source])
         yield from edge.via
@@ -104,7 +105,8 @@ def _step(node: Node) -> Hop:
 
 
 def _ways(walked: Lineage, start: str) -> dict[str, Way]:
-    """Return the way to each node that data flows to: the most certain one, then the shortest."""
+    """Return node id → path, for each node that data flows to: the most certain path and, among equally certain ones,
+    the shortest."""
     tables = {node.parent for node in walked.nodes if node.id == start and node.type == "PARTITION"}
     onward: dict[str, list[Edge]] = {}
     for edge in walked.edges:

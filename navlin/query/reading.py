@@ -1,4 +1,5 @@
-"""A walk's reads of the index: every entity, and the relations at every end, once, and in few requests."""
+"""Reads of the index for one walk: each entity, and the relations at each end, are read only once, and in few
+requests."""
 
 from __future__ import annotations
 
@@ -21,12 +22,12 @@ _T = TypeVar("_T")
 _R = TypeVar("_R")
 LOGICAL_TYPES: Final = frozenset({*TABLE_TYPES, "PARTITION"})
 MAX_LOCATIONS: Final = 10_000
-"""Locations read for one table, at most."""
+"""Maximum number of locations read for one table."""
 _LIVE: Final = EntityFilter(deleted=False)
 
 
 class Relations(NamedTuple):
-    """Relations, and the ids that have more than were read, with the direction."""
+    """Relations, and (id, direction) for each id that has more relations than were read."""
 
     relations: list[WalkedRelation]
     cut: Sequence[tuple[str, Direction]] = ()
@@ -34,7 +35,8 @@ class Relations(NamedTuple):
 
 @dataclass(slots=True)
 class _Read:
-    """The relations of some types at one side, by the id at that side, and the ids that have more."""
+    """Relations of certain types at one side, by the id at that side, and the ids that have more relations than were
+    read."""
 
     relations: dict[str, Sequence[WalkedRelation]] = field(default_factory=dict)
     cut: set[str] = field(default_factory=set)
@@ -42,21 +44,21 @@ class _Read:
 
 @dataclass(slots=True)
 class Reader:
-    """Reads the index for one walk, and remembers the results. Must be closed."""
+    """Reader of the index for one walk, which remembers the results. Must be closed."""
 
     graph: Graph
     options: Options
     _read: dict[tuple[Side, tuple[str, ...]], _Read] = field(default_factory=dict)
     _entities: dict[str, StoredEntity | None] = field(default_factory=dict)
     _sketched: dict[str, StoredEntity] = field(default_factory=dict)
-    """Tables known only to exist and not to be deleted."""
+    """Tables known to exist and not to be deleted; nothing else but their type is known."""
     _thread: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(2))
     _levels: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(2))
-    """One level in each direction. Two threads may read the same data twice, which is harmless."""
+    """Threads that read one level in each direction. Both may read the same data, which is harmless."""
 
     def flows(self, ids: Iterable[str], direction: Direction) -> Relations:
-        """Return the flows from these ids in one direction, including unlinked ones. Their ends are named if unlinked
-        ones are walked."""
+        """Return the flows from these ids in one direction, including unlinked ones. The ends of the flows have names
+        if unlinked flows are walked."""
         wanted = list(dict.fromkeys(ids))
         read = self._at(self._flows_from(wanted, direction))
         relations = [relation for each in wanted for relation in read.relations[each]]
@@ -92,7 +94,7 @@ class Reader:
         return self._related(Wanted(wanted, 2, (RelationType.INSTANCE_OF,), self.options.max_fan_out))
 
     def entities(self, ids: Iterable[str]) -> dict[str, StoredEntity]:
-        """Return the indexed ones of these entities, by id."""
+        """Return those of these entities that are in the index, by id."""
         wanted = list(dict.fromkeys(ids))
         missing = [each for each in wanted if each not in self._entities]
         if missing:
@@ -101,21 +103,21 @@ class Reader:
         return {each: entity for each in wanted if (entity := self._entities[each]) is not None}
 
     def met(self, ids: Iterable[str]) -> dict[str, StoredEntity]:
-        """Return the indexed ones of these entities, by id. For a table met where there may be no room to show it, only
-        its type is known, and that it is not deleted: `entities` has the rest."""
+        """Return those of these entities that are in the index, by id. For a table found when there may be no room to
+        show it, only the type is known, and that it is not deleted; `entities` returns the rest."""
         wanted = list(dict.fromkeys(ids))
         sketched = [each for each in wanted if each in self._sketched and each not in self._entities]
         found = self.entities(each for each in wanted if each not in self._sketched or each in self._entities)
         return {**found, **{each: self._sketched[each] for each in sketched}}
 
     def begin_level(self, ids: Sequence[str], direction: Direction, room: int) -> Future[None]:
-        """Start reading what a walk needs on its way from these shown nodes to the next, in few requests; and the
-        relations of the next, if there is ``room`` to show them all. The rest is read on demand."""
+        """Start reading the data that a walk needs between these shown nodes and the next ones, in few requests; also
+        the relations of the next nodes, if there is ``room`` to show all of them. Further data are read on demand."""
         return self._levels.submit(self._read_level, ids, direction, room)
 
     @property
     def asked(self) -> set[str]:
-        """The ids requested from the index, for entities and for the relations at them."""
+        """Ids requested from the index, for entities and for relations."""
         return {
             *self._entities,
             *self._sketched,
@@ -135,7 +137,7 @@ class Reader:
         met = self._ends(ids, direction)
         if not self.options.operations:
             passed = [end.id for end in met.values() if end.type in PASSED_TYPES]
-            # Their names come from the flows that lead to them.
+            # The names of these operations come from the flows that lead to them.
             self._remember([self._flows_from(passed, direction)], FLOWING)
             met |= self._ends(passed, direction)
             met = {each: end for each, end in met.items() if end.type not in PASSED_TYPES}
@@ -189,7 +191,8 @@ class Reader:
         return self._read[wanted.side, wanted.types]
 
     def _remember(self, wanted: Sequence[Wanted], of_flows: str = IDENTIFIED) -> None:
-        """Read the wanted relations that were not read before; ``of_flows`` are the fields, if only flows are wanted."""
+        """Read those wanted relations that were not read before. ``of_flows`` are the fields to read if only flows are
+        wanted."""
         reads = [self._read.setdefault((each.side, each.types), _Read()) for each in wanted]
         new = [
             (read, replace(each, ids=missing))

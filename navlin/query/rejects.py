@@ -11,11 +11,12 @@ from navlin.query.page import LIMIT, Page, checked, source_ids_of, sources_by_id
 
 
 def rejects(solr: Solr, *, source: str = "", limit: int = LIMIT, offset: int = 0) -> Page[Rejected]:
-    """Return rejects of the source of this name, latest seen first. Raises `UnknownSource` and `BadPage`."""
+    """Return the rejects of the source with this name, most recently seen first. Raises `UnknownSource` and
+    `BadPage`."""
     checked(limit, offset)
     found, total = rejected(solr, limit, offset, source=source)
     if not total:
-        # A source that never reached the index may have rejects all the same.
+        # A source that never reached the index may nevertheless have rejects.
         source_ids_of(sources_by_id(solr), source)
     return Page(found, total, offset, limit)
 

@@ -18,7 +18,7 @@ class UnknownSearch(LookupError):
 
 @dataclass(frozen=True, slots=True)
 class SavedSearches:
-    """Saved searches, by owner and name."""
+    """Saved searches, sorted by owner and name."""
 
     searches: tuple[SavedSearch, ...]
 
@@ -34,7 +34,7 @@ def searches_of(solr: Solr, user: str, *, administrator: bool) -> SavedSearches:
 
 
 def query_named(solr: Solr, name: str, user: str, *, administrator: bool) -> str:
-    """Return the query that a user means by ``NAME`` (their own search, else the only one of that name) or
+    """Return the query that a user means by ``NAME`` (the user's own search, else the only search of that name) or by
     ``OWNER/NAME``. Raises `UnknownSearch`."""
     seen = searches_of(solr, user, administrator=administrator).searches
     found = [each for each in seen if name in (each.name, each.full_name)]
@@ -50,7 +50,7 @@ def query_named(solr: Solr, name: str, user: str, *, administrator: bool) -> str
 
 
 def check_query(solr: Solr, query: str) -> None:
-    """Raise `QueryError` for a query that fails: one that is empty, does not parse, names an unknown field, or takes too
+    """Raise `QueryError` if a query fails, because it is empty, does not parse, names an unknown field, or takes too
     long."""
     if not query.strip():
         raise QueryError("the query is empty")

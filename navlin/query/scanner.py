@@ -1,4 +1,4 @@
-"""The scanner for queries: words, numbers, quoted texts, ranges and local parameters.
+"""Scanner for queries: words, numbers, quoted texts, ranges and local parameters.
 
 Escapes are Lucene's. Malformed text is refused with its position in the query as typed.
 """
@@ -21,7 +21,8 @@ _TO = re.compile(r"to(?=[ \t\r\n\u3000\"])", re.IGNORECASE)
 
 
 class QueryError(Exception):
-    """A query that cannot be understood: the problem, and its ``position`` (in characters from 0, or -1)."""
+    """The query cannot be understood. ``message`` describes the problem, ``position`` is its place in the query (in
+    characters from 0, or -1)."""
 
     def __init__(self, message: str, position: int = -1) -> None:
         super().__init__(message, position)
@@ -45,7 +46,8 @@ class Scanner:
     # -- Words and texts -----------------------------------------------------------------------------------------------
 
     def read_parts(self, *, value: bool) -> tuple[str | Wild, ...]:
-        """Read a word without its escapes. In a value a colon is an ordinary character: it cannot mean anything else."""
+        """Read a word, resolving escapes. In a value, a colon is an ordinary character, because it cannot mean anything
+        else."""
         parts: list[str | Wild] = []
         text: list[str] = []
         while self.at < len(self.query):
@@ -69,7 +71,7 @@ class Scanner:
         return tuple(parts)
 
     def read_escape(self) -> str:
-        """Read the character after a backslash; ``\\u0041`` is one, as in Lucene."""
+        """Read a backslash and the escaped character; ``\\u0041`` is one character, as in Lucene."""
         start = self.at
         if start + 1 >= len(self.query):
             self.refuse("a backslash stands at the very end", start)
@@ -84,7 +86,7 @@ class Scanner:
         return self.query[start + 1]
 
     def read_quoted(self) -> str:
-        """Read the text between quotation marks, without its escapes."""
+        """Read a text in quotation marks, resolving escapes."""
         start = self.at
         self.at += 1
         text: list[str] = []
@@ -146,7 +148,7 @@ class Scanner:
     # -- Numbers -------------------------------------------------------------------------------------------------------
 
     def read_distance(self, *, words: bool) -> str:
-        """Read ``~2`` after a word or a phrase; "~" without a number, "" if there is none."""
+        """Read ``~2`` after a word or a phrase. Return "~" if it has no number, "" if there is no distance."""
         if not self.query.startswith("~", self.at):
             return ""
         start = self.at
@@ -159,7 +161,7 @@ class Scanner:
         return number or "~"
 
     def read_boost(self) -> Boost | None:
-        """Read ``^2`` or ``^=2`` after a clause."""
+        """Read ``^2`` or ``^=2`` after a clause; None if there is no boost."""
         if self.query.startswith("~", self.at):
             self.refuse("a distance belongs to a word or a phrase", self.at)
         if not self.query.startswith("^", self.at):
@@ -187,7 +189,7 @@ class Scanner:
     # -- Local parameters ----------------------------------------------------------------------------------------------
 
     def read_params(self) -> dict[str, str]:
-        """Read ``{!parser key=value}``; the parser's name is the ``type``."""
+        """Read ``{!parser key=value}``; the parser's name is returned under the key ``type``."""
         start = self.at
         self.at += 2
         local: dict[str, str] = {}

@@ -31,13 +31,13 @@ from navlin.query.scanner import QueryError
 from navlin.query.syntax import Parsed, parse, parse_beside, parse_facet, plain_field
 
 MAX_LIMIT: Final = 500_000
-"""Navigator's own limit for a page."""
+"""Maximum number of results on a page, the same as Navigator's."""
 FEW_WORDS: Final = 10
-"""A name has no more words, and each word costs clauses."""
+"""Maximum number of words that are tried as a name; names do not have more, and each word costs clauses."""
 PREFERRED_TYPES: Final = ("DATABASE", "TABLE", "VIEW", "DATASET")
-"""The types that a person most often means by a name."""
+"""Types that a person most often means by a name."""
 MAX_OFFSET: Final = 2_000_000_000
-"""Solr counts with 32 bits."""
+"""Maximum offset, because Solr counts with 32 bits."""
 
 _NUMBER_ERROR = re.compile(
     r"Invalid (?:Number|Date String|boolean)[^:]*:\s*'?(?P<value>[^'\"]+?)'?(?: for field \S+)?\s*$", re.I
@@ -50,11 +50,11 @@ _CLASS_NAME = re.compile(r"\b(?:[a-z]\w*\.){2,}(?P<name>[A-Z]\w*)(?::\s*)?")
 
 @dataclass(frozen=True, slots=True)
 class SearchAnswer:
-    """The result of a search: documents as indexed, under the index's field names."""
+    """Result of a search: documents as indexed, under the index's field names."""
 
     core: str
     query: str
-    """As understood."""
+    """The query as it was understood."""
     total: int
     offset: int
     limit: int
@@ -62,9 +62,9 @@ class SearchAnswer:
     facets: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     """field → value → number of matches"""
     highlights: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
-    """identity → field → pieces of its text, with ``<em>`` around each match"""
+    """identity → field → pieces of the field's text, with ``<em>`` around each match"""
     folded: Mapping[str, int] | None = field(default_factory=dict)
-    """type → number of matches that are not among the results: parts of statements, executions, partitions; None if they
+    """type → number of matches that are not among the results: sub-operations, executions, partitions. None if these
     are not counted because there are too many other matches."""
 
     @property
@@ -107,11 +107,11 @@ def search(
     """Return documents that match ``query`` and every filter, best match first unless ``sort`` ("created desc") says
     otherwise.
 
-    ``core`` is nav_elements unless the query is about relations. ``filters`` may have tags (``{!tag=type} type:TABLE``);
-    ``facets`` are fields whose values are counted over all matches; ``{!ex=type}type`` leaves out the filters of that
-    tag; ``facet_prefix`` limits the counts to values that begin with it; ``fields`` are the fields of the documents,
-    separated by commas; ``highlighted`` are those in which matches are marked. Raises `QueryError` for an invalid query,
-    or one for which Solr takes longer than ``most_s`` seconds.
+    ``core`` is nav_elements unless the query is about relations. ``filters`` may have tags (``{!tag=type}
+    type:TABLE``). ``facets`` are fields whose values are counted over all matches; ``{!ex=type}type`` ignores the
+    filters with that tag. ``facet_prefix`` limits the counts to values that begin with it. ``fields`` are the fields of
+    the documents, separated by commas; ``highlighted`` are the fields in which matches are marked. Raises `QueryError`
+    for an invalid query, or for a query that takes Solr longer than ``most_s`` seconds.
     """
     check_page(limit, offset)
     parsed = parsed_query(query)
@@ -145,7 +145,7 @@ def answer_of(
     offset: int,
     most_s: float = MOST_S,
 ) -> SearchAnswer:
-    """Return the results of a question made from a query. Raises `QueryError`."""
+    """Run a question made from a query, and return a page of the results. Raises `QueryError`."""
     if core not in (ELEMENTS, RELATIONS):
         raise QueryError(f"there is no core {core!r}; {ELEMENTS} and {RELATIONS} are searched")
     with explained(parsed, most_s):
@@ -172,8 +172,9 @@ def search_pages(
     core: str = "",
     filters: Sequence[str] = (),
 ) -> Iterator[tuple[list[Mapping[str, Any]], str]]:
-    """Yield all matches, by identity, page by page, from a cursor mark on: each page with the mark after it; at most
-    ``limit`` documents in all. There is at least one page. Raises as `search`, at the first page."""
+    """Yield all matches page by page, in the order of the ids, from a cursor mark on: each page with the mark after it,
+    at most ``limit`` documents in all. There is at least one page. Raises the same errors as `search`, at the first
+    page."""
     if not 1 <= limit <= MAX_LIMIT:
         raise QueryError(f"a page has from 1 to {MAX_LIMIT} results")
     parsed = parsed_query(query)
@@ -186,7 +187,7 @@ def search_pages(
 def every_page(
     solr: Solr, parsed: Parsed, core: str, filters: Sequence[str]
 ) -> Iterator[list[Mapping[str, Any]]]:
-    """Yield all matches, by identity, page by page. Raises as `search`."""
+    """Yield all matches page by page, in the order of the ids. Raises the same errors as `search`."""
     yield from each_page(
         solr, parsed, core, SolrQuery(parsed.query, [each.query for each in parse_beside(parsed, filters)])
     )
@@ -195,14 +196,15 @@ def every_page(
 def each_page(
     solr: Solr, parsed: Parsed, core: str, question: SolrQuery
 ) -> Iterator[list[Mapping[str, Any]]]:
-    """Yield all results of a question made from a query, by identity, page by page. Raises as `search`."""
+    """Yield all results of a question made from a query, page by page, in the order of the ids. Raises the same errors
+    as `search`."""
     with explained(parsed, MOST_S):
         for page, _ in pages(solr, core, question, MAX_OFFSET, "*"):
             yield page
 
 
 def parsed_query(query: str | Parsed) -> Parsed:
-    """Return a query as a tree. Raises `QueryError`."""
+    """Parse a query, unless it is parsed already. Raises `QueryError`."""
     return query if isinstance(query, Parsed) else parse(query)
 
 
@@ -219,14 +221,15 @@ def explained(parsed: Parsed, most_s: float) -> Iterator[None]:
             " or another field or filter beside them make it quicker"
         ) from None
     except SolrError as error:
-        # Solr answers 500 for these two.
+        # Solr returns status 500 for these two.
         if error.status != 400 and not _TOO_LARGE.search(error.message):
             raise
         raise explain(error.message, parsed) from error
 
 
 def core_for(parsed: Parsed) -> str:
-    """Return the core that a query is about: relations if it names their fields or only requests their types."""
+    """Return the core that a query is about: relations if the query names fields of relations, or requests only types
+    of relations."""
     return core_asked(parsed.fields, parsed.types)
 
 
@@ -299,7 +302,7 @@ def facet_of(solr: Solr, text: str) -> Facet:
 
 
 def counted_field(solr: Solr, text: str, at: int = -1) -> str:
-    """Return the index's name of a field to count or sort by; for a managed property, the one of its type. Raises
+    """Return the index's name of a field to count or sort by; for a managed property, the field of its type. Raises
     `QueryError`."""
     field, name = plain_field(text, at), text.strip()
     return managed_field(solr, name) if field == f"cp_{name}" else field

@@ -1,4 +1,4 @@
-"""Answers in the form of Solr's own ``select``; see `navlin.query.select_parameters` for the accepted requests."""
+"""Responses in the form of Solr's own ``select``; see `navlin.query.select_parameters` for the accepted requests."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from navlin.query.select_parameters import read_select
 from navlin.query.syntax import parse
 
 CORES: Final = {"nav_elements": ELEMENTS, "nav_relation": RELATIONS, "nav_relations": RELATIONS}
-"""Navigator's names of the cores, in both spellings → the index's."""
+"""Navigator's name of a core, in both spellings → the index's name."""
 
 
 def select_pieces(
     solr: Solr, core: str, pairs: Sequence[tuple[str, str]], now_ms: int, most_s: float = MOST_S
 ) -> Iterator[bytes]:
-    """Yield the answer to these parameters of ``select``, as pieces of Solr's JSON. Raises `QueryError`, at the first
+    """Yield the response to these parameters of ``select``, as pieces of Solr's JSON. Raises `QueryError`, at the first
     piece at the latest."""
     question = read_select(pairs, now_ms)
     typed = next((value for name, value in pairs if name == "q" and value.strip()), "*:*")

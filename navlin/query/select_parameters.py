@@ -1,7 +1,7 @@
-"""The parameters of Solr's ``select``, as Navigator's tools send them → a `Select`.
+"""Convert the parameters of Solr's ``select``, as Navigator's tools send them, to a `Select`.
 
-Only listed parameters are accepted; any other is refused by its name, so nobody needs to know how Solr treats it. Queries
-are parsed as everywhere (`navlin.query.syntax`), names must be fields, numbers must be numbers.
+Only listed parameters are accepted. Any other is refused by name, so nobody needs to know how Solr treats it. Queries
+are parsed as everywhere else (`navlin.query.syntax`), names must be fields, numbers must be numbers.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from navlin.query.search import countable, orders
 from navlin.query.syntax import parse, parse_beside, parse_facet, plain_field
 
 MOST_ROWS: Final = 100_000
-"""Rows that Cloudera's tools request at once."""
+"""Maximum number of rows; Cloudera's tools request this many at once."""
 MOST_START: Final = 1_000_000
 MOST_COUNTS: Final = 100
 MOST_VALUES: Final = 10_000
@@ -49,7 +49,7 @@ Given = Mapping[str, Sequence[str]]
 
 
 def read_select(pairs: Sequence[tuple[str, str]], now_ms: int) -> Select:
-    """Parse these parameters into a question; an empty one counts as absent. Raises `QueryError`."""
+    """Parse these parameters into a `Select`; an empty parameter counts as absent. Raises `QueryError`."""
     given: defaultdict[str, list[str]] = defaultdict(list)
     for name, value in pairs:
         if value.strip():
@@ -136,7 +136,8 @@ def _shown(given: Sequence[str]) -> list[Shown]:
             shown.append(Shown(name, (name[:-1],), all_so=True))
         else:
             field = _visible(plain_field(name))
-            # A managed property may be stored as a number, a date or a boolean: that goes before the text as given.
+            # A managed property may be stored as a number, a date or a boolean, which takes precedence over the text as
+            # given.
             kinds = tuple(prefix + name for prefix in reversed(MANAGED_PREFIXES))
             shown.append(Shown(name, kinds if field == f"cp_{name}" else (field,)))
     return shown
@@ -174,7 +175,7 @@ def _facets(given: Given, now_ms: int) -> dict[str, Any]:
 
 
 def _options(given: Given) -> dict[str, str]:
-    """Return options of Solr's facets, each a number or one of a few words."""
+    """Return the options for Solr's facets, each checked to be a number or one of a few words."""
     options: dict[str, str] = {"facet.mincount": "0"}
     for name, (value, *_) in given.items():
         of_field = _OF_FIELD.fullmatch(name)

@@ -19,7 +19,7 @@ from navlin.query.inherited import Inherited, inherited_by
 from navlin.query.statement_names import NAMED_BY_STATEMENT, PART, STATEMENT, names_of_statements
 
 LISTED: Final = 10
-"""Relations of one kind, and executions, listed in addition to their number."""
+"""Maximum number of relations of one kind, and of executions, listed in addition to their number."""
 WRITERS_LOOKED_AT: Final = 1_000
 
 _WRITTEN_TYPES: Final = frozenset({"TABLE", "VIEW", "FILE", "DIRECTORY", "DATASET"})
@@ -31,7 +31,7 @@ _WRITES: Final = RelationFilter((RelationType.DATA_FLOW,), deleted=False, ep1_ty
 
 @dataclass(frozen=True, slots=True)
 class FieldGroups:
-    """The fields of a document by owner: the extractor that read it, people, the linker, navlin's own stamps.
+    """Fields of a document by owner: the extractor that read the document, people, the linker, and navlin's own stamps.
     ``technical`` are the extractor's properties that the model does not name (``tp_``)."""
 
     extractor: Mapping[str, Any]
@@ -49,7 +49,7 @@ class Related:
     name: str
     type: str
     deleted: bool = False
-    """The relation is flagged deleted."""
+    """Whether the relation is flagged deleted."""
     unlinked: bool = False
     reason: str = ""
     since: str = ""
@@ -77,13 +77,13 @@ class RelationGroup:
     type: str
     incoming: bool
     count: int
-    """Live relations."""
+    """Number of live relations."""
     deleted: int
     listed: tuple[Related, ...]
 
     @property
     def of_parts(self) -> bool:
-        """Whether it leads to parts of statements: people are shown the flows through these instead."""
+        """Whether the group leads to sub-operations; people are shown the flows through these instead."""
         return any(each.type == PART for each in self.listed)
 
     def to_json(self) -> dict[str, Any]:
@@ -99,8 +99,8 @@ class RelationGroup:
 
 @dataclass(frozen=True, slots=True)
 class Executions:
-    """The runs of an operation, or of the operations that write a table or path. ``last`` and ``last_principal`` include
-    runs that a purge has removed. A listed run may lack ``started``."""
+    """Executions of an operation, or of the operations that write a table or path. ``last`` and ``last_principal``
+    include executions that a purge has removed. A listed execution may lack ``started``."""
 
     count: int
     operations: int
@@ -108,10 +108,10 @@ class Executions:
     last_principal: str
     listed: tuple[Mapping[str, Any], ...]
     statements: Mapping[str, str] = field(default_factory=dict)
-    """Listed run → its statement: the id, and in `Shown` the display name."""
+    """Id of a listed execution → its statement's id or, in `Shown`, display name."""
 
     def title(self, run: Mapping[str, Any]) -> str:
-        """Return the display name of a listed run: its statement's."""
+        """Return the display name of a listed execution, which is its statement's name."""
         own = str(run.get("originalName", run["identity"]))
         return self.statements.get(run["identity"], own)
 
@@ -128,7 +128,7 @@ class Executions:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """One entity: its fields, relations, runs, and unlinked relations."""
+    """One entity: its fields, relations, executions, and unlinked relations."""
 
     entity: StoredEntity
     title: str
@@ -138,15 +138,15 @@ class Shown:
     executions: Executions
     unlinked_count: int
     unlinked: tuple[tuple[str, Related], ...]
-    """The first unlinked relations: the type, and the other end with the reason."""
+    """The first unlinked relations: (type, the other end with the reason)."""
     inherited: tuple[Inherited, ...] = ()
-    """The tags that it inherits, with the paths."""
+    """Tags that the entity inherits, with the paths."""
     flows: tuple[Flow, ...] = ()
     """For a column, the flows into and out of it."""
 
     @property
     def relations_for_people(self) -> tuple[RelationGroup, ...]:
-        """The groups that do not lead to parts of statements."""
+        """Groups that do not lead to sub-operations."""
         return tuple(group for group in self.relations if not group.of_parts)
 
     def to_json(self) -> dict[str, Any]:
@@ -237,7 +237,7 @@ def _relations(graph: Graph, entity: str) -> Iterable[RelationGroup]:
         live, deleted = (graph.relations_by_type(entity, near, state) for state in (_LIVE, _DELETED))
         for kind in sorted(live.keys() | deleted.keys()):
             stated, _ = graph.latest_relations([entity], near, RelationFilter((kind,)), LISTED)
-            # A relation that two sources state is one, as in lineage.
+            # A relation stated by two sources counts as one, as in lineage.
             listed = {(each.end(far).id, each.deleted): each for each in reversed(stated)}
             again = Counter(each.deleted for each in stated)
             again.subtract(each.deleted for each in listed.values())

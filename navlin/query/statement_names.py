@@ -1,8 +1,8 @@
-"""Display names of statements and jobs: the own name and the outputs, so that five statements of one job can be
-distinguished. A statement that moves no data is named by the objects it creates or changes, one that only reads by its
-inputs.
+"""Display names of statements and jobs: the name itself plus the outputs, so that five statements of one job can be
+told apart. A statement that moves no data is named by the objects it creates or changes, a statement that only reads by
+its inputs.
 
-A part of a statement, and an execution, have no display name of their own: they bear their statement's.
+Sub-operations and executions do not have their own display names: they have that of their statement.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from navlin.query.answer import Hop, Lineage, Node
 OWN_CHARS: Final = 80
 WRITES_NAMED: Final = 3
 WRITES_READ: Final = 100
-"""Outputs of one statement counted, at most."""
+"""Maximum number of outputs counted per statement."""
 _CHANGE: Final = re.compile(r"(CREATE|ALTER|DROP|TRUNCATE)_?([A-Z]\w*)\Z(?<!AS_SELECT)")
 PART: Final = "SUB_OPERATION"
 STATEMENT: Final = "OPERATION"
@@ -30,8 +30,9 @@ NAMED_BY_STATEMENT: Final = frozenset({PART, STATEMENT, EXECUTION})
 
 
 def statement_name(own: str, writes: Iterable[str], *, cut: bool = False, between: str = " → ") -> str:
-    """Return ``nightly revenue → shop.revenue``: a statement's own name, the first outputs, and the number of others;
-    ``cut`` if it has more than these. A text that names all outputs itself is enough."""
+    """Return a display name such as ``nightly revenue → shop.revenue``: a statement's own name, the first outputs, and
+    the number of others. ``cut``: the statement has more outputs than given. If the own name contains all outputs, it
+    is returned alone."""
     short = own if len(own) <= OWN_CHARS else f"{own[: OWN_CHARS - 1]}…"
     outputs = sorted(set(writes))
     if short == own and all(re.search(rf"(?<![\w.]){re.escape(each)}(?![\w.])", own) for each in outputs):
@@ -42,7 +43,7 @@ def statement_name(own: str, writes: Iterable[str], *, cut: bool = False, betwee
 
 
 def statement_names(graph: Graph, own: Mapping[str, str]) -> dict[str, str]:
-    """Return the display names of statements by id; ``own`` are their own names."""
+    """Return statement id → display name. ``own`` maps ids of statements to their own names."""
     if not own:
         return {}
     flows = (RelationType.DATA_FLOW.value,)
@@ -52,7 +53,8 @@ def statement_names(graph: Graph, own: Mapping[str, str]) -> dict[str, str]:
         for each, relations in written.relations.items()
         if relations
     }
-    # A statement that moves no data has no relation to its objects: it says itself what it creates, alters or drops.
+    # A statement that moves no data has no relations to its objects, but its own fields list the objects that it
+    # creates, alters or drops.
     changing = graph.entities_of((each for each in own if each not in names), CHANGING)
     for each, entity in changing.items():
         if entity.outputs:
@@ -75,8 +77,8 @@ def _change(operation_type: str) -> str:
 def names_of_statements(
     graph: Graph, ends: Mapping[str, str], known: Mapping[str, str] | None = None
 ) -> dict[str, tuple[str, str]]:
-    """Return the statement's id and display name for each statement, and each part and execution of one. ``ends`` are
-    their types by id, ``known`` the own names of statements read so far."""
+    """Return id → (statement's id, its display name), for each statement, sub-operation and execution. ``ends`` maps
+    ids to types, ``known`` maps ids of statements read so far to their own names."""
     parts = graph.entities_of(each for each, kind in ends.items() if kind == PART)
     holders = {each: part.parent_id for each, part in parts.items() if part.parent_id}
     holders |= _run_of(graph, [each for each, kind in ends.items() if kind == EXECUTION])
@@ -91,7 +93,7 @@ def names_of_statements(
 
 
 def _run_of(graph: Graph, executions: Sequence[str]) -> dict[str, str]:
-    """Return the statement of each execution that belongs to exactly one."""
+    """Return execution id → statement id, for each execution that belongs to exactly one statement."""
     if not executions:
         return {}
     [runs] = graph.neighbours([Wanted(executions, 2, (RelationType.INSTANCE_OF.value,), WRITES_READ)])
@@ -103,8 +105,8 @@ def _run_of(graph: Graph, executions: Sequence[str]) -> dict[str, str]:
 
 
 def with_statement_names(graph: Graph, lineage: Lineage) -> Lineage:
-    """Return the answer with display names on the statements that it shows or passes through, and on their parts and
-    executions."""
+    """Return the lineage with display names on the statements that it shows or passes through, and on their
+    sub-operations and executions."""
     shown: list[Node | Hop] = [*lineage.nodes, *(hop for edge in lineage.edges for hop in edge.via)]
     kinds = {each.id: each.type for each in shown if each.type in NAMED_BY_STATEMENT and not each.placeholder}
     own = {each.id: each.name for each in shown if each.type == STATEMENT and each.name != each.id}
@@ -128,16 +130,16 @@ def _named_node(node: Node, named: Mapping[str, tuple[str, str]]) -> Node:
     if node.id not in named:
         return node
     name = named[node.id][1]
-    # Executions of one statement are shown next to each other: their own names distinguish them.
+    # Executions of one statement are shown next to each other, and their own names distinguish them.
     return replace(node, label=f"{name} · {node.name}" if node.type == EXECUTION else name)
 
 
 def named_hop(hop: Hop, named: Mapping[str, tuple[str, str]]) -> Hop:
-    """Return the hop with the name of its statement; ``named`` is as in `names_of_statements`."""
+    """Return the hop with the display name of its statement; ``named`` is as returned by `names_of_statements`."""
     if hop.id not in named:
         return hop
     statement, label = named[hop.id]
     if hop.type == EXECUTION:
-        # An execution has a page of its own.
+        # An execution has its own page.
         return replace(hop, label=label)
     return replace(hop, label=label, parent=statement if statement != hop.id else "")

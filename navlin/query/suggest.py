@@ -10,7 +10,7 @@ from navlin.index.solr import Solr
 
 SHOWN: Final = 10
 LOOKED_AT: Final = 50
-"""Many columns share one name."""
+"""Maximum number of entities read; more than are shown, because many columns share one name."""
 MOST_CHARS: Final = 100
 
 

@@ -1,13 +1,13 @@
-"""The query language of Navigator's search box → a tree (`navlin.index.query_tree`), from which navlin prints its own
-query.
+"""Parser for the query language of Navigator's search box. It returns a tree (`navlin.index.query_tree`), from which
+navlin prints its own query.
 
 People and programs write Solr's own syntax, as Navigator understood it, with liberties that Solr does not take: ``and``
 and ``or`` in lower case, spelling variants of fields, a slash that needs no escape (there are no regular expressions
 here), properties as ``namespace.key:value``, a group of nothing but negations (`` +deleted:(-deleted:true)``), a star
 after a phrase (``parentPath:"/db"*``), and the SDK's ``{!terms f=ep2Ids}id1,id2 AND extractorRunId:(*)``, whose tail an
-old Solr swallowed into the last id.
+old Solr read as part of the last id.
 
-Errors are found here, with their position in the text as typed, before Solr sees anything.
+Errors are found here, with their position in the text as typed, before Solr receives anything.
 """
 
 from __future__ import annotations
@@ -42,28 +42,29 @@ PARSERS: Final[Mapping[str, frozenset[str]]] = {
     "prefix": frozenset({"f", "v"}),
     "frange": frozenset({"l", "u", "incl", "incu", "v"}),
 }
-"""The query parsers of Solr that a clause may name, with the local parameters of each."""
+"""Solr's query parsers that a clause may name → the local parameters of each."""
 _OF_QUERY: Final = frozenset({"tag", "ex", "key"})
-"""The local parameters of a whole query."""
+"""Local parameters of a whole query."""
 
 MAX_CHARS: Final = 2_000_000
-"""Characters of a query: an SDK requests tens of thousands of ids in one."""
+"""Maximum length of a query; the SDK requests tens of thousands of ids in one."""
 MAX_DEPTH: Final = 100
-"""Levels of nested parentheses."""
+"""Maximum depth of nested parentheses."""
 MAX_CLAUSES: Final = 10_000
-"""As Solr's ``maxBooleanClauses``."""
+"""Maximum number of clauses, the same as Solr's ``maxBooleanClauses``."""
 MAX_PATTERNS: Final = 200
-"""Words with wildcards or an edit distance in one query, each of which may scan all terms of a field."""
+"""Maximum number of words with wildcards or an edit distance in one query, because each may scan all terms of a
+field."""
 MAX_PATTERN_CHARS: Final = 1_000
 MAX_PATTERN_WILDCARDS: Final = 20
-"""Wildcards of one such word."""
+"""Maximum number of wildcards in one such word."""
 MAX_NAME_CHARS: Final = 500
-"""Characters of a field's name, a tag or a key."""
+"""Maximum length of a field's name, a tag or a key."""
 
 _OPERATORS = frozenset({"AND", "OR"})
 _SIGNED = re.compile(r"([+-]?)(\d{1,18})(?:\.(\d{1,9}))?", re.ASCII)
 _PLAIN_FIELD = re.compile(r"[A-Za-z][\w.]*|_\w*\.[\w.]+", re.ASCII)
-"""Solr's own names begin with an underscore; so do namespaces, such as Hue's, and ``namespace.key`` has a dot."""
+"""Solr's own names begin with an underscore. So may namespaces, such as Hue's, but ``namespace.key`` contains a dot."""
 _TAG = re.compile(r"[\w.-]+", re.ASCII)
 
 
@@ -73,22 +74,23 @@ class Parsed:
 
     query: Query
     fields: Mapping[str, int]
-    """Each field, by its name in the index → its first position in the text as typed."""
+    """Name of a field in the index → its first position in the text as typed."""
     types: frozenset[str]
-    """The values that ``type`` is compared with, upper case."""
+    """Values that ``type`` is compared with, in upper case."""
     text: str
     """The text as typed."""
 
 
 def parse(query: str) -> Parsed:
-    """Parse a query. Raises `QueryError`, also for one that would cost Solr too much."""
+    """Parse a query. Raises `QueryError`, also for a query that would cost Solr too much."""
     parsed = _Reader(query).read()
     check_cost([parsed.query])
     return parsed
 
 
 def parse_beside(parsed: Parsed | None, filters: Iterable[str]) -> list[Parsed]:
-    """Parse filters and counts that go with a query. Raises `QueryError`, also if all together would cost Solr too much."""
+    """Parse the filters and counts that accompany a query. Raises `QueryError`, also if all together would cost Solr
+    too much."""
     found = [parse(text) for text in filters]
     check_cost(each.query for each in (*found, *([parsed] if parsed else ())))
     return found
@@ -121,7 +123,7 @@ class _Pending:
     operator: Literal["", "AND", "OR"] = ""
     sign: Literal["", "+", "-"] = ""
     waits: str = ""
-    """The operator or sign that a clause must follow, if one was read last."""
+    """The operator or sign read last, if a clause must still follow it."""
     waits_at: int = 0
 
     def add(self, node: Node, boost: Boost | None) -> None:
@@ -209,7 +211,8 @@ class _Reader(Scanner):
         self.at += 1
         self.depth -= 1
         if all(each.sign == "-" for each in pending.clauses):
-            # A group that only excludes, excludes from everything; Solr does this for a whole query, not inside one.
+            # A group that only excludes, excludes from everything. Solr does this for a whole query, but not inside
+            # one.
             pending.clauses.insert(0, Clause(Everything()))
         return Group(tuple(pending.clauses))
 
@@ -257,7 +260,8 @@ class _Reader(Scanner):
         self._add(pending, self._word(field_name, parts, start))
 
     def _joins(self, pending: _Pending, word: str) -> bool:
-        """Whether and/or joins two clauses here. In capitals it always does; in lower case it may be an ordinary word."""
+        """Whether an ``and`` or ``or`` joins two clauses here. In capitals it always does; in lower case it may be an
+        ordinary word."""
         if word.upper() == word:
             return True
         at = self.at
@@ -290,7 +294,7 @@ class _Reader(Scanner):
         return "".join(part.value if isinstance(part, Wild) else part for part in parts)[:MAX_NAME_CHARS]
 
     def _field(self, typed: str, at: int) -> str:
-        """Return the field's name in the tree, and record that the query names it."""
+        """Return the field's name in the tree, and record that the query names the field."""
         if typed.startswith("_") and "." not in typed:
             self.refuse(f"{typed[:MAX_NAME_CHARS]} is not available here", at)
         if len(typed) > MAX_NAME_CHARS:
@@ -306,7 +310,7 @@ class _Reader(Scanner):
         if char == '"':
             text = self.read_quoted()
             if self.query.startswith("*", self.at):
-                # Hue's way to search below a database: the star belongs to the phrase.
+                # Hue searches below a database like this; the star belongs to the phrase.
                 self.at += 1
                 return self._word(field_name, (text, Wild.MANY) if text else (Wild.MANY,), start)
             self._note_type(field_name, text)
@@ -346,7 +350,7 @@ class _Reader(Scanner):
     # -- {!parser key=value} -----------------------------------------------------------------------------------------
 
     def _read_leading_params(self) -> None:
-        """Read ``{!tag=type}`` before a whole query: it names no parser, so an ordinary query follows."""
+        """Read ``{!tag=type}`` before a whole query. It does not name a parser, so an ordinary query follows."""
         self.skip_space()
         if not self.query.startswith("{!", self.at):
             return
@@ -368,7 +372,7 @@ class _Reader(Scanner):
                 self.refuse(f"the local parameter {key} is not available for {what}; {names} are", at)
 
     def read_local_params(self, what: str, allowed: frozenset[str]) -> dict[str, str]:
-        """Read local parameters that name no parser."""
+        """Read local parameters that do not name a parser."""
         start = self.at
         local = self.read_params()
         self._only(local, allowed, what, start)
@@ -385,7 +389,7 @@ class _Reader(Scanner):
         return tags
 
     def key_of(self, local: Mapping[str, str]) -> str:
-        """Return the name of a count."""
+        """Return the name under which a count is returned; "" if none is given."""
         key = local.get("key", "")
         if len(key) > MAX_NAME_CHARS:
             self.refuse(f"a key has at most {MAX_NAME_CHARS} characters", 0)

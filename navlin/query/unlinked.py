@@ -1,4 +1,4 @@
-"""Relations that lack an end, since when, and the reason."""
+"""Relations that lack an end, with the time and the reason."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from navlin.query.page import LIMIT, Page, checked, source_ids_of, sources_by_id
 
 @dataclass(frozen=True, slots=True)
 class UnlinkedRelation:
-    """A relation with an end that is not in the index. ``stated_by`` is the name of the source that states it, ``ends``
-    are for people: data on both sides, and the statement between."""
+    """A relation with an end that is not in the index. ``stated_by`` is the name of the source that states the
+    relation; ``ends`` are the data on both sides, and the statement between, for people."""
 
     relation: StoredRelation
     stated_by: str
@@ -24,7 +24,7 @@ class UnlinkedRelation:
 
     @property
     def reason(self) -> str:
-        """The reason, in the words of the linker."""
+        """The reason, as the linker states it."""
         return self.relation.unlinked_reason or UNKNOWN_REASON
 
     def to_json(self) -> dict[str, Any]:
@@ -48,7 +48,7 @@ def _end(end: End) -> dict[str, str]:
 def unlinked(
     solr: Solr, *, source: str = "", reason: str = "", limit: int = LIMIT, offset: int = 0
 ) -> Page[UnlinkedRelation]:
-    """Return live relations that lack an end, newest first: those stated by the source of this name, and unlinked for
+    """Return live relations that lack an end, newest first: those stated by the source with this name, and unlinked for
     this reason (as ``navlin status`` shows it). Raises `UnknownSource` and `BadPage`."""
     checked(limit, offset)
     names = sources_by_id(solr)

@@ -1,8 +1,8 @@
 """Tables without a known read for some days, and their sizes: candidates for removal.
 
-People delete data because of this answer. So a table is unused only if everything that would have shown a read was there
-for all of that time and shows none; any gap makes the answer "not known", with the reason. HDFS's access time counts as
-evidence of a read, never of its absence. For a table that was read, nothing more is looked up.
+People delete data because of these verdicts. A table is therefore unused only if everything that would have shown a
+read existed for the whole period and shows none; any gap makes the verdict "not known", with the reason. HDFS's access
+time counts as evidence of a read, never of its absence. For a table that was read, nothing more is looked up.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ __all__ = ["COLUMNS", "DAY_MS", "Judged", "Question", "Verdict", "unused"]
 
 TABLES_AT_ONCE: Final = 200
 MOST_PLACES: Final = 1_000
-"""Places outside its own directory in which a table's partitions are looked for, at most."""
+"""Maximum number of places outside a table's own directory in which the table's partitions are looked for."""
 MOST_VIEWS: Final = 100
-"""Views of one table, and views of these, that are looked at, at most."""
+"""Maximum number of views that are followed from one table, including views of views."""
 _UNNAMED: Final = f"a statement names it, or a view of it, whose record does not say what it reads {ACCEPTED}"
 _TABLES: Final = EntityFilter(("TABLE",), deleted=False)
 _RENAMES: Final = RelationFilter((RelationType.DATA_FLOW,), deleted=False, ep1_types=("OPERATION",))
@@ -63,7 +63,7 @@ def _judge_all(judge: TableJudge, progress: Callable[[int, int], None]) -> Itera
 
 @dataclass(frozen=True, slots=True)
 class TableJudge:
-    """Judges tables, with data that is looked up once for all of them. ``running`` are the ids of operations with a
+    """Judge of tables, with data that are looked up once for all of them. ``running`` are the ids of operations with a
     running execution."""
 
     graph: Graph
@@ -75,12 +75,13 @@ class TableJudge:
 
     @classmethod
     def of(cls, graph: Graph, question: Question, known: Watched) -> TableJudge:
-        """Return a judge for a question; ``known`` is the coverage since the time it asks about."""
+        """Return a judge for a question; ``known`` is the coverage since the start of the period in question."""
         views, running = views_of(graph), running_operations(graph)
         return cls(graph, question, known, views, running, metastores(graph.solr))
 
     def judged(self, tables: Iterable[StoredEntity]) -> Iterator[Judged]:
-        """Yield a verdict on each of these tables, read with `navlin.index.entity.TABLE_AGE`; in no particular order."""
+        """Yield a verdict on each of these tables, in no particular order. The tables must have been read with
+        `navlin.index.entity.TABLE_AGE`."""
         for batch in in_batches(tables, TABLES_AT_ONCE):
             yield from self._judged(batch)
 
@@ -97,7 +98,7 @@ class TableJudge:
         ]
         since_ms = self.question.since_ms
         readers = readers_of(self.graph, read, self.metastores, enough_ms=since_ms)
-        # After the readers, and always: a purge may be running.
+        # Read after the readers, and for all tables, because a purge may be running.
         left = last_reads(self.graph, read, self.metastores)
         quiet = []
         for table, found, purged in zip(tables, readers, left, strict=True):
@@ -131,8 +132,8 @@ class TableJudge:
         above: Mapping[str, list[str]],
         names: Mapping[str, list[str]],
     ) -> Iterator[Judged]:
-        """Yield verdicts on the tables whose records show no recent read. ``names`` are each table's own name and its
-        views'."""
+        """Yield verdicts on the tables whose records show no recent read. ``names`` maps each table's id to the names
+        of the table and its views."""
         if not quiet:
             return
         operations = self.graph.entities_of(
@@ -188,14 +189,15 @@ class TableJudge:
             yield Judged(table, verdict, tuple(unknown) or self.watched.evidence, at, size, read_ms, reader)
 
     def _unnamed(self, names: Mapping[str, list[str]]) -> set[str]:
-        """Return the names found in the text of a statement whose record does not say what it reads."""
+        """Return the names found in the text of a statement whose record does not name the tables that it reads."""
         if not self.watched.unnamed:
             return set()
         every = (name for of_table in names.values() for name in of_table)
         return self.graph.named_in_texts(every, reading_unnamed(self.question.since_ms))
 
     def _size(self, places: Sequence[Place], below: Below, contents: Mapping[Place, Content]) -> Size | None:
-        """Return the size of a table: from its files if these are in the index, else from the last whole image."""
+        """Return the size of a table, from its files if these are in the index, else from the last whole image; None if
+        both are missing."""
         known = [contents[place] for place in places if place in contents]
         whole = bool(places) and len(known) == len(places)
         space_bytes = sum(each.space_bytes for each in known) if whole else 0
@@ -214,8 +216,8 @@ class TableJudge:
         )
 
     def _accessed(self, places: Sequence[Place], contents: Mapping[Place, Content]) -> int:
-        """Return the last access, since the time asked about, to a file not written since then; 0 if the images show
-        none."""
+        """Return the last access (epoch ms) in the period in question to a file not written in that period; 0 if the
+        images show none."""
         known = [contents[place] for place in places if place in contents]
         since_ms = self.question.since_ms
         return max(
@@ -230,7 +232,7 @@ class TableJudge:
         below: Below,
         places: Sequence[Place],
     ) -> Iterator[str]:
-        """Yield the reasons why it is unknown whether one table was read."""
+        """Yield the reasons why it is unknown whether this table was read."""
         if not table.born_ms:
             yield "it is not known since when it is there"
         elif table.born_ms >= self.question.since_ms:
@@ -253,7 +255,7 @@ class TableJudge:
 
 
 def _views_above(table: str, views: Mapping[str, set[str]]) -> list[str]:
-    """Return the ids of the views of a table, of the views of these, and so on."""
+    """Return the ids of the views of a table, the views of these views, and so on."""
     above: dict[str, None] = {}
     waiting = [table]
     while waiting and len(above) < MOST_VIEWS:
@@ -265,7 +267,8 @@ def _views_above(table: str, views: Mapping[str, set[str]]) -> list[str]:
 
 
 def _renamed(graph: Graph, tables: Sequence[StoredEntity], since_ms: int) -> set[str]:
-    """Return the ids of tables that were renamed since: their own source states an operation that made them."""
+    """Return the ids of tables that were renamed since then, because their own source states an operation that made
+    them."""
     own = {table.id: table.source_id for table in tables}
     return {
         relation.ep2.id

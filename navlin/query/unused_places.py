@@ -1,10 +1,10 @@
-"""Unused partitions and directories, by the access times of the last whole image and by the reads that engines recorded
-since.
+"""Unused partitions and directories, judged by the access times in the last whole image and by the reads that engines
+have recorded since.
 
-Engines do not record which partition they read. But an image has the last access time of every file, if the cluster keeps
-access times. So up to the image, data without an access or a write in that time was not read; and after the image it was
-not, if no read of the table, or of the path, is known, and everything that would have shown one was watched. If one of
-these is missing, the answer is "not known", with the reason.
+Engines do not record which partition they read. But an image has the last access time of every file, if the cluster
+keeps access times. So data that was neither accessed nor written in the period was not read up to the image. Nor was
+the data read after the image, if no read of the table, or of the path, is known, and everything that would have shown
+one was watched. If any of this is missing, the verdict is "not known", with the reason.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from navlin.query.unused import TableJudge, unused
 from navlin.query.watched import Watched, watched
 
 FRESH_MS: Final = 8 * DAY_MS
-"""An image is read every week: if the last one is older, something is wrong."""
+"""Maximum age of the last image; images are read every week, so something is wrong if it is older."""
 PRECISION_MS: Final = DAY_MS
-"""HDFS writes no access time so soon after the one before (``dfs.namenode.accesstime.precision``; an hour by default):
-data accessed just before a time may have been read after it."""
+"""Longest interval in which HDFS may not update an access time again (``dfs.namenode.accesstime.precision``; an hour by
+default). Data accessed just before a time may therefore have been read after it."""
 AT_ONCE: Final = 200
 _READ_BY_PATH: Final[tuple[str, ...]] = ("its path was read since",)
 _PARTITIONED: Final = EntityFilter(("TABLE",), deleted=False)
@@ -56,7 +56,7 @@ def judged_of(
 
 
 def since_images(solr: Solr, question: Question) -> Watched:
-    """Return the coverage since the oldest of the last whole images: of the reads that no image shows."""
+    """Return the coverage since the oldest of the last whole images, for the reads that no image shows."""
     known = watched(
         solr, question.since_ms, question.now_ms, question.without_engines, despite_gaps=question.despite_gaps
     )
@@ -76,18 +76,18 @@ def _usable(image_ms: int, question: Question) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Images:
-    """The evidence of the images."""
+    """Evidence from the images."""
 
     question: Question
     watched: Watched
 
     @property
     def before_ms(self) -> int:
-        """Data last accessed before this time was not read since the time asked about."""
+        """Data last accessed before this time (epoch ms) were not read in the period in question."""
         return self.question.since_ms - PRECISION_MS
 
     def doubt(self, source_id: str) -> str:
-        """Return the reason why the image of a file system does not show whether something was read; "" if it does."""
+        """Return the reason why the image of a file system does not show reads; "" if it does."""
         accesses = self.watched.accesses.get(source_id)
         if accesses is None:
             return "no source that is configured reads the files there"
@@ -100,7 +100,8 @@ class _Images:
         return ""
 
     def judge(self, place: Place, content: Content | None) -> tuple[Verdict, str]:
-        """Judge one place by the image: unused means up to the image."""
+        """Judge one place by the image. Return a verdict and the reason; UNUSED holds only up to the time of the
+        image."""
         if why := self.doubt(place.source_id):
             return Verdict.UNKNOWN, f"{place.path}: {why}" if not self.watched.accesses.get(
                 place.source_id
@@ -149,7 +150,7 @@ class _Read:
 
 
 def _reads(judge: TableJudge, found: Sequence[tuple[StoredEntity, Place]]) -> list[_Read]:
-    """Return the last known read of each entity, by its path, by the paths around it, or by its id."""
+    """Return the last known read of each entity: by its path, by the paths around it, or by its id."""
     read = [([entity], [place]) for entity, place in found]
     readers = readers_of(judge.graph, read, judge.metastores)
     left = last_reads(judge.graph, read, judge.metastores)
@@ -178,7 +179,8 @@ def _read(
 def unused_partitions(
     solr: Solr, question: Question, progress: Progress = lambda done, all_: None
 ) -> tuple[Watched, Iterator[Judged]]:
-    """Return the coverage, and a verdict on every partition; ``progress`` counts tables."""
+    """Return the coverage, and a verdict on every partition; ``progress`` is called with the number of tables done and
+    the total."""
     known = since_images(solr, question)
     return known, _partitions(Graph(solr), _Images(question, known), progress)
 
@@ -253,9 +255,10 @@ def _of_tables(
 def unused_directories(
     solr: Solr, question: Question, progress: Progress = lambda done, all_: None
 ) -> tuple[Watched, Iterator[Judged]]:
-    """Return the coverage, and the directories below which nothing was accessed or written, according to the last whole
-    image, and that no table is in, around or below; of nested directories, only the outermost. All others are not listed,
-    nor those of a file system whose image does not show reads: the reasons are in the coverage."""
+    """Return the coverage, and a verdict on each directory below which nothing was accessed or written, according to
+    the last whole image. Directories that contain, are or are inside a table's location are left out, and so are
+    directories nested in a listed one. Directories of a file system whose image does not show reads are not listed
+    either: the reasons are in the coverage."""
     known = since_images(solr, question)
     images = _Images(question, known)
     doubts = {each: images.doubt(each) for each in known.accesses}

@@ -1,4 +1,4 @@
-"""Output of the answer about unused data: one by one, with the sums at the end; or only the largest."""
+"""Output of verdicts on unused data: one by one, with the totals at the end; or only the largest."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from navlin.query.judged import Judged, Of, Question, Verdict
 from navlin.query.watched import Watched
 
 SIGN_EVERY: Final = 100
-"""At every multiple of this a blank is sent if the table is in use, as a sign of life."""
+"""Number of entities after which a blank is sent as a sign of life, if the entity at that position is in use."""
 
 
 @dataclass(slots=True)
 class Totals:
-    """Sums over tables, partitions or directories: for each verdict their number and their bytes, as far as these are
-    known; for unused ones also by database and owner; and how often each reason prevented a verdict."""
+    """Totals of tables, partitions or directories: their number and known bytes for each verdict, and for unused ones
+    also by database and owner; and how often each reason prevented a verdict."""
 
     of: Of = Of.TABLES
     tables: Counter[str] = field(default_factory=Counter)
@@ -67,7 +67,7 @@ def counted(judged: Iterable[Judged], totals: Totals) -> Iterator[Judged]:
 
 
 def largest_unused(judged: Iterable[Judged], most: int) -> list[Judged]:
-    """Return the unused entities with the most bytes, at most ``most``, largest first. All of ``judged`` is consumed."""
+    """Return the ``most`` unused entities with the most bytes, largest first. All of ``judged`` is consumed."""
     found = (each for each in judged if each.verdict is Verdict.UNUSED)
     return heapq.nlargest(most, found, key=lambda each: each.size_bytes)
 

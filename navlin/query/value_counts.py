@@ -39,7 +39,7 @@ class ValueCounts:
 
     @property
     def cut(self) -> bool:
-        """Whether values are left out anywhere."""
+        """Whether values are left out at any level."""
         return any(more != 0 for more in _cuts(self.counted.counts))
 
     def to_json(self) -> dict[str, Any]:
@@ -61,12 +61,12 @@ class ValueCounts:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns of `rows`."""
+        """Columns of `rows`."""
         return (*self.fields, "count", "truncated")
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """Yield a row for each value of the last field within those of the others; where values are left out, one that
-        says so."""
+        """Yield a row for each value of the last field within the values of the other fields, and a row wherever values
+        are left out."""
         yield from _rows(self.counted.counts, self.fields, {})
 
 
@@ -80,8 +80,8 @@ def count_values(
     most_s: float = MOST_S,
 ) -> ValueCounts:
     """Count the results of `navlin.query.finding.find_for_people` ``by`` up to three fields: ``FIELD``, ``FIELD:year``,
-    ``:month`` or ``:day`` of a date, or ``FIELD:WIDTH`` of a number; each may be several, separated by commas. At most
-    ``values`` values of each field are shown within a value of the field before. Raises `QueryError`."""
+    ``:month`` or ``:day`` of a date, or ``FIELD:WIDTH`` of a number. One text may contain several, separated by commas.
+    At most ``values`` values of each field are shown within a value of the field before. Raises `QueryError`."""
     names = tuple(each.strip() for text in by for each in text.split(","))
     if not 1 <= len(names) <= MOST_LEVELS:
         raise QueryError(f"count by one to {MOST_LEVELS} fields")

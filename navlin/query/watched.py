@@ -23,29 +23,29 @@ ENGINES: Final = (HIVE, IMPALA, SPARK)
 """Engines that read tables and record their reads."""
 ACCEPTED: Final = "(unless you vouch that this lost no read)"
 QUIET_MS: Final = 86_400_000
-"""If navlin has read nothing from any source for so long, it is not running."""
+"""If navlin has read nothing from any source for this long, it is not running."""
 
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """``reasons`` tell why reads are unknown for all tables; none: every read here is watched. ``evidence`` is then the
-    basis of a verdict. ``file_systems`` has for the id of each HDFS the reason why its files tell nothing, "" if they
-    do."""
+    """Coverage of reads. ``reasons`` are the reasons why reads are unknown for all tables; if there are none, every
+    read is watched. ``evidence`` is then the basis of a verdict. ``file_systems`` maps the id of each HDFS to the
+    reason why its files do not show reads, "" if they do."""
 
     reasons: tuple[str, ...]
     evidence: tuple[str, ...]
     file_systems: Mapping[str, str]
     accesses: Mapping[str, Accesses] = field(default_factory=dict)
-    """The access times in the last whole image of each HDFS, by its id."""
+    """Id of each HDFS → access times in its last whole image."""
     listed: frozenset[str] = frozenset()
-    """The ids of file systems with all their files in the index."""
+    """Ids of file systems that have all their files in the index."""
     unnamed: str = ""
-    """States that some statements' records do not name the tables that they read, only their texts do; "" if there are
-    none."""
+    """Sentence saying that the records of some statements do not name the tables that they read, but only the texts do;
+    "" if there are no such statements."""
 
     @property
     def every_reason(self) -> tuple[str, ...]:
-        """The reasons for data that is not searched for in the texts of statements."""
+        """Reasons that apply to data whose names are not searched for in the texts of statements."""
         return (*self.reasons, *filter(None, (self.unnamed,)))
 
     def lists_files(self, source_id: str) -> bool:
@@ -53,7 +53,7 @@ class Watched:
         return source_id in self.listed
 
     def image_ms(self, source_id: str) -> int:
-        """Time of the last whole image of a file system, at least (epoch ms; 0: none is known)."""
+        """Earliest possible time of the last whole image of a file system (epoch ms; 0: none is known)."""
         return self.accesses.get(source_id, Accesses()).as_of_ms
 
     def unread(self, source_id: str) -> str:
@@ -101,8 +101,8 @@ def watched(
 
 
 def _tells_of_reads(each: Followed, absent: Collection[str]) -> bool:
-    """Whether a source records reads, or would if it could be read. One that has recorded nothing yet does not count if a
-    person said that its engine reads nothing here."""
+    """Whether a source records reads, or would if it could be read. A source that has recorded nothing yet does not
+    count if a person vouched that its engine reads nothing here."""
     source = each.reading.source
     of_engine = source.type in ENGINES and not source.metastore
     return of_engine and (each.since_ms > 0 or source.type not in absent)

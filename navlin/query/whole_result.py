@@ -1,4 +1,4 @@
-"""All results of a query, however many: a document at a time, in bounded memory."""
+"""All results of a query, however many, one document at a time, in bounded memory."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ Document = Mapping[str, Any]
 def whole_result(
     solr: Solr, query: str, filters: Sequence[str] = (), fields: Sequence[str] = ()
 ) -> tuple[tuple[str, ...], Iterator[Document]]:
-    """Return the columns of a table, and all matching documents, by identity, as indexed. With ``fields`` only these,
-    under the requested names.
+    """Return the columns of a table, and all matching documents as indexed, in the order of the ids. With ``fields``,
+    return only these, under the requested names.
 
     Documents written meanwhile may be missing; none appears twice. Raises `QueryError`.
     """
@@ -39,10 +39,11 @@ def whole_result(
 
 
 def _indexed_as(name: str) -> tuple[str, ...]:
-    """Return the fields of the index that a name may mean. Raises `QueryError` if it means none."""
+    """Return the index fields that a name may mean. Raises `QueryError` if there are none."""
     field = plain_field(name)
     if field == f"cp_{name.strip()}":
-        # A managed property may be stored as a number, a date or a boolean: that goes before the text as given.
+        # A managed property may be stored as a number, a date or a boolean, which takes precedence over the text as
+        # given.
         return tuple(prefix + name.strip() for prefix in reversed(MANAGED_PREFIXES))
     if not is_shown(field) and field not in HIDDEN:
         raise no_field(field)

@@ -1,4 +1,4 @@
-"""Flows between a column and operations, or views, that touch its table through unknown columns."""
+"""Flows between a column and operations, or views, that touch the column's table through unknown columns."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ PARTS: Final = EntityFilter(("SUB_OPERATION",), deleted=False)
 def whole_table_flows(
     reader: Reader, walked: Walked, columns: Sequence[StoredEntity], direction: Direction
 ) -> Relations:
-    """Return the flows of operations without known columns: they touch every column of their tables, and of the tables'
-    locations.
+    """Return the flows of operations without known columns, because these touch every column of their tables, and of
+    the tables' locations.
 
-    An operation with some known columns may touch any of the others.
+    An operation with some known columns may touch any of the others if it is incomplete.
     """
     of_table: dict[str, list[StoredEntity]] = {}
     for column in columns:
@@ -53,8 +53,8 @@ def whole_table_flows(
 def _past_known_columns(
     reader: Reader, flow: WalkedRelation, columns: Sequence[StoredEntity], direction: Direction
 ) -> Iterator[WalkedRelation]:
-    """Return a flow between a table and a view with partly unknown columns (no operation made it, the linker read its
-    text), as a flow of each column whose sources, or targets, are unknown."""
+    """Return a flow between a table and a view with partly unknown columns (the linker parsed the view's text; there is
+    no operation) as a flow of each column whose sources, or targets, are unknown."""
     known = reader.flows([each.id for each in columns], direction).relations
     far = reader.entities(each.end(direction.far).id for each in known)
     stated = {
@@ -67,7 +67,7 @@ def _past_known_columns(
 
 
 def _parts_at(reader: Reader, columns: Sequence[StoredEntity], direction: Direction) -> set[tuple[str, str]]:
-    """Return (column, operation) for each of these columns that a part of an operation names."""
+    """Return (column id, operation id) for each of these columns that a sub-operation names."""
     pairs = [
         (relation.end(direction.near).id, relation.end(direction.far).id)
         for relation in reader.flows([each.id for each in columns], direction).relations

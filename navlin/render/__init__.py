@@ -1,4 +1,4 @@
-"""Answers for people at a terminal: trees and tables that are readable at 80 columns and without colour."""
+"""Views for people at a terminal: trees and tables that are readable at 80 columns and without colour."""
 
 from navlin.render.edits import edited_view, history_view
 from navlin.render.entity import show_view

@@ -20,6 +20,6 @@ class CleanConsole(Console):
             self.print(part, soft_wrap=isinstance(part, Text))
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
-        """Yield rich's output, piece by piece; its own control codes stay."""
+        """Yield rich's output in pieces, without control characters from texts; rich's own control codes stay."""
         for segment in super().render(renderable, options):
             yield segment if segment.control else Segment(printable(segment.text), segment.style)

@@ -1,4 +1,4 @@
-"""Edits: the user, the changes, and the old values."""
+"""Views of edits: the user, the changes, and the old values."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from navlin.render.text import clean, moment
 
 SHOWN: Final = 20
 VALUE_CHARS: Final = 200
-"""Characters of a value that are shown; ``--json`` has the whole."""
+"""Maximum number of characters shown of a value; ``--json`` has the whole value."""
 
 
 def edits_view(edits: Iterable[Edit]) -> RenderableType:
-    """Return edits one below the other, each with its changes."""
+    """Return a view of edits, one below the other, each with its changes."""
     lines: list[RenderableType] = []
     for edit in edits:
         lines.append(
@@ -37,7 +37,7 @@ def edits_view(edits: Iterable[Edit]) -> RenderableType:
 
 
 def history_view(history: History) -> RenderableType:
-    """Return the edits, and the total if these are not all."""
+    """Return a view of the edits, with the total if these are not all."""
     shown = edits_view(history.edits)
     if len(history.edits) == history.total:
         return shown
@@ -48,7 +48,7 @@ def history_view(history: History) -> RenderableType:
 
 
 def edited_view(done: Done) -> RenderableType:
-    """Return the number of entities that an edit changed, the first of its changes, and the refusals."""
+    """Return a view of an edit's result: the number of changed entities, the first changes, and the refusals."""
     verb = "would change" if done.dry_run else "changed"
     parts: list[RenderableType] = [Text(f"{done.changed:,} of {counted(done.entities, 'entity')} {verb}")]
     if done.edits:

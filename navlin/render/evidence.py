@@ -1,4 +1,4 @@
-"""The origin of an entity: a summary at a terminal, and the whole as a page to be printed."""
+"""Views of an entity's origin: a summary for a terminal, and the whole document as a page to be printed."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _PAGE: Final = Path(__file__).with_name("evidence.html")
 
 
 def evidence_html(evidence: Evidence, base: str | None = None) -> str:
-    """Return the whole document as a self-contained page of HTML, with everything escaped. In a console whose pages are
-    below ``base``, names link to their pages; in a file there are no links."""
+    """Return the whole document as a self-contained HTML page, with everything escaped. In a console with its pages
+    below ``base``, names link to these pages; without ``base``, for a file, there are no links."""
     pages = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=in_page
     )
@@ -43,14 +43,15 @@ def evidence_html(evidence: Evidence, base: str | None = None) -> str:
 
 
 def _known(evidence: Evidence) -> set[str]:
-    """Return the ids of entities that have a page: all but placeholders."""
+    """Return the ids of entities that have a page: all except placeholders."""
     nodes = {node.id for node in evidence.upstream.nodes if not node.placeholder}
     executions = {run.id for each in evidence.statements for run in each.listed}
     return nodes | executions | {evidence.entity.id} | {each.entity.id for each in evidence.statements}
 
 
 def evidence_view(evidence: Evidence) -> RenderableType:
-    """Return the statements that made it with their last users, the doubts, and how up to date the index is."""
+    """Return a summary: the statements that made the entity, with their last users; the doubts; and how up to date the
+    index is."""
     parts: list[RenderableType] = [
         name_text(evidence.entity).append(f"  {evidence.entity.type}"),
         Text(),

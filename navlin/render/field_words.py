@@ -1,4 +1,4 @@
-"""The names of fields in words, for people: nobody should have to know their names in the index."""
+"""Readable names of fields, so that people need not know the names in the index."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CALLED: Final[Mapping[str, str]] = {
     "fileSystemPath": "path",
     "inheritedTag": "inherited tags",
 }
-"""Fields whose names, split into words, would explain nothing."""
+"""Readable names of fields whose index names, split into words, would explain nothing."""
 _RELATED: Final[Mapping[tuple[str, bool], str]] = {
     ("DATA_FLOW", True): "Data comes from",
     ("DATA_FLOW", False): "Data goes to",
@@ -42,18 +42,18 @@ _RELATED: Final[Mapping[tuple[str, bool], str]] = {
 
 
 def relation_words(kind: str, incoming: bool) -> str:
-    """Return a type of relation in words, as seen from an entity; ``incoming`` if the entity is the second end."""
+    """Return a readable type of relation, as seen from an entity. ``incoming``: the entity is the second end."""
     return _RELATED.get((kind, incoming), "Other relations")
 
 
 def type_words(kind: str) -> str:
-    """Return a type in words: FIELD is "column"; a part of a statement is named like its statement."""
+    """Return a readable type of entity: FIELD is "column"; a sub-operation is named like its operation."""
     return {"FIELD": "column", "SUB_OPERATION": "operation"}.get(kind, kind.lower().replace("_", " "))
 
 
 def field_words(field: str) -> str:
-    """Return a field in words: ``tp_columnIndex`` is "column index". A property in a namespace keeps its name: people
-    gave it."""
+    """Return a readable field name: ``tp_columnIndex`` is "column index". A property in a namespace keeps its name,
+    because people gave it."""
     if field in CALLED:
         return CALLED[field]
     own = _PREFIX.sub("", field)

@@ -1,4 +1,4 @@
-"""The results of a search, and the possible meanings of a name."""
+"""Views of search results, and of the possible meanings of a name."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _STATES: Final = ("deleted", "unlinked", "inferred", "incomplete")
 
 
 def search_view(answer: SearchAnswer) -> RenderableType:
-    """Return a table of the results, and the number of others."""
+    """Return a table of the results, followed by the range shown, the total, the types left out, and the facets."""
     if not answer.documents:
         return Text("nothing found" if not answer.total else f"{answer.total} found, none on this page")
     table = _relation_table(answer) if answer.core == RELATIONS else _entity_table(answer)
@@ -49,7 +49,7 @@ def _entity_table(answer: SearchAnswer) -> Table:
         entity = StoredEntity.of(document)
         name = name_text(entity)
         if entity.type not in ("DATABASE", "TABLE", "VIEW", "FIELD", *PATH_TYPES):
-            # These have no name to refer to them by.
+            # Such entities cannot be referred to by a name.
             name.append(f"\n{entity.id}", style="dim")
         table.add_row(entity.type, name, clean(entity.source_type))
     return table
@@ -70,7 +70,7 @@ def _facet_line(name: str, counts: Mapping[str, int]) -> Text:
 
 
 def unclear_name_view(error: UnknownName | AmbiguousName) -> RenderableType:
-    """Return the entities that a person might have meant."""
+    """Return a view of the entities that a person might have meant."""
     if isinstance(error, AmbiguousName):
         table = plain_table("Id", "Type", "Name", "Source")
         for entity in error.candidates:

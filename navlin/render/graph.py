@@ -1,4 +1,4 @@
-"""Lineage as trees: upstream and downstream of the start."""
+"""Lineage as trees, upstream and downstream of the start."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from navlin.query.fold import CONTAINED
 from navlin.render.text import clean, name_text
 
 MAX_INDENT: Final = 8
-"""Depth at which a tree is continued below: 80 columns hold no more."""
+"""Maximum depth of a tree, because 80 columns hold no more; deeper nodes are shown in a tree below."""
 COLUMNS_LISTED: Final = 12
 CUTS_LISTED: Final = 10
 
@@ -31,7 +31,7 @@ _ARROWS: Final = {
 
 
 def lineage_view(lineage: Lineage) -> RenderableType:
-    """Return the start, a tree upstream and one downstream, and notes on missing parts."""
+    """Return a view of the start, a tree upstream and one downstream, and notes on missing parts."""
     lineage = between_data(lineage)
     picture = _Picture(lineage)
     parts: list[RenderableType] = [picture.heading(lineage.node(lineage.start))]
@@ -47,7 +47,7 @@ def lineage_view(lineage: Lineage) -> RenderableType:
 
 @dataclass(slots=True)
 class _Picture:
-    """A lineage with its edges sorted for drawing."""
+    """A lineage with the edges grouped for drawing."""
 
     lineage: Lineage
     nodes: dict[str, Node] = field(init=False)
@@ -72,7 +72,8 @@ class _Picture:
                 self.out_of.setdefault(edge.source, []).append(edge)
 
     def _outer(self, edge: Edge) -> str:
-        """Return the container of the source of an edge between columns; or a statement between them, if one is drawn."""
+        """Return the node from which an edge between columns is drawn: the last operation along the edge that is shown,
+        else the container of the source."""
         drawn = [hop.id for hop in edge.via if hop.type == "OPERATION" and hop.id in self.nodes]
         return drawn[-1] if drawn else self._box(edge.source)
 
@@ -86,7 +87,8 @@ class _Picture:
         return text
 
     def beside(self) -> Iterable[Text]:
-        """Yield entities that belong to the start without a flow: the table of a location, the runs of an operation."""
+        """Yield a line for each entity related to the start without a flow: a table at the location, the operation of
+        an execution, an execution of the operation."""
         start = self.lineage.start
         for edge in self.lineage.edges:
             if edge.type == "LOGICAL_PHYSICAL" and edge.target == start:
@@ -97,7 +99,7 @@ class _Picture:
                 yield Text("executed as ").append_text(name_text(self.nodes[edge.target]))
 
     def trees(self, direction: Direction) -> Iterable[RenderableType]:
-        """Yield a tree for each root; one that grows too deep is continued below."""
+        """Yield a tree for each root; a tree that grows too deep is continued in one below."""
         edges = self.into if direction is Direction.UPSTREAM else self.out_of
         shown: set[str] = set()
         roots = [root for root in self._roots() if edges.get(root)]
@@ -129,7 +131,7 @@ class _Picture:
         direction: Direction,
         shown: set[str],
     ) -> list[str]:
-        """Add the nodes below ``root``; return those at which the tree is to be continued."""
+        """Add the nodes below ``root``. Return the nodes at which the tree is to be continued."""
         continued: list[str] = []
         shown.add(root)
         stack = [(tree, root, 0)]
@@ -156,7 +158,7 @@ class _Picture:
             text.append("  [operation]", style="dim")
         hidden = [hop for hop in edge.via if hop.type != "OPERATION"]
         if hidden:
-            # In the reading direction of the tree.
+            # In the order in which the tree is read.
             ordered = reversed(hidden) if direction is Direction.UPSTREAM else hidden
             text.append(
                 "  via " + ", ".join(clean(hop.title) + " (deleted)" * hop.deleted for hop in ordered),
@@ -184,7 +186,7 @@ class _Picture:
             yield Text(f"and {len(pairs) - COLUMNS_LISTED} more columns", style="dim")
 
     def _ends(self, pair: Edge) -> tuple[str, str]:
-        """Return the columns' own names, or the full ones if the own names are equal."""
+        """Return the short names of both columns, or the full names if the short ones are equal."""
         source, target = self._short(pair.source), self._short(pair.target)
         if source != target:
             return source, target
@@ -200,8 +202,8 @@ class _Picture:
 def footnotes(
     truncated_at: Sequence[Cut], unlinked: int, shown_by: str = "--unlinked shows it"
 ) -> Iterable[Text]:
-    """Yield the gaps of a diagram: where it was truncated, and how many relations lead to entities that were never
-    captured."""
+    """Yield notes on the gaps in a lineage: the places at which it was truncated, and the number of relations to
+    entities that were never extracted."""
     if truncated_at:
         yield Text()
         yield Text("Truncated: there is more than is shown.", style="bold")

@@ -1,4 +1,4 @@
-"""The impact of a change: the total, and a table for each owner."""
+"""View of the impact of a change: the total, and a table for each owner."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ALL: Final = "--csv and --json have all"
 
 
 def impact_view(impact: Impact) -> RenderableType:
-    """Return the start, the total, the affected entities by owner, and notes on missing parts."""
+    """Return a view of the start, the total, the affected entities by owner, and notes on missing parts."""
     parts: list[RenderableType] = [name_text(impact.start).append(f"  {impact.start.type}")]
     if not impact.affected:
         parts.append(Text("  nothing is known to come from it", style="dim"))
@@ -40,7 +40,8 @@ def impact_view(impact: Impact) -> RenderableType:
 
 
 def total_words(impact: Impact) -> str:
-    """Return the total in words: ``at least 300 tables and 300 operations, 290 of these 600 only by decisions``."""
+    """Return the total in words: ``at least 300 tables and 300 operations are affected, 290 of these 600 only by
+    decisions``."""
     kinds = [counted(count, type_words(kind)) for kind, count in impact.total.items()]
     every = len(impact.affected)
     decided = sum(not each.carries for each in impact.affected)

@@ -1,4 +1,4 @@
-"""Entities that inherit a tag, below the one that bears it."""
+"""View of the entities that inherit a tag, below the entity that has the tag."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CUTS_LISTED: Final = 5
 
 
 def inherited_view(origin: Origin) -> RenderableType:
-    """Return a tree of an entity that bears the tag, and those that inherit it, with the paths."""
+    """Return a tree of the entity that has the tag and the entities that inherit it, with the paths."""
     tree = Tree(name_text(origin.entity).append(f"  {origin.entity.type}"), guide_style="dim")
     for each in origin.inherited:
         text = name_text(each.node).append(f"  {each.node.type}", style="dim")

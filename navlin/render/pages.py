@@ -1,4 +1,4 @@
-"""Lists that await a person's attention, as tables."""
+"""Tables of unlinked relations, incomplete operations, rejects, and runs."""
 
 from __future__ import annotations
 

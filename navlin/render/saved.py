@@ -1,4 +1,4 @@
-"""Saved searches, as a table."""
+"""Views of saved searches."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ QUERY_CHARS = 200
 
 
 def saved_view(saved: SavedSearches) -> RenderableType:
-    """Return a table: name, owner, visibility, and the beginning of the query."""
+    """Return a table of searches: name, owner, visibility, and the beginning of the query."""
     if not saved.searches:
         return Text("no search is saved")
     table = plain_table("Name", "Owner", "For", "Query")

@@ -1,7 +1,7 @@
-"""The text of a statement, laid out for people: one clause, column or condition per line.
+"""Layout of statement texts for people: one clause, column or condition per line.
 
-Nothing is parsed. Only the white space between words and signs is changed, so the text stays the engine's in every
-dialect, even if it is not SQL; quoted text and comments stay verbatim.
+Nothing is parsed. Only the white space between words and signs is changed, so a text of any dialect, even if it is not
+SQL, stays as the engine recorded it; quoted text and comments stay verbatim.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 WIDTH_CHARS: Final = 100
-"""If no line is longer, the author laid the text out, and it is left unchanged."""
+"""If no line is longer than this, the author laid the text out, and it is left unchanged."""
 MOST_CHARS: Final = 100_000
-"""A longer text is left unchanged: nobody reads it to the end."""
+"""Maximum length of a text to lay out; nobody reads a longer text to the end."""
 _INDENT: Final = "  "
 _TOKEN: Final = re.compile(
     r"""(?P<comment>--[^\n]*|/\*.*?(?:\*/|\Z))
@@ -30,7 +30,7 @@ _CLAUSES: Final = frozenset(
 _BEFORE_BY: Final = frozenset("GROUP ORDER SORT DISTRIBUTE CLUSTER".split())
 _BEFORE_JOIN: Final = frozenset("LEFT RIGHT FULL INNER CROSS NATURAL OUTER SEMI ANTI".split())
 _LISTS: Final = frozenset({"SELECT", "WITH", "SET"})
-"""Clauses with each part on a line of its own."""
+"""Clauses in which each item is on its own line."""
 _CONDITIONS: Final = frozenset({"WHERE", "HAVING", "ON"})
 _QUERIES: Final = frozenset({"SELECT", "WITH", "FROM", "VALUES"})
 
@@ -39,7 +39,7 @@ class _Token(NamedTuple):
     kind: str
     text: str
     spaced: bool
-    """Whether white space precedes it."""
+    """Whether white space precedes the token."""
 
     @property
     def word(self) -> str:
@@ -63,7 +63,7 @@ class _Page:
     fresh: bool = True
     """Whether the line is still empty."""
     indent: int = 0
-    """The line's indent."""
+    """Indent of the current line."""
 
     def put(self, text: str, *, spaced: bool) -> None:
         if spaced and not self.fresh:
@@ -139,7 +139,7 @@ def _break_before(page: _Page, frame: _Frame, tokens: Sequence[_Token], at: int)
     """End the line before a word that begins a clause or a condition, and record the clause."""
     word, last = tokens[at].word, tokens[at - 1] if at else None
     if last is not None and last.text == ".":
-        # The name of a column.
+        # The word is the name of a column.
         return
     match word:
         case "CASE":
@@ -185,7 +185,7 @@ def _begins(tokens: Sequence[_Token], at: int, word: str) -> bool:
     if word == "WITH":
         # Not WITH ROLLUP, and not a table's properties.
         return _word(tokens, at + 2) == "AS" or following == "RECURSIVE"
-    # An action of MERGE, after THEN, begins no clause.
+    # An action of MERGE, after THEN, does not begin a clause.
     return word in _CLAUSES and (last, word) != ("INSERT", "VALUES") and last != "THEN"
 
 

@@ -1,4 +1,4 @@
-"""The state of navlin, for people: the JSON of ``navlin status`` as tables and sentences."""
+"""View of navlin's state: the JSON of ``navlin status`` as tables and sentences."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ _COUNTED: Final = (
     ("views whose text does not tell all", "unparsed", "views", ("reason",)),
     ("operations of which something is not known", "incomplete", "operations", ("reason",)),
 )
-"""Tables of counts by reason: the title, the list in the status, its figure, its words."""
+"""Tables of counts by reason: (title, key of the list in the status, key of the count, keys of the other columns)."""
 
 Json = Mapping[str, Any]
 
 
 def status_view(status: Json) -> RenderableType:
-    """Return the daemon, the sources as a table and with details, and the counts by reason."""
+    """Return a view of the daemon, the sources as a table and in detail, and the counts by reason."""
     return Group(*_parts(status))
 
 
@@ -71,7 +71,7 @@ def _parts(status: Json) -> Iterator[RenderableType]:
             for word in words:
                 counts.add_column("since" if word == "age" else word)
             for each in status[key]:
-                # Not markup: a reason may quote a parser.
+                # Not as markup, because a reason may quote a parser.
                 counts.add_row(f"{each[counted]:,}", *(Text(each[word]) for word in words))
             yield counts
 
@@ -149,7 +149,8 @@ def _details(source: Json, now_ms: int) -> Iterator[str]:
 
 
 def held_back(index: Json, now_ms: int) -> Iterator[str]:
-    """Yield the first files or other parts of a source that failed, each with its error and the time of the next try."""
+    """Yield a line for each of the first files or other splits that failed, with the error and the time until the next
+    try."""
     first = list(index["held_back"].items())[:SHOWN_REJECTS]
     for name, value in first:
         failed = "failed once" if value["times"] == 1 else f"failed {value['times']:,} times"
@@ -160,7 +161,7 @@ def held_back(index: Json, now_ms: int) -> Iterator[str]:
 
 
 def positions(index: Json, now_ms: int) -> str:
-    """Describe how far a source was read: its first positions in words, and the number of others."""
+    """Describe how far a source was read: the first positions, and the number of others."""
     first = list(index["positions"].items())[:SHOWN_POSITIONS]
     shown = [_position(key, value, now_ms) for key, value in first]
     more = index["position_count"] - len(shown)

@@ -1,7 +1,7 @@
-"""Names and tables, alike in all views.
+"""Names and tables, which are alike in all views.
 
-Colours and line styles are also expressed as words: ``(deleted)``, ``(unlinked)``. Names come from outside, so nothing in
-them is taken for markup or for a terminal's control sequence.
+Colours and line styles are also expressed as words: ``(deleted)``, ``(unlinked)``. Names come from outside, so nothing
+in them is taken for markup or for a terminal's control sequence.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def name_text(node: Node | StoredEntity, title: str = "") -> Text:
 
 
 LONG_CHARS: Final = 24
-"""A longer text is a name or a sentence, which may be folded."""
+"""Length beyond which a text is a name or a sentence, which may be folded."""
 
 
 class PlainTable(Table):
@@ -91,8 +91,8 @@ def clean(text: str) -> str:
 
 
 def in_page(value: Any) -> Any:
-    """Return a value for a page: lists joined by commas, "" for None, and texts without characters that are not printable
-    or change the writing direction. Markup is unchanged."""
+    """Return a value as shown on a page: lists joined by commas, "" for None, and texts without characters that are
+    unprintable or change the writing direction. Markup is unchanged."""
     if type(value) is str:
         return printable(value.expandtabs(4).replace("\r", ""))
     if isinstance(value, list | tuple):

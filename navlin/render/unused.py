@@ -1,4 +1,4 @@
-"""Unused data by database and owner, and the reasons for unknown verdicts."""
+"""View of unused data by database and owner, and of the reasons for unknown verdicts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ LISTED: Final = 30
 
 
 def unused_view(known: Watched, largest: Sequence[Judged], totals: Totals) -> RenderableType:
-    """``largest`` are the unused entities with the most bytes; at most `LISTED` of these are shown."""
+    """Return a view of the totals, the unused data by database and owner, and the reasons. ``largest`` are the unused
+    entities with the most bytes; at most `LISTED` are shown."""
     sums, many = totals.to_json(), totals.of.value
     parts: list[RenderableType] = [
         Text(

@@ -1,4 +1,5 @@
-"""Counts by the values of fields, as a table: a column per field, the values of one within those of the one before."""
+"""Table of counts by the values of fields: one column per field, with the values of each field nested in those of the
+field before."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ _INEXACT = "The index has several shards: a value that is rare on each of them m
 
 
 def value_counts_view(answer: ValueCounts) -> RenderableType:
-    """Return the table, and a note if values are left out."""
+    """Return the table of counts, and a note if values are left out."""
     if not answer.counted.total:
         return Text("nothing found")
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))

@@ -1,4 +1,4 @@
-"""ALTER statements that sqlglot leaves unparsed: two of Hive's bring data into a table or view."""
+"""Hive's ALTER statements that bring data into a table or view, and that sqlglot leaves unparsed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ _QUOTED: Final = frozenset({TokenType.IDENTIFIER, TokenType.STRING})
 
 
 def exchanged_tables(text: str) -> tuple[exp.Table, exp.Table] | None:
-    """The target and the source of ``TABLE t EXCHANGE PARTITION (…) WITH TABLE s`` (Hive); None for anything else."""
+    """Return the target and the source of ``TABLE t EXCHANGE PARTITION (…) WITH TABLE s`` (Hive); None for any other
+    text."""
     tokens, words = _words(text)
     if words[:1] != ["TABLE"] or (found := _exchange(words)) is None:
         return None
@@ -25,7 +26,7 @@ def exchanged_tables(text: str) -> tuple[exp.Table, exp.Table] | None:
 
 
 def rebuilt_view(text: str) -> exp.Table | None:
-    """The view of ``MATERIALIZED VIEW v REBUILD`` (Hive); None for anything else."""
+    """Return the view of ``MATERIALIZED VIEW v REBUILD`` (Hive); None for any other text."""
     tokens, words = _words(text)
     if words[:2] != ["MATERIALIZED", "VIEW"] or words[-1] != "REBUILD":
         return None
@@ -33,13 +34,14 @@ def rebuilt_view(text: str) -> exp.Table | None:
 
 
 def _words(text: str) -> tuple[list[Token], list[str]]:
-    """The tokens of a text, and the text of each in capitals; "" for a quoted one."""
+    """Return the tokens of a text, and the text of each token in capitals, "" for a quoted token."""
     tokens = sqlglot.tokenize(text, read="hive")
     return tokens, ["" if each.token_type in _QUOTED else each.text.upper() for each in tokens]
 
 
 def _exchange(words: Sequence[str]) -> tuple[int, int] | None:
-    """Start and end of ``EXCHANGE PARTITION (…) WITH TABLE`` among the words of an ALTER TABLE; None if it is missing."""
+    """Return the start and end of ``EXCHANGE PARTITION (…) WITH TABLE`` among the words of an ALTER TABLE; None if it
+    is missing."""
     first = next((at for at, pair in enumerate(pairwise(words)) if pair == ("EXCHANGE", "PARTITION")), None)
     if (
         first is None
@@ -50,7 +52,7 @@ def _exchange(words: Sequence[str]) -> tuple[int, int] | None:
 
 
 def _table_in(text: str, tokens: Sequence[Token]) -> exp.Table:
-    """The table named by some of a text's tokens. Raises `NotUnderstood` and sqlglot's errors."""
+    """Return the table named by consecutive tokens of a text. Raises `NotUnderstood` and sqlglot's errors."""
     if not tokens:
         raise NotUnderstood("its ALTER is not understood")
     table = sqlglot.parse_one(text[tokens[0].start : tokens[-1].end + 1], read="spark", into=exp.Table)

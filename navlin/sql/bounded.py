@@ -1,5 +1,5 @@
-"""Reads SQL texts in a child process: whatever a text does to the parser, it takes bounded time and memory of that process,
-and none of this one's."""
+"""Read SQL texts in a child process, so that parsing a text takes limited time and memory there, and none in this
+process."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing import Final, Self
 from navlin.sql.reading import Answer, Question, answer_of
 
 TEXT_CHARS: Final = 262_144
-"""Limit for the length of a text; a view is seldom a hundredth as long."""
+"""Maximum length of a text; views are rarely a hundredth as long."""
 CPU_S: Final = 10
 MEMORY_BYTES: Final = 1 << 30
 WALL_S_PER_CPU_S: Final = 12
@@ -30,8 +30,9 @@ _START = (
 
 @dataclass(slots=True)
 class SqlReader:
-    """Reads SQL texts, one after the other, in one child that starts with the first of them. If a text takes too much, or
-    ends the child, its answer says so, and the next text gets a new child. Must be closed; a context manager."""
+    """Read SQL texts one after the other in a child process that is started for the first text. If a text exceeds a
+    limit or ends the child, the answer says so, and the next text gets a new child. Must be closed; also a context
+    manager."""
 
     text_chars: int = TEXT_CHARS
     cpu_s: int = CPU_S
@@ -68,7 +69,7 @@ class SqlReader:
         self.close()
 
     def _ask(self, line: bytes) -> bytes:
-        """The child's answer. Raises `_Silent` if there is none."""
+        """Return the child's answer. Raises `_Silent` if there is none."""
         child = self._child or self._start()
         assert child.stdin is not None
         assert child.stdout is not None
@@ -77,7 +78,7 @@ class SqlReader:
             child.stdin.flush()
         except BrokenPipeError:
             raise _Silent(stalled=False) from None
-        # Not `select`: a process that follows many logs has descriptors above its limit of 1,024.
+        # Not `select`, which is limited to descriptors below 1,024: a process that follows many logs has higher ones.
         waiting = select.poll()
         waiting.register(child.stdout, select.POLLIN)
         answered = b""

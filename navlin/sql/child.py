@@ -1,7 +1,7 @@
-"""The child process: reads one text after the other until its standard input ends.
+"""Main loop of the child process, which reads one text after the other until standard input ends.
 
-Each input line is a question as JSON, each output line its answer. The kernel bounds memory and CPU time, so a text that
-takes too much ends only this process.
+Each input line is a question as JSON, each output line the answer to it. The kernel limits memory and CPU time, so a
+text that takes too much ends only this process.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from navlin.sql.reading import Answer, as_json, question_of
 from navlin.sql.texts import answer
 
 FRAMES: Final = 9_000
-"""Python's recursion limit: some 400 brackets. Any deeper, the C stack might end before Python notices."""
+"""Python's recursion limit, enough for some 400 nested brackets. With a higher limit, the C stack might overflow before
+Python notices."""
 TOO_MUCH_MEMORY: Final = "it takes too much memory"
 
 

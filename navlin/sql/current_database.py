@@ -1,4 +1,4 @@
-"""The current database of a text after a statement that chooses one."""
+"""The current database after a statement that chooses one."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from navlin.sql.reading import METASTORES
 from navlin.sql.sources import NotUnderstood
 
 _CATALOGS: Final = METASTORES - {"hive"}
-"""Names of the metastore's catalog, without the one that a database may have as well."""
+"""Names of the metastore's catalog, except ``hive``, which may also be the name of a database."""
 
 
 def chosen_database(database: str, statement: exp.Expr) -> str | None:
-    """The database chosen by a USE, or by Spark's SET CATALOG, with its catalog unless that is the metastore; None for any
-    other statement."""
+    """Return the database chosen by a USE, or by Spark's SET CATALOG, with its catalog unless that is the metastore's;
+    None for any other statement."""
     catalog, _, inside = database.partition(".")
     match statement:
         case exp.Use(this=exp.Table() as chosen) if statement.text("kind").upper() != "CATALOG":
@@ -41,7 +41,7 @@ def chosen_database(database: str, statement: exp.Expr) -> str | None:
 
 
 def _of_catalog(chosen: str, database: str) -> str:
-    """The current database after choosing a catalog: unchanged if it is already in that catalog."""
+    """Return the current database after choosing a catalog: unchanged if it is already in that catalog."""
     catalog, _, inside = database.partition(".")
     if chosen.lower() in METASTORES:
         return "default" if inside else database

@@ -1,7 +1,7 @@
-"""The source columns of values.
+"""Source columns of values.
 
-Values carry sets of source columns; a set is made once for each output column of a query, however often the query is
-referred to, so that the cost of a chain of common table expressions is its length, not its expansion.
+Each value has sets of source columns. A set is computed once for each output column of a query, however often the query
+is referenced, so the cost of a chain of common table expressions depends on its length, not on its expansion.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ NONE: Sources = frozenset()
 
 
 class TooMuch(Exception):
-    """The text expands to more than is worth holding."""
+    """The text expands to more columns or sources than the limits allow."""
 
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """The sources of a value. ``counts``: it counts rows, without a column (``count(*)``)."""
+    """Sources of a value. ``counts``: the value counts rows, without using a column (``count(*)``)."""
 
     data: Sources = NONE
     control: Sources = NONE
@@ -34,7 +34,7 @@ UNKNOWN = Flow(complete=False)
 
 
 def merged(flows: Iterable[Flow]) -> Flow:
-    """The flow of a value that is made from several."""
+    """Merge the flows from which a value is computed."""
     flows = [each for each in flows if each is not NOTHING]
     if len(flows) <= 1:
         return flows[0] if flows else NOTHING
@@ -47,7 +47,7 @@ def merged(flows: Iterable[Flow]) -> Flow:
 
 
 def deciding(flow: Flow) -> Flow:
-    """The same flow, reclassified as control flow."""
+    """Return the same flow, reclassified as control flow."""
     return Flow(NONE, flow.data | flow.control, flow.complete)
 
 
@@ -61,10 +61,11 @@ class Out:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The result of a query: its columns, the flow that decides its rows, the tables it reads and those that only decide.
+    """Result of a query: the output columns, the flow that decides which rows there are, the tables whose rows it
+    reads, and the tables that only decide.
 
-    ``open`` are tables whose columns are unknown, but all in the output under their own names; ``partial``: there are
-    further columns, known only to come from ``whatever``.
+    ``open`` are tables whose columns are unknown, but all in the output under their own names. ``partial``: there are
+    further columns; ``whatever`` is the flow that all of these come from, None if that is unknown too.
     """
 
     outs: tuple[Out, ...] = ()
@@ -82,7 +83,7 @@ class Result:
 
 
 def named(result: Result, names: Sequence[str]) -> Result:
-    """A copy with other names for its first columns; later ones keep theirs."""
+    """Return a copy with new names for the first columns; later columns keep their names."""
     if not names:
         return result
     if not result.whole:
@@ -93,7 +94,7 @@ def named(result: Result, names: Sequence[str]) -> Result:
 
 
 def united(one: Result, other: Result, *, by_name: bool) -> Result:
-    """A union: columns are matched by position, or by name."""
+    """Return the union of two results. Columns are matched by position, or by name."""
     rows = merged((one.rows, other.rows))
     tables = one.tables | other.tables
     looked_at = one.deciding_tables | other.deciding_tables

@@ -1,4 +1,4 @@
-"""FROM: its sources, from left to right, and the columns that joins merge."""
+"""The sources in a FROM, from left to right, and the columns that joins merge."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def enter(queries: Queries, node: exp.Expr, scope: Scope, *, deciding_only: bool
     """Add a source, and everything joined to it, to a scope."""
     first = len(scope.rels)
     if isinstance(node, exp.Subquery) and isinstance(node.this, exp.Table | exp.Subquery) and not node.alias:
-        # Brackets without an alias do not hide the sources in them.
+        # Brackets without an alias do not hide the sources inside.
         enter(queries, node.this, scope, deciding_only=deciding_only)
     else:
         rel = rel_of(queries, node, scope)
@@ -31,8 +31,8 @@ def enter(queries: Queries, node: exp.Expr, scope: Scope, *, deciding_only: bool
 
 
 def join(queries: Queries, node: exp.Expr, scope: Scope, first: int) -> None:
-    """Add everything joined to the sources from ``first`` on, in the order of the text: a condition, and the argument of a
-    LATERAL VIEW, see the sources to their left."""
+    """Add everything joined to the sources from ``first`` on, in the order of the text, because conditions and the
+    arguments of a LATERAL VIEW see the sources to their left."""
     for key in node.args:
         if key == "joins":
             for each in node.args[key]:
@@ -81,13 +81,13 @@ def _merge(node: exp.Join, scope: Scope, left: Sequence[Rel], right: Sequence[Re
 
 
 def _names(rels: Sequence[Rel]) -> list[str]:
-    """The known column names of one side of a join, without duplicates."""
+    """Return the known column names of one side of a join, without duplicates."""
     names = (name for rel in rels for name in rel.by_name)
     return list(dict.fromkeys(names))
 
 
 def _maybe_merge(join_side: str, scope: Scope, rels: Sequence[Rel], name: str, *, is_left: bool) -> None:
-    """Mark a column that a natural join with a table of unknown columns may have merged with one of that table's."""
+    """Mark a column that a natural join may have merged with a column of a table whose columns are unknown."""
     if join_side == "FULL":
         scope.shared[name] = merged((_take(scope, rels, name), UNKNOWN))
     elif is_left is (join_side == "RIGHT"):
@@ -96,7 +96,7 @@ def _maybe_merge(join_side: str, scope: Scope, rels: Sequence[Rel], name: str, *
 
 
 def _take(scope: Scope, rels: Sequence[Rel], name: str) -> Flow:
-    """Take the column of a name from one side of a join, and mark it as merged away there."""
+    """Return the flow of a column from one side of a join, and mark the column as merged away there."""
     having = [rel for rel in rels if rel.column(name) is not None]
     found = [rel.by_name[name] for rel in having if name not in rel.merged_away]
     if len(found) < len(having) and name in scope.shared:

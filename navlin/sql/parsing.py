@@ -19,8 +19,8 @@ class _Ours(PipeParser):
     ARRAY_CONSTRUCTORS: ClassVar[Any] = {}  # a column may have this name: `array`[1]
 
     def validate_expression(self, expression: Any, args: list[Any] | None = None) -> Any:
-        """Treat a function with another number of arguments than sqlglot expects as unknown: its sources are clear all the
-        same."""
+        """Treat a function as unknown if sqlglot expects another number of arguments: the sources are clear
+        nevertheless."""
         if args is not None and isinstance(expression, exp.Func) and expression.error_messages(args):
             return exp.Anonymous(this=expression.sql_name(), expressions=list(args))
         return super().validate_expression(expression, args)
@@ -42,7 +42,7 @@ _UNITS: Final = frozenset(
 
 
 def _keeping(functions: Mapping[str, Any]) -> dict[str, Any]:
-    """sqlglot's functions, except those in which it drops arguments that may be columns."""
+    """Return sqlglot's functions, replacing those from which it would drop arguments that may be columns."""
     kept = {name: _of_columns(name, functions[name]) for name in ("DATE_TRUNC", "TRUNC")}
     return {**functions, **kept, "PERCENTILE": _percentile}
 
@@ -84,7 +84,7 @@ _PARSERS: Final = {"hive": _Hive, "spark": _Spark, "databricks": _Databricks}
 
 
 def parse(text: str, name: str) -> list[exp.Expr]:
-    """Parse the statements of a text, in a dialect of sqlglot. Raises its errors."""
+    """Parse the statements of a text in one of sqlglot's dialects. Raises sqlglot's errors."""
     dialect = sqlglot.Dialect.get_or_raise(name)
     parser = _PARSERS.get(name, dialect.parser_class)(dialect=dialect)
     return [each for each in parser.parse(dialect.tokenize(text), text) if each is not None]

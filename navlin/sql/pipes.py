@@ -1,6 +1,7 @@
-"""Spark's pipes (``FROM t |> WHERE a > 1 |> SELECT b``), each step as a query over the one before it.
+"""Parser for Spark's pipes (``FROM t |> WHERE a > 1 |> SELECT b``), which turns each step into a query over the
+previous one.
 
-sqlglot parses them as BigQuery does, and loses tables, windows and columns of Spark's.
+sqlglot parses pipes as in BigQuery, and so loses some tables, windows and columns of Spark's pipes.
 """
 
 from __future__ import annotations
@@ -13,11 +14,11 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import TokenType
 
 _STAYS: Final = frozenset({"expressions", "from_", "joins", "where", "order", "with_", "hint", "laterals"})
-"""Clauses with which a query can still take in a further step; with any other, it becomes a subquery."""
+"""Clauses of a query to which a further step can still be added; a query with any other clause becomes a subquery."""
 
 
 class PipeParser(sqlglot.Parser):
-    """Parses the steps. Raises sqlglot's errors for an unknown one."""
+    """Parse the steps of a pipe. Raises sqlglot's errors for an unknown step."""
 
     def _parse_pipe_syntax_query(self, query: Any) -> Any:
         while self._match(TokenType.PIPE_GT):
@@ -53,14 +54,14 @@ class PipeParser(sqlglot.Parser):
                 ordered = _taking_in(query)
                 order = self._parse_order()
                 if (before := ordered.args.get("order")) is not None:
-                    # A LIMIT may be in between: both orders decide.
+                    # A LIMIT may be in between, so both orders decide.
                     for each in order.expressions if order is not None else ():
                         before.append("expressions", each)
                 else:
                     ordered.set("order", order)
                 return ordered
             case "LIMIT" | "OFFSET" | "TABLESAMPLE":
-                # A choice of rows does not affect columns.
+                # Choosing rows does not affect columns.
                 self._parse_limit()
                 self._parse_offset()
                 self._parse_table_sample()
@@ -72,7 +73,7 @@ class PipeParser(sqlglot.Parser):
             case "UNION" | "EXCEPT" | "INTERSECT" | "MINUS":
                 return self.parse_set_operation(this=query) or self._refuse(word)
         join = self._parse_join()
-        if join is None or isinstance(join.this, exp.Lateral):  # which swallows the steps after it
+        if join is None or isinstance(join.this, exp.Lateral):  # a LATERAL swallows the steps after it
             self._refuse(word)
         return _taking_in(query, of_joined=True).join(join, copy=False)
 
@@ -109,8 +110,8 @@ class PipeParser(sqlglot.Parser):
 
 
 def _taking_in(query: exp.Query, made: Sequence[exp.Expr] = (), *, of_joined: bool = False) -> exp.Select:
-    """The query, if a further step can be added to it, else one over it: also if names in an earlier step would refer to the
-    columns that this one makes or, ``of_joined``, joins."""
+    """Return the query if a further step can be added to it, else a query over it. A query over it is also needed if
+    names in an earlier step would then refer to columns that the new step makes or, with ``of_joined``, joins."""
     if isinstance(query, exp.Select) and query.args.get("from_") is not None:
         extra = {key for key, value in query.args.items() if value and key not in _STAYS}
         stars = [each for each in query.expressions if type(each) is exp.Star and not any(each.args.values())]
@@ -129,7 +130,7 @@ def _taking_in(query: exp.Query, made: Sequence[exp.Expr] = (), *, of_joined: bo
 
 
 def _only_name(query: exp.Select) -> exp.TableAlias | None:
-    """The name of a query's only table, which later steps may still use; None if there are several."""
+    """Return the name of a query's only table, which later steps may still use; None if there are several tables."""
     source = query.args["from_"].this
     alone = not any(each.args.get(key) for each in (query, source) for key in ("joins", "laterals"))
     return exp.TableAlias(this=exp.to_identifier(source.alias_or_name, quoted=True)) if alone else None

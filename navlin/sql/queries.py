@@ -1,4 +1,5 @@
-"""Queries, from the inside out: the sources of each output column, and those that decide which rows there are."""
+"""Queries, read from the inside out: the sources of each output column, and the sources that decide which rows there
+are."""
 
 from __future__ import annotations
 
@@ -16,10 +17,10 @@ from navlin.sql.sources import PARTIAL, excluded, rel_of, stacked
 from navlin.sql.values import Values
 
 SOURCES_HELD: Final = 3_000_000
-"""Limit for the source columns of all values of a text together."""
+"""Maximum number of source columns of all values of a text together."""
 COLUMNS_HELD: Final = 100_000
 ROUNDS: Final = 50
-"""Limit for the iterations over a recursive query."""
+"""Maximum number of iterations over a recursive query."""
 _ROW_CLAUSES: Final = {
     "where": Output.NEVER,
     "having": Output.EITHER,
@@ -31,12 +32,13 @@ _ROW_CLAUSES: Final = {
     "order": Output.FIRST,
     "group": Output.EITHER,
 }
-"""Clauses that decide which rows there are, or their order, and the meaning of an alias there."""
+"""Clause → the meaning of an alias in it, for the clauses that decide which rows there are, or the order of the
+rows."""
 
 
 @dataclass(slots=True)
 class _Common:
-    """A common table expression: read once, when it is first referred to."""
+    """A common table expression, which is read when it is first referenced."""
 
     node: exp.CTE
     around: _Commons | None
@@ -46,7 +48,7 @@ class _Common:
 
 @dataclass(slots=True)
 class _Commons:
-    """The common table expressions that a query sees."""
+    """Linked list of the common table expressions that a query sees, from the last to the first."""
 
     name: str
     common: _Common
@@ -62,12 +64,12 @@ class _Commons:
 
 
 class Queries:
-    """Reads the queries of one text."""
+    """Reader of the queries of one text."""
 
     def __init__(self, question: Question, temporary: Mapping[tuple[str, ...], Result] | None = None) -> None:
         self.question = question
         self.temporary = temporary or {}
-        """The text's temporary views so far, by the parts of their names in lower case."""
+        """Temporary views that the text has created so far, by the lower-case parts of their names."""
         self.schema = {tuple(name.lower().rsplit(".", 1)): each for name, each in question.schema.items()}
         self._commons: _Commons | None = None
         self.perhaps_tables: set[Name] = set()
@@ -75,13 +77,13 @@ class Queries:
         self._sources_held = self._columns_held = 0
 
     def spelled(self, name: Name) -> Name:
-        """The name in the text's first spelling."""
+        """Return the name in the spelling that the text uses first."""
         return self._names.setdefault(name.folded, name)
 
     # -- Queries -------------------------------------------------------------------------------------------------------
 
     def query(self, node: exp.Expr, outer: Scope | None = None) -> Result:
-        """The result of a query; a nested one sees the columns of ``outer``."""
+        """Return the result of a query; a nested query sees the columns of ``outer``."""
         around = self._commons
         try:
             self.see_commons(node)
@@ -102,7 +104,7 @@ class Queries:
             self._commons = around
 
     def see_commons(self, node: exp.Expr) -> None:
-        """Add the definitions of a WITH."""
+        """Make the definitions of a statement's WITH visible."""
         with_ = node.args.get("with_")
         if with_ is None:
             return
@@ -111,7 +113,7 @@ class Queries:
             self._commons = _Commons(each.alias.lower(), common, self._commons)
 
     def common(self, name: str) -> Result | None:
-        """The result of the common table expression of a name; None if there is none."""
+        """Return the result of the common table expression with this name; None if there is none."""
         common = self._commons.find(name) if self._commons is not None else None
         if common is None:
             return None
@@ -129,7 +131,8 @@ class Queries:
         self._commons = common.around
         if not common.recursive or not isinstance(body, exp.SetOperation):
             return named(self.query(body), names)
-        # A reference to itself first means its anchor, then the result of the last round, until nothing is added.
+        # A reference to the expression itself means the anchor in the first round, later the result of the last round,
+        # until nothing is added.
         common.result = named(self.query(body.this), names)
         self._commons = _Commons(common.node.alias.lower(), common, common.around)
         for _ in range(ROUNDS):
@@ -210,7 +213,7 @@ class Queries:
                 by_name = bool(operation.args.get("by_name"))
                 result = self._held(united(result, other, by_name=by_name))
             else:
-                # INTERSECT and EXCEPT: the other's values are compared, but not passed on.
+                # INTERSECT and EXCEPT compare the other query's values, but do not pass them on.
                 flows = merged([other.rows, *(out.flow for out in other.outs)])
                 rows = merged([result.rows, deciding(flows if other.whole else merged([flows, UNKNOWN]))])
                 looked_at = result.deciding_tables | other.tables | other.deciding_tables
@@ -259,7 +262,7 @@ class Queries:
                     opened.extend(rels)
                     yield from outs
                 else:
-                    # The fields of a struct, or one of two tables.
+                    # The star means the fields of a struct, or one of two tables.
                     opened.append(Rel(PARTIAL, frozenset()))
             case exp.QueryTransform():
                 flow = merged(values.flow(each, output=Output.BEHIND) for each in projection.expressions)
@@ -279,7 +282,7 @@ class Queries:
                 flow = values.flow(projection, output=Output.BEHIND)
                 yield from (Out(f"c{at}", flow) for at in range(len(projection.expressions) - 1))
             case exp.Inline() | exp.Stack() | exp.Posexplode() | exp.PosexplodeOuter():
-                # Only its engine knows how many columns it makes: a map gives one more than an array.
+                # Only the engine knows the number of columns: a map gives one more than an array.
                 flow = values.flow(projection, output=Output.BEHIND)
                 opened.append(Rel(Result(partial=True, whatever=flow), frozenset()))
             case _:
@@ -289,7 +292,8 @@ class Queries:
                 yield Out(_output_name(projection), flow)
 
     def starred(self, scope: Scope) -> tuple[list[Out], list[Name], bool]:
-        """The meaning of ``*`` in a scope: columns, tables of unknown columns, and whether there is still more."""
+        """Return the meaning of ``*`` in a scope: columns, tables with unknown columns, and whether there are still
+        more columns."""
         outs, opened = self._star(scope, exp.Star(), scope.rels)
         return (
             outs,
@@ -326,11 +330,11 @@ class Queries:
     # -- Values --------------------------------------------------------------------------------------------------------
 
     def value(self, node: exp.Expr, scope: Scope, *, deciding_only: bool = False) -> Flow:
-        """The flow of an expression."""
+        """Return the flow of an expression."""
         return Values(self, scope, {}).flow(node, deciding_only=deciding_only)
 
     def held(self, flow: Flow) -> Flow:
-        """Count the sources held. Raises `TooMuch`."""
+        """Add the sources of a flow to the total held, and return the flow. Raises `TooMuch`."""
         self._sources_held += len(flow.data) + len(flow.control)
         if self._sources_held > SOURCES_HELD:
             raise TooMuch(f"its columns have more than {SOURCES_HELD:,} sources together")
@@ -344,7 +348,7 @@ class Queries:
 
 
 def _rows_of(node: exp.Values) -> list[exp.Expr]:
-    """The rows, without Impala's optional outer pair of brackets: ``VALUES ((1 AS a), (2))``."""
+    """Return the rows, without Impala's optional outer pair of brackets: ``VALUES ((1 AS a), (2))``."""
     rows: list[exp.Expr] = node.expressions
     inner = rows[0].expressions if len(rows) == 1 and isinstance(rows[0], exp.Tuple) else []
     bracketed = len(inner) > 0 and all(isinstance(each, exp.Tuple | exp.Paren) for each in inner)
@@ -352,14 +356,15 @@ def _rows_of(node: exp.Values) -> list[exp.Expr]:
 
 
 def _names_in_values(rows: Sequence[exp.Expr]) -> dict[int, str]:
-    """The column names in the first row, by column number: ``VALUES (1 AS a, 2 AS b), (3, 4)`` (Impala)."""
+    """Return column number → column name, from the first row: ``VALUES (1 AS a, 2 AS b), (3, 4)`` (Impala)."""
     cells = rows[0].expressions if rows and isinstance(rows[0], exp.Tuple) else rows[:1]
     bare = (cell.unnest() for cell in cells)
     return {at: cell.alias for at, cell in enumerate(bare, 1) if isinstance(cell, exp.Alias)}
 
 
 def _output_name(projection: exp.Expr) -> str:
-    """The name that all engines give an output column; "" for an expression, which each names in its own way."""
+    """Return the name that all engines give an output column; "" for an expression, because each engine names these
+    differently."""
     inner = projection
     while isinstance(inner, exp.Paren):
         inner = inner.this

@@ -1,4 +1,4 @@
-"""The effects of a SQL text: the tables that it reads, and the sources of each column that it makes."""
+"""Effects of a SQL text: the tables that it reads, and the sources of each column that it produces."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ METASTORES: Final = frozenset({"spark_catalog", "hive_metastore", "hive"})
 
 
 class Name(NamedTuple):
-    """A table or view, spelled as it first is in the text, or the path of files that a query reads or writes in place of a
-    table. The database of a table in another catalog is ``catalog.database``."""
+    """A table or view, in the spelling that the text uses first, or the path of files that a query reads or writes in
+    place of a table. The database of a table in another catalog is ``catalog.database``."""
 
     database: str
     table: str
@@ -20,7 +20,7 @@ class Name(NamedTuple):
 
     @property
     def folded(self) -> tuple[str, str]:
-        """The key that identifies it: engines fold the case of tables, never that of paths."""
+        """Key that identifies the table or path: engines fold the case of tables, but never that of paths."""
         return ("", self.table) if self.is_path else (self.database.lower(), self.table.lower())
 
     def __str__(self) -> str:
@@ -28,7 +28,8 @@ class Name(NamedTuple):
 
 
 class SourceColumn(NamedTuple):
-    """A column of a table that a text reads. ``known``: the table's schema has it; else only the text names it."""
+    """A column of a table that a text reads. ``known``: the column is in the table's schema; otherwise only the text
+    names it."""
 
     table: Name
     column: str
@@ -37,7 +38,7 @@ class SourceColumn(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ReadTable:
-    """A table that a text reads. ``control``: it only decides which rows there are."""
+    """A table that a text reads. ``control``: the table only decides which rows there are."""
 
     name: Name
     control: bool
@@ -45,12 +46,13 @@ class ReadTable:
 
 @dataclass(frozen=True, slots=True)
 class MadeColumn:
-    """A column that a text makes. ``name`` is the target's or, without a target, the query's own; "" if the target's columns
-    are unknown. ``output`` is always the query's own.
+    """A column that a text produces. ``name`` is the name in the target or, without a target, in the query; "" if the
+    target's columns are unknown. ``output`` is always the name in the query.
 
-    ``data`` are the columns it is computed from, ``control`` those that decide about this column alone (a window's partition
-    and order, conditions inside a scalar subquery); `Made.control` adds those that decide about all alike. A column is in
-    one of the two. ``complete`` is False if some source is unknown.
+    ``data`` are the columns that the value is computed from, ``control`` the columns that decide about this column
+    alone (a window's partition and order, conditions inside a scalar subquery); `Made.control` has those that decide
+    about all columns alike. No column is in both ``data`` and ``control``. ``complete`` is False if some source is
+    unknown.
     """
 
     name: str
@@ -62,12 +64,12 @@ class MadeColumn:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """The effect of one statement of a text.
+    """Effect of one statement of a text.
 
-    ``kind`` is a word of `extractors`' statements (SELECT, INSERT, CREATEVIEW …). ``control`` are the columns that decide
-    which rows there are. ``whole``: these are all its columns, in their order. ``complete`` is False if some columns, or
-    some of their sources, are unknown. ``perhaps`` are names that are tables unless they mean data nested in a row, and the
-    tables that may contain such data.
+    ``kind`` is the statement type as extractors name it (SELECT, INSERT, CREATEVIEW …). ``control`` are the columns
+    that decide which rows there are. ``whole``: ``columns`` are all columns, in order. ``complete`` is False if some
+    columns, or some of their sources, are unknown. ``perhaps`` are names that are tables unless they mean data nested
+    in a row, and the tables that may contain such data.
     """
 
     kind: str
@@ -84,9 +86,9 @@ class Made:
 class Question:
     """A text, and the known tables in it.
 
-    ``schema``: the columns, in their order, by ``database.table`` in lower case. Tables without a database are in
-    ``database``; if that is "", they stay without one. A ``database`` in another catalog is ``catalog.database``: tables
-    with a database are then in that catalog, too. ``dialects`` are tried in their order until one parses.
+    ``schema`` maps ``database.table`` in lower case to the column names in order. Tables without a database are in
+    ``database``; if that is "", they stay without one. A ``database`` in another catalog is ``catalog.database``:
+    tables with a database are then in that catalog, too. ``dialects`` are tried in order until one parses.
     """
 
     text: str
@@ -97,8 +99,8 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The effects of a text's statements, or the reason why they are unknown (``problem``, in a few words; then there are
-    none)."""
+    """Effects of a text's statements. If they are unknown, there are none, and ``problem`` gives the reason in a few
+    words."""
 
     made: tuple[Made, ...] = ()
     problem: str = ""

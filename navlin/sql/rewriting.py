@@ -1,5 +1,5 @@
-"""Rewrites texts so that sqlglot parses them: words of Hive, Impala and Spark that it does not know, and that do not affect
-lineage."""
+"""Rewrite texts so that sqlglot parses them: replace words of Hive, Impala and Spark that sqlglot does not know and
+that do not affect lineage."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ _HINTS: Final = (
     r"(?:(?<=\bJOIN)|(?<![\w`\])]))\[\s*(?:STRAIGHT_JOIN|BROADCAST|SHUFFLE|NOSHUFFLE)\s*\]|\bSTRAIGHT_JOIN\b"
     r"|\[\s*(?:SHUFFLE|NOSHUFFLE)\s*\](?=\s*(?:SELECT|WITH|VALUES)\b)"
 )
-"""Impala's join hints, which no other dialect knows; in brackets after a name they are the index of an element."""
+"""Impala's join hints, which no other dialect knows. The same words in brackets after a name are the index of an
+element."""
 _REWRITES: Final = tuple(
     (re.compile(pattern, re.IGNORECASE), instead)
     for pattern, instead in (
@@ -38,7 +39,7 @@ _REWRITES: Final = tuple(
             rf"(\A\s*|\(\s*|\b(?:UNION|EXCEPT|INTERSECT|MINUS)\s+(?:ALL\s+|DISTINCT\s+)?)TABLE\s+({_NAME}){_BEHIND_TABLE}",
             r"\1SELECT * FROM \2",
         ),
-        # Impala has the columns before the partition, all others after it.
+        # Impala writes the columns before the partition, all other engines after it.
         (rf"\b({_INSERT}\s*)({_IN_BRACKETS})\s*({_PARTITION})", r"\1 \3 \2"),
     )
 )
@@ -73,7 +74,7 @@ def rewritten(text: str) -> str:
 
 
 def _replaced(text: str, masked: str, pattern: re.Pattern[str], instead: str) -> str:
-    """Replace the text wherever the masked one matches a pattern."""
+    """Replace each part of the text at which the masked text matches a pattern."""
     made, at = [], 0
     for found in pattern.finditer(masked):
         groups = {f"\\{number}": text[slice(*found.span(number))] for number in range(1, pattern.groups + 1)}
@@ -83,8 +84,8 @@ def _replaced(text: str, masked: str, pattern: re.Pattern[str], instead: str) ->
 
 
 def bare_create(text: str) -> str:
-    """Strip a ``CREATE … AS`` of everything between the name (for a view, its columns) and the query, such as the storage;
-    any other text is unchanged."""
+    """Remove everything between the name (for a view, the name and the columns) and the query of a ``CREATE … AS``,
+    such as the storage. Any other text is returned unchanged."""
     masked = without_literals(text)
     created = _CREATE.match(masked)
     if created is None:

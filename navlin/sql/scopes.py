@@ -1,5 +1,5 @@
-"""The meaning of a name in a query, by the rules on which Hive, Impala and Spark agree. If they disagree, or a table of
-unknown columns leaves it open, the meaning is unknown.
+"""Meaning of a name in a query, by the rules on which Hive, Impala and Spark agree. If they disagree, or if a table
+with unknown columns leaves it open, the meaning is unknown.
 
     SELECT list               the columns of its FROM, then aliases to the left (Spark), then the outer query
     WHERE, ON                 columns, then the outer query; ON sees only the sources joined so far
@@ -22,20 +22,21 @@ from navlin.sql.reading import Name, SourceColumn
 
 
 class Output(Enum):
-    """The ways in which a name in a clause may mean one of the query's own output columns."""
+    """Precedence with which a name in a clause may mean one of the query's own output columns."""
 
     NEVER = auto()
     BEHIND = auto()
-    """After the columns of its tables."""
+    """After the columns of the query's tables."""
     EITHER = auto()
-    """Before or after them: engines differ."""
+    """Before or after the columns of the query's tables: engines differ."""
     FIRST = auto()
 
 
 @dataclass(slots=True)
 class Rel:
-    """A source in a FROM: its columns by folded name, the qualifiers that mean it, and those of its columns that a USING
-    merged with another's. ``star`` is False if ``*`` omits it (the side of a semi join that only decides)."""
+    """A source in a FROM. ``qualifiers`` are the names by which it can be referenced, ``by_name`` its columns by
+    lower-case name, ``merged_away`` those columns that a join merged with another source's. ``star`` is False if ``*``
+    omits the source (the side of a semi join that only decides)."""
 
     result: Result
     qualifiers: frozenset[tuple[str, ...]]
@@ -47,22 +48,23 @@ class Rel:
         for out in self.result.outs:
             folded = out.name.lower()
             if folded in self.by_name:
-                # Two columns have this name: its meaning is not certain.
+                # Two columns have this name, so its meaning is not certain.
                 self.by_name[folded] = UNKNOWN
             elif folded:
                 self.by_name[folded] = out.flow
 
     @property
     def whole(self) -> bool:
-        """Whether all its columns and their names are known: each engine names an expression in its own way."""
+        """Whether all columns and their names are known; an unnamed expression is not, because each engine names it
+        differently."""
         return self.result.whole and all(out.name for out in self.result.outs)
 
     def column(self, name: str) -> Flow | None:
-        """The column of a name; None if it is not known to have one."""
+        """Return the column with this name; None if the source is not known to have it."""
         return self.by_name.get(name.lower())
 
     def supposed(self, name: str) -> Flow:
-        """The column of a name that, in a valid query, can only mean one of this source."""
+        """Return the flow of a name that, in a valid query, can only mean a column of this source."""
         if self.result.whatever is not None:
             return self.result.whatever
         if self.result.whole:
@@ -75,11 +77,12 @@ class Rel:
 
 @dataclass(slots=True)
 class Scope:
-    """The names that one SELECT sees: the sources in its FROM, then its output's own names, then the outer query; and the
-    tables found, those whose rows count and those that only decide (``looked_at``).
+    """The names that one SELECT sees: the sources in its FROM, then the names of its own output, then the outer query.
+    Also the tables found: those whose rows count (``read``) and those that only decide (``looked_at``).
 
-    ``shared`` are the columns that joins merged, ``aliases`` those that the SELECT list has named so far, ``outputs`` all of
-    its columns, once it is read. ``beside`` is the FROM that contains a derived table, which does not see its columns.
+    ``shared`` are the columns that joins merged, ``aliases`` those that the SELECT list has named so far, ``outputs``
+    all columns of the list, once it is read. ``beside`` is the scope whose FROM contains a derived table; the derived
+    table does not see the columns of that FROM.
     """
 
     outer: Scope | None = None
@@ -98,7 +101,7 @@ class Scope:
         self.looked_at.update(result.deciding_tables)
 
     def apart(self) -> Scope:
-        """The scope around a derived table in this scope's FROM."""
+        """Return the scope around a derived table in this scope's FROM."""
         return Scope(self.outer, beside=self)
 
     @property
@@ -107,12 +110,13 @@ class Scope:
         return all(rel.whole for rel in self.rels)
 
     def qualified_rels(self, qualifier: Sequence[str]) -> list[Rel]:
-        """The sources that a qualifier may mean: only columns distinguish two tables of one name in two databases."""
+        """Return the sources that a qualifier may mean. There may be several: only columns distinguish tables of the
+        same name in different databases."""
         folded = tuple(part.lower() for part in qualifier)
         return [rel for rel in self.rels if folded in rel.qualifiers]
 
     def outward(self) -> Iterator[Scope]:
-        """Yield this scope, then those around it."""
+        """Yield this scope, then the scopes around it."""
         scope: Scope | None = self
         while scope is not None:
             yield scope
@@ -128,14 +132,15 @@ class Scope:
     # -- Names ---------------------------------------------------------------------------------------------------------
 
     def resolve(self, parts: Sequence[str], output: Output = Output.NEVER) -> Flow:
-        """The meaning of ``a.b.c``: a column of a qualified table, of a table, or a column and fields inside it."""
+        """Return the meaning of ``a.b.c``: a column of a table with its database, a column of a table, or fields inside
+        a column."""
         folded = parts[0].lower()
         if (own_name := _engines_own(parts)) and not self._knows(own_name):
             return NOTHING
         own = self._own(parts)
         match output:
             case Output.BEHIND if own is None and folded in self.aliases:
-                # Unless a table of unknown columns has one of that name.
+                # Unless a table with unknown columns has a column of that name.
                 return self.aliases[folded] if self.whole else UNKNOWN
             case Output.FIRST if len(parts) == 1 and folded in self.outputs:
                 return self.outputs[folded]
@@ -146,23 +151,23 @@ class Scope:
         return own or self._around(parts)
 
     def _knows(self, name: str) -> bool:
-        """Whether a table that a name may mean is known to have such a column."""
+        """Whether any table in this scope or around it is known to have a column of this name."""
         return any(rel.column(name) is not None for scope in self.outward() for rel in scope.rels)
 
     def _own(self, parts: Sequence[str]) -> Flow | None:
-        """The meaning of a name in this scope's own FROM; None if it is not known there."""
+        """Return the meaning of a name in this scope's own FROM; None if it is not known there."""
         qualified = self._qualified(parts)
         named = self._named(parts[0])
         if qualified is not None:
             flow, known = qualified
             return flow if known or named is None or named == flow else UNKNOWN
         around = self.outer.outward() if named is not None and self.outer is not None else ()
-        # A field of this column, or a column of an outer table with this name: engines differ.
+        # Engines differ: a field of this column, or a column of an outer table with this name.
         return UNKNOWN if any(scope._qualified(parts) for scope in around) else named
 
     def _around(self, parts: Sequence[str]) -> Flow:
-        """The meaning of a name that this scope's FROM does not know. With a qualifier it may mean a column of any outer
-        query; without one, of none beyond a table of unknown columns."""
+        """Return the meaning of a name that this scope's FROM does not know. With a qualifier, it may mean a column of
+        any outer query; without one, it cannot be resolved beyond a table with unknown columns."""
         whole = self.whole
         for scope in self.outer.outward() if self.outer is not None else ():
             if (own := scope._own(parts)) is not None:
@@ -170,12 +175,13 @@ class Scope:
             whole = whole and scope.whole
         if len(parts) > 1 and any(scope.qualified_rels(parts[:1]) for scope in self.outward()):
             return UNKNOWN
-        # A name that no known column has can only belong to the one table of unknown columns, if there is just one.
+        # If only one table has unknown columns, a name that no known column has can only belong to that table.
         unknown = [rel for scope in self.outward() for rel in scope.rels if not rel.whole]
         return unknown[0].supposed(parts[0]) if len(unknown) == 1 else UNKNOWN
 
     def _qualified(self, parts: Sequence[str]) -> tuple[Flow, bool] | None:
-        """The column of a table that qualifies it, and whether the table is known to have it."""
+        """Return the column of the table that qualifies it, and whether the table is known to have it; None if no table
+        does."""
         for width in range(min(len(parts) - 1, 3), 0, -1):
             rels = self.qualified_rels(parts[:width])
             known = [flow for rel in rels if (flow := rel.column(parts[width])) is not None]
@@ -199,13 +205,14 @@ class Scope:
 
 
 def _same(one: Flow, other: Flow) -> bool:
-    """Whether two values are complete and have the same sources, data and control together."""
+    """Whether two flows are complete and have the same sources, data and control taken together."""
     complete = one.complete and other.complete
     return complete and one.data | one.control == other.data | other.control
 
 
 def _engines_own(parts: Sequence[str]) -> str:
-    """The engine's own name that these parts are, or whose field they are: ``t.ROW__ID.writeid``; "" if none."""
+    """Return the engine-defined name that these parts are, or whose field they are (``t.ROW__ID.writeid``); "" if
+    none."""
     if parts[-1].upper() in _ENGINES_OWN:
         return parts[-1]
     return next((part for part in parts[:-1] if part.upper() in _WITH_FIELDS), "")
@@ -217,5 +224,5 @@ _ENGINES_OWN = frozenset(
     " FILE__POSITION ICEBERG__PARTITION__SERIALIZED ICEBERG__DATA__SEQUENCE__NUMBER ICEBERG__FIRST__ROW__ID"
     " PARTITION__SPEC__ID PARTITION__HASH FILE__PATH ROW__POSITION PARTITION__PROJECTION SNAPSHOT__ID".split()
 )
-"""Names with a meaning of their own, which are not columns of any table."""
+"""Engine-defined names, which are not columns of any table."""
 _WITH_FIELDS = frozenset({"ROW__ID", "_METADATA"})

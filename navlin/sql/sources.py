@@ -1,4 +1,4 @@
-"""Everything that may be in a FROM, as a source with columns."""
+"""Convert everything that may be in a FROM to a source with columns."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ if TYPE_CHECKING:
     from navlin.sql.queries import Queries
 
 FILE_FORMATS: Final = frozenset("parquet orc csv json xml text avro delta hudi binaryfile iceberg".split())
-"""Formats in place of a database if a query reads files directly."""
+"""File formats, which are in place of a database if a query reads files directly."""
 FROM_NOTHING: Final = frozenset(
     "range sql_keywords collations json_tuple stack inline_outer variant_explode variant_explode_outer"
     " python_worker_logs".split()
 )
-"""Spark's own functions that make rows and read no table; the parser itself knows those not listed here."""
+"""Spark's own functions that produce rows without reading a table; the parser itself knows those not listed here."""
 OF_A_TABLE: Final = frozenset({"table_changes"})
-"""Functions that read the table whose name they are given (Delta)."""
+"""Functions that read the table named by their argument (Delta)."""
 OF_A_PATH: Final = frozenset({"table_changes_by_path", "read_files"})
-"""Functions that read the files at the path they are given (Delta, Databricks)."""
+"""Functions that read the files at the path in their argument (Delta, Databricks)."""
 PARTIAL: Final = Result(partial=True)
 
 
 class NotUnderstood(sqlglot.errors.SqlglotError):
-    """A text that parses, but has an unsupported meaning."""
+    """The text parses, but its meaning is not supported."""
 
 
 def rel_of(queries: Queries, node: exp.Expr, scope: Scope) -> Rel:
-    """The source that a FROM or JOIN names. ``scope`` has the sources to its left."""
+    """Return the source that a FROM or JOIN names. ``scope`` has the sources to the left."""
     alias = node.args.get("alias")
     named = alias.name if alias is not None else ""
     match node:
@@ -60,13 +60,13 @@ def rel_of(queries: Queries, node: exp.Expr, scope: Scope) -> Rel:
     if alias is not None and alias.args.get("columns"):
         rel = _renamed(rel, [column.name for column in alias.args["columns"]])
     if node.args.get("pivots"):
-        # Each engine has its own rules for its columns' names.
+        # Each engine has its own rules for the column names of a pivot.
         rel = Rel(replace(rel.result, outs=(), open=(), partial=True), rel.qualifiers)
     return rel
 
 
 def name_of(node: exp.Expr, database: str) -> Name:
-    """The table, or the path of files, that a name means."""
+    """Return the table, or the path of files, that a name means."""
     parts = [part.name for part in node.parts] if isinstance(node, exp.Table) else [node.name]
     if len(parts) == 2 and parts[0].lower() in FILE_FORMATS and "/" in parts[1]:
         return Name("", parts[1], is_path=True)
@@ -75,13 +75,13 @@ def name_of(node: exp.Expr, database: str) -> Name:
         parts = [catalog, *parts]
     elif len(parts) > 2 and parts[0].lower() in METASTORES:
         parts = parts[1:]
-    # A table of another catalog, or a table's metadata (db.t.snapshots): it keeps its full name, and matches nothing here.
+    # A table of another catalog, or a table's metadata (db.t.snapshots), keeps its full name, and matches nothing here.
     return Name(".".join(parts[:-1]) or database, parts[-1])
 
 
 def spell_out(statement: exp.Expr) -> None:
-    """Replace ``IDENTIFIER('db.t')`` with its name (Spark). Raises `NotUnderstood` if a table's name is known only when the
-    statement runs."""
+    """Replace ``IDENTIFIER('db.t')`` with the name in it (Spark). Raises `NotUnderstood` if a table's name is known
+    only when the statement runs."""
     for node in list(statement.find_all(exp.Table)):
         if any(isinstance(part, exp.Parameter | exp.Placeholder) or "${" in part.name for part in node.parts):
             raise NotUnderstood("the name of a table in it is a variable")
@@ -98,7 +98,7 @@ def spell_out(statement: exp.Expr) -> None:
                 isinstance(each, exp.Literal | exp.Placeholder | exp.Parameter) for each in schema.expressions
             )
         ):
-            # After INSERT INTO it looks like a table and a list of its columns.
+            # After INSERT INTO, IDENTIFIER looks like a table with a list of columns.
             function = exp.Anonymous(this="IDENTIFIER", expressions=schema.expressions)
             schema.replace(exp.Table(**_named_parts(_spelled(function))))
     for directory in statement.find_all(exp.Directory):
@@ -116,7 +116,7 @@ def _is_identifier(node: exp.Expr) -> bool:
 
 
 def _spelled(part: exp.Expr) -> list[str]:
-    """The names in one part of a name."""
+    """Return the names in one part of a name; IDENTIFIER may contain several."""
     if not _is_identifier(part):
         return [part.name]
     if len(part.expressions) != 1 or not isinstance(part.expressions[0], exp.Literal):
@@ -149,13 +149,13 @@ def _table(queries: Queries, node: exp.Table, scope: Scope, alias: str) -> Rel:
 
 
 def all_of(name: Name) -> Result:
-    """All columns of a table or of files, without knowing any of them."""
+    """Return all columns of a table or of files, without knowing any of them."""
     return Result(tables=frozenset((name,)), open=(name,))
 
 
 def _collection(queries: Queries, node: exp.Table, scope: Scope) -> Result | None:
-    """``FROM t, t.items``: data nested in a column of a row to the left, or of an outer query (Impala). To Hive and Spark it
-    is a table; None if it is one to Impala, too."""
+    """Return the data of ``FROM t, t.items``, nested in a column of a row to the left, or of an outer query (Impala).
+    For Hive and Spark it is a table; None if it is a table for Impala, too."""
     parts = [part.name for part in node.parts]
     is_table = name_of(node, queries.question.database).folded in queries.schema
     for around in scope.with_tables():
@@ -176,7 +176,7 @@ def _collection(queries: Queries, node: exp.Table, scope: Scope) -> Result | Non
 
 
 def _has_condition(node: exp.Table) -> bool:
-    """Whether it is joined with a condition: data nested in a row needs none."""
+    """Whether a table is joined with a condition; data nested in a row needs none."""
     join = node.parent
     if not isinstance(join, exp.Join):
         return False
@@ -186,8 +186,9 @@ def _has_condition(node: exp.Table) -> bool:
 
 
 def _nested(queries: Queries, parts: Sequence[str]) -> Result | None:
-    """``FROM db.t.items``, or ``FROM t.items``: data nested in a column, named with its table (Impala); None if no table is
-    known to have such a column. To Hive and Spark it is a table, in another catalog or database."""
+    """Return the data of ``FROM db.t.items`` or ``FROM t.items``, nested in a column that is named with its table
+    (Impala); None if no table is known to have such a column. For Hive and Spark it is a table, in another catalog or
+    database."""
     if parts[0].lower() in METASTORES:
         parts = parts[1:]
     elif len(parts) == 2 and "." not in queries.question.database:
@@ -205,7 +206,7 @@ def _nested(queries: Queries, parts: Sequence[str]) -> Result | None:
 
 
 def _joined(queries: Queries, first: exp.Expr, scope: Scope, alias: str) -> Rel:
-    """``FROM (a JOIN b ON …)``: several sources in brackets."""
+    """Return several sources in brackets as one source: ``FROM (a JOIN b ON …)``."""
     inner = scope.apart()
     queries.enter(first, inner)
     outs, opened, partial = queries.starred(inner)
@@ -223,7 +224,8 @@ def _joined(queries: Queries, first: exp.Expr, scope: Scope, alias: str) -> Rel:
 
 
 def _function(queries: Queries, node: exp.Expr, scope: Scope) -> Result:
-    """A function that makes rows: whatever its columns are called, they come from its arguments and the tables it reads."""
+    """Return the result of a function that produces rows. Whatever its columns are called, they come from its arguments
+    and the tables it reads."""
     alias = node.args.get("alias")
     arguments = [each for each in node.iter_expressions() if each is not alias]
     tables = [table for each in arguments if (table := _table_argument(each)) is not None]
@@ -245,7 +247,7 @@ def _function(queries: Queries, node: exp.Expr, scope: Scope) -> Result:
         read |= {place} if place is not None else set()
         from_nothing = not tables and node.find(exp.Column) is None
         if from_nothing and node.name.lower() not in FROM_NOTHING:
-            # Only its own code shows the sources of its rows.
+            # Only the function's own code shows the sources of its rows.
             flows.append(UNKNOWN)
             rows += [UNKNOWN] if place is None else []
     return Result(
@@ -258,8 +260,8 @@ def _function(queries: Queries, node: exp.Expr, scope: Scope) -> Result:
 
 
 def stacked(node: exp.Stack, flow: Callable[[exp.Expr], Flow]) -> tuple[Out, ...]:
-    """The columns of ``stack(2, a, b, c, d)``, whose values are listed row by row: from a and c, from b and d. Empty if the
-    number of rows is computed."""
+    """Return the columns of ``stack(2, a, b, c, d)``, whose values are listed row by row: the first comes from a and c,
+    the second from b and d. Empty if the number of rows is computed."""
     rows = node.this
     if not (isinstance(rows, exp.Literal) and rows.is_int and int(rows.name) > 0) or node.find(exp.Star):
         return ()
@@ -270,8 +272,8 @@ def stacked(node: exp.Stack, flow: Callable[[exp.Expr], Flow]) -> tuple[Out, ...
 
 
 def _table_argument(argument: exp.Expr) -> exp.Expr | None:
-    """The query that ``TABLE(t)`` or ``TABLE(SELECT …)`` passes to a function (Spark), perhaps as a named parameter; None
-    for any other argument."""
+    """Return the query that ``TABLE(t)`` or ``TABLE(SELECT …)`` passes to a function (Spark), perhaps as a named
+    parameter; None for any other argument."""
     if isinstance(argument, exp.Kwarg):
         argument = argument.expression
     if not (isinstance(argument, exp.Anonymous) and argument.name.upper() == "TABLE"):
@@ -285,7 +287,7 @@ def _table_argument(argument: exp.Expr) -> exp.Expr | None:
 
 
 def _named_parts(parts: Sequence[str]) -> dict[str, exp.Expr]:
-    """The arguments of a table whose name has these parts, however many."""
+    """Return the arguments of an `exp.Table` whose name has these parts, however many."""
     names: list[exp.Expr] = [exp.to_identifier(part, quoted=True) for part in parts]
     own = names[2] if len(names) > 2 else names[-1]
     for each in names[3:]:
@@ -295,12 +297,12 @@ def _named_parts(parts: Sequence[str]) -> dict[str, exp.Expr]:
 
 
 def named_table(name: str) -> exp.Table:
-    """The table of a name without further parts, whatever its characters."""
+    """Return the table with this name as its only part, whatever characters the name has."""
     return exp.Table(this=exp.to_identifier(name, quoted=True))
 
 
 def _place_argument(node: exp.Anonymous, database: str) -> Name | None:
-    """The table or path named by a function's first argument, if the function reads it; else None."""
+    """Return the table or path named by a function's first argument, if the function reads it; else None."""
     first = next(iter(node.expressions), None)
     if not (isinstance(first, exp.Literal) and first.is_string):
         return None
@@ -323,7 +325,7 @@ def _renamed(rel: Rel, names: Sequence[str]) -> Rel:
         known = zip(names, result.outs, strict=False)
         outs = tuple(Out(name, out.flow) for name, out in known) + result.outs[len(names) :]
         return Rel(replace(result, outs=outs), rel.qualifiers)
-    # Only the number of the columns is known; those of a function all have the same source, if there are no others.
+    # Only the number of columns is known. If there are no others, those of a function all have the same source.
     flow = UNKNOWN if result.whatever is None or result.outs else result.whatever
     return Rel(
         replace(
@@ -338,6 +340,6 @@ def _renamed(rel: Rel, names: Sequence[str]) -> Rel:
 
 
 def excluded(node: exp.Expr, key: str) -> set[str]:
-    """The names in a clause of a star, such as those it omits, in lower case."""
+    """Return the lower-case names in a clause of a star, such as the columns that it omits."""
     named: Iterable[exp.Expr] = node.args.get(key) or ()
     return {each.alias_or_name.lower() for each in named}

@@ -1,4 +1,4 @@
-"""A statement: its target, and the sources of the columns written."""
+"""Statements: the target, and the sources of the columns written."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ class Statement:
         self.question, self.node = question, node
         self.queries = Queries(question, temporary)
         self.view: tuple[tuple[str, ...], Result] | None = None
-        """The temporary view that it makes, by the parts of its name in lower case: it is in no database."""
+        """The temporary view that the statement creates, in no database: (lower-case parts of its name, result)."""
 
     def made(self) -> Iterator[Made]:
         """Yield the statement's effects. Raises `NotUnderstood` and `sqlglot.errors.SqlglotError`."""
         node = self.node
-        if not isinstance(node, exp.Query):  # which handles its own
+        if not isinstance(node, exp.Query):  # a query handles its own WITH
             self.queries.see_commons(node)
         match node:
             case exp.Insert():
@@ -130,7 +130,7 @@ class Statement:
         return self._written("ALTERVIEW_AS", self._name(table), result, ())
 
     def _copy(self, node: exp.Copy) -> Made:
-        """``COPY INTO t FROM '/x'``, or the reverse."""
+        """Return the effect of ``COPY INTO t FROM '/x'``, or of the reverse."""
         sides = [node.this, *node.args["files"]]
         if len(sides) != 2 or not all(
             isinstance(each, exp.Table | exp.Schema | exp.Literal) for each in sides
@@ -141,7 +141,7 @@ class Statement:
         return Made("COPY", target, (ReadTable(source, control=False),), whole=False, complete=False)
 
     def _place(self, node: exp.Expr) -> Name:
-        """A table, or the path in a literal."""
+        """Return a table, or the path in a literal."""
         place = node.this if isinstance(node, exp.Table) and isinstance(node.this, exp.Literal) else node
         return Name("", place.name, is_path=True) if isinstance(place, exp.Literal) else self._name(node)
 
@@ -213,7 +213,7 @@ class Statement:
     def _changed(
         self, kind: str, target: Name, outs: tuple[Out, ...], scope: Scope, *, complete: bool
     ) -> Made:
-        """The effect of changing rows in place: a table is its own source only if values come from it."""
+        """Return the effect of changing rows in place. The table is its own source only if values come from it."""
         own = any(source.table.folded == target.folded for out in outs for source in out.flow.data)
         read = frozenset(scope.read | {target}) if own else frozenset(scope.read)
         result = Result(outs, merged(scope.rows), read, frozenset(scope.looked_at), partial=not complete)
@@ -222,7 +222,8 @@ class Statement:
     def _written(
         self, kind: str, target: Name | None, result: Result, names: Sequence[str], *, positions: bool = False
     ) -> Made:
-        """The effect of a statement. ``positions``: only the target names the columns, in the order of ``names``."""
+        """Return the effect of a statement. With ``positions``, result columns are matched by position to ``names``,
+        the target's columns; otherwise they keep their own names."""
         if positions:
             fits = result.whole and len(names) == len(result.outs)
             named = list(names) if fits else [""] * len(result.outs)
@@ -248,19 +249,19 @@ _WRITING = frozenset("INSERT CREATE MERGE WITH SELECT FROM UPDATE REPLACE UPSERT
 
 
 def _view_name(node: exp.Create, view: Name) -> tuple[str, ...]:
-    """The name of a temporary view in later statements."""
+    """Return the name of a temporary view in later statements."""
     name = view.table.lower()
     return ("global_temp", name) if node.find(exp.GlobalProperty) else (name,)
 
 
 def _of_files(path: Name, names: Sequence[str]) -> Result:
-    """The columns of a view over files: those that it lists, or any."""
+    """Return the result of a view over files: the columns that it lists, or unknown ones if it lists none."""
     outs = (Out(name, Flow(frozenset((SourceColumn(path, name, True),)))) for name in names)
     return Result(tuple(outs), tables=frozenset((path,))) if names else all_of(path)
 
 
 def _path_of(node: exp.Create) -> ReadTable | None:
-    """The files of a view without a query: ``USING csv OPTIONS (path '/x')`` (Spark)."""
+    """Return the files of a view without a query, ``USING csv OPTIONS (path '/x')`` (Spark); None if it names none."""
     options = node.find(exp.OptionsProperty)
     for each in options.expressions if options is not None else ():
         if each.name.lower() == "path":
@@ -269,7 +270,8 @@ def _path_of(node: exp.Create) -> ReadTable | None:
 
 
 def _in_its_from(node: exp.Update, database: str) -> exp.Table | None:
-    """The table that an UPDATE changes, if its FROM contains it, perhaps under another name (Impala, SQL Server)."""
+    """Return the table that an UPDATE changes, if the FROM contains it, perhaps under another name (Impala, SQL
+    Server); else None."""
     from_ = node.args.get("from_")
     if from_ is None or node.this.args.get("alias") is not None:
         return None
@@ -288,7 +290,7 @@ def _column(name: str, out: Out) -> MadeColumn:
 
 
 def _into(node: exp.Expr) -> exp.Expr | None:
-    """The INTO of ``SELECT … INTO t``; in a union, that of its first query."""
+    """Return the INTO of ``SELECT … INTO t``, which a union has in its first query; None if there is none."""
     while isinstance(node, exp.SetOperation):
         node = node.this
     found: exp.Expr | None = node.args.get("into")
@@ -300,7 +302,8 @@ def _sorted(sources: Iterable[SourceColumn]) -> tuple[SourceColumn, ...]:
 
 
 def _tables(result: Result, *, complete: bool) -> Iterator[ReadTable]:
-    """Yield each table once. A table that passes no column on only decides, unless rows themselves are the value."""
+    """Yield each table once. If none of a table's columns is passed on, the table only decides, unless the rows
+    themselves are the value."""
     data = {source.table.folded for out in result.outs for source in out.flow.data}
     deciding_columns = NONE.union(result.rows.control, *(out.flow.control for out in result.outs))
     looked_at = {source.table.folded for source in deciding_columns}
@@ -318,13 +321,13 @@ def _tables(result: Result, *, complete: bool) -> Iterator[ReadTable]:
 
 
 def _in_order(columns: Sequence[str], partition: exp.Expr | None, *, listed: bool) -> list[str]:
-    """The target's columns in the order of an INSERT's query, which omits those of a given partition."""
+    """Return the target's columns in the order of an INSERT's query, which omits the columns of a given partition."""
     names = list(columns)
     for each in partition.expressions if partition is not None else ():
         given = isinstance(each, exp.EQ)
         name = (each.this if given else each).name
         if listed and not given and name.lower() in (other.lower() for other in columns):
-            continue  # the list shows its position (Hive)
+            continue  # the list gives its position (Hive)
         names = [other for other in names if other.lower() != name.lower()]
         if not given and (listed or columns):
             names.append(name)
@@ -332,7 +335,7 @@ def _in_order(columns: Sequence[str], partition: exp.Expr | None, *, listed: boo
 
 
 def _set_in(parts: Sequence[str], target: Rel, scope: Scope) -> tuple[str, Flow]:
-    """The column that an assignment sets; and the flow of its old value, if only one of its fields is set."""
+    """Return the column that an assignment sets, and the flow of its old value if only a field of the column is set."""
     for width in range(min(len(parts) - 1, 3), 0, -1):
         rels = scope.qualified_rels(parts[:width])
         # The target may be in the FROM too, under another name.
@@ -346,8 +349,8 @@ def _set_in(parts: Sequence[str], target: Rel, scope: Scope) -> tuple[str, Flow]
 
 
 def _assigned(node: exp.Expr, names: Sequence[str] = ()) -> Iterator[tuple[Sequence[str], exp.Expr]]:
-    """Yield ``SET t.a = x`` and ``INSERT (a) VALUES (x)`` as the parts of the name, and x. Hive's ``INSERT VALUES (x)`` has
-    the order of the target's columns; the name is empty if these are unknown."""
+    """Yield (parts of the name, value) for each assignment, from ``SET t.a = x`` or ``INSERT (a) VALUES (x)``. Hive's
+    ``INSERT VALUES (x)`` has the order of the target's columns; the name is empty if these are unknown."""
     if isinstance(node, exp.Insert):
         if not isinstance(node.expression, exp.Tuple):
             return
@@ -368,7 +371,7 @@ def _parts(name: exp.Expr) -> list[str]:
 
 
 def _everything(node: exp.Expr) -> bool:
-    """Whether it is ``UPDATE SET *`` or ``INSERT *``."""
+    """Whether an action of a MERGE is ``UPDATE SET *`` or ``INSERT *``."""
     if isinstance(node, exp.Insert):
         return isinstance(node.this, exp.Star)
     return isinstance(node, exp.Update) and any(isinstance(each, exp.Star) for each in node.expressions)

@@ -1,4 +1,4 @@
-"""A text: its statements in order; later ones know the tables, views and current database of earlier ones."""
+"""Read the statements of a text in order; later ones know the tables, views and current database of earlier ones."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from navlin.sql.sources import NotUnderstood, name_of, spell_out
 from navlin.sql.statements import Statement
 
 _PROBLEM_CHARS: Final = 200
-"""Limit for the description of a text's problem."""
+"""Maximum length of the description of a text's problem."""
 _BEHIND_ALL: Final = "databricks"
-"""The dialect tried if none of the question's parses: it knows new syntax of Spark (``column:path``)."""
+"""Dialect to try last, because it knows new syntax of Spark (``column:path``)."""
 
 
 def answer(question: Question) -> Answer:
-    """Read a text. Its problem is in the answer; running out of time or memory is not caught here."""
+    """Read a text. A problem with the text is part of the answer; running out of time or memory is not caught here."""
     problem = ""
     for text, dialect in _attempts(question):
         try:
@@ -42,7 +42,8 @@ def answer(question: Question) -> Answer:
 
 
 def _attempts(question: Question) -> Iterator[tuple[str, str]]:
-    """Yield the text rewritten for the parser, with each dialect to try."""
+    """Yield (text, dialect) for each attempt: the text rewritten for the parser, then the text reduced by
+    `bare_create`, in each dialect."""
     text = rewritten(question.text)
     dialects = list(dict.fromkeys((*question.dialects, _BEHIND_ALL)))
     yield from ((text, dialect) for dialect in dialects)
@@ -76,10 +77,10 @@ def _read(question: Question, statements: Iterable[exp.Expr], dialect: str) -> I
 
 
 def _opened(statement: exp.Expr, dialect: str) -> Iterator[exp.Expr]:
-    """Yield the statement, or those in a block or a procedure, which run when it is called.
+    """Yield the statement, or the statements in a block or a procedure, which run when the procedure is called.
 
-    The parser turns BEGIN … END into a block in some dialects, and in others into a command with the text after BEGIN. In IF
-    and WHILE, only the blocks count.
+    The parser turns BEGIN … END into a block in some dialects, and in others into a command with the text after BEGIN.
+    In IF and WHILE, only the blocks count.
     """
     if isinstance(statement, exp.Create) and statement.kind == "PROCEDURE":
         body = statement.expression
@@ -107,7 +108,8 @@ def _opened(statement: exp.Expr, dialect: str) -> Iterator[exp.Expr]:
 
 
 def _forgotten(question: Question, table: exp.Table, temporary: dict[tuple[str, ...], Result]) -> Question:
-    """Forget a dropped table or view: a temporary view takes precedence over a table of its name."""
+    """Return the question without a dropped table. If a temporary view has the name, only the view is dropped, because
+    it takes precedence over a table."""
     if temporary.pop(tuple(part.name.lower() for part in table.parts), None) is not None:
         return question
     name = ".".join(name_of(table, question.database).folded)
@@ -117,8 +119,8 @@ def _forgotten(question: Question, table: exp.Table, temporary: dict[tuple[str, 
 
 
 def _learned(question: Question, statement: exp.Expr, made: Made) -> Question:
-    """Add the columns of a table that this statement makes, for later statements of the text. An ALTER that adds columns is
-    not followed."""
+    """Return the question with the columns of a table that this statement makes, for later statements of the text. An
+    ALTER that adds columns is not followed."""
     if not isinstance(statement, exp.Create) or made.target is None:
         return question
     if statement.args.get("exists") and ".".join(made.target.folded) in question.schema:
@@ -134,7 +136,8 @@ def _learned(question: Question, statement: exp.Expr, made: Made) -> Question:
 
 
 def _partitions_with_types(statement: exp.Create) -> Iterator[exp.ColumnDef]:
-    """``PARTITIONED BY (ds STRING)``: columns after the others (Hive). Without a type it is one of those (Spark)."""
+    """Yield the columns of ``PARTITIONED BY (ds STRING)``, which come after the others (Hive). A column without a type
+    is one of the others (Spark)."""
     partitioned = statement.find(exp.PartitionedByProperty)
     if partitioned is not None and isinstance(partitioned.this, exp.Schema):
         yield from (each for each in partitioned.this.expressions if isinstance(each, exp.ColumnDef))

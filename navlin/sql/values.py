@@ -17,16 +17,17 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Values:
-    """Expressions of one scope; ``windows`` are those that its query names."""
+    """Expressions of one scope; ``windows`` are the windows that the query names."""
 
     queries: Queries
     scope: Scope
     windows: dict[str, exp.Expr]
     decided: dict[str, Flow] = field(default_factory=dict)
-    """Control flow of the named windows read so far."""
+    """Control flow of the named windows read so far, by name."""
 
     def flow(self, node: exp.Expr, *, deciding_only: bool = False, output: Output = Output.NEVER) -> Flow:
-        """The flow of an expression. ``output``: the way in which a name in it may mean one of the query's own columns."""
+        """Return the flow of an expression. ``output`` says how a name in it may mean one of the query's own output
+        columns."""
         made: list[Flow] = []
         decide: list[Flow] = []
         todo: list[tuple[exp.Expr, bool]] = [(node, deciding_only)]
@@ -95,8 +96,8 @@ class Values:
         return self.queries.held(flow)
 
     def _of_named_window(self, name: str) -> Flow:
-        """The control flow of a window that the query names, and of those it builds on: ``w2 AS (w ORDER BY b)``. Each is
-        read once."""
+        """Return the control flow of a window that the query names, and of the windows it builds on: ``w2 AS (w ORDER
+        BY b)``. Each window is read once."""
         chain: list[str] = []
         while name in self.windows and name not in self.decided and name not in chain:
             chain.append(name)
@@ -120,7 +121,7 @@ class Values:
 
 
 def _builds_on(window: exp.Expr) -> str:
-    """The window that another one builds on, in lower case; "" if there is none."""
+    """Return the window that another one builds on, in lower case; "" if there is none."""
     named = window.args.get("alias")
     return named.name.lower() if named is not None else ""
 
@@ -131,7 +132,7 @@ def _deciding_parts(window: exp.Expr) -> Iterator[exp.Expr]:
 
 
 def _stands_for_anything(node: exp.Parameter) -> bool:
-    """Whether a Hive variable (``${filter}``) may be a whole condition or column: next to an operator it is a value, as
+    """Whether a Hive variable (``${filter}``) may be a whole condition or column. Next to an operator it is a value, as
     ``@x`` always is."""
     if "expression" not in node.args:
         return False
@@ -144,7 +145,8 @@ def _stands_for_anything(node: exp.Parameter) -> bool:
 
 
 def _dotted(node: exp.Expr) -> tuple[list[str], exp.Expr | None]:
-    """The names in ``a.b.c``; or the expression whose field is taken, if it is not a name."""
+    """Return the names in ``a.b.c`` and None; for a field of any other expression, return no names and that
+    expression."""
     names: list[str] = []
     while isinstance(node, exp.Dot) and not isinstance(node.expression, exp.Func):
         names.append(node.expression.name)
