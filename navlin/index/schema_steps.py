@@ -19,14 +19,14 @@ Change = Callable[[str, Document], Document | None]
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """From version ``since`` to the next one."""
+    """Conversion from version ``since`` to the next one."""
 
     since: int
     change: Change
 
 
 def _to_2(core: str, document: Document) -> Document | None:
-    """Remove derived fields, and make the digest a number; a granted document has none. Rename the counts of runs to
+    """Remove derived fields, and make the digest a number; granted documents have none. Rename the counts of runs to
     single words."""
     if core == RUNS and document["kind"] == "run":
         body = orjson.loads(document["body"])
@@ -63,7 +63,7 @@ def _to_3(_core: str, document: Document) -> Document | None:
 
 
 UPGRADES: Final[tuple[Step, ...]] = (Step(1, _to_2), Step(2, _to_3))
-"""In order, without gaps, beginning with version 1."""
+"""All conversions in order, without gaps, beginning with version 1."""
 
 
 def upgraded(core: str, document: Document, since: int) -> Document | None:
