@@ -31,8 +31,8 @@ class DirectoryFailed(Exception):
 
 
 class Stranger(Exception):
-    """The login is refused; the message says why. Unless it is about a wrong password, its reader has shown the right
-    one."""
+    """The login is refused; the message says why. Unless the message is about a wrong password, its reader has given
+    the right one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -215,7 +215,7 @@ class Gate:
         try:
             user = directory.user(name, password)
         except DirectoryFailed as error:
-            # The reason is for the log only: it names hosts and accounts.
+            # The reason is for the log only, because it names hosts and accounts.
             return Refused(
                 "the directory of users does not answer, or not as it should: the log says why",
                 name,
@@ -233,12 +233,12 @@ class Gate:
         return Caller(user, "password")
 
     def _is_ours(self, name: str) -> bool:
-        """Whether the file has a user of this name, ignoring case, because a directory takes ANN for ann."""
+        """Whether the file has a user of this name, ignoring case because a directory takes ANN for ann."""
         return name.casefold() in {each.casefold() for each in self._current().users}
 
     def _current(self) -> Access:
         with self._lock:
-            # Read the version first: a concurrent write then causes one more read.
+            # Read the version first, so that a concurrent write only causes one more read.
             if (version := self._file.version()) != self._read_version:
                 self._access, self._read_version = self._file.read(), version
                 self._right.clear()

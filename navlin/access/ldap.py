@@ -1,7 +1,7 @@
 """A conversation with one LDAP server: bind and search, within one time limit.
 
-The messages are sansldap's; the socket, TLS and the limits are handled here. Referrals are not followed: they would
-disclose the bind account's password to any server that a referral names.
+The messages are sansldap's; the socket, TLS and the limits are handled here. Referrals are not followed, because they
+would disclose the bind account's password to any server that a referral names.
 """
 
 from __future__ import annotations
@@ -116,8 +116,8 @@ class Conversation:
         """Switch to TLS, or raise."""
         self._messages.extended_request(ExtendedOperations.LDAP_START_TLS.value)
         self._require(self._answer(ExtendedResponse).result, "StartTLS")
-        # Data received with that response, before TLS, may come from an attacker in between: it is refused, and a fresh
-        # reader is used.
+        # Data received with that response, before TLS, may come from an attacker in between. So it is refused, and a
+        # fresh reader is used.
         if self._messages._incoming_buffer:
             raise self._error("it sent more than the answer to StartTLS")
         self._messages = LDAPClient()

@@ -21,7 +21,7 @@ MOST_CHARS: Final = 1_024
 
 
 class UnusablePassword(ValueError):
-    """A password that is not acceptable; the text says why."""
+    """The password is not acceptable; the message says why."""
 
 
 def hashed(password: str) -> str:

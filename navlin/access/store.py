@@ -36,7 +36,7 @@ def usable_name(name: str) -> bool:
 
 
 class AccessError(Exception):
-    """A change of users or tokens that cannot be made; the text says why."""
+    """A change of users or tokens cannot be made; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,7 @@ class Content:
 class Accesses:
     """Access-time coverage of a file system. ``as_of_ms`` is the earliest possible time of its last complete image
     (epoch ms; 0: unknown). ``weeks`` are the weeks (since 1970) in which some file was last accessed, after having been
-    written: in those weeks access times were certainly kept."""
+    written, so that access times were certainly kept."""
 
     as_of_ms: int = 0
     weeks: frozenset[int] = frozenset()

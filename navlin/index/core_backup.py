@@ -2,8 +2,8 @@
 
 Solr itself writes the index files, to a directory on its own machine. Reading all documents over the network would take
 hours instead of minutes, and would not capture all four cores at one moment. The order is that of
-`navlin.index.snapshots`, and the snapshots made there are what Solr writes: all four cores show the same moment
-although navlin keeps running.
+`navlin.index.snapshots`, and Solr writes the snapshots made there, so that all four cores show the same moment although
+navlin keeps running.
 """
 
 from __future__ import annotations

@@ -74,7 +74,7 @@ class Counted:
 
 
 class TooManyRanges(ValueError):
-    """A level would have too many ranges; the text says how many."""
+    """A level would have too many ranges; the message says how many."""
 
 
 @dataclass(slots=True)

@@ -148,7 +148,7 @@ def _edit_batch(
 
 
 def _is_inherited(edit: Edit) -> bool:
-    """Whether an edit may change inherited tags, of the entity itself or of others."""
+    """Whether an edit may change inherited tags, of the entity itself or of entities downstream."""
     return any(each.field in ("tags", "deleted", NOT_INHERITED) for each in edit.changes)
 
 
@@ -178,7 +178,7 @@ def _iterations(solr: Solr, source_ids: Iterable[str | None]) -> dict[str, int]:
 def _stamped(document: Document, iterations: Mapping[str, int]) -> Document:
     source: str = document.get("sourceId", "")
     writer, _, iteration = str(document.get("extractorRunId", "")).rpartition(SEPARATOR)
-    # Keep the stamp of an unfinished run: that run's linking finds the entities that it wrote by their stamp.
+    # Keep the stamp of an unfinished run, because that run's linking finds the entities that it wrote by their stamp.
     own = int(iteration) if writer == source and iteration.isdecimal() else 0
     return {**document, "extractorRunId": run_id(source, max(own, iterations.get(source, 0)))}
 

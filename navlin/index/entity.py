@@ -332,8 +332,8 @@ class StoredEntity:
     def with_last_read(self, read: LastRead) -> StoredEntity | None:
         """Return a copy of the table or path with the later of this read and the recorded one; None if nothing
         changes."""
-        # Not stamped by the purge: the linker of a run that has just written the entity must still see that run's
-        # stamp.
+        # Not stamped by the purge, because the linker of a run that has just written the entity must still see that
+        # run's stamp.
         later = self.last_read.or_later(read)
         if later == self.last_read:
             return None

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 GRANTED: Final = 0
-"""The digest of a placeholder, written because a source claims the entity: it is used only if there is no other
+"""The digest of a placeholder, written because a source claims the entity, and used only if there is no other
 document."""
 
 

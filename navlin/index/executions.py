@@ -1,4 +1,4 @@
-"""Known executions of operations: their number, the first and the last, in a few requests for any number of
+"""Known executions of operations (their number, the first and the last), found with a few requests for any number of
 operations."""
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def _counted(graph: Graph, batches: Sequence[Sequence[str]]) -> dict[str, tuple[
 
 
 def _counting(operations: Sequence[str]) -> dict[str, Any]:
-    # One query for each operation: a facet over the field would count all operations in the index.
+    # One query for each operation, because a facet over the field would count all operations in the index.
     facets = {
         f"of{at}": {
             "type": "query",

@@ -21,7 +21,7 @@ LONGEST_BYTES: Final = 64 << 20
 
 
 def documents_of_export(response: requests.Response, core: str) -> Iterator[dict[str, Any]]:
-    """Yield the documents of one response as they arrive. Solr sends status 200 before success is certain: a later
+    """Yield the documents of one response as they arrive. Solr sends status 200 before success is certain, so a later
     error appears as a document with only the field EXCEPTION, and a response without its end was cut short. Raises
     `SolrError` and `SolrUnavailable`."""
     host = urlsplit(response.url).netloc

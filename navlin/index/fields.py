@@ -38,7 +38,7 @@ entities below a path."""
 CONTENT_FIELDS: Final = frozenset(
     {"contentFiles", "contentSize", "contentSpace", "contentModified", "contentAccessed"}
 )
-"""Totals below a directory, from the last complete image: reading the directory alone does not yield them."""
+"""Totals below a directory, from the last complete image; a read of the directory alone does not yield them."""
 INHERITED_TAG: Final = "inheritedTag"
 LINKER_FIELDS: Final = frozenset(
     {
@@ -178,7 +178,7 @@ def _text(value: Any) -> str:
 
 
 def _long_text(text: str) -> str:
-    # Redact before cutting: half a secret may not be recognised.
+    # Redact before cutting, because half a secret may not be recognised.
     return _name(redact(text))
 
 
@@ -278,7 +278,7 @@ def to_fields(attributes: Mapping[str, Any]) -> dict[str, Any]:
                 fields["queryTextFull"] = _stored(text)
             continue
         field, convert = _field_for(name)
-        # Most values are strings: checking them for Mapping is slow and needless.
+        # Most values are strings, and checking them for Mapping is slow and needless.
         if type(value) is not str and isinstance(value, Mapping):
             fields[field] = _name(json.dumps(redact_options(value), ensure_ascii=False))
         elif (converted := convert(value)) is not None:

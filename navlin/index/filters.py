@@ -47,7 +47,7 @@ class EntityFilter:
     """Entities flagged deleted before this time. A recorded time of 0 means unknown and does not match."""
     executed_before_ms: int | None = None
     """Executions that ended before this time; without a known end, those that started before it; without either, those
-    with an earlier record. Running ones never match: a stream reads for months."""
+    with an earlier record. Running ones never match, because a stream reads for months."""
     not_executed_before_ms: int | None = None
     """The complement of ``executed_before_ms``."""
     as_of_before_ms: int | None = None

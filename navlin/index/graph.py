@@ -1,7 +1,7 @@
 """The stored graph: entities and relations, read and written as values.
 
 All queries and changes of the graph go through `Graph`; only `navlin.index` knows the cores and the names of fields.
-Methods see the state of the last commit, except those with "now" in their names.
+Methods read the state of the last commit, except those with "now" in their names.
 """
 
 from __future__ import annotations
@@ -244,8 +244,8 @@ class Graph:
     def latest_relations(
         self, of: Iterable[str], side: Side, where: RelationFilter, rows: int
     ) -> tuple[list[StoredRelation], int]:
-        """Return the newest matching relations of these ids by the time of the relation's source, those flagged deleted
-        last, and their total number."""
+        """Return the matching relations of these ids, newest first by the time of their source, with those flagged
+        deleted last; and their total number."""
         params = {
             "q": q.terms(f"endpoint{side}Ids", of),
             "fq": tuple(where.filters()),
@@ -275,7 +275,7 @@ class Graph:
     def ends_below(
         self, side: Side, directories: Iterable[StoredEntity], where: RelationFilter, limit: int
     ) -> list[str]:
-        """Return the ids of entities below one of these directories that are the end ``side`` of a matching relation;
+        """Return the ids of entities below one of these directories that are at side ``side`` of a matching relation;
         at most ``limit`` for every 200 directories."""
         return self._ends_matching(side, [_below(side, each) for each in directories], where, limit)
 
@@ -393,8 +393,8 @@ class Graph:
     def _values_among(self, core: str, field: str, values: Sequence[str], filters: Sequence[str]) -> set[str]:
         """Return those of at most a thousand values that the field has in a matching document.
 
-        Read a thousand documents at a time, and search on only for the values not yet found: a value in a million
-        documents costs as much as a value in a thousand.
+        Read a thousand documents at a time, and search on only for the values not yet found, so that a value in a
+        million documents costs as much as a value in a thousand.
         """
         found: set[str] = set()
         sought = list(values)

@@ -1,8 +1,8 @@
 """Processes that hold a lock in the index: their identity, and whether they have certainly ended.
 
-A host name proves nothing: two machines may share one. The proof consists of the boot id (one running kernel, until it
-stops), the namespace of process ids within it (a container has its own), the process id, and the start time of that
-process.
+A host name proves nothing, because two machines may share one. The proof consists of the boot id (one running kernel,
+until it stops), the namespace of process ids within it (a container has its own), the process id, and the start time of
+that process.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Holder:
     """A process. "" means unknown (holders written by early versions have only the first three)."""
 
     host: str
-    """For display."""
+    """Host name, for display."""
     pid: int
     started: str
     """Start time of the process in kernel ticks, because process ids are reused."""
@@ -45,7 +45,7 @@ Lives = Callable[[Holder], bool]
 
 
 def this_process() -> Holder:
-    """Return this process. Not cached: it may have been forked."""
+    """Return this process. Not cached, because the process may have been forked."""
     pid = os.getpid()
     shown, started = _own_stat()
     # /proc may be mounted for a namespace other than ours, and then says nothing about our process ids.

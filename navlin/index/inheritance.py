@@ -101,10 +101,10 @@ def note_due(
     everything: bool = False,
     again: str = "",
 ) -> str:
-    """Leave a note of possible changes, and return its id. It can be found after the next commit of ``nav_runs``.
+    """Leave a note of possible changes, and return its id. The note can be found after the next commit of ``nav_runs``.
 
-    A writer of entities notes them before the change, so that a crash cannot lose the note, and then notes them
-    ``again`` with the same id, because a note processed before the change was processed too early.
+    A writer of entities leaves the note before the change, so that a crash cannot lose it, and leaves it ``again`` with
+    the same id after the change, because a note that was processed in between was processed too early.
     """
     identity = again or f"{_DUE}:{runs[0] if runs else uuid4()}"
     body = {"ids": sorted(ids), "runs": list(runs), "everything": everything}

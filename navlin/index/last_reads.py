@@ -15,7 +15,7 @@ from navlin.model.tree import upward
 
 PATHS_A_QUERY: Final = 1_000
 PLACES_A_QUERY: Final = 500
-"""Maximum number of places in a query: each place makes several clauses, and Solr accepts 10,000."""
+"""Maximum number of places in a query, because each place makes several clauses, and Solr accepts 10,000."""
 
 
 def paths_there(graph: Graph, paths: Iterable[str]) -> dict[str, list[StoredEntity]]:

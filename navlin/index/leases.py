@@ -147,7 +147,7 @@ class Lease:
         self._lock = threading.Lock()
 
     def check(self) -> None:
-        """Return while the lease is held; raise `LeaseLost` otherwise. Asks Solr only if no renewal succeeded for the
+        """Return while the lease is held; raise `LeaseLost` otherwise. Ask Solr only if no renewal succeeded for the
         lease's length, for example after this process was suspended."""
         if not self.lost and self._still_s() >= self._length_s:
             try:

@@ -1,10 +1,10 @@
 """Transfer of user metadata, and of the times of first appearance and last read, along with the entities that their
 source renames.
 
-Ids follow names, and renames come in sequences: two tables may swap names by way of a third. Therefore the indexed
-state of all affected names is read before anything is written, and saved in the index. If the run is interrupted, its
-repetition reads the original state from there. If an entity is dropped, its user metadata waits under its name for an
-entity that is created there, or that is renamed to it and has no user metadata.
+Ids follow names, and renames come in sequences, for example if two tables swap names by way of a third. Therefore the
+indexed state of all affected names is read before anything is written, and saved in the index. If the run is
+interrupted, its repetition reads the original state from there. If an entity is dropped, its user metadata waits under
+its name for an entity that is created there, or that is renamed to it and has no user metadata.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ def plain(text: str) -> str:
     if len(text) > MOST_CHARS:
         return ""
     spelled = "".join(each if unicodedata.category(each)[0] in "LMN" else " " for each in text)
-    # Upper case, as in the indexed tree paths: a few letters have no upper-case form.
+    # Upper case, as in the indexed tree paths, because a few letters have no upper-case form.
     return "_".join(spelled.upper().split())
 
 

@@ -1,8 +1,8 @@
 """One hop of a walk: the relations at some ids, with a limit on the number read per id.
 
 Ids are sent to Solr as ``{!terms}``, a thousand per request, which is correct on any number of shards. An entity with
-very many relations does not crowd out the others: if there is more than a page, a facet finds the ids with too many
-relations, and these ids are read one by one.
+very many relations does not crowd out the others, because if there is more than a page, a facet finds the ids with too
+many relations, and these ids are read one by one.
 """
 
 from __future__ import annotations

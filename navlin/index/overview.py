@@ -24,8 +24,8 @@ SHOWN_POSITIONS: Final = 100
 class SourceOverview:
     """State of one source: the numbers of live entities, of live relations, and of unlinked relations among these.
     ``positions`` maps keys to saved states for the first positions, by key; ``position_count`` is the number of all.
-    ``held_back`` does the same for files or other parts that failed and will be retried, by name; ``held_back_count``
-    is the number of all these."""
+    ``held_back`` maps the names of files or other parts that failed and will be retried to their saved states;
+    ``held_back_count`` is the number of all of these."""
 
     entities: int
     relations: int

@@ -31,7 +31,8 @@ _KINDS: Final = {ELEMENTS: _ENTITY, RELATIONS: _RELATION}
 _CORES: Final = {kind: core for core, kind in _KINDS.items()}
 IDS_A_QUERY: Final = 1_000
 CLOCKS_DIFFER_MS: Final = 600_000
-"""Margin for the difference between two hosts' clocks. Runs that ended before it are not read."""
+"""Margin for the difference between two hosts' clocks. Runs that ended up to this long before the requested time are
+read, too."""
 _FEW_RECORDS: Final = 10
 """Maximum number of removal records read for a batch of runs. A record may have a thousand ids."""
 NOT_AHEAD: Final = "{!cache=false}started:[* TO NOW+1HOUR]"

@@ -1,6 +1,6 @@
 """Requests to ``navlin serve``, stored in ``nav_runs`` with job, arguments, progress and answer.
 
-The command line, or any other process with access to the index, leaves them. A daemon takes on each request once; if
+The command line, or any other process with access to the index, writes them. A daemon takes on each request once; if
 several try, the ``_version_`` of the document decides.
 """
 

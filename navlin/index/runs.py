@@ -116,8 +116,8 @@ def runs_to_link(solr: Solr, source_id: str, iteration: int) -> tuple[tuple[str,
 
 
 def next_iteration(previous: RunRecord | None) -> int:
-    """Return the iteration of the run after ``previous``. A failed or interrupted run does not use one up: its
-    documents are linked together with those of its repetition, however long a source fails."""
+    """Return the iteration of the run after ``previous``. A failed or interrupted run does not use up its iteration, so
+    that its documents are linked together with those of its repetition, however long a source fails."""
     if previous is None:
         return 1
     return previous.iteration + (previous.status in (Status.FINISHED, Status.HELD))
@@ -158,7 +158,7 @@ def save_run(solr: Solr, record: RunRecord) -> RunRecord:
     if added.conflicts:
         raise RecordTaken(f"the record of run {record.run_id} was written by another process")
     version = added.applied.get(document["identity"], 0)
-    if not version:  # a SolrCloud does not always give the version
+    if not version:  # a SolrCloud does not always return the version
         version = next((int(each["_version_"]) for each in solr.get(RUNS, [document["identity"]])), 0)
     return replace(record, version=version)
 

@@ -1,5 +1,5 @@
-"""Comparison of Solr's fields with those in navlin's schema: a core with a modified schema could still be opened, but
-would not read and write the same values.
+"""Comparison of Solr's fields with those in navlin's schema, because a core with a modified schema could still be
+opened, but would not read and write the same values.
 
 Additional fields and types in Solr are ignored.
 """

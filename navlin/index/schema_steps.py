@@ -14,7 +14,8 @@ from navlin.index.stored_form import Document, stored
 from navlin.model.keys import RelationType
 
 Change = Callable[[str, Document], Document | None]
-"""(core, document as Solr has it) → the document of the next version, or None if that has no such document."""
+"""(core, document as Solr has it) → the document of the next version, or None if the next version does not have the
+document."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,8 @@ UPGRADES: Final[tuple[Step, ...]] = (Step(1, _to_2), Step(2, _to_3))
 
 
 def upgraded(core: str, document: Document, since: int) -> Document | None:
-    """Convert a document of version ``since`` to the current version; None if that has no such document."""
+    """Convert a document of version ``since`` to the current version; None if that version does not have the
+    document."""
     for step in UPGRADES[since - 1 :]:
         changed = step.change(core, document)
         if changed is None:

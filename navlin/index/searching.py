@@ -15,7 +15,7 @@ from navlin.index.query_tree import Clause, Facet, Group, Query
 from navlin.index.solr import Solr
 
 PAGE_ROWS: Final = 10_000
-"""Documents per request; a larger limit needs several requests."""
+"""Number of documents per request; a larger limit needs several requests."""
 STREAMED_ROWS: Final = 2_000
 """Documents held in memory while a result is streamed."""
 FACET_VALUES: Final = 100
@@ -30,8 +30,8 @@ MOST_S: Final = 60.0
 @dataclass(frozen=True, slots=True)
 class SolrQuery:
     """A query and its options. ``sort`` is a list of (field, "asc" or "desc"), best match first if empty; ``preferred``
-    are clauses that raise scores but match nothing by themselves. ``beside`` is another query with the same filters:
-    its matches are only counted by type, and only if this query has at most `MOST_COUNTED_BESIDE` results."""
+    are clauses that raise scores but match nothing by themselves. ``beside`` is another query with the same filters,
+    whose matches are only counted by type, and only if this query has at most `MOST_COUNTED_BESIDE` results."""
 
     query: Query
     filters: Sequence[Query] = ()

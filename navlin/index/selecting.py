@@ -1,5 +1,5 @@
 """Queries in the form of Solr's own ``select``, as sent by tools for Navigator: built from the input that
-`navlin.query` has parsed and checked, sent to one core, and answered in Solr's format, page by page.
+`navlin.query` has parsed and checked, and sent to one core. The response has Solr's format, and is sent page by page.
 
 User input is sent only as escaped words, numbers and dates. Counts are requested from Solr under navlin's own keys, and
 returned under the client's.

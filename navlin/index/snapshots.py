@@ -22,7 +22,8 @@ from navlin.index.solr import Solr, SolrError
 
 ORDER: Final = (RUNS, ELEMENTS, RELATIONS, EDITS)
 ATTEMPTS: Final = 20
-"""Maximum number of attempts. In one attempt, a fraction of a second lies between the first snapshot and the last."""
+"""Maximum number of attempts to take snapshots. In one attempt, a fraction of a second lies between the first snapshot
+and the last."""
 COMMIT_NAME: Final = "navlin-backup"
 """Solr's name for each snapshot."""
 
@@ -47,7 +48,7 @@ def snapshots(solr: Solr) -> Iterator[tuple[Snapshot, ...]]:
     process is making a backup."""
     with lease(solr, "backup") as held, ExitStack() as stack:
         for core in ORDER:
-            # Left by a killed process: Solr would keep the files for ever.
+            # Remove the snapshot of a killed process, because Solr would keep the files for ever.
             _delete(solr, core)
             stack.callback(_delete, solr, core)
         for _ in range(ATTEMPTS):
@@ -70,7 +71,7 @@ def _take(solr: Solr, core: str) -> Snapshot:
 
 
 def _delete(solr: Solr, core: str) -> None:
-    with suppress(SolrError):  # there is none, or Solr is down: the next backup removes it
+    with suppress(SolrError):  # there is none, or Solr is down and the next backup removes it
         solr.admin("cores", {"action": "DELETESNAPSHOT", "core": core, "commitName": COMMIT_NAME})
 
 

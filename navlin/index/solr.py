@@ -31,7 +31,7 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """The outcome of one `Solr.add`; each document is in exactly one of the three."""
+    """The outcome of one `Solr.add`. Each document is in exactly one of the three fields."""
 
     applied: Mapping[str, int] = field(default_factory=dict)
     """identity → new ``_version_``; 0 if a SolrCloud forwarded the document without a requested version, and returns
@@ -209,7 +209,7 @@ class Solr:
             answer = self._update(core, _listed(documents), _TOLERANT)
         except SolrError as error:
             if error.status != 400 or "UpdateRequestProcessorChain" in error.message:
-                raise  # not a document's fault: the core has another configuration than navlin's
+                raise  # not a document's fault, because the core has another configuration than navlin's
             # Solr could not read the list because of one of the documents. Documents applied before the error may now
             # conflict; then the caller reads them again, which is harmless.
             half = len(documents) // 2

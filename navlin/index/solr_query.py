@@ -1,6 +1,6 @@
 """Solr query syntax: terms, lists of values, ranges, and escaped text.
 
-Every function returns a whole filter (``fq``), except those that return a "clause": a clause may be part of a boolean
+Every function returns a whole filter (``fq``), except those that return a "clause", which may be part of a boolean
 query.
 """
 
@@ -18,12 +18,12 @@ _SEPARATOR: Final = "\t"
 
 
 def literal(text: str) -> str:
-    """Escape text as one word of a clause: no character of it, and no word such as AND, is syntax."""
+    """Escape text as one word of a clause, so that no character of it, and no word such as AND, is syntax."""
     return "\\" + text if text.upper() in _OPERATORS else _SPECIAL.sub(r"\\\1", text)
 
 
 def phrase(text: str) -> str:
-    """Quote text: a value of a clause, or a bound of a range."""
+    """Quote text as a value of a clause, or as a bound of a range."""
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
@@ -39,7 +39,8 @@ def terms(field: str, values: Iterable[str]) -> str:
 
 
 def terms_given(field: str, parameter: str) -> str:
-    """Return a clause: the field has one of the terms in this parameter of the request, which is made by `joined`."""
+    """Return a clause for documents whose field has one of the terms in this parameter of the request, which is made by
+    `joined`."""
     return f'{{!terms f={field} separator="{_SEPARATOR}" v=${parameter}}}'
 
 
@@ -49,47 +50,47 @@ def joined(values: Iterable[str]) -> str:
 
 
 def one_of(field: str, words: Iterable[str]) -> str:
-    """Return a clause: the field has one of these few words, analysed like the field's values."""
+    """Return a clause for documents whose field has one of these few words, analysed like the field's values."""
     return f"{field}:({' OR '.join(map(literal, words))})"
 
 
 def none_of(field: str, words: Iterable[str]) -> str:
-    """Return a filter: the field has none of these few words."""
+    """Return a filter for documents whose field has none of these few words."""
     return f"{EVERYTHING} -{one_of(field, words)}"
 
 
 def present(field: str) -> str:
-    """Return a clause: the field has a value."""
+    """Return a clause for documents whose field has a value."""
     return f"{field}:[* TO *]"
 
 
 def absent(field: str) -> str:
-    """Return a filter: the field has no value."""
+    """Return a filter for documents whose field has no value."""
     return f"{EVERYTHING} -{present(field)}"
 
 
 def in_range(field: str, first: str | int = "*", before: str | int = "*") -> str:
-    """Return a clause: ``first <= field < before``; an asterisk leaves that side open."""
+    """Return a clause for documents with ``first <= field < before``; an asterisk leaves that side open."""
     return f"{field}:[{_bound(first)} TO {_bound(before)}}}"
 
 
 def after(field: str, value: str) -> str:
-    """Return a filter: ``field > value``. Solr does not cache the result."""
+    """Return a filter for documents with ``field > value``. Solr does not cache the result."""
     return f"{{!cache=false}}{field}:{{{phrase(value)} TO *]"
 
 
 def starting(field: str, text: str) -> str:
-    """Return a clause: the field has a value that starts with this text."""
+    """Return a clause for documents whose field has a value that starts with this text."""
     return f"{field}:{literal(text)}*"
 
 
 def below(field: str, path: str) -> str:
-    """Return a clause: the field has a path below this one."""
+    """Return a clause for documents whose field has a path below this one."""
     return starting(field, path.rstrip("/") + "/")
 
 
 def at_or_below(field: str, path: str) -> str:
-    """Return a clause: the field has this path or one below it."""
+    """Return a clause for documents whose field has this path or one below it."""
     return present(field) if path == "/" else f"{field}:{literal(path)} {below(field, path)}"
 
 

@@ -71,7 +71,7 @@ class WalkedRelation(NamedTuple):
 
 
 def merged(one: WalkedRelation, other: WalkedRelation) -> WalkedRelation:
-    """Merge two statements of an edge: certain and linked if either is, incomplete if either is."""
+    """Merge two statements of an edge. The result is certain and linked if either is, and incomplete if either is."""
     # The first-hand statement, if there is one.
     stated = one if one.first_hand else other
     return one._replace(

@@ -47,7 +47,7 @@ class Outcome(StrEnum):
     CHANGED = "changed"
     UNCHANGED = "unchanged"
     SEEN = "seen"
-    """Unchanged, but repeated by a later event: only its asOf moves, so that an older event stays older."""
+    """Unchanged, but repeated by a later event. Only its asOf moves, so that an older event stays older."""
     LATE = "late"
     """Older than the indexed document."""
     WITHDRAWN = "withdrawn"

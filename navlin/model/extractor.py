@@ -54,10 +54,11 @@ class Extractor(Protocol):
         ...
 
     def read(self, split: Split) -> Iterator[Record]:
-        """Yield the records of a split. It may run twice on one split: then it must yield the same records, and have no
-        lasting effects.
+        """Yield the records of a split. If called again for the same split, it must yield the same records; it must
+        have no lasting effects.
 
-        Opens and closes its own connections. Yields a `Reject` for anything unparseable; raises as ``plan`` does.
+        The method opens and closes its own connections, yields a `Reject` for anything unparseable, and raises as
+        ``plan`` does.
         """
         ...
 
@@ -107,12 +108,13 @@ def keeps_positions() -> Any: ...
 @overload
 def keeps_positions(default: _D) -> _D: ...
 def keeps_positions(default: Any = MISSING) -> Any:
-    """Declare a setting whose change keeps the positions valid: records already read would be read in the same way.
+    """Declare a setting whose change keeps the positions valid, because records already read would be read in the same
+    way.
 
     Examples: timeouts and batch sizes; the choice of files to follow, if each file has its own position; the user, if
-    positions are saved only for what that user could read. An address does not qualify: it may lead to another service.
-    Give the reason at each use, and do not use it in doubt: a superfluous complete plan costs time, a missing one costs
-    correctness.
+    positions are saved only for what that user could read. An address does not qualify, because it may lead to another
+    service. Give the reason at each use, and do not use it in doubt, because a superfluous complete plan costs time,
+    but a missing one costs correctness.
     """
     return field(default=default, metadata={KEEPS_POSITIONS: True})
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 READ_BY_OLDER: Final = "an older version of navlin read it, and its record was not there to be read again"
-"""Reason for an operation that a corrected reader could not read again: it may have relations that the new reader no
-longer reports, and lack those that the new reader adds."""
+"""Reason for an operation that a corrected reader could not read again. Such an operation may have relations that the
+new reader would not report, and lack those that the new reader would add."""
 READS_UNNAMED: Final = "its record does not name the tables that it reads: it reads no column of them"
 """Reason for an operation that is incomplete although its text names the tables read: ``SELECT count(*) FROM t``."""
 SEARCHED_CHARS: Final = 4_000

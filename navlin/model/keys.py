@@ -217,7 +217,8 @@ _PARTITION_COMPONENT = re.compile(r"[^=/]+=.*", re.DOTALL)
 
 
 def surely_of_table(location: str, path: str) -> bool:
-    """Whether a path below a table's location certainly belongs to that table: only ``k=v`` directories lie between."""
+    """Whether a path below a table's location certainly belongs to that table, because only ``k=v`` directories lie
+    between."""
     below_it = path[len(location) :] if location != ROOT else path
     return all(_PARTITION_COMPONENT.fullmatch(part) for part in below_it.split("/") if part)
 
@@ -306,8 +307,8 @@ def claimed_execution_key(source: Source, run: str) -> Key:
 
 
 def granted_execution_key(source: Source, run: str) -> Key:
-    """Return the key of a run on a system whose source reports no runs, for example of a Hive query that YARN names:
-    the metastore's source has no runs.
+    """Return the key of a run on a system whose source reports no runs, for example of a Hive query that YARN names,
+    because the metastore's source reports no runs.
 
     The claiming source grants it, whether or not the system's source is configured, and outside the branches that this
     source's listings cover.

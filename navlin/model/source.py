@@ -60,7 +60,7 @@ class Estate:
     """All configured sources, to find the source of a claimed key. Small; pickled into Spark tasks.
 
     ``adopted`` maps `adoption_key` of a source type and an authority to the id under which the index already holds
-    entities granted there: a source that is configured later takes over that id, so that no claimed entity changes its
+    entities granted there. A source that is configured later takes over that id, so that no claimed entity changes its
     identity. ``spool`` is a directory for data that is too large to carry from plan to read; "" is the system's
     temporary directory. ``masks_literals``: whether literals are removed from all texts before they leave an extractor
     (`navlin.model.redaction.literals`).
@@ -98,7 +98,7 @@ class Estate:
 
 
 METASTORES_NAMED: Final = 10
-"""Maximum number of addresses of one metastore that a job may name."""
+"""Maximum number of addresses of one metastore that are used of those a job names."""
 
 
 def metastores_named(uris: str) -> tuple[str, ...]:

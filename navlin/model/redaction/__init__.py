@@ -8,7 +8,7 @@ Secrets are replaced by `MASK`: values next to the name of a secret (``password 
 ``?sig=…``, ``IDENTIFIED BY '…'``), the password in a URL, and values recognisable by their form (AWS access keys, JSON
 web tokens, private keys). In doubt a value is masked; names are not: ``token_count`` and ``a.token = b.token`` stay.
 
-Everything here is pure and takes time linear in the length of the text: no pattern can backtrack without bound.
+Everything here is pure and takes time linear in the length of the text, because no pattern can backtrack without bound.
 """
 
 from __future__ import annotations

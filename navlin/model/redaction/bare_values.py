@@ -1,4 +1,4 @@
-"""Unquoted words next to the name of a secret: the context decides whether such a word is the secret."""
+"""Masking of unquoted words next to the name of a secret. The context decides whether such a word is the secret."""
 
 from __future__ import annotations
 
@@ -229,8 +229,8 @@ def _is_alone(rest: str, value: str) -> bool:
 
 
 def _is_column_of(bare: _Bare, name: str) -> bool:
-    """Whether both sides are columns or variables: of the same name, or the right one is named like a secret
-    (``a.token=b.token``, ``self.token = token``, ``pw = user.password``)."""
+    """Whether both sides are columns or variables, because both have the same name, or the right one is named like a
+    secret (``a.token=b.token``, ``self.token = token``, ``pw = user.password``)."""
     is_dotted = _COLUMN.match(bare.value) is not None
     last = bare.value.rpartition(".")[2]
     if (

@@ -1,4 +1,4 @@
-"""Names of secrets."""
+"""Patterns for the names of secrets."""
 
 from __future__ import annotations
 

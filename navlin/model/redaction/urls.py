@@ -15,7 +15,7 @@ SIGNS = (
     rf"(?i:{SIGN}(?:%(?:25)?2[27])?%(?:25)?3[AD])",
 )
 
-# Possessive quantifiers and bounds: each place of the text is examined a bounded number of times.
+# Possessive quantifiers and bounds, so that each place of the text is examined a bounded number of times.
 _NO_PORT = r"(?!\d{1,5}(?:[/?#,;\s'\"]|\Z))"
 _USER = re.compile(rf"(://)([^\s/:@'\"]{{0,300}}:){_NO_PORT}[^\s/'\"]{{0,500}}@")
 """``scheme://user:password@``. A user without a password (abfs://container@account) stays."""
