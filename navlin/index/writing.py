@@ -121,7 +121,8 @@ def write(
         if not todo:
             return
         existing = {document["identity"]: document for document in solr.get(core, look_at)} if look_at else {}
-        # An entity that returns may have lost the relation to its parent in a purge, and a placeholder has none.
+        # An entity that returns may have lost the relation to its parent in a purge, and a placeholder may never have
+        # had one.
         revived = (
             todo[identity][0]
             for identity, before in existing.items()
