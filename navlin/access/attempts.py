@@ -1,7 +1,7 @@
 """Throttling of password guesses: after several wrong passwords for a name, or from an address, all attempts must wait.
 
-This locks nobody out: strangers do not slow down a name at an address from which it has logged in before, and sessions
-and tokens need no password.
+This locks nobody out, because strangers do not slow down a name at an address from which it has logged in before, and
+sessions and tokens need no password.
 """
 
 from __future__ import annotations
@@ -17,20 +17,21 @@ FREE: Final = 5
 """Consecutive failures for one name from one address that are allowed before delays begin."""
 MOST_WAIT_S: Final = 900.0
 FREE_OF_NAME: Final = 10
-"""The same for one name from all addresses: 60 addresses together have 10 guesses, not 300."""
+"""Consecutive failures allowed for one name from all addresses together: 60 addresses have 10 guesses, not 300."""
 MOST_WAIT_OF_NAME_S: Final = 300.0
 FREE_OF_ADDRESS: Final = 20
-"""The same for all names from one address, which many people may share."""
+"""Consecutive failures allowed for all names from one address, which many people may share."""
 MOST_WAIT_OF_ADDRESS_S: Final = 60.0
 FORGOTTEN_AFTER_S: Final = 3_600.0
-"""A count is forgotten if this long after the wait no further attempt was wrong."""
+"""Time without wrong attempts after the end of a wait, after which the count is forgotten."""
 REMEMBERED: Final = 10_000
-"""Limit of each kind of counter; those whose wait ends first are evicted first."""
+"""Maximum number of counters of each kind; those whose wait ends first are evicted first."""
 
 
 @dataclass(slots=True)
 class _Counts:
-    """Consecutive wrong attempts by key: their number, and the monotonic second until which further ones are refused."""
+    """Counters of consecutive wrong attempts. ``_wrong`` maps a key to the number of attempts and the monotonic time
+    (in seconds) until which further ones are refused."""
 
     free: int
     most_wait_s: float
@@ -50,7 +51,7 @@ class _Counts:
         )
         self._wrong[key] = (count + 1, now_s + wait_s)
         if len(self._wrong) > REMEMBERED:
-            # Not the oldest: with made-up names, anybody could evict a name and so end its wait.
+            # Not the oldest one: with made-up names, anybody could evict a name and so end its wait.
             del self._wrong[min(self._wrong, key=lambda each: self._wrong[each][1])]
 
     def forget(self, key: object) -> None:
@@ -62,8 +63,8 @@ class _Counts:
 
 @dataclass(slots=True)
 class Attempts:
-    """Wrong attempts by name, ignoring case (a directory takes ANN for ann), and by address. ``clock`` gives monotonic
-    seconds. ``known``: the name has logged in from the address before. Thread-safe."""
+    """Wrong attempts by name, ignoring case (a directory takes ANN for ann), and by address. ``clock`` returns
+    monotonic seconds. ``known``: whether the name has logged in from the address before. Thread-safe."""
 
     clock: Callable[[], float]
     _of_both: _Counts = field(default_factory=lambda: _Counts(FREE, MOST_WAIT_S))
@@ -72,12 +73,12 @@ class Attempts:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def wait_s(self, address: str, name: str, *, known: bool = False) -> float:
-        """Seconds during which attempts are refused; 0 if one may be made."""
+        """Return the number of seconds for which attempts are refused; 0 if one may be made."""
         with self._lock:
             return max(counts.wait_s(key, self.clock()) for counts, key in self._counts(address, name, known))
 
     def wrong(self, address: str, name: str, *, known: bool = False) -> None:
-        """Count a wrong attempt: beyond the free consecutive ones, the wait doubles with each."""
+        """Count a wrong attempt. Beyond the free consecutive ones, each doubles the wait."""
         with self._lock:
             for counts, key in self._counts(address, name, known):
                 counts.wrong(key, self.clock())
@@ -97,7 +98,7 @@ class Attempts:
 
 
 def network_of(address: str) -> str:
-    """Return the address; for IPv6 its /64 network, because a single customer has all of its addresses."""
+    """Return the address; for IPv6 its /64 network, because a single customer has all addresses of such a network."""
     try:
         found = ip_address(address)
     except ValueError:

@@ -20,24 +20,26 @@ NAME: Final = "{name}"
 NESTED: Final = "1.2.840.113556.1.4.1941"
 """Active Directory's matching rule for nested groups."""
 PAUSE_S: Final = 2.0
-"""A server that did not answer is skipped for this long, because each try may take the whole time limit."""
+"""Time for which a server that did not respond is skipped, because each attempt may take the whole time limit."""
 _T = TypeVar("_T")
 
 Membership = Literal["member", "memberOf", "nested"]
 
 
 class DirectoryFailed(Exception):
-    """No server could be asked; the text says why, for each."""
+    """No server could be queried; the message gives the reason for each."""
 
 
 class Stranger(Exception):
-    """The login is refused; the text says why. Its reader has shown the right password, unless the text is about that."""
+    """The login is refused; the message says why. Unless the message is about a wrong password, its reader has given
+    the right one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ldap:
     """Settings of a directory. Exactly one of ``user_dn`` (a DN pattern) and ``search_base`` (with ``search_filter``
-    and the bind account) is set. ``groups`` lists the group names for each role; None is for groups that are refused."""
+    and the bind account) is set. ``groups`` has pairs of a role and the names of its groups, of which the first match
+    counts; the role None is for groups that are refused."""
 
     servers: tuple[Server, ...]
     timeout_s: float
@@ -55,7 +57,8 @@ class Ldap:
 
 @dataclass(slots=True)
 class Directory:
-    """Asks the servers in order until one answers. Thread-safe. ``clock`` gives monotonic seconds."""
+    """Client of a directory, which asks the servers in order until one responds. Thread-safe. ``clock`` returns
+    monotonic seconds."""
 
     ldap: Ldap
     clock: Callable[[], float] = time.monotonic
@@ -98,7 +101,7 @@ class Directory:
 
     def again(self, name: str) -> User | None:
         """Return the current state of the user of this name, using the bind account; None if there is no such user, or
-        no role. Raises `DirectoryFailed`."""
+        the user has no role. Raises `DirectoryFailed`."""
 
         def ask(speaking: Conversation) -> User | None:
             self._log_in(speaking)
@@ -110,7 +113,7 @@ class Directory:
         return self._of_a_server(ask)
 
     def check(self) -> Iterator[tuple[bool, str]]:
-        """Yield the results for `navlin check`: (fine, text) for each server."""
+        """Yield (success, message) for each server, for `navlin check`."""
         for server in self.ldap.servers:
             try:
                 with conversation(server, self.ldap.timeout_s) as speaking:
@@ -121,8 +124,8 @@ class Directory:
     # -- Inside ----------------------------------------------------------------------------------------------------------
 
     def _of_a_server(self, ask: Callable[[Conversation], _T]) -> _T:
-        """Return the answer of the first reachable server. A refusal is an answer: asking twice would count twice
-        against the account."""
+        """Return the result of ``ask`` with the first reachable server. A refusal is a result: asking another server
+        would count twice against the account."""
         failures = []
         for server in self.ldap.servers:
             until_s, words = self._silent.get(server, (0.0, ""))
@@ -163,7 +166,7 @@ class Directory:
         if len(found) != 1:
             raise Stranger("the directory has several of that name" if found else "the directory has nobody")
         (entry,) = found
-        # The typed name may differ from it in case and still be the same to the directory.
+        # The typed name may differ from the entry's in case and still be the same to the directory.
         names = entry.values.get(self.ldap.name_attribute.lower(), [])
         if len(names) != 1 or not usable_name(names[0]):
             raise Stranger(f"{entry.dn} has no {self.ldap.name_attribute} that a user may have as a name")
@@ -178,7 +181,8 @@ class Directory:
         return User(name, self.ldap.default_role, "")
 
     def _member(self, speaking: Conversation, dn: str, name: str, group: str) -> bool:
-        """Let the server compare the names: it knows which of them are equal."""
+        """Whether a user is a member of a group. The server compares the names, because it knows which names are
+        equal."""
         wanted: LDAPFilter
         match self.ldap.membership:
             case "member":

@@ -31,7 +31,7 @@ Kind = Literal["known", "stranger", "directory"]
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """The authenticated user and the means. ``session`` is set for the means of that name."""
+    """The authenticated user and the means. ``session`` is set if ``means`` is "session"."""
 
     user: User
     means: Means
@@ -45,7 +45,7 @@ class Caller:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """Authentication failed. ``name`` is the name given; ``wait_s`` is how long further attempts are refused.
+    """Authentication failed. ``name`` is the name given; ``wait_s`` is the time for which further attempts are refused.
     ``failed`` is the reason, for the log, if the user could not be determined."""
 
     reason: str
@@ -56,8 +56,9 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Later:
-    """Authentication takes long: call ``ask`` in a separate thread. A directory may take its whole time limit, a
-    password hash 0.1 s. ``kind`` tells which, and whether ``name`` has logged in from that address before."""
+    """Authentication takes long, so ``ask`` must be called in a separate thread. A directory may take its whole time
+    limit, a password hash 0.1 s. ``kind`` is "directory" for the former; for the latter, "known" if ``name`` has logged
+    in from that address before, else "stranger"."""
 
     ask: Callable[[], Caller | Refused]
     kind: Kind
@@ -65,7 +66,7 @@ class Later:
 
 
 class Gate:
-    """Authenticates requests. Thread-safe; a change of the users file takes effect at the next request."""
+    """Authentication of requests. Thread-safe; a change of the users file takes effect at the next request."""
 
     def __init__(
         self,
@@ -84,8 +85,8 @@ class Gate:
         self._looks = threading.Semaphore(LOOKS_AT_ONCE)
         self._read_version: tuple[int, int] | None = None
         self._access = Access()
-        # Clients send the password with each request, and checking its hash takes 0.1 s. Correct ones are remembered
-        # under a key that nobody else has.
+        # Clients send the password with each request, and checking its hash takes 0.1 s. So correct passwords are
+        # remembered as digests, made with a key that nobody else has.
         self._key = secrets.token_bytes(32)
         self._right: dict[str, bytes] = {}
         self._remembered = Remembered(now_ms, directory.ldap.remember_s if directory else 0.0)
@@ -94,7 +95,7 @@ class Gate:
         self, header: str, address: str, named: Sequence[str] = (), cookie: str | None = None
     ) -> Caller | Refused | Later:
         """Authenticate a request by its ``Authorization`` header ("" if there was none), or else by a session cookie.
-        ``named`` holds the values of the proxy's header: they count only if the address is the proxy's."""
+        ``named`` has the values of the proxy's header, which count only if ``address`` is the proxy's."""
         if named and self.proxy is not None and self.proxy.speaks(address):
             return self._by_proxy(self.proxy, named)
         scheme, _, rest = header.partition(" ")
@@ -113,10 +114,10 @@ class Gate:
         return self.by_password(name, password, address)
 
     def by_password(self, name: str, password: str, address: str) -> Caller | Refused | Later:
-        """Authenticate by name and password. The directory is not asked about users of the file: an outage keeps no
-        administrator out, and a directory user of the same name is not let in."""
+        """Authenticate by name and password. The directory is not asked about users of the file, so that an outage
+        keeps no administrator out, and a directory user of the same name is not let in."""
         if not usable_name(name) or not 0 < len(password) <= MOST_CHARS:
-            # No user can have these: it is not a guess, and not counted as one.
+            # No user can have such a name or password, so this does not count as a guess.
             return Refused(WRONG, name)
         access = self._current()
         user = access.users.get(name)
@@ -135,7 +136,7 @@ class Gate:
         return Later(look, "known" if known else "stranger", name)
 
     def log_in(self, caller: Caller) -> Session:
-        """Begin a session for a user who has shown a password."""
+        """Begin a session for a user who has logged in by password."""
         return self.sessions.begin(caller.user, by_directory=not caller.user.password)
 
     # -- Inside ----------------------------------------------------------------------------------------------------------
@@ -187,8 +188,8 @@ class Gate:
         return Later(partial(self._still, directory, caller, session, seen), "directory", session.user)
 
     def _still(self, directory: Directory, caller: Caller, session: Session, seen: bytes) -> Caller | Refused:
-        """End the session if the user has left the directory or a group. It continues while the directory does not
-        answer."""
+        """Return the caller, but end the session if the user has left the directory or a group. The session continues
+        while the directory does not respond."""
         try:
             found = directory.again(session.user)
         except DirectoryFailed:
@@ -214,7 +215,7 @@ class Gate:
         try:
             user = directory.user(name, password)
         except DirectoryFailed as error:
-            # The reason is for the log only: it names hosts and accounts.
+            # The reason is for the log only, because it names hosts and accounts.
             return Refused(
                 "the directory of users does not answer, or not as it should: the log says why",
                 name,
@@ -232,12 +233,12 @@ class Gate:
         return Caller(user, "password")
 
     def _is_ours(self, name: str) -> bool:
-        """Whether the file has a user of this name, ignoring case: a directory takes ANN for ann."""
+        """Whether the file has a user of this name, ignoring case because a directory takes ANN for ann."""
         return name.casefold() in {each.casefold() for each in self._current().users}
 
     def _current(self) -> Access:
         with self._lock:
-            # Read the version first: a concurrent write then causes one more read.
+            # Read the version first, so that a concurrent write only causes one more read.
             if (version := self._file.version()) != self._read_version:
                 self._access, self._read_version = self._file.read(), version
                 self._right.clear()

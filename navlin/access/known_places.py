@@ -1,8 +1,8 @@
-"""The addresses from which each name has logged in: strangers who guess for that name from elsewhere do not slow down
-its owner.
+"""The addresses from which each name has logged in. At these addresses, strangers who guess passwords for the name from
+elsewhere do not slow down its owner.
 
-Each is an empty file in the state directory, named by a hash of both, so that they survive restarts and are shared by
-several processes.
+Each pair of name and address is an empty file in the state directory, named by a hash of both, so that the pairs
+survive restarts and are shared by several processes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ DIRECTORY: Final = "known-places"
 KEPT_S: Final = 90 * 86_400
 NOTED_AGAIN_S: Final = 86_400
 MOST: Final = 10_000
-"""Beyond this, the least recently used are forgotten first."""
+"""Maximum number of files; the least recently used are removed first."""
 
 
 class KnownPlaces:
@@ -34,7 +34,7 @@ class KnownPlaces:
         return self._age_s(self._file(name, address)) < KEPT_S
 
     def note(self, name: str, address: str) -> None:
-        """Remember a login. If it cannot be written, for example on a full disk, it is not remembered."""
+        """Remember a login. If the file cannot be written, for example on a full disk, the login is not remembered."""
         file = self._file(name, address)
         if self._age_s(file) < NOTED_AGAIN_S:
             return

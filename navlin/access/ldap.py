@@ -1,7 +1,7 @@
 """A conversation with one LDAP server: bind and search, within one time limit.
 
-The messages are sansldap's; the socket, TLS and the limits are handled here. Referrals are not followed: they would
-disclose the bind account's password to any server that a referral names.
+The messages are sansldap's; the socket, TLS and the limits are handled here. Referrals are not followed, because they
+would disclose the bind account's password to any server that a referral names.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from sansldap import (
 
 _PORTS: Final = {"ldap": 389, "ldaps": 636}
 _MOST_BYTES: Final = 1 << 20
-"""Limit for one answer: few attributes of an entry are requested."""
+"""Maximum size of the responses to one request. Only few attributes of an entry are requested."""
 _REFUSING: Final = frozenset(
     {
         LDAPResultCode.INVALID_CREDENTIALS,
@@ -44,18 +44,19 @@ _REFUSING: Final = frozenset(
         LDAPResultCode.CONSTRAINT_VIOLATION,
     }
 )
-"""Results by which servers refuse a bind: a wrong password, an unknown name, a locked account."""
+"""Results with which servers refuse a bind, for example for a wrong password, an unknown name or a locked account."""
 _R = TypeVar("_R", bound=LDAPMessage)
 
 
 class LdapError(Exception):
-    """The server cannot be asked; the text names it, and says why."""
+    """The server cannot be queried; the message names the server and the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Server:
     """A server's address. Passwords are sent over TLS unless ``in_clear``: from the first byte with ``ldaps``, after
-    StartTLS with ``ldap``. ``ca_file`` has the CAs trusted to sign its certificate; None means the system's."""
+    StartTLS with ``ldap``. ``ca_file`` has the CAs trusted to sign the server's certificate; None means the
+    system's."""
 
     url: str
     ca_file: Path | None = None
@@ -64,7 +65,7 @@ class Server:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One entry: its name, and the values of the requested attributes by their lower-case names."""
+    """One entry: its distinguished name, and lower-case name → values of the requested attributes."""
 
     dn: str
     values: dict[str, list[str]]
@@ -78,8 +79,8 @@ class Conversation:
         self._messages = LDAPClient()
 
     def bind(self, dn: str, password: str) -> bool:
-        """Whether the server accepts this password for this name. Raises ValueError if either is empty: a server may
-        take that for an anonymous bind, and accept it."""
+        """Bind, and return whether the server accepts this password for this name. Raises ValueError if either is
+        empty, because a server may take that for an anonymous bind, and accept it."""
         if not dn or not password or "\0" in dn + password:
             raise ValueError("neither a name nor a password may be empty, or have a zero byte")
         self._messages.bind_simple(dn, password)
@@ -115,8 +116,8 @@ class Conversation:
         """Switch to TLS, or raise."""
         self._messages.extended_request(ExtendedOperations.LDAP_START_TLS.value)
         self._require(self._answer(ExtendedResponse).result, "StartTLS")
-        # Data received with that answer, before TLS, may come from an attacker in between: a fresh reader does not see
-        # it.
+        # Data received with that response, before TLS, may come from an attacker in between. So it is refused, and a
+        # fresh reader is used.
         if self._messages._incoming_buffer:
             raise self._error("it sent more than the answer to StartTLS")
         self._messages = LDAPClient()
@@ -149,7 +150,7 @@ class Conversation:
         return message
 
     def _answers(self) -> Iterator[LDAPMessage]:
-        """Send the pending messages, and yield the answers."""
+        """Send the pending messages, and yield the responses."""
         with self._failures():
             self._socket.sendall(self._messages.data_to_send())
         received = 0
@@ -223,8 +224,8 @@ def escaped(text: str) -> str:
 
 
 def printable(text: str) -> str:
-    """Return a server's message, shortened and without terminal control characters. (Active Directory ends it with a
-    zero byte.)"""
+    """Return a server's message, shortened and without terminal control characters. (Active Directory ends messages
+    with a zero byte.)"""
     return "".join(sign for sign in text if sign.isprintable())[:200]
 
 

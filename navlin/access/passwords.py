@@ -1,4 +1,4 @@
-"""Passwords are stored as scrypt hashes, so that readers of the file learn none of them.
+"""Storage of passwords as scrypt hashes, so that readers of the file do not learn the passwords.
 
 scrypt is in Python's standard library and costs guessers memory as well as time. The cost is stored with each hash, so
 that it can be raised.
@@ -21,7 +21,7 @@ MOST_CHARS: Final = 1_024
 
 
 class UnusablePassword(ValueError):
-    """A password that is not acceptable; the text says why."""
+    """The password is not acceptable; the message says why."""
 
 
 def hashed(password: str) -> str:
@@ -47,7 +47,7 @@ def matches(password: str, kept: str) -> bool:
 
 
 NOBODYS: Final = "$".join(("scrypt", str(LOG_COST), str(BLOCKS), "A" * 24, "A" * 43 + "="))
-"""Hash to compare with if the name is unknown, so that this takes as long."""
+"""Hash to compare with if the name is unknown, so that the check takes as long as for a known name."""
 
 
 def _key(password: str, salt: bytes, log_cost: int, blocks: int) -> bytes:

@@ -10,15 +10,15 @@ from navlin.access.roles import Role
 
 @dataclass(frozen=True, slots=True)
 class Proxy:
-    """Requests from ``addresses`` (IP addresses) name their user in ``header``. A user who is not in the users file
-    gets ``role``, or is refused if that is None."""
+    """A proxy. Requests from ``addresses`` (IP addresses) name their user in ``header``. A user who is not in the users
+    file gets ``role``, or is refused if ``role`` is None."""
 
     addresses: frozenset[str]
     header: str
     role: Role | None = None
 
     def speaks(self, address: str) -> bool:
-        """Whether a request comes from the proxy. Anybody else may write that header too."""
+        """Whether a request from this address comes from the proxy. Other clients may send the header too."""
         try:
             found = ip_address(address)
         except ValueError:

@@ -21,4 +21,4 @@ class Role(IntEnum):
 
 
 ROLES: Final = {role.words: role for role in Role}
-"""By the user-facing name."""
+"""User-facing name → role."""

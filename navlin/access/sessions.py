@@ -1,8 +1,8 @@
 """Browser sessions, each a small file in ``sessions`` in the state directory.
 
-They are files, not signed cookies, because removing one ends it at once, and a file is shared by every ``navlin web``
-of the state directory and survives restarts. A file is named by the SHA-256 of the session's secret, which only the
-browser has; its modification time is the session's last use.
+Sessions are files, not signed cookies, because removing a file ends the session at once, and a file is shared by every
+``navlin web`` of the state directory and survives restarts. A file is named by the SHA-256 of the session's secret,
+which only the browser has; its modification time is the session's last use.
 """
 
 from __future__ import annotations
@@ -25,19 +25,20 @@ from navlin.files import replace_content
 
 DIRECTORY: Final = "sessions"
 MOST_OF_A_USER: Final = 50
-"""Beyond this, the oldest end: a password does not suffice to fill the disk."""
+"""Maximum number of sessions per user. Beyond it, the least recently used are ended, so that a password does not
+suffice to fill the disk."""
 CLOCK_MS: Final = 60_000
-"""Tolerance for times in the future, because several machines differ or the clock was corrected."""
+"""Tolerance for times in the future, because the clocks of several machines differ, or a clock was corrected."""
 UNNOTED_MS: Final = 10_000
-"""Within this time after a use, another use is not recorded."""
+"""Time after a recorded use during which another use is not recorded; less if sessions end soon without use."""
 _SECRET: Final = re.compile(r"[A-Za-z0-9_-]{43}")
 _FILE: Final = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """One login, until it ends. ``mark`` is the user's at login; ``role`` counts only for a directory user: users of
-    the file have theirs there. Times are epoch ms. ``secret`` is the cookie's value."""
+    """One login, until it ends. ``mark`` is the user's mark at login. ``role`` counts only for a directory user,
+    because the file has the roles of its users. Times are epoch ms. ``secret`` is the cookie's value."""
 
     user: str
     role: Role
@@ -49,8 +50,8 @@ class Session:
 
     @property
     def csrf(self) -> str:
-        """The token that a page sends in addition to the cookie when it writes: derived from the secret, and not
-        reversible."""
+        """The token that a page sends in addition to the cookie when it writes. It is derived from the secret, and does
+        not reveal it."""
         return hashlib.sha256(f"navlin csrf {self.secret}".encode()).hexdigest()
 
     def confirms(self, token: str) -> bool:
@@ -70,8 +71,8 @@ class Sessions:
         self._now_ms = now_ms
 
     def instance(self) -> str:
-        """Return a name for these sessions, stored with them: cookies of two navlins on one host do not overwrite each
-        other, and every ``navlin web`` of one state directory uses the same name."""
+        """Return a name for these sessions, which is stored with them, so that cookies of two navlins on one host do
+        not overwrite each other, and every ``navlin web`` of one state directory uses the same name."""
         file = self._directory / "instance"
         with contextlib.suppress(FileNotFoundError):
             return file.read_text()
@@ -110,7 +111,7 @@ class Sessions:
         if self._over(session, used_ms):
             file.unlink(missing_ok=True)
             return None
-        # Not at each request: a page sends many at once.
+        # Not at each request, because a page sends many at once.
         if now_ms - used_ms > min(self._idle_ms // 20, UNNOTED_MS) and not self._used(file, now_ms):
             return None
         return session
@@ -145,7 +146,8 @@ class Sessions:
                     yield file, *found
 
     def _read(self, file: Path, secret: str) -> tuple[Session, int] | None:
-        """Return a session and its last use. An unreadable one counts as none: the user must log in again."""
+        """Return a session and the time of its last use; None if the file cannot be read, so that the user must log in
+        again."""
         try:
             used_ms = file.stat().st_mtime_ns // 1_000_000
             kept = orjson.loads(file.read_bytes())

@@ -36,7 +36,7 @@ def usable_name(name: str) -> bool:
 
 
 class AccessError(Exception):
-    """A change of users or tokens that cannot be made; the text says why."""
+    """A change of users or tokens cannot be made; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ class Access:
 
 
 class AccessFile:
-    """Reads and changes the file of one state directory."""
+    """Access to the file of one state directory, to read and change it."""
 
     def __init__(self, state_directory: Path) -> None:
         self._directory = state_directory
@@ -120,7 +120,7 @@ class AccessFile:
     # -- Users ---------------------------------------------------------------------------------------------------------
 
     def add_user(self, name: str, role: Role, password: str) -> None:
-        """Raises `AccessError` if the name exists or is unusable, and `UnusablePassword`."""
+        """Add a user. Raises `AccessError` if the name exists or is unusable, and `UnusablePassword`."""
         if not _NAME.fullmatch(name):
             raise AccessError(
                 f'"{name}" is no name of a user: up to 128 letters, digits, and . @ - _ without a sign before them'
@@ -131,12 +131,12 @@ class AccessFile:
             access.users[name] = User(name, role, hashed(password), _new_mark())
 
     def set_password(self, name: str, password: str) -> None:
-        """Raises `AccessError` if there is no such user, and `UnusablePassword`."""
+        """Set a user's password. Raises `AccessError` if there is no such user, and `UnusablePassword`."""
         with self._changing() as access:
             access.users[name] = replace(_user(access, name), password=hashed(password), mark=_new_mark())
 
     def set_role(self, name: str, role: Role) -> None:
-        """Raises `AccessError` if there is no such user, or no administrator would be left."""
+        """Set a user's role. Raises `AccessError` if there is no such user, or no administrator would be left."""
         with self._changing() as access:
             access.users[name] = replace(_user(access, name), role=role, mark=_new_mark())
             _require_administrator(access)
@@ -166,8 +166,8 @@ class AccessFile:
     # -- Tokens ----------------------------------------------------------------------------------------------------------
 
     def add_token(self, user: str, purpose: str, role: Role | None, now_ms: int, days: int = 0) -> str:
-        """Create a token and return its secret, which is not stored. ``days`` is its lifetime; 0 means that it never
-        expires."""
+        """Create a token and return its secret, which is not stored. ``days`` is the token's lifetime; 0 means that it
+        never expires."""
         secret = TOKEN_SIGN + secrets.token_urlsafe(32)
         with self._changing() as access:
             owner = _user(access, user)
@@ -184,7 +184,7 @@ class AccessFile:
         return secret
 
     def revoke_token(self, token_id: str) -> None:
-        """Raises `AccessError` if there is no such token."""
+        """Revoke a token. Raises `AccessError` if there is no such token."""
         with self._changing() as access:
             if token_id not in access.tokens:
                 raise AccessError(f"there is no token {token_id}")

@@ -1,8 +1,8 @@
-"""Backup and restore of the four collections of a SolrCloud, by its own collections API.
+"""Backup and restore of the four collections of a SolrCloud, through Solr's collections API.
 
-Each node writes its shards to the location, so it must be a file system that all nodes see under the same path, and
-that their ``solr.allowPaths`` admits. The order is that of `navlin.index.snapshots`, in both directions: ``nav_runs``
-first.
+Each node writes its shards to the location, which must therefore be on a file system that all nodes see under the same
+path and that ``solr.allowPaths`` of each node admits. Both backup and restore process the collections in the order of
+`navlin.index.snapshots`, ``nav_runs`` first.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from navlin.index.solr import Solr, SolrError
 
 POLL_S: Final = 0.5
 Report = Callable[[int, int], None]
-"""(collections done, total number of collections)"""
+"""Progress callback; its arguments are the number of collections (or cores) done, and their total number."""
 
 
 class NotBackedUp(Exception):
-    """Solr could not back up or restore; the text has its reason, and the requirements for a location."""
+    """Solr could not back up or restore. The message has the reason, and usually the requirements for the location."""
 
 
 class CollectionsThere(Exception):
@@ -31,7 +31,7 @@ class CollectionsThere(Exception):
 
 
 def back_up(solr: Solr, location: str, name: str, report: Report) -> dict[str, int]:
-    """Write ``NAME.COLLECTION`` below the location for each collection, and return the document counts. Raises
+    """Write ``NAME.COLLECTION`` below the location for each collection, and return core → document count. Raises
     `NotBackedUp`, or `Leased` if another process is making a backup."""
     documents = {}
     with lease(solr, "backup") as held:
@@ -46,7 +46,8 @@ def back_up(solr: Solr, location: str, name: str, report: Report) -> dict[str, i
 
 
 def restore(solr: Solr, location: str, name: str, *, overwrite: bool, report: Report) -> dict[str, int]:
-    """Restore a backup of `back_up`. Raises `NotBackedUp`, or `CollectionsThere` unless it may ``overwrite``."""
+    """Restore a backup made by `back_up`, and return core → document count. Raises `NotBackedUp`, or `CollectionsThere`
+    if collections exist and ``overwrite`` is False."""
     found = [core for core in ORDER if core in there(solr)]
     if found and not overwrite:
         raise CollectionsThere(f"Solr at {solr.address.host} has {', '.join(found)} already")
@@ -58,7 +59,8 @@ def restore(solr: Solr, location: str, name: str, *, overwrite: bool, report: Re
 
 
 def _do(solr: Solr, action: str, location: str, name: str, collection: str) -> None:
-    """Runs as an asynchronous task in Solr, because it may take hours, longer than a connection stays open."""
+    """Run the action as an asynchronous task in Solr, and wait for its end, because it may take hours, longer than a
+    connection stays open."""
     task = uuid4().hex
     asked = {"action": action, "name": name, "collection": collection, "location": location, "async": task}
     try:

@@ -1,4 +1,4 @@
-"""Connection to Solr: an address that is sent to Spark tasks, and a session that maps its errors."""
+"""Connection to Solr: a picklable address for Spark tasks, and a session that raises Solr's errors as exceptions."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ from navlin.kerberos.words import KerberosFailed, in_words
 
 POOLED_CONNECTIONS = 16
 MOST_BYTES: Final = 256 << 20
-"""Size limit of an answer, except for streamed ones."""
+"""Maximum size of a response, except for streamed ones."""
 
 
 class SolrError(Exception):
-    """Solr refused or failed. ``status`` is HTTP's, or None if the error is in an answer of status 200."""
+    """Solr refused a request or failed. ``status`` is the HTTP status; None if there was no response, or if the error
+    is inside a response with status 200."""
 
     def __init__(self, host: str, core: str, status: int | None, message: str) -> None:
         super().__init__(host, core, status, message)
@@ -36,18 +37,18 @@ class SolrError(Exception):
 
 
 class SolrUnavailable(SolrError):
-    """Solr cannot be reached, does not answer in time, or cannot serve now: a later try may succeed."""
+    """Solr cannot be reached, does not respond in time, or is temporarily unavailable. A later attempt may succeed."""
 
 
 @dataclass(frozen=True, slots=True)
 class SolrAddress:
-    """A Solr server by its base URL (``https://host:8983/solr``). Small and picklable: Spark tasks get it and connect
-    themselves.
+    """A Solr server by its base URL (``https://host:8983/solr``). Small and picklable: Spark tasks receive it and open
+    their own connections.
 
     ``ca_file`` is a PEM file of CAs to trust instead of the system's, on the connecting machine, or under its base name
-    in the working directory, where YARN puts it for executors. ``timeout_s`` limits the gap between two bytes of an
-    answer; the limit for the whole follows from it (`navlin.bounded_http`). ``login`` is for a Solr that requires
-    Kerberos; its keytab must be on the connecting machine.
+    in the working directory, where YARN puts it for executors. ``timeout_s`` limits the gap between two bytes of a
+    response; the limit for the whole response is derived from it (`navlin.bounded_http`). ``login`` is for a Solr that
+    requires Kerberos; its keytab must be on the connecting machine.
     """
 
     url: str
@@ -78,8 +79,8 @@ def _found(ca_file: str) -> str:
 
 
 class SolrSession(requests.Session):
-    """A pooled session with the address's password, tickets and CAs. It sets a timeout on every request and raises
-    `SolrError` for every answer but a success. pysolr's clients share it."""
+    """A pooled session that uses the credentials and CAs of a `SolrAddress`. It sets a timeout on every request and
+    raises `SolrError` for every response other than a success. pysolr's clients share the session."""
 
     def __init__(self, address: SolrAddress) -> None:
         super().__init__()
@@ -91,14 +92,15 @@ class SolrSession(requests.Session):
             self.auth = Spnego(address.login, at_once=True)
         elif address.user is not None:
             self.auth = HTTPBasicAuth(address.user, address.password or "")
-        # Enough for a Solr's own threads and others sharing it: excess connections would be opened and discarded, with
-        # a warning.
+        # Enough for the threads of one `Solr` and for others that share the session. Excess connections would be opened
+        # and discarded, with a warning.
         pools = {"pool_connections": 4, "pool_maxsize": 4 * POOLED_CONNECTIONS}
         bound(self, MOST_BYTES, **pools)
         self._streams = BoundedAdapter(None, **pools)
 
     def get_adapter(self, url: str) -> BaseAdapter:
-        """Return the adapter for a request: exports are streams of any length."""
+        """Return the adapter for a request. Exports get one without a size limit, because they are streams of any
+        length."""
         return self._streams if urlsplit(url).path.endswith("/export") else super().get_adapter(url)
 
     def close(self) -> None:
@@ -132,13 +134,13 @@ class SolrSession(requests.Session):
 
 
 def core_of(url: str) -> str:
-    """Return the core that a request was for; "" for Solr's own administration."""
+    """Return the core that a URL addresses; "" for Solr's administration."""
     parts = urlsplit(url).path.split("/")
     return parts[2] if len(parts) > 3 and parts[2] != "admin" else ""
 
 
 def _refused(response: requests.Response, address: SolrAddress) -> str:
-    """Explain why Solr rejects the credentials; "" if the failure is another one."""
+    """Explain why Solr rejects the credentials; "" if the request failed for another reason."""
     if address.login is not None and response.status_code in (401, 403):
         login, host = address.login, urlsplit(response.url).hostname
         said = " ".join(_MARKUP.sub(" ", response.text[:4000]).split())

@@ -1,4 +1,5 @@
-"""Contents of directories, by the last complete image of their file system, and the reliability of its access times."""
+"""Contents of directories in the last complete image of a file system, and the reliability of the image's access
+times."""
 
 from __future__ import annotations
 
@@ -25,8 +26,9 @@ _CONTENT: Final = "identity,contentFiles,contentSize,contentSpace,contentModifie
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """Totals for all files below a directory: ``space_bytes`` counts bytes with replicas, the times (epoch ms) are the
-    latest modification and access of any file; ``accessed_ms`` is 0 if access times are not kept for all files."""
+    """Totals for all files below a directory. ``space_bytes`` includes replicas. ``modified_ms`` and ``accessed_ms``
+    are the latest modification and access of any of the files (epoch ms); ``accessed_ms`` is 0 if access times are not
+    kept for all of them."""
 
     files: int = 0
     size_bytes: int = 0
@@ -37,9 +39,9 @@ class Content:
 
 @dataclass(frozen=True, slots=True)
 class Accesses:
-    """Access-time coverage of a file system: the earliest possible date of its last complete image (epoch ms; 0:
-    unknown), and the weeks since 1970 in which a file was last accessed after being written: in these access times were
-    certainly kept."""
+    """Access-time coverage of a file system. ``as_of_ms`` is the earliest possible time of its last complete image
+    (epoch ms; 0: unknown). ``weeks`` are the weeks (since 1970) in which some file was last accessed, after having been
+    written, so that access times were certainly kept."""
 
     as_of_ms: int = 0
     weeks: frozenset[int] = frozenset()
@@ -47,12 +49,13 @@ class Accesses:
     def kept_since(self, since_ms: int) -> bool:
         """Whether access times were kept in every week from ``since_ms`` up to the image."""
         first, last = since_ms // WEEK_MS, self.as_of_ms // WEEK_MS
-        # The last week may have only begun.
+        # The image's own week may have only just begun.
         return self.as_of_ms > 0 and all(week in self.weeks for week in range(first, max(first + 1, last)))
 
 
 def accesses_of(solr: Solr, source_id: str) -> Accesses:
-    """Return the coverage of a source's last complete image; empty if a part of it could not be read."""
+    """Return the access-time coverage of a source's last complete image; empty if part of that image could not be
+    read."""
     asked = {
         "q": q.one_of("key", (ACCESSES, IMAGE)),
         "fq": ["kind:position", q.term("sourceId", source_id)],
@@ -68,7 +71,7 @@ def accesses_of(solr: Solr, source_id: str) -> Accesses:
 
 
 def contents_at(graph: Graph, places: Iterable[Place]) -> dict[Place, Content]:
-    """Return the contents below each place, for places with known contents."""
+    """Return place → contents below it, for the places with known contents."""
     wanted = {identify(place.source_id, place.path): place for place in places}
     found: dict[Place, Content] = {}
     for batch in in_batches(wanted, IDS_A_QUERY):
@@ -83,7 +86,8 @@ def contents_at(graph: Graph, places: Iterable[Place]) -> dict[Place, Content]:
 
 
 def quiet_directories(graph: Graph, source_id: str, before_ms: int) -> Iterator[tuple[StoredEntity, Content]]:
-    """Yield the directories of a file system below which every file was written and last accessed before a time, by id."""
+    """Yield (directory, contents), by id, for each directory of a file system below which every file was last modified
+    and last accessed before ``before_ms``."""
     fields = f"{CORE},owner,{_CONTENT.partition(',')[2]}"
     for document in graph.solr.cursor(
         ELEMENTS, "type:DIRECTORY", fields, filters=_quiet(source_id, before_ms)

@@ -1,8 +1,9 @@
-"""Backup and restore of the four cores of a single Solr of the operator's own, by its replication handler.
+"""Backup and restore of the four cores of a standalone Solr that the operator runs, through Solr's replication handler.
 
-Solr itself writes its index files, to a directory of its own machine. Reading all documents over the network instead
-would take hours rather than minutes, and would not capture one moment of the four cores. The order is that of
-`navlin.index.snapshots`, whose snapshots are written: all four show the same moment, although navlin continues.
+Solr itself writes the index files, to a directory on its own machine. Reading all documents over the network would take
+hours instead of minutes, and would not capture all four cores at one moment. The order is that of
+`navlin.index.snapshots`, and Solr writes the snapshots made there, so that all four cores show the same moment although
+navlin keeps running.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _ENDED: Final = ("success", "failed")
 
 
 def back_up(solr: Solr, location: str, name: str, report: Report) -> dict[str, int]:
-    """Write ``snapshot.NAME.CORE`` below the location for each core, and return the document counts. Raises
+    """Write ``snapshot.NAME.CORE`` below the location for each core, and return core → document count. Raises
     `NotBackedUp`, `TooBusy`, or `Leased` if another process is making a backup."""
     with snapshots(solr) as taken:
         for number, snapshot in enumerate(taken):
@@ -41,8 +42,9 @@ def back_up(solr: Solr, location: str, name: str, report: Report) -> dict[str, i
 def restore(
     solr: Solr, conf: Path, location: str, name: str, *, overwrite: bool, report: Report
 ) -> dict[str, int]:
-    """Restore a backup of `back_up`; missing cores are created, with ``conf`` (the shipped ``conf/solr``). Raises
-    `NotBackedUp`, `NotCreated`, or `CollectionsThere` unless it may ``overwrite``."""
+    """Restore a backup made by `back_up`, and return core → document count. Missing cores are created with ``conf``
+    (the shipped ``conf/solr``). Raises `NotBackedUp`, `NotCreated`, or `CollectionsThere` if cores exist and
+    ``overwrite`` is False."""
     found = [core for core in ORDER if core in cores.there(solr)]
     if found and not overwrite:
         raise CollectionsThere(f"Solr at {solr.address.host} has {', '.join(found)} already")
@@ -56,7 +58,7 @@ def restore(
             time.sleep(POLL_S)
         if status["status"] != "success":
             raise NotBackedUp(_in_words("restore", core, location, str(status.get("exception", ""))))
-        # Solr's in-memory state of the newest updates would also bring them back.
+        # Drop Solr's in-memory copies of the newest updates, which would bring the updates back as well.
         solr.admin("cores", {"action": "RELOAD", "core": core})
         if number == 0:
             _require_same_version(solr)
@@ -65,7 +67,8 @@ def restore(
 
 
 def _require_same_version(solr: Solr) -> None:
-    """A core with another schema cannot use the index files."""
+    """Raise `NotBackedUp` if backup and cores have different versions, because a core cannot use index files of another
+    schema."""
     schema, present = schema_of(solr), version_of_cores(solr)
     if schema is not None and schema.version != present:
         raise NotBackedUp(
@@ -87,7 +90,7 @@ def _ask(solr: Solr, core: str, command: str, params: Mapping[str, str]) -> None
 
 
 def _details(solr: Solr, core: str) -> dict[str, Any]:
-    """Solr's status of the last finished backup, empty if there is none."""
+    """Return Solr's status of the last finished backup; empty if there is none."""
     details = solr.answer(core, "replication", {"command": "details", "json.nl": "map"})["details"]
     return dict(details.get("backup") or {})
 

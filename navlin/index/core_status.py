@@ -1,4 +1,4 @@
-"""Solr's figures about the cores: document counts, sizes, and fields."""
+"""Statistics of the cores from Solr: document counts, sizes, and fields."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _UNITS: Final = ("bytes", "KB", "MB", "GB", "TB")
 
 
 def core_status(solr: Solr, core: str) -> dict[str, Any]:
-    """Return the figures of a core's index under Solr's names, summed over all shards; -1 for one that Solr does not
-    know."""
+    """Return the statistics of a core's index under Solr's names, summed over all shards; -1 for a value that Solr does
+    not report. ``size`` is the size as text."""
     sums = dict.fromkeys(_SUMMED, 0)
     for shard in solr.shards(core):
         base, _, name = shard.rpartition("/")
@@ -36,7 +36,7 @@ def core_status(solr: Solr, core: str) -> dict[str, Any]:
 
 def fields_of_core(solr: Solr, core: str) -> list[dict[str, Any]]:
     """Return the visible fields as Solr describes them, each with name, type, multiValued, indexed, stored; properties
-    as ``up_*`` and the like. Fields with doc values count as stored, because they are returned."""
+    appear as patterns such as ``up_*``. Fields with doc values count as stored, because they are returned."""
     described: list[dict[str, Any]] = []
     for kind in ("fields", "dynamicfields"):
         answer = solr.answer(core, f"schema/{kind}", {"showDefaults": "true"})

@@ -1,4 +1,4 @@
-"""The cores, or collections, of a Solr: creating them, and replacing them by those of a new version."""
+"""Creation of the cores (or collections) of a Solr, and their replacement by cores of a new version."""
 
 from __future__ import annotations
 
@@ -40,18 +40,19 @@ __all__ = [
 ]
 
 CONFIGSET: Final = configset()
-"""The schema's folder in ``conf/solr``; the cores share it."""
+"""Folder of the schema in ``conf/solr``; all cores share the schema."""
 
 
 class NotCreated(Exception):
-    """A core could not be created; the text names the remedy on Solr's side."""
+    """A core is missing or could not be created; the message names the remedy."""
 
 
 def create(solr: Solr, conf: Path, *, shards: int = 1, replicas: int = 1) -> tuple[str, ...]:
     """Create the missing cores and return their names; existing ones reload the schema and keep their documents.
 
     A SolrCloud gets the schema of ``conf`` (the shipped ``conf/solr``) over the network, and collections with this
-    number of shards and replicas. A single Solr reads it from a folder of its own, where an administrator puts it.
+    number of shards and replicas. A standalone Solr reads the schema from its own folder, where an administrator must
+    put it.
     """
     if solr.cloud:
         _upload(solr, conf / CONFIGSET)
@@ -70,12 +71,12 @@ def create(solr: Solr, conf: Path, *, shards: int = 1, replicas: int = 1) -> tup
 
 
 def create_edits(solr: Solr, conf: Path) -> None:
-    """Create ``nav_edits`` if nothing else is missing: earlier versions had no such core. Raises `NotCreated` if more
-    is missing."""
+    """Create ``nav_edits`` if it is the only missing core, because earlier versions did not have it. Raises
+    `NotCreated` if cores are missing afterwards."""
     absent = missing(solr)
     if absent == (EDITS,):
         try:
-            # One shard suffices for edits; as many replicas as the runs have.
+            # One shard suffices for edits. Take the number of replicas from ``nav_runs``.
             _create(solr, EDITS, conf / CONFIGSET, 1, _replicas(solr, RUNS))
         except (SolrError, NotCreated):
             # Another navlin may have created it at the same moment.
@@ -109,8 +110,8 @@ def missing(solr: Solr) -> tuple[str, ...]:
 
 
 def opened_schema(solr: Solr) -> Schema:
-    """Return the schema of the index, at the cost of one lookup. Cores without a recorded schema get one if they are of
-    the current version. Raises `NotCreated` without the cores."""
+    """Return the schema of the index, at the cost of one lookup. If none is recorded and the cores are of the current
+    version, record it. Raises `NotCreated` if cores are missing."""
     try:
         schema = schema_of(solr)
         if schema is None:
@@ -131,7 +132,7 @@ def opened_schema(solr: Solr) -> Schema:
 
 
 def beside(core: str) -> str:
-    """Return the name of the core of the current version that is to replace another."""
+    """Return the name of the core of the current version that is to replace this one."""
     return core + suffix()
 
 
@@ -144,7 +145,7 @@ def outdated(solr: Solr) -> tuple[str, ...]:
 def create_beside(
     solr: Solr, conf: Path, cores: tuple[str, ...], *, shards: int = 1, replicas: int = 1
 ) -> None:
-    """Create cores of the current version next to ``cores``, if they do not exist."""
+    """Create the cores of the current version that are to replace ``cores``, unless they exist."""
     if solr.cloud:
         _upload(solr, conf / CONFIGSET)
     found = there(solr)
@@ -176,7 +177,7 @@ def remove_replaced(solr: Solr) -> None:
 
 
 def collection_of(solr: Solr, core: str) -> str:
-    """Return the collection's real name: the usual one may be an alias."""
+    """Return the real name of a core's collection, because the core's name may be an alias."""
     return _aliases(solr).get(core, core)
 
 
@@ -189,7 +190,7 @@ def _collections(solr: Solr) -> list[str]:
 
 
 def _aliases(solr: Solr) -> dict[str, str]:
-    """Return the collection of each alias."""
+    """Return alias → collection."""
     aliases: dict[str, str] = solr.admin("collections", {"action": "LISTALIASES"})["aliases"]
     return aliases
 

@@ -1,9 +1,9 @@
 """Counts by the values of fields, possibly nested, over all matches of a query.
 
-Each shard counts on its own. If all levels have few values, every shard is asked for all of them, and the sums are
-exact. Otherwise each is asked for its most frequent ones, far more than are shown, and then for the others'
-(``refine``): the counts shown on the first level are right, but a value that is frequent on no single shard may be
-missing. On one shard everything is exact.
+Each shard counts separately. If all levels have few values, every shard returns all of them, and the sums are exact.
+Otherwise each shard returns its most frequent values, many more than are shown, and then counts those that other shards
+returned (``refine``). The counts shown on the first level are then correct, but a value that is not frequent on any
+single shard may be missing. With one shard everything is exact.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from navlin.index.searching import MOST_S, in_time
 from navlin.index.solr import Solr
 
 MOST_BUCKETS: Final = 100_000
-"""Limit for one answer of Solr, over all levels."""
+"""Maximum number of buckets in one response of Solr, over all levels."""
 MOST_RANGES: Final = 1_000
-"""Limit for one level."""
+"""Maximum number of ranges on one level."""
 OVERREQUEST: Final = 1_000
 _LAST: Final = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)
 UNITS: Final = {"year": "+1YEAR", "month": "+1MONTH", "day": "+1DAY"}
@@ -33,21 +33,22 @@ UNITS: Final = {"year": "+1YEAR", "month": "+1MONTH", "day": "+1DAY"}
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """A level of counting: each value of a field, or ranges: ``step`` is year, month or day for a date, or a whole
-    number; numeric ranges begin at its multiples."""
+    """A level of counting: each value of a field, or ranges of values if ``step`` is set. ``step`` is year, month or
+    day for a date, else a whole number; numeric ranges begin at its multiples."""
 
     field: str
     step: str = ""
 
     @property
     def is_date(self) -> bool:
-        """Whether it is a date field."""
+        """Whether ``field`` is a date field."""
         return self.field in DATE_FIELDS or self.field.startswith("cpt_")
 
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """Number of matches with a value; None counts those without one. A range is named by its beginning."""
+    """Number of matches with one value, or in one range, which is named by its beginning. ``value`` is None for matches
+    without a value. ``below`` are the counts of the next level."""
 
     value: str | int | float | bool | None
     count: int
@@ -65,7 +66,7 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """Total number of matches, and their counts by value. ``exact``: no value that belongs here can be missing."""
+    """Total number of matches, and their counts by value. ``exact``: whether no value can be missing."""
 
     total: int
     counts: Counts
@@ -73,12 +74,13 @@ class Counted:
 
 
 class TooManyRanges(ValueError):
-    """A level would have too many ranges; the text says how many."""
+    """A level would have too many ranges; the message says how many."""
 
 
 @dataclass(slots=True)
 class _Asked:
-    """A level of the request: between ``start`` and ``end`` for ranges; ``limit`` is -1 for all values."""
+    """A level of the request. For ranges, ``start`` and ``end`` are the bounds. ``limit`` is the maximum number of
+    values, or -1 for all. ``buckets`` is the number of buckets to expect."""
 
     level: Level
     start: Any = None
@@ -198,11 +200,11 @@ def _solr(moment: datetime) -> str:
     return f"{moment:%Y-%m-%dT%H:%M:%SZ}"
 
 
-# -- Request and answer ----------------------------------------------------------------------------------------------------
+# -- Request and response ----------------------------------------------------------------------------------------------
 
 
 def _facets(levels: Sequence[_Asked]) -> dict[str, Any]:
-    """Return the facets of a level, with those of the levels below nested."""
+    """Return the facets to request for the first level, with those of the other levels nested."""
     if not levels:
         return {}
     here, below = levels[0], _facets(levels[1:])

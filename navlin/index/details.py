@@ -1,6 +1,6 @@
-"""Typed values from the documents of entities and relations, for exports in another model.
+"""Typed values from the documents of entities and relations, for exports to other data models.
 
-An entity must have been read whole (`navlin.index.entity.WHOLE`), a relation with `EXPORTED`.
+Entities must have been read with `navlin.index.entity.WHOLE`, relations with `EXPORTED`.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from navlin.index.fields import MANAGED_PREFIXES, USER_PROPERTY, date_ms
 from navlin.index.relation import TYPED, StoredRelation
 
 EXPORTED: Final = f"{TYPED},tp_tableCreateTime,tp_tableType"
-"""The fields of a relation, including those about the table at its end."""
+"""The fields of a relation that an export needs, including those about the table at one end."""
 _WITH: Final = re.compile(r"(?:\s++|--[^\n]*+\n|/\*.*?\*/)*+with\b", re.IGNORECASE | re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """User metadata of an entity, from users or its source. ``properties`` keep their keys, with a namespace as
-    ``namespace.key``. ``edited``: a user has edited it since the run from which changes are read, so a field that is
-    empty now may have been cleared."""
+    """User metadata of an entity, from users or the entity's source. ``properties`` maps keys to values; a key with a
+    namespace is ``namespace.key``. ``edited``: whether a user has edited the entity since the run from which changes
+    are exported; a field that is empty now may then have been cleared."""
 
     name: str = ""
     description: str = ""
@@ -53,8 +53,8 @@ class Storage:
 class Details:
     """Details of a database, table, view or path. Times are epoch ms, 0 if unknown.
 
-    ``kind`` is the metastore's tableType; ``text`` a view's; ``permissions`` are as ``ls`` prints them, without the
-    type.
+    ``kind`` is the metastore's tableType, ``text`` the SQL of a view; ``permissions`` are as ``ls`` prints them,
+    without the file type.
     """
 
     owner: str = ""
@@ -86,7 +86,7 @@ class ColumnDetails:
 @dataclass(frozen=True, slots=True)
 class StatementDetails:
     """Details of an operation. ``engine`` is IMPALA, HIVE, SPARK …; ``type`` the operationType; ``text`` the whole
-    text. ``with_clause``: the text begins with WITH."""
+    text. ``with_clause``: whether the text begins with WITH."""
 
     engine: str = ""
     type: str = ""
@@ -98,8 +98,9 @@ class StatementDetails:
 
 @dataclass(frozen=True, slots=True)
 class ExecutionDetails:
-    """Details of one run. Times are epoch ms, 0 if unknown. ``query_id`` is the engine's own id; ``application`` the
-    Spark or YARN application it reports, and ``execution_id`` its number there."""
+    """Details of one execution. Times are epoch ms, 0 if unknown. ``query_id`` is the engine's own id, ``application``
+    the id of the Spark or YARN application that the engine reports, and ``execution_id`` the number of the execution in
+    that application."""
 
     name: str = ""
     started_ms: int = 0
@@ -117,7 +118,7 @@ class ExecutionDetails:
 @dataclass(frozen=True, slots=True)
 class PartDetails:
     """Details of a sub-operation. ``edge_type`` is PROJECTION or PREDICATE, ``transformation`` IDENTITY,
-    TRANSFORMATION, AGGREGATION …, "" if unknown. ``opaque``: computed by code that was not analysed."""
+    TRANSFORMATION, AGGREGATION …, "" if unknown. ``opaque``: whether it is computed by code that was not analysed."""
 
     edge_type: str = ""
     expression: str = ""
@@ -154,7 +155,7 @@ def details(entity: StoredEntity) -> Details:
         temporary=_text(get("tp_temporary")) == "true",
         text=entity.text,
         storage=Storage(
-            # For a path, it is the path itself.
+            # A path entity's ``path`` is the path itself, not a storage location.
             "" if entity.physical else entity.path,
             _text(get("inputFormat")),
             _text(get("outputFormat")),
@@ -220,7 +221,8 @@ def part_details(entity: StoredEntity) -> PartDetails:
 
 
 def table_created_ms(relation: StoredRelation) -> int:
-    """Creation time of the table at a flow's end, as the engine recorded it (epoch ms); 0 if it did not."""
+    """Return the creation time of the table at a flow's end, as the engine recorded it (epoch ms); 0 if not
+    recorded."""
     stated = _text(relation.document.get("tp_tableCreateTime"))
     return int(stated) if stated.isdecimal() else 0
 
@@ -244,6 +246,6 @@ def _texts(value: Any) -> tuple[str, ...]:
 def _mapping(value: Any) -> dict[str, str]:
     try:
         read = json.loads(value or "{}")
-    except ValueError:  # the text was cut, because it is longer than the index keeps
+    except ValueError:  # cut, because the text is longer than the index keeps
         return {}
     return {str(key): str(each) for key, each in read.items()} if isinstance(read, dict) else {}

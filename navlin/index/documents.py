@@ -1,4 +1,5 @@
-"""Records → documents: the envelopes of entities and relations, and the relation that an entity implies."""
+"""Conversion of records to documents: the envelopes of entities and relations, and the relations that entities
+imply."""
 
 from __future__ import annotations
 
@@ -64,10 +65,11 @@ def relation_envelope(relation: Relation, writer_id: str) -> Envelope:
 
 
 def granted_envelopes(end: Key, as_of_ms: int) -> Iterator[Envelope]:
-    """Yield the envelopes granted for a claim on an authority that no source serves: the entity, its ancestors, and the
-    source itself.
+    """Yield granted envelopes (placeholders) for a claimed entity whose authority no source serves: for the entity, its
+    ancestors, and its source.
 
-    For a column of a configured file system's path, only the column: the path's source describes the path.
+    For a column of a path in a configured file system, yield only those of the column and the column's source, because
+    the file system's source describes the path.
     """
     key: Key | None = end
     while key is not None and key.source.configured is end.source.configured:
@@ -88,7 +90,8 @@ def source_envelope(source: Source, as_of_ms: int, *, granted: bool = False) -> 
         "serves": [redact(authority) for authority in source.serves],
     }
     if source.type == HIVE and source.claimable:
-        # Lets Navigator's clients distinguish the metastore's source from those of queries, which have the same type.
+        # Lets Navigator's clients distinguish the metastore's source from the sources of queries, which have the same
+        # type.
         fields["sourceTemplate"] = True
     if granted:
         fields["granted"] = True
@@ -98,9 +101,9 @@ def source_envelope(source: Source, as_of_ms: int, *, granted: bool = False) -> 
 
 
 def implied_relation(child: Envelope) -> tuple[str, Document]:
-    """Return the relation to its parent that an entity implies: its identity and its fields.
+    """Return (identity, fields) of the relation between an entity and its parent.
 
-    A PARENT_CHILD has no names here: those of its two ends are in the index.
+    A PARENT_CHILD relation gets no names, because the names of both ends are in the index.
     """
     relation_type = parent_relation(child.type)
     fields = relation_fields(
@@ -150,7 +153,7 @@ def _of_entity(key: Key, as_of_ms: int, digest: int, fields: Document, volatile:
         key.tree_path,
         as_of_ms,
         digest,
-        # A name that appears twice in JSON would be two values.
+        # Leave volatile fields out: a name in both parts would be a duplicate key in the combined JSON.
         orjson.dumps({name: content[name] for name in content if name not in volatile}),
         orjson.dumps(volatile) if volatile else b"",
         user_fields=",".join(sorted(filter(is_user_field, (*fields, *volatile)))),
@@ -189,11 +192,11 @@ def _key_fields(key: Key) -> Document:
 
 
 def _has_text(key: Key) -> bool:
-    """Whether such entities are named by their text, as statements and jobs are."""
+    """Whether the entity is named by its text, as statements and jobs are."""
     return key.type in (EntityType.OPERATION, EntityType.SUB_OPERATION, EntityType.OPERATION_EXECUTION)
 
 
 @lru_cache(maxsize=64)
 def _redacted_name(name: str) -> str:
-    # Each relation of an operation needs its name.
+    # Cached, because every relation of an operation needs the operation's name.
     return redact(name)

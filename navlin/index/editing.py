@@ -1,8 +1,9 @@
-"""Editing user metadata: read, decide, note in the history, and write back if the `_version_` is still the one read.
+"""Edits of user metadata: read, decide, record in the history, and write back if the `_version_` is still the one read.
 
-An extraction that writes the same entity meanwhile keeps the user fields (`navlin.index.writing`), and an edit keeps
-the extraction's: the later writer reads again. An edited entity is stamped with the last iteration of its source, or
-the running one if that wrote it, so that clients that follow a source see it, and no run tries to link it.
+An extraction that writes the same entity concurrently keeps the user fields (`navlin.index.writing`), and an edit keeps
+the extraction's fields, because the later writer reads again. An edited entity is stamped with the last iteration of
+its source, or with the running one if that wrote the entity, so that clients that follow a source see the edit, and no
+run tries to link the entity.
 """
 
 from __future__ import annotations
@@ -43,7 +44,8 @@ class Editable:
 
 
 Decide = Callable[[Editable], Mapping[str, Any]]
-"""Return the fields to write, by name; None removes a field. Called again if the entity was written concurrently."""
+"""Callback that returns field → value to write; None removes the field. Called again if the entity was written
+concurrently."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +58,8 @@ class Author:
 
 @dataclass(frozen=True, slots=True)
 class Edited:
-    """Result of editing some entities: the edits made; the ids that the index does not have; and those that Solr
-    refused, with its reason."""
+    """Result of editing some entities: the edits made, the ids that are not in the index, and the entities that Solr
+    refused, with Solr's reasons."""
 
     edits: tuple[Edit, ...] = ()
     unknown: tuple[str, ...] = ()
@@ -75,10 +77,11 @@ def edit_entities(
     new: Mapping[str, Document] = NOTHING_NEW,
     dry_run: bool = False,
 ) -> Iterator[Edited]:
-    """Edit entities by id, in batches, and note each edit in the history. Call `show_edits` afterwards.
+    """Edit entities in batches, record each edit in the history, and yield the result of each batch. Call `show_edits`
+    afterwards.
 
-    ``new`` has initial documents for entities that may not exist; without one they are unknown. ``dry_run`` writes
-    nothing. An entity without changes is not written.
+    ``asked`` maps ids to decisions. ``new`` maps the ids of entities that may not exist to initial documents; missing
+    entities without one are unknown. ``dry_run`` writes nothing. An entity without changes is not written.
     """
     for batch in in_batches(asked, WRITE_BATCH):
         edited, sources = _edit_batch(solr, batch, asked, author, new, dry_run=dry_run)
@@ -88,8 +91,9 @@ def edit_entities(
 
 
 def show_edits(solr: Solr, *, durable: bool = False, relations: bool = False) -> None:
-    """Make edits visible, in ``relations`` too; ``durable`` also protects them from power loss."""
-    # ``nav_runs`` last: a reader that finds the pending work there also finds the edits.
+    """Make edits visible; ``relations`` includes ``nav_relation``, and ``durable`` also protects the edits from power
+    loss."""
+    # ``nav_runs`` is last, so that a reader that finds the pending work there also finds the edits.
     for core in (*([RELATIONS] if relations else []), ELEMENTS, EDITS, RUNS):
         solr.commit(core, soft=not durable)
 
@@ -103,7 +107,7 @@ def _edit_batch(
     *,
     dry_run: bool,
 ) -> tuple[Edited, Mapping[str, int]]:
-    """Return the result of a batch, and the iterations of its sources that were stamped."""
+    """Edit a batch; return the result, and for each source concerned the iteration that was stamped."""
     made: dict[str, Edit] = {}
     unknown: list[str] = []
     refused: list[Refused] = []
@@ -144,7 +148,7 @@ def _edit_batch(
 
 
 def _is_inherited(edit: Edit) -> bool:
-    """Whether an edit changes the tags that the entity or others inherit."""
+    """Whether an edit may change inherited tags, of the entity itself or of entities downstream."""
     return any(each.field in ("tags", "deleted", NOT_INHERITED) for each in edit.changes)
 
 
@@ -165,7 +169,7 @@ def _decided(before: Document, decide: Decide, author: Author) -> tuple[Edit, Do
 
 
 def _iterations(solr: Solr, source_ids: Iterable[str | None]) -> dict[str, int]:
-    """Return the current iteration of each source, by its id."""
+    """Return source id → the source's current iteration."""
     ids = {each for each in source_ids if each}
     found = solr.get(ELEMENTS, ids, "identity,sourceExtractIteration") if ids else []
     return {each["identity"]: int(each.get("sourceExtractIteration", 0)) for each in found}
@@ -174,14 +178,14 @@ def _iterations(solr: Solr, source_ids: Iterable[str | None]) -> dict[str, int]:
 def _stamped(document: Document, iterations: Mapping[str, int]) -> Document:
     source: str = document.get("sourceId", "")
     writer, _, iteration = str(document.get("extractorRunId", "")).rpartition(SEPARATOR)
-    # Keep the stamp of an unfinished run: its linking finds the written entities by it.
+    # Keep the stamp of an unfinished run, because that run's linking finds the entities that it wrote by their stamp.
     own = int(iteration) if writer == source and iteration.isdecimal() else 0
     return {**document, "extractorRunId": run_id(source, max(own, iterations.get(source, 0)))}
 
 
 def _follow(solr: Solr, ids: Sequence[str], stamped: Mapping[str, int]) -> None:
-    """Stamp edits again if a run of their source ended meanwhile: a client that began to follow at that end would miss
-    them."""
+    """Stamp edited entities again if a run of their source has ended meanwhile. A client that began to follow the
+    source at the end of that run would miss the edits otherwise."""
     now = _iterations(solr, stamped)
     if now == stamped:
         return

@@ -18,12 +18,12 @@ from navlin.index.fields import EDITS, date_ms, solr_date
 from navlin.index.solr import Solr
 
 EDIT: Final = "edit"
-"""The kind of these documents."""
+"""The ``kind`` of the documents that record edits."""
 
 
 @dataclass(frozen=True, slots=True)
 class FieldChange:
-    """A field of an entity before and after; None if it had no value, or has none now."""
+    """A changed field of an entity. ``old`` and ``new`` are None if the field had, or has, no value."""
 
     field: str
     old: Any
@@ -34,7 +34,8 @@ class FieldChange:
 class Edit:
     """Changes to one entity, made together by one user, or by a program in a user's name.
 
-    ``entity`` is its id, ``name`` its readable name then, ``when_ms`` epoch ms. ``id`` is the id of the note itself.
+    ``entity`` is the entity's id, ``name`` the readable name at the time of the edit, ``when_ms`` that time in epoch
+    ms. ``id`` is the id of the edit itself.
     """
 
     entity: str
@@ -45,7 +46,7 @@ class Edit:
     id: str = field(default_factory=lambda: f"{EDIT}:{uuid4()}")
 
     def to_json(self) -> dict[str, Any]:
-        """entity, name, who, when (a date), changes (field, old, new)."""
+        """Return the edit as JSON: entity, name, who, when (a date), changes (field, old, new)."""
         return {
             "entity": self.entity,
             "name": self.name,
@@ -56,7 +57,7 @@ class Edit:
 
 
 def note_edits(solr: Solr, edits: Sequence[Edit]) -> None:
-    """Write the notes of edits before they are made; they are visible after the next commit."""
+    """Record edits in the history before they are made. The records are visible after the next commit."""
     solr.add_all(EDITS, [_document(edit) for edit in edits])
 
 

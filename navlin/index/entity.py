@@ -1,4 +1,4 @@
-"""Entities as stored in the index. Their field names are known only here and within `navlin.index`."""
+"""Entities as stored in the index. Only `navlin.index` knows the names of their fields."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ REPORTED: Final = "openlineage_execution"
 """The internal type of executions that are reported in addition to an engine's own record."""
 
 CONDITIONS: Final = ("tp_filters", "tp_joins", "tp_groupedBy", "tp_formatsRead", "tp_formatsWritten")
-"""Conditions and formats from a job's plan."""
+"""The fields with the conditions and file formats from a job's plan."""
 _FORMAT: Final = re.compile(
     r"(parquet|orc(?=\.)|avro|json|csv|kudu|hbase|jdbc|iceberg|rcfile|sequencefile|text(?=input))",
     re.IGNORECASE,
@@ -74,7 +74,7 @@ WHOLE: Final = "*"
 @dataclass(frozen=True, slots=True)
 class LastRun:
     """Summary that purge leaves on an operation: the number of executions removed, and the time (epoch ms, 0 for
-    unknown) and user of the last of them."""
+    unknown) and user of the last one."""
 
     count: int = 0
     last_ms: int = 0
@@ -82,15 +82,15 @@ class LastRun:
 
 
 class LastRead(NamedTuple):
-    """Summary that purge leaves on a table or path for the reads removed: time (epoch ms; 0: none) and user of the last
-    read, and the last read of removed entities below a path."""
+    """Summary that purge leaves on a table or path for the removed reads: time (epoch ms; 0: none) and user of the last
+    read, and the time of the last read of removed entities below a path."""
 
     ms: int = 0
     principal: str = ""
     below_ms: int = 0
 
     def or_later(self, other: LastRead) -> LastRead:
-        """Return the later of the two, field by field."""
+        """Return the later read (time and user), with the later of the two ``below_ms``."""
         later = other if other.ms > self.ms else self
         return LastRead(later.ms, later.principal, max(self.below_ms, other.below_ms))
 
@@ -99,9 +99,9 @@ class LastRead(NamedTuple):
 class StoredEntity:
     """An entity of the index. Fields that were not requested have their defaults.
 
-    ``name`` is the readable name (`readable_name`), ``own_name`` the name without its parents' (empty if only a
-    relation names the entity), ``parent_id`` the table of a column or partition, the operation of a sub-operation.
-    ``version`` is the ``_version_`` that a change must still find.
+    ``name`` is the readable name (`readable_name`), ``own_name`` the name without those of its parents (empty if only a
+    relation names the entity), ``parent_id`` the id of a column's or partition's table, or of a sub-operation's
+    operation. ``version`` is the ``_version_`` that must be unchanged when a change is written.
     """
 
     id: str
@@ -139,17 +139,18 @@ class StoredEntity:
 
     @property
     def physical(self) -> bool:
-        """Whether it is a path, or a column of the data at a path, which may represent a table or a table's column."""
+        """Whether the entity is a path, or a column of the data at a path, which may represent a table or a table's
+        column."""
         return self.type in PATH_TYPES or (self.type == "FIELD" and self.name.startswith("/"))
 
     @property
     def partitioned(self) -> bool:
-        """Whether it is a table with partitions."""
+        """Whether the entity is a table with partitions."""
         return bool(self.document.get("partitionColNames"))
 
     @property
     def parent_path(self) -> str:
-        """The names of its parents, ``/db/table``; empty if it has none."""
+        """The names of the entity's parents, ``/db/table``; empty if it has none."""
         return str(self.document.get("parentPath", ""))
 
     @property
@@ -159,29 +160,29 @@ class StoredEntity:
 
     @property
     def owner(self) -> str:
-        """The owner of a table, view, file or directory, as its source says."""
+        """The owner of a table, view, file or directory, according to the entity's source."""
         return str(self.document.get("owner", ""))
 
     @property
     def born_ms(self) -> int:
-        """Latest known birth (epoch ms; 0: unknown): when it was created, recreated after a drop, or first seen,
-        whichever is latest."""
+        """The latest of the times at which the entity was created, recreated after a drop, or first seen (epoch ms; 0:
+        unknown)."""
         return max(self.created_ms, self.first_seen_ms, *self.recreated_ms, 0)
 
     @property
     def created_ms(self) -> int:
-        """Creation time according to its source, epoch ms; 0 if unknown."""
+        """Creation time according to the entity's source, epoch ms; 0 if unknown."""
         return self._date_ms("created")
 
     @property
     def recreated_ms(self) -> tuple[int, ...]:
-        """Times at which it was recreated after a drop, epoch ms."""
+        """Times at which the entity was recreated after a drop, epoch ms."""
         recreated = self.document.get("recreated", ())
         return tuple(map(date_ms, [recreated] if isinstance(recreated, str) else recreated))
 
     @property
     def deleted_ms(self) -> int:
-        """Time at which it was flagged deleted, epoch ms; 0 if it is not, or the time is unknown."""
+        """Time at which the entity was flagged deleted, epoch ms; 0 if it is not, or if the time is unknown."""
         return int(self.document.get("deleteTime", 0)) if self.deleted else 0
 
     @property
@@ -196,22 +197,22 @@ class StoredEntity:
 
     @property
     def tags(self) -> tuple[str, ...]:
-        """The tags from users or its source."""
+        """The tags from users or from the entity's source."""
         return tuple(map(str, self.document.get("tags", ())))
 
     @property
     def inherited_tags(self) -> tuple[str, ...]:
-        """The tags inherited from its upstream data."""
+        """The tags inherited from upstream data."""
         return tuple(map(str, self.document.get(INHERITED_TAG, ())))
 
     @property
     def first_seen_ms(self) -> int:
-        """Time of its first appearance in the index, epoch ms; 0 if unknown."""
+        """Time at which the entity first appeared in the index, epoch ms; 0 if unknown."""
         return self._date_ms("firstSeen")
 
     @property
     def described(self) -> bool:
-        """Whether it has a name, description, tag or property in its user fields."""
+        """Whether any user field has a value: a name, description, tag or property."""
         return any(is_user_field(name) and value for name, value in self.document.items())
 
     @property
@@ -243,12 +244,12 @@ class StoredEntity:
 
     @property
     def application(self) -> str:
-        """The id of an execution's application, as its engine has it."""
+        """The id of the application that ran an execution, as the engine has it."""
         return str(self.document.get("jobId", ""))
 
     @property
     def operation_type(self) -> str:
-        """The type of a statement or job, in its engine's words."""
+        """The type of a statement or job, as its engine names it."""
         return str(self.document.get("operationType", ""))
 
     @property
@@ -273,7 +274,7 @@ class StoredEntity:
 
     @property
     def outputs(self) -> tuple[str, ...]:
-        """The names of the objects that a statement writes, creates or changes, in its engine's words."""
+        """The names of the objects that a statement writes, creates or changes, as its engine names them."""
         return tuple(map(str, self.document.get("outputs", ())))
 
     @property
@@ -313,8 +314,8 @@ class StoredEntity:
         )
 
     def with_doubt(self, reason: str, run_id: str) -> StoredEntity | None:
-        """Return the operation with another reason for uncertainty; None if it has that one. The changed digest forces
-        a write when its record is read again, whatever that says."""
+        """Return a copy of the operation with one more reason for incompleteness; None if it has that reason already.
+        The changed digest forces a write when the operation's record is read again, whatever the record says."""
         reasons = self.document.get("incompleteReasons", [])
         if reason in reasons:
             return None
@@ -329,8 +330,10 @@ class StoredEntity:
         return LastRead(self._date_ms("lastRead"), str(self.document.get("lastReadBy", "")), below_ms)
 
     def with_last_read(self, read: LastRead) -> StoredEntity | None:
-        """Return the table or path with the later of this read and the recorded one; None if nothing changes."""
-        # Not stamped by the purge: the linker of a run that has just written it must still see that run's stamp.
+        """Return a copy of the table or path with the later of this read and the recorded one; None if nothing
+        changes."""
+        # Not stamped by the purge, because the linker of a run that has just written the entity must still see that
+        # run's stamp.
         later = self.last_read.or_later(read)
         if later == self.last_read:
             return None
@@ -359,7 +362,7 @@ class StoredEntity:
 
     @property
     def expression(self) -> str:
-        """The expression that a sub-operation computes, in the engine's own words."""
+        """The expression that a sub-operation computes, as the engine has it."""
         return str(next(iter(self.document.get("tp_expression", ())), ""))
 
     @property
@@ -368,7 +371,7 @@ class StoredEntity:
         return str(self.document.get("unparsedReason", ""))
 
     def with_unparsed_reason(self, reason: str) -> StoredEntity:
-        """Return the view with this reason; "" for none."""
+        """Return a copy of the view with this reason; "" for none."""
         return self._changed({"unparsedReason": reason or None})
 
     @property

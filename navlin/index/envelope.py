@@ -8,17 +8,18 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 GRANTED: Final = 0
-"""The digest of a document written for a claimant: it is used only if no other exists."""
+"""The digest of a placeholder, written because a source claims the entity, and used only if there is no other
+document."""
 
 
 class Envelope(NamedTuple):
     """A document on its way to the index.
 
-    ``document`` is its JSON in the stored form (`navlin.index.stored_form`) without the pipeline's fields, ``volatile``
-    that of the fields that do not count as a change and are written only along with one ("" if there are none). With a
-    ``parent_id`` the entity implies the relation to its parent; ``type`` to ``name`` are for that relation. ``ages``,
-    ``renamed_from`` and ``where_claimed`` are those of `navlin.model.records`; ``user_fields`` names the user fields
-    that the source itself fills, joined by commas.
+    ``document`` is its JSON in the stored form (`navlin.index.stored_form`) without the pipeline's fields. ``volatile``
+    is the JSON of the fields that do not count as a change and are written only together with one (empty if there are
+    none). With a ``parent_id``, the entity implies the relation to its parent; the columns from ``type`` to ``name``
+    are for that relation. ``ages``, ``renamed_from`` and ``where_claimed`` are those of `navlin.model.records`;
+    ``user_fields`` are the names of the user fields that the source itself fills, joined by commas.
     """
 
     core: str
@@ -44,7 +45,7 @@ class Envelope(NamedTuple):
 
     @property
     def granted(self) -> bool:
-        """Whether it is written for a claimant."""
+        """Whether the document is a placeholder, written because a source claims the entity."""
         return self.digest == GRANTED
 
     def fields(self) -> dict[str, Any]:
@@ -63,7 +64,7 @@ COLUMN_TYPES: Final = {
     "ages": bool,
     "where_claimed": bool,
 }
-"""The columns that are not strings."""
+"""Name → type of the columns that are not strings."""
 _SPARK: Final = {str: "string", int: "long", bytes: "binary", bool: "boolean"}
 ENVELOPE_COLUMNS: Final = ", ".join(
     f"{name} {_SPARK[COLUMN_TYPES.get(name, str)]}" for name in Envelope._fields

@@ -1,4 +1,5 @@
-"""Known executions of operations: their number, first and last, in a few requests for any number of operations."""
+"""Known executions of operations (their number, the first and the last), found with a few requests for any number of
+operations."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ from navlin.model.keys import RelationType
 
 OPERATIONS_A_QUERY: Final = 100
 OF_ONE_TIME: Final = 10
-"""Limit of executions examined per operation that share the same record time."""
+"""Maximum number of executions examined per operation that share one record time."""
 _RUNNING: Final = ("status:RUNNING", "-deleted:true")
 _FILTERS: Final = tuple(RelationFilter((RelationType.INSTANCE_OF,), deleted=False).filters())
 
@@ -30,7 +31,7 @@ class KnownExecutions:
 
     ``first_ms`` is the time of the oldest record in the index, ``last_ms`` the start of the last execution, else the
     time of its record (epoch ms; 0 if there is none). ``principal`` ran the last one, which may be purged.
-    ``newest_ms`` is the time of the newest record: a long execution ended long after its start.
+    ``newest_ms`` is the time of the newest record, which for a long execution is long after the start.
     """
 
     count: int = 0
@@ -42,7 +43,7 @@ class KnownExecutions:
 
 
 def executions_of(graph: Graph, operations: Iterable[StoredEntity]) -> dict[str, KnownExecutions]:
-    """Return the known executions of operations (read with `navlin.index.entity.OWNED`), by the operation's id."""
+    """Return operation id → known executions. The operations must have been read with `navlin.index.entity.OWNED`."""
     known = {each.id: each for each in operations}
     batches = list(in_batches(known, OPERATIONS_A_QUERY))
     counted = _counted(graph, batches)
@@ -60,7 +61,8 @@ def executions_of(graph: Graph, operations: Iterable[StoredEntity]) -> dict[str,
 
 
 def _counted(graph: Graph, batches: Sequence[Sequence[str]]) -> dict[str, tuple[int, int, int]]:
-    """Return number, oldest and newest record time of the executions, for operations that have any."""
+    """Return operation id → (number of executions, oldest record time, newest record time), for operations with
+    executions."""
     answers = graph.solr.select_each(RELATIONS, [_counting(batch) for batch in batches])
     return {
         each: (int(of["count"]), int(of.get("first", 0)), int(of.get("last", 0)))
@@ -71,7 +73,7 @@ def _counted(graph: Graph, batches: Sequence[Sequence[str]]) -> dict[str, tuple[
 
 
 def _counting(operations: Sequence[str]) -> dict[str, Any]:
-    # One query for each: a facet over the field would count all operations in the index.
+    # One query for each operation, because a facet over the field would count all operations in the index.
     facets = {
         f"of{at}": {
             "type": "query",
@@ -85,7 +87,7 @@ def _counting(operations: Sequence[str]) -> dict[str, Any]:
 
 
 def _latest(graph: Graph, counted: Mapping[str, tuple[int, int, int]]) -> dict[str, tuple[int, str]]:
-    """Return start and user of each operation's last execution."""
+    """Return operation id → (start, user) of the last execution."""
     searches = [
         {
             "q": " ".join(
@@ -118,7 +120,8 @@ def _ends(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def latest_executions(graph: Graph, operations: Sequence[str], rows: int) -> dict[str, list[StoredEntity]]:
-    """Return the latest executions of each operation, at most ``rows``, newest first, with the fields of a listing."""
+    """Return operation id → its latest executions, at most ``rows`` of them, newest first, with the fields of a
+    listing."""
     searches = [
         {
             "q": q.term("endpoint1Ids", each),
@@ -142,7 +145,7 @@ def latest_executions(graph: Graph, operations: Sequence[str], rows: int) -> dic
 
 
 def running_operations(graph: Graph) -> set[str]:
-    """Return the ids of operations with a running execution: streaming queries run for months."""
+    """Return the ids of operations with a running execution, such as streaming queries, which run for months."""
     running = graph.solr.cursor(ELEMENTS, "type:OPERATION_EXECUTION", ID, filters=_RUNNING)
     instances = RelationFilter((RelationType.INSTANCE_OF,), deleted=False)
     ids = [document["identity"] for document in running]

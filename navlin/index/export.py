@@ -1,4 +1,4 @@
-"""Parsing of the stream of Solr's ``/export``, document by document."""
+"""Parsing of the stream that Solr's ``/export`` handler sends, document by document."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ _WELL: Final = b'"status":0}'
 _BETWEEN: Final = b'},{"'
 _END: Final = b"]}}"
 LONGEST_BYTES: Final = 64 << 20
-"""Size limit of one document."""
+"""Maximum size of one document."""
 
 
 def documents_of_export(response: requests.Response, core: str) -> Iterator[dict[str, Any]]:
-    """Yield the documents of one answer, as they arrive. Solr answers 200 before success is certain: an error appears
-    as a document with only the field EXCEPTION, and an answer without its end was cut short."""
+    """Yield the documents of one response as they arrive. Solr sends status 200 before success is certain, so a later
+    error appears as a document with only the field EXCEPTION, and a response without its end was cut short. Raises
+    `SolrError` and `SolrUnavailable`."""
     host = urlsplit(response.url).netloc
     try:
         for documents in _batches(response.iter_content(CHUNK_BYTES)):
@@ -46,7 +47,7 @@ def _batches(chunks: Iterator[bytes]) -> Iterator[list[dict[str, Any]]]:
         if buffer.find(_HEAD, searched) >= 0:
             break
     head, _, rest = buffer.partition(_HEAD)
-    if _WELL not in head:  # an error: a small answer, whose keys come in any order
+    if _WELL not in head:  # an error: a small response, with keys in any order
         for chunk in chunks:
             _add(buffer, chunk)
         match orjson.loads(buffer):
@@ -58,7 +59,7 @@ def _batches(chunks: Iterator[bytes]) -> Iterator[list[dict[str, Any]]]:
     searched = 0
     for chunk in chunks:
         _add(rest, chunk)
-        # Documents are flat and a quote inside a value is escaped, so this can only occur between two of them.
+        # Documents are flat and a quote inside a value is escaped, so this can only occur between two documents.
         cut = rest.rfind(_BETWEEN, searched)
         if cut >= 0:
             yield orjson.loads(b"[" + rest[: cut + 1] + b"]")

@@ -1,4 +1,4 @@
-"""Progress of exports that follow the index, in ``nav_runs``: one document for each name."""
+"""Progress of exports that follow the index, stored in ``nav_runs`` as one document per export name."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ _KIND: Final = "export"
 
 @dataclass(frozen=True, slots=True)
 class ExportPosition:
-    """``until`` is the run up to which everything was exported ("" if nothing was), ``asked`` a digest of the requested
-    content, ``ended_ms`` the end of the last complete export (epoch ms), ``refused`` the number of items that the
-    target has refused since the last full transfer, ``error`` the reason for which an export since then failed.
-    ``pending`` is the progress of the current export, in a form of its own, plain JSON."""
+    """The position of an export. ``until`` is the run up to which everything was exported ("" if nothing was),
+    ``asked`` a digest of the requested content, ``ended_ms`` the end of the last complete export (epoch ms),
+    ``refused`` the number of items that the target has refused since the last full transfer, ``error`` the reason why a
+    later export failed. ``pending`` is the progress of the current export as plain JSON; each export defines its own
+    form."""
 
     name: str
     until: str = ""
@@ -31,14 +32,14 @@ class ExportPosition:
 
 
 def load_export(solr: Solr, name: str) -> ExportPosition:
-    """Return the position of the export of this name."""
+    """Return the position of the export with this name; an empty one if none was saved."""
     for document in solr.get(RUNS, [_identity(name)]):
         return ExportPosition(**orjson.loads(document["body"]))
     return ExportPosition(name)
 
 
 def save_export(solr: Solr, position: ExportPosition) -> None:
-    """Save a position; durable when this returns."""
+    """Save a position. It is durable when this returns."""
     body = orjson.dumps(asdict(position)).decode()
     document = {"identity": _identity(position.name), "kind": _KIND, "source": position.name, "body": body}
     solr.add_all(RUNS, [document])

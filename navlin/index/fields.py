@@ -1,7 +1,7 @@
 """The fields of the cores: their names, the conversion of values, and the owner of each field.
 
-Names are Navigator's (its Solr spelling if its entity JSON differs). Other attributes are kept as technical properties
-``tp_<name>``, so that a new extractor needs no new schema.
+Names are Navigator's (as spelled in its Solr, if its entity JSON differs). Other attributes are kept as technical
+properties ``tp_<name>``, so that a new extractor needs no new schema.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ INDEXED_TEXT_CHARS: Final = 8_000
 """Limit on the indexed part of an unbounded text. Lucene refuses a term of more than 32,766 bytes, and UTF-8 needs up
 to four bytes a character."""
 STORED_TEXT_CHARS: Final = 1_048_576
-"""Limit on the stored part."""
+"""Limit on the stored part of such a text."""
 CUT_NOTE: Final = " … [cut]"
 
 # -- Owners ------------------------------------------------------------------------------------------------------------
@@ -33,11 +33,12 @@ PIPELINE_FIELDS: Final = frozenset(
     {"deleted", "deleteTime", "extractorRunId", "firstSeen", "recreated", "asOf", "digest"}
 )
 LAST_READ_FIELDS: Final = frozenset({"lastRead", "lastReadBy", "lastReadBelow"})
-"""Summary that purge leaves on a table or path for the reads removed; the last is for removed entities below it."""
+"""Summary that purge leaves on a table or path for the removed reads; ``lastReadBelow`` is for reads of removed
+entities below a path."""
 CONTENT_FIELDS: Final = frozenset(
     {"contentFiles", "contentSize", "contentSpace", "contentModified", "contentAccessed"}
 )
-"""Totals below a directory, from the last complete image: a reading of the directory alone does not know them."""
+"""Totals below a directory, from the last complete image; a read of the directory alone does not yield them."""
 INHERITED_TAG: Final = "inheritedTag"
 LINKER_FIELDS: Final = frozenset(
     {
@@ -53,12 +54,14 @@ LINKER_FIELDS: Final = frozenset(
     }
 )
 """The linker's statements about a relation, the reason why a view's text gave no lineage, the tags inherited from
-upstream, and purge's summaries: on an operation for its removed executions, and on the entities that these read."""
+upstream, and purge's summaries: on an operation for its removed executions, and on the entities that those executions
+read."""
 USER_FIELDS: Final = frozenset({"name", "description", "tags"})
 USER_PROPERTY: Final = "up_"
 """Prefix of the key of a user's own property."""
 NOT_INHERITED: Final = USER_PROPERTY + "notInherited"
-"""The property by which an entity does not inherit: names of tags, separated by commas, or an asterisk."""
+"""The property with the tags that an entity must not inherit: tag names, separated by commas, or an asterisk for
+all."""
 MANAGED: Final[Mapping[str, str]] = {
     "TEXT": "cp_",
     "ENUM": "cp_",
@@ -69,12 +72,14 @@ MANAGED: Final[Mapping[str, str]] = {
     "DATE": "cpt_",
     "BOOLEAN": "cpb_",
 }
-"""The type of a managed property → the prefix of ``namespace.name`` in the field that keeps its values."""
+"""Type of a managed property → prefix of the field with the property's values. The rest of the field's name is
+``namespace.name``."""
 MANAGED_PREFIXES: Final = tuple(dict.fromkeys(MANAGED.values()))
 USER_PREFIXES: Final = (USER_PROPERTY, *MANAGED_PREFIXES)
 """Prefixes of users' own properties, and of managed ones by type, as in the schema."""
 SOURCE_WORDS: Final = "sourceWords"
-"""Names the user fields whose values came from the source: they follow it until a user edits them."""
+"""The field with the names of the user fields whose values came from the source. Their values follow the source until a
+user edits them."""
 STAMPS: Final = frozenset(
     {
         "firstSeen",
@@ -86,7 +91,7 @@ STAMPS: Final = frozenset(
         "sourceExtractIteration",
     }
 )
-"""navlin's own stamps: the only fields that may differ between two indexes built from the same inputs."""
+"""navlin's own stamps. Only these fields may differ between two indexes built from the same inputs."""
 
 
 INTERNAL_FIELDS: Final = frozenset({"identity", "_version_", "digest", "treePath"})
@@ -132,7 +137,7 @@ def kept_on_rewrite(field: str) -> bool:
 
 @lru_cache(maxsize=4_096)
 def is_user_field(field: str) -> bool:
-    """Whether only users write a field."""
+    """Whether a field is user metadata."""
     return field in USER_FIELDS or field.startswith(USER_PREFIXES)
 
 
@@ -173,12 +178,12 @@ def _text(value: Any) -> str:
 
 
 def _long_text(text: str) -> str:
-    # Redact before cutting: half a secret may not be recognised.
+    # Redact before cutting, because half a secret may not be recognised.
     return _name(redact(text))
 
 
 _short_text: Final = lru_cache(maxsize=16_384)(_long_text)
-"""Owners, types and formats are the same in very many records."""
+"""Cached, because owners, types and formats repeat in very many records."""
 
 
 def _name(value: Any) -> str:
@@ -198,7 +203,7 @@ def _stored(text: str) -> str:
 
 FIRST_DATE_MS: Final = 0
 LAST_DATE_MS: Final = 4_102_444_799_999
-"""1970 to 2099: values outside are in another unit, or from a wrong clock, and are not real dates."""
+"""1970 to 2099. Values outside this range are in another unit or from a wrong clock, not real dates."""
 
 
 def is_date(value: Any) -> bool:
@@ -211,7 +216,8 @@ def is_date(value: Any) -> bool:
 
 
 def odd_dates(attributes: Mapping[str, Any]) -> Iterator[str]:
-    """Yield an entity's impossible date attributes, in words. They do not become fields."""
+    """Yield a text (name and value) for each impossible date among an entity's attributes. Such dates do not become
+    fields."""
     for name in DATES:
         value = attributes.get(name)
         if value is not None and not is_date(value):
@@ -252,8 +258,8 @@ KNOWN: Final[Mapping[str, Convert]] = {
     **dict.fromkeys(INTS, int),
     **dict.fromkeys(BOOLEANS, bool),
 }
-"""The attributes that an extractor may give, and the conversion of their values. Its ``name``, ``description``,
-``tags`` and ``up_…`` are user metadata kept in the source (`SOURCE_WORDS`)."""
+"""Attribute that an extractor may give → conversion of the attribute's value. ``name``, ``description``, ``tags`` and
+``up_…`` from an extractor are user metadata kept in the source (`SOURCE_WORDS`)."""
 
 
 def to_fields(attributes: Mapping[str, Any]) -> dict[str, Any]:
@@ -272,7 +278,7 @@ def to_fields(attributes: Mapping[str, Any]) -> dict[str, Any]:
                 fields["queryTextFull"] = _stored(text)
             continue
         field, convert = _field_for(name)
-        # Most values are strings: checking them for Mapping is slow and needless.
+        # Most values are strings, and checking them for Mapping is slow and needless.
         if type(value) is not str and isinstance(value, Mapping):
             fields[field] = _name(json.dumps(redact_options(value), ensure_ascii=False))
         elif (converted := convert(value)) is not None:
@@ -281,7 +287,7 @@ def to_fields(attributes: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def name_fields(names: Mapping[str, str | None]) -> dict[str, Any]:
-    """Return names (of tables, paths) as fields: unlike the names of statements, these are not redacted."""
+    """Return names (of tables, paths) as fields. Unlike the names of statements, they are not redacted."""
     return {field: _name(name) for field, name in names.items() if name}
 
 

@@ -1,4 +1,4 @@
-"""Filters for entities and relations, as values: all conditions must hold, and an unset one does not count."""
+"""Filters for entities and relations. All conditions of a filter must hold; those that are not set are ignored."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from navlin.index.entity import REPORTED
 from navlin.index.fields import solr_date
 
 NOT_OF_USERS: Final = "-userEntity:true"
-"""Excludes entities written for users (`navlin.index.user_entities`)."""
+"""Filter that excludes entities written for users (`navlin.index.user_entities`)."""
 
 
 class IdRange(NamedTuple):
@@ -24,8 +24,8 @@ class IdRange(NamedTuple):
 
 
 def id_ranges(digits: int = 1) -> tuple[IdRange, ...]:
-    """Return all identities in 16 ** ``digits`` ranges. The first and the last are open: an identity need not be a
-    hash."""
+    """Return all identities in 16 ** ``digits`` ranges. The first and the last are open, because an identity need not
+    be a hash."""
     starts = [f"{number:0{digits}x}" for number in range(16**digits)]
     bounds = ["*", *starts[1:], "*"]
     return tuple(IdRange(first, before) for first, before in pairwise(bounds))
@@ -33,8 +33,8 @@ def id_ranges(digits: int = 1) -> tuple[IdRange, ...]:
 
 @dataclass(frozen=True, slots=True)
 class EntityFilter:
-    """Entities. ``runs`` are ids of the runs that stamped them, ``parents`` the ids of their parents (`StoredEntity`),
-    ``sources`` those of the sources that own them."""
+    """A filter for entities. ``runs`` are the ids of the runs that stamped them, ``parents`` the ids of their parents
+    (`StoredEntity.parent_id`), ``sources`` the ids of the sources that own them."""
 
     types: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
@@ -44,19 +44,19 @@ class EntityFilter:
     ids: IdRange | None = None
     after_id: str = ""
     deleted_before_ms: int | None = None
-    """Flagged deleted earlier. A time of 0 means unknown and does not match."""
+    """Entities flagged deleted before this time. A recorded time of 0 means unknown and does not match."""
     executed_before_ms: int | None = None
-    """Executions that ended earlier; without a known end, those that started earlier; without either, those with an
-    earlier record. Running ones never match: a stream reads for months."""
+    """Executions that ended before this time; without a known end, those that started before it; without either, those
+    with an earlier record. Running ones never match, because a stream reads for months."""
     not_executed_before_ms: int | None = None
-    """The complement of these."""
+    """The complement of ``executed_before_ms``."""
     as_of_before_ms: int | None = None
     as_of_from_ms: int | None = None
     has_last_run: bool = False
     """Operations with a summary left by purge."""
     incomplete: bool = False
     but_incomplete_for: str = ""
-    """Excludes operations with this reason."""
+    """Operations without this reason for incompleteness."""
     incomplete_for: str = ""
     awaited: bool = False
     """Entities that a program described before their source showed them."""
@@ -91,7 +91,7 @@ class EntityFilter:
         if self.as_of_before_ms is not None:
             yield q.in_range("asOf", "*", self.as_of_before_ms)
         if not (self.deleted_before_ms is self.executed_before_ms is self.as_of_before_ms is None):
-            # Entities written by users' programs do not age: nobody would write them again.
+            # Entities written by users' programs do not age, because nobody would write them again.
             yield NOT_OF_USERS
         if self.as_of_from_ms is not None:
             yield q.in_range("asOf", self.as_of_from_ms)
@@ -114,8 +114,9 @@ class EntityFilter:
 
 @dataclass(frozen=True, slots=True)
 class RelationFilter:
-    """Relations. ``end_types``: one of the two ends is of one of these types. ``writers`` are the ids of the sources
-    that state them. ``rule``: the linker's rule that added them; "" for those that a source states."""
+    """A filter for relations. ``end_types``: at least one of the two ends has one of these types. ``writers`` are the
+    ids of the sources that state the relations. ``rule`` is the linker's rule that added the relations; "" for
+    relations that a source states."""
 
     types: tuple[str, ...] = ()
     but_types: tuple[str, ...] = ()
@@ -133,9 +134,9 @@ class RelationFilter:
     tree_paths: tuple[str, ...] = ()
     ids: IdRange | None = None
     but_reason: str = ""
-    """Excludes those that are unlinked for this reason."""
+    """Relations that are not unlinked for this reason."""
     claims_or_waits: bool = False
-    """Relations with a claim, or unlinked."""
+    """Relations that have a claim or are unlinked."""
 
     def filters(self) -> Iterator[str]:
         """Yield the filters in Solr's syntax."""
@@ -176,8 +177,8 @@ class RelationFilter:
 
 
 def _among_few(filters: Iterator[str]) -> Iterator[str]:
-    """Disable caching of filters that accompany a selective one. In Solr's cache, each would be applied to the whole
-    index first, and again after every commit."""
+    """Yield the filters with caching disabled, because they accompany a selective one. To cache a filter, Solr would
+    evaluate it over the whole index, and again after every commit."""
     for each in filters:
         if each.startswith("{!"):
             yield each

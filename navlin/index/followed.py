@@ -21,12 +21,13 @@ WEEK_MS: Final = 604_800_000
 
 @dataclass(frozen=True, slots=True)
 class Followed:
-    """A configured source, and its records. ``since_ms`` is the start of its first recorded execution (epoch ms; 0: it
-    records none). ``rejects`` counts the records that were unreadable in the requested period, ``silent_ms`` are the
-    beginnings of the weeks of that period in which no execution started. Purged executions count. ``incomplete_ms`` is
-    the time of the last incomplete operation that a purge removed (epoch ms; 0: none), ``rejected_ms`` the last time of
-    the rejects that a purge removed (0: none). ``entries`` is its extractor's setting for files, "" for none;
-    ``held_back`` counts its parts, such as files of an engine, that cannot be read now."""
+    """A configured source and the coverage of its records. ``since_ms`` is the start of the source's first recorded
+    execution (epoch ms; 0: it records none). ``rejects`` counts the records that could not be read in the requested
+    period. ``silent_ms`` are the beginnings of the weeks in that period in which no execution started; purged
+    executions count. ``incomplete_ms`` is the time of the last incomplete operation that a purge removed (epoch ms; 0:
+    none), ``rejected_ms`` the last time of the rejects that a purge removed (0: none). ``entries`` is the extractor's
+    setting for files, "" for none; ``held_back`` counts the parts of the source, such as files of an engine, that
+    cannot be read now."""
 
     reading: Reading
     since_ms: int
@@ -39,7 +40,7 @@ class Followed:
 
 
 def followed(solr: Solr, since_ms: int, now_ms: int) -> tuple[Followed, ...]:
-    """Return every configured source. Rejects and silent weeks count from ``since_ms`` on."""
+    """Return every configured source. Rejects and silent weeks are counted from ``since_ms`` on."""
     return tuple(_followed(solr, reading, since_ms, now_ms) for reading in readings(solr))
 
 
@@ -70,7 +71,8 @@ def _first(solr: Solr, of_source: str, kind: str, field: str) -> int:
 
 
 def _silent(solr: Solr, of_source: str, since_ms: int, now_ms: int, removed: PurgedRuns) -> tuple[int, ...]:
-    """Return the beginnings of silent weeks. Weeks are counted back from now; the remainder is part of the first."""
+    """Return the beginnings of the weeks in which no execution started. Weeks are counted back from now; the first also
+    takes the remainder."""
     weeks = max(1, (now_ms - since_ms) // WEEK_MS)
     bounds = [since_ms, *(now_ms - week * WEEK_MS for week in range(weeks - 1, 0, -1))]
     weeks_ms = list(pairwise([*bounds, LAST_DATE_MS]))

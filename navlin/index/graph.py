@@ -1,7 +1,7 @@
 """The stored graph: entities and relations, read and written as values.
 
 All queries and changes of the graph go through `Graph`; only `navlin.index` knows the cores and the names of fields.
-Unless a method says "now", it sees the last commit.
+Methods read the state of the last commit, except those with "now" in their names.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ class Graph:
         fields: str = entity_fields.CORE,
         rows: int = 5_000,
     ) -> Iterator[StoredEntity]:
-        """Yield the matching entities by id, restricted to ``ids`` if given. ``fields`` is a constant of
-        `navlin.index.entity`; ``rows`` is the page size."""
+        """Yield the matching entities, ordered by id. With ``ids``, yield only those with one of these ids, ordered
+        within each batch. ``fields`` is a constant of `navlin.index.entity`; ``rows`` is the page size."""
         for query in _by_ids("identity", ids):
             for document in self.solr.cursor(
                 ELEMENTS, query, fields, filters=tuple(where.filters()), rows=rows
@@ -59,13 +59,13 @@ class Graph:
                 yield StoredEntity.of(document)
 
     def entities_now(self, ids: Iterable[str], fields: str = entity_fields.CORE) -> dict[str, StoredEntity]:
-        """Return the entities with these ids in their current state, committed or not, by id."""
+        """Return id → entity in its current state, committed or not."""
         found = map(StoredEntity.of, self.solr.get(ELEMENTS, ids, fields))
         return {entity.id: entity for entity in found}
 
     def present(self, ids: Collection[str], where: EntityFilter = ANY_ENTITY) -> set[str]:
-        """Return those ids that are matching entities; deleted ones too, unless ``where`` excludes them. Cheapest if
-        all match."""
+        """Return the ids of matching entities, including deleted ones unless ``where`` excludes them. Cheapest if all
+        match."""
         found: set[str] = set()
         for batch in in_batches(sorted(ids), IDS_A_QUERY):
             query, filters = q.terms("identity", batch), tuple(where.filters())
@@ -99,11 +99,11 @@ class Graph:
         return newest
 
     def entities_by_source(self, where: EntityFilter) -> dict[str, int]:
-        """Count the matching entities by the id of their source."""
+        """Return source id → number of matching entities."""
         return self.solr.facet(ELEMENTS, "sourceId", {"fq": tuple(where.filters())})
 
     def entities_of(self, ids: Iterable[str], fields: str = entity_fields.CORE) -> dict[str, StoredEntity]:
-        """Return the entities among these ids, by id, in no order: cheaper than `entities`."""
+        """Return id → entity for the ids that exist, in no order. Cheaper than `entities`."""
         found: dict[str, StoredEntity] = {}
         for batch in in_batches(dict.fromkeys(ids), IDS_A_QUERY):
             for entity in map(StoredEntity.of, self._of_ids(ELEMENTS, batch, fields)):
@@ -113,7 +113,7 @@ class Graph:
     def children(
         self, parents: Iterable[str], where: EntityFilter, limit: int, fields: str = entity_fields.CORE
     ) -> tuple[list[StoredEntity], bool]:
-        """Return the matching entities with one of these parents, at most ``limit``; and whether there are more."""
+        """Return at most ``limit`` matching entities with one of these parents, and whether there are more."""
         found: list[StoredEntity] = []
         filters = tuple(where.filters())
         for batch in in_batches(dict.fromkeys(parents), IDS_A_QUERY):
@@ -138,7 +138,7 @@ class Graph:
 
     def entities_called(self, name: str, where: EntityFilter, rows: int) -> list[StoredEntity]:
         """Return the matching entities whose own name is or contains this name, best first."""
-        # The parts of a word take positions of their own in the index: the next word is that many positions later.
+        # Each part of a word has its own position in the index, so the next word is as many positions later.
         apart = f"~{len(name)}" if len(name.split()) > 1 else ""
         return self._best(f"originalName:{q.phrase(name)}{apart}", where, rows)
 
@@ -163,8 +163,8 @@ class Graph:
         return found
 
     def entities_starting(self, start: str, where: EntityFilter, rows: int) -> list[StoredEntity]:
-        """Return the matching entities whose name, or a word of it, begins with ``start``; databases, tables and views
-        first."""
+        """Return the matching entities with a name that begins with ``start`` or has a word that does; databases,
+        tables and views first."""
         text = q.literal(start)
         return self._best(f"+(originalName:{text}* name:{text}*) type:(DATABASE TABLE VIEW)", where, rows)
 
@@ -186,8 +186,8 @@ class Graph:
         sides: Iterable[Side] = BOTH,
         fields: str = relation_fields.TYPED,
     ) -> Iterator[StoredRelation]:
-        """Yield the matching relations. With ``of``, those with one of these ids at one of these sides; a relation with
-        one at both comes twice. ``fields`` is a constant of `navlin.index.relation`."""
+        """Yield the matching relations. With ``of``, yield only those with one of these ids at one of ``sides``; a
+        relation with such ids at both sides is yielded twice. ``fields`` is a constant of `navlin.index.relation`."""
         filters = tuple(where.filters())
         if of is None:
             yield from self._relations(q.EVERYTHING, filters, fields)
@@ -199,12 +199,13 @@ class Graph:
     def relations_now(
         self, ids: Iterable[str], fields: str = relation_fields.TYPED
     ) -> dict[str, StoredRelation]:
-        """Return the relations with these ids in their current state, committed or not, by id."""
+        """Return id → relation in its current state, committed or not."""
         found = map(StoredRelation.of, self.solr.get(RELATIONS, ids, fields))
         return {relation.id: relation for relation in found}
 
     def names_of_ends(self, ids: Iterable[str]) -> dict[tuple[str, Side], str]:
-        """Return the names of these relations' ends, if recorded, by the relation's id and the side; in no order."""
+        """Return (relation id, side) → name of the relation's end on that side, in no order. Ends without a recorded
+        name are absent."""
         names: dict[tuple[str, Side], str] = {}
         for batch in in_batches(dict.fromkeys(ids), IDS_A_QUERY):
             for document in self._of_ids(RELATIONS, batch, relation_fields.END_NAMES):
@@ -237,14 +238,14 @@ class Graph:
             yield from self._relations(query, filters, relation_fields.TYPED)
 
     def neighbours(self, wanted: Sequence[Wanted], fields: str = relation_fields.NAMED) -> list[Neighbours]:
-        """Return the relations at some ids, for each request; ``fields`` is `NAMED`, `WALKED`, `IDENTIFIED` or
-        `FLOWING`."""
+        """Return the relations found for each request; ``fields`` is `NAMED`, `WALKED`, `IDENTIFIED` or `FLOWING`."""
         return neighbours(self.solr, wanted, fields)
 
     def latest_relations(
         self, of: Iterable[str], side: Side, where: RelationFilter, rows: int
     ) -> tuple[list[StoredRelation], int]:
-        """Return the newest relations by their source's own time, those flagged deleted last, and their total number."""
+        """Return the matching relations of these ids, newest first by the time of their source, with those flagged
+        deleted last; and their total number."""
         params = {
             "q": q.terms(f"endpoint{side}Ids", of),
             "fq": tuple(where.filters()),
@@ -260,7 +261,7 @@ class Graph:
         return found, int(response["numFound"])
 
     def relations_by_type(self, identity: str, side: Side, where: RelationFilter) -> dict[str, int]:
-        """Count the matching relations of one entity, by type."""
+        """Return type → number of matching relations of one entity."""
         params = {"q": q.terms(f"endpoint{side}Ids", [identity]), "fq": tuple(where.filters())}
         return self.solr.facet(RELATIONS, "type", params)
 
@@ -274,14 +275,14 @@ class Graph:
     def ends_below(
         self, side: Side, directories: Iterable[StoredEntity], where: RelationFilter, limit: int
     ) -> list[str]:
-        """Return the ids below one of these directories that are that end of a matching relation; at most ``limit`` for
-        every 200 directories."""
+        """Return the ids of entities below one of these directories that are at side ``side`` of a matching relation;
+        at most ``limit`` for every 200 directories."""
         return self._ends_matching(side, [_below(side, each) for each in directories], where, limit)
 
     def partitions_outside(
         self, tables: Iterable[tuple[StoredEntity, Iterable[StoredEntity]]], limit: int
     ) -> list[str]:
-        """Return the ids of the locations of tables' partitions that are below none of the directories given with the
+        """Return the ids of partition locations that are below none of the directories given with the partition's
         table; at most ``limit`` for every 200 tables."""
         outside = [
             f"(+endpoint1SourceId:{q.phrase(table.source_id)} +{q.starting('endpoint1Name', table.name + '.')}"
@@ -296,8 +297,8 @@ class Graph:
     def change_entities(
         self, ids: Iterable[str], change: Callable[[StoredEntity], StoredEntity | None]
     ) -> int:
-        """Read each entity whole, let ``change`` alter it (None leaves it), and write it back; return the number
-        written. ``change`` is called again after a concurrent write."""
+        """Read each entity whole, let ``change`` alter it (None leaves it unchanged), and write it back; return the
+        number written. ``change`` is called again after a concurrent write."""
 
         def rewritten(document: dict[str, Any]) -> dict[str, Any] | None:
             new = change(StoredEntity.of(document))
@@ -321,7 +322,8 @@ class Graph:
         raise TooManyConflicts(f"{len(todo)} relations kept changing under {ATTEMPTS} attempts to write them")
 
     def add_relations(self, relations: Iterable[StoredRelation]) -> dict[str, bool]:
-        """Write each relation if the index still holds its version; return for each id whether it was written."""
+        """Write each relation if the index still has the version that was read; return id → whether the relation was
+        written."""
         outcome: dict[str, bool] = {}
         for batch in in_batches(relations, WRITE_BATCH):
             answer = self.solr.add_all(RELATIONS, [relation.document for relation in batch])
@@ -330,8 +332,8 @@ class Graph:
         return outcome
 
     def flag_entities(self, gone: Mapping[str, int], stamp: Stamp) -> int:
-        """Flag entities deleted (id → as of when, epoch ms) and return their number. Entities already flagged, or with
-        a newer record, are unchanged."""
+        """Flag entities deleted and return their number. ``gone`` maps ids to the time of the deletion (epoch ms).
+        Entities already flagged, or with a newer record, are unchanged."""
         return self._flag(ELEMENTS, gone, stamp)
 
     def flag_relations(self, gone: Mapping[str, int], stamp: Stamp) -> int:
@@ -343,8 +345,8 @@ class Graph:
         self.solr.add_all(ELEMENTS, [{**entity.document, "_version_": -1} for entity in entities])
 
     def remove_entities(self, versions: Mapping[str, int], stamp: Stamp) -> set[str]:
-        """Remove entities (id → ``_version_``) that have not changed since, and return the ids of all others: changed,
-        or gone. Leaves a removal record."""
+        """Remove the entities (id → ``_version_``) that have not changed since that version, and return the ids of all
+        others, which have changed or are gone. Leave a removal record."""
         return self._remove(ELEMENTS, versions, stamp)
 
     def remove_relations(self, versions: Mapping[str, int], stamp: Stamp) -> set[str]:
@@ -374,7 +376,8 @@ class Graph:
     def _remove(self, core: str, versions: Mapping[str, int], stamp: Stamp) -> set[str]:
         stayed: set[str] = set()
         for batch in in_batches(versions, IDS_A_QUERY):
-            # Record first: if the removal is interrupted, a reader of the record finds that some are still there.
+            # Record first: after an interrupted removal, a reader of the record finds that some documents are still
+            # there.
             record_removal(self.solr, core, batch, stamp)
             stayed.update(self.solr.delete_versions(core, {each: versions[each] for each in batch}))
         return stayed
@@ -390,8 +393,8 @@ class Graph:
     def _values_among(self, core: str, field: str, values: Sequence[str], filters: Sequence[str]) -> set[str]:
         """Return those of at most a thousand values that the field has in a matching document.
 
-        Reads a thousand documents at a time and drops the values found: one that a million documents have costs as much
-        as one that a thousand have.
+        Read a thousand documents at a time, and search on only for the values not yet found, so that a value in a
+        million documents costs as much as a value in a thousand.
         """
         found: set[str] = set()
         sought = list(values)

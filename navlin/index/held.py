@@ -1,4 +1,4 @@
-"""Pending deletions of a held run: the places to be reviewed, in the source's own tree."""
+"""Pending deletions of a held run: the places to be reviewed, in the tree of the run's source."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from navlin.index.stored_form import tree_path_of
 
 
 def held_places(solr: Solr, source_id: str, run_id: str) -> tuple[str, ...]:
-    """Return the topmost places whose loss this run holds, sorted: everything at and below them would be flagged."""
+    """Return the topmost places whose deletion this run holds back, sorted. Everything at and below them would be
+    flagged deleted."""
     for document in solr.get(RUNS, [position_id(source_id, MISSING)]):
         remembered = orjson.loads(document["body"])
         if remembered["held_run"] == run_id:
@@ -25,7 +26,7 @@ def held_places(solr: Solr, source_id: str, run_id: str) -> tuple[str, ...]:
 
 
 def entities_at(solr: Solr, source_id: str, places: Sequence[str]) -> dict[str, StoredEntity]:
-    """Return the live entity at each of a few places."""
+    """Return place → live entity, for a few places."""
     if not places:
         return {}
     # A file's place is its path, which is stored only once.

@@ -1,8 +1,8 @@
 """Processes that hold a lock in the index: their identity, and whether they have certainly ended.
 
-A host name proves nothing: two machines may share one. The proof consists of the boot id (one running kernel, until it
-stops), the namespace of process ids within it (a container has its own), the process id, and the start time of that
-process.
+A host name proves nothing, because two machines may share one. The proof consists of the boot id (one running kernel,
+until it stops), the namespace of process ids within it (a container has its own), the process id, and the start time of
+that process.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ class Holder:
     """A process. "" means unknown (holders written by early versions have only the first three)."""
 
     host: str
-    """For display."""
+    """Host name, for display."""
     pid: int
     started: str
-    """Start time of the process in kernel ticks: process ids are reused."""
+    """Start time of the process in kernel ticks, because process ids are reused."""
     machine: str = ""
-    """A hash of the machine id: machine-id(5) asks not to expose the id itself."""
+    """A hash of the machine id, because machine-id(5) asks not to expose the id itself."""
     boot: str = ""
     namespace: str = ""
     """The namespace in which ``pid`` and ``started`` are valid."""
@@ -45,10 +45,10 @@ Lives = Callable[[Holder], bool]
 
 
 def this_process() -> Holder:
-    """Return this process. Not cached: it may have been forked."""
+    """Return this process. Not cached, because the process may have been forked."""
     pid = os.getpid()
     shown, started = _own_stat()
-    # /proc may be mounted for another namespace than ours: then it says nothing about our process ids.
+    # /proc may be mounted for a namespace other than ours, and then says nothing about our process ids.
     namespace = _namespace() if shown == pid else ""
     return Holder(
         socket.gethostname(), pid, started if namespace else "", _machine(), _text(_boot_file()), namespace
@@ -56,8 +56,8 @@ def this_process() -> Holder:
 
 
 def may_live(holder: Holder) -> bool:
-    """False only if the process has certainly ended: it is gone from the process table that it shares with us, or its
-    machine was restarted since."""
+    """Return False only if the process has certainly ended: it is gone from the process table that it shares with this
+    process, or its machine has been restarted since."""
     me = this_process()
     if not holder.boot or not me.boot:
         return True
@@ -68,7 +68,7 @@ def may_live(holder: Holder) -> bool:
 
 
 def lives(holder: Holder) -> bool:
-    """True only if the process is certainly alive."""
+    """Return True only if the process is certainly alive."""
     return _is_ours(holder, this_process()) and _runs(holder)
 
 
@@ -80,7 +80,7 @@ def _is_ours(holder: Holder, me: Holder) -> bool:
 
 
 def _runs(holder: Holder) -> bool:
-    """Whether it is in the process table; one that /proc hides from us counts as running."""
+    """Whether the process is in the process table; a process that /proc hides from us counts as running."""
     try:
         os.kill(holder.pid, 0)
     except ProcessLookupError:

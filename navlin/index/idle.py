@@ -1,4 +1,5 @@
-"""Last poll of a source without news. Because nothing else is written then, it is recorded once an hour."""
+"""Last poll of a source that found nothing new. Such a poll writes nothing else, so its time is recorded once an
+hour."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ def note_idle(solr: Solr, source_id: str, at_ms: int) -> None:
 
 
 def idle_ms(solr: Solr, source_id: str) -> int:
-    """Return the last recorded time, committed or not, epoch ms; 0 if there is none."""
+    """Return the last recorded time of such a poll, committed or not, epoch ms; 0 if there is none."""
     found = solr.get(RUNS, [_identity(source_id)], "started")
     return max((date_ms(each["started"]) for each in found), default=0)
 

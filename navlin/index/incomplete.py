@@ -14,7 +14,8 @@ from navlin.index.solr import Solr
 NO_REASON: Final = "no reason given"
 SHOWN_REASONS: Final = 20
 _INCOMPLETE: Final = f"+type:OPERATION +(incomplete:true {q.present('incompleteReasons')})"
-"""An operation read by an older version has a reason, and may nevertheless be complete."""
+"""Operations flagged incomplete, or with a reason. One read by an older version may have a reason although it is
+complete."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +27,8 @@ class Unparsed:
 
 
 def unparsed_counts(solr: Solr) -> tuple[Unparsed, ...]:
-    """Count the live views whose lineage is unknown or incomplete, both from engines and from their text; most frequent
-    reason first."""
+    """Count the live views for which neither an engine nor the view's text gives complete lineage, by reason, most
+    frequent first."""
     return tuple(Unparsed(*each) for each in _by_reason(solr, "type:VIEW", "unparsedReason") if each[0])
 
 
@@ -48,8 +49,8 @@ def incomplete_counts(solr: Solr) -> tuple[IncompleteOperations, ...]:
 def incomplete_operations(
     solr: Solr, sources: Collection[str], reason: str, limit: int, offset: int
 ) -> tuple[tuple[StoredEntity, ...], int]:
-    """Return live incomplete operations, by id, and their total number. ``sources`` are ids, ``reason`` is one of
-    `IncompleteOperations`; empty means any."""
+    """Return live incomplete operations, by id, and their total number. ``sources`` are ids, ``reason`` is that of an
+    `IncompleteOperations`; if empty, all sources or reasons count."""
     filters = ["deleted:false", *([q.terms("sourceId", sources)] if sources else [])]
     if reason:
         filters.append(
@@ -61,7 +62,8 @@ def incomplete_operations(
 
 
 def _by_reason(solr: Solr, query: str, field: str, *, missing: bool = False) -> list[tuple[str, int]]:
-    """Count live elements by a field that gives a reason; "" for those without one."""
+    """Return (reason, number of live elements) for each value of a field with reasons, most frequent first; "" for
+    elements without one."""
     params = {
         "q": query,
         "fq": "deleted:false",

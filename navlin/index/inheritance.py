@@ -1,9 +1,10 @@
-"""Tag inheritance as kept in the index, and the parts due to be recomputed.
+"""Tag inheritance as stored in the index, and the changes that are due to be computed.
 
-A reach consists of a few documents of ``nav_runs`` for each tagged entity: which of its tags reach which entities (one
-document, unless users stopped some of its tags), and the ids of everything that this depends on. An entity has the tags
-that reach it, except its own, in `inheritedTag`. Possible changes are due until computed: every writer of tags, flows
-or locations leaves a note, which is removed only when all results are durable.
+The reach of a tagged entity is stored in a few documents of ``nav_runs``: which of the entity's tags reach which
+entities (one document, unless users stopped some of the tags), and the ids of everything that the reach depends on. The
+`inheritedTag` of an entity lists the tags that reach it, except those that it has itself. Possible changes are due
+until computed: every writer of tags, flows or locations leaves a note, which is removed only when all results are
+durable.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ _DUE: Final = "reach due"
 _STATE: Final = "reach state"
 _KINDS: Final = q.term("kind", _REACH)
 _OF_ORIGIN: Final = "source"
-"""The field of a reach with the id of its origin."""
+"""The field of a reach with the id of the tagged entity."""
 _OTHERS: Final = f"{q.EVERYTHING} -{q.terms_given(_OF_ORIGIN, 'instead')}"
 
 
@@ -53,7 +54,7 @@ class StoredReach:
 
     @property
     def by_tag(self) -> dict[str, frozenset[str]]:
-        """The ids that each tag reaches."""
+        """Tag → ids that the tag reaches."""
         return {tag: each.ids for each in self.reached for tag in each.tags}
 
     @property
@@ -74,7 +75,7 @@ class StoredReach:
 
 NOTHING: Final = StoredReach()
 Reaches = Mapping[str, StoredReach]
-"""By the id of the tagged entity."""
+"""Id of the tagged entity → reach."""
 
 
 # -- Due changes ---------------------------------------------------------------------------------------------------------
@@ -82,7 +83,8 @@ Reaches = Mapping[str, StoredReach]
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """Possible changes: entities by id (or ends of relations), all that these runs stamped, or everything."""
+    """A note of possible changes: to the entities with these ids (which may be ends of relations), to everything that
+    these runs stamped, or to everything."""
 
     id: str
     version: int
@@ -99,10 +101,10 @@ def note_due(
     everything: bool = False,
     again: str = "",
 ) -> str:
-    """Leave a note of possible changes, and return its id. It can be found after the next commit of ``nav_runs``.
+    """Leave a note of possible changes, and return its id. The note can be found after the next commit of ``nav_runs``.
 
-    A writer of entities notes them before the change, so that a crash cannot lose it, and then notes them ``again``
-    with the same id: a note processed in between would have been processed too early.
+    A writer of entities leaves the note before the change, so that a crash cannot lose it, and leaves it ``again`` with
+    the same id after the change, because a note that was processed in between was processed too early.
     """
     identity = again or f"{_DUE}:{runs[0] if runs else uuid4()}"
     body = {"ids": sorted(ids), "runs": list(runs), "everything": everything}
@@ -133,7 +135,7 @@ def count_due(solr: Solr) -> int:
 
 
 def remove_due(solr: Solr, done: Iterable[Due]) -> None:
-    """Remove notes; one that was renewed since it was read stays."""
+    """Remove notes, except those renewed since they were read."""
     solr.delete_versions(RUNS, {each.id: each.version for each in done})
 
 
@@ -173,7 +175,7 @@ def reached_among(solr: Solr, ids: Sequence[str]) -> set[str]:
 
 
 def reaching(solr: Solr, identity: str, most: int) -> dict[str, list[str]]:
-    """Return the tags that reach an entity, each with the ids of at most ``most`` entities that have it."""
+    """Return tag → ids of at most ``most`` entities from which the tag reaches this entity."""
     found: dict[str, list[str]] = {}
     where = {"q": q.term("reaches", identity), "fq": _KINDS}
     for tag in solr.facet(RUNS, "reaching", where):
@@ -184,7 +186,7 @@ def reaching(solr: Solr, identity: str, most: int) -> dict[str, list[str]]:
 
 
 def stored_reaches(solr: Solr, of: Collection[str]) -> dict[str, StoredReach]:
-    """Return the stored reaches of these entities, by id, without the ground; entities without one are absent."""
+    """Return entity id → stored reach without its ground; entities without a stored reach are absent."""
     reached: defaultdict[str, set[Reached]] = defaultdict(set)
     fields = f"identity,{_OF_ORIGIN},reaching,reaches"
     for document in solr.cursor(RUNS, q.terms(_OF_ORIGIN, of), fields, filters=[_KINDS]):
@@ -200,7 +202,7 @@ def ground_of(solr: Solr, origin: str) -> frozenset[str]:
 
 
 def save_reaches(solr: Solr, reaches: Reaches) -> None:
-    """Replace the stored reaches of these entities, visible at once. `NOTHING` removes one."""
+    """Replace the stored reaches of these entities, visible at once. `NOTHING` removes the reach of an entity."""
     # Documents left behind by a killed process may not be visible yet.
     solr.commit(RUNS, soft=True)
     before = [
@@ -230,7 +232,7 @@ def _documents(origin: str, reach: StoredReach) -> Iterator[dict[str, Any]]:
 def _reached(solr: Solr, ids: Sequence[str], where: Mapping[str, Any]) -> set[str]:
     """Return those ids that the matching documents reach."""
     escaped = ",".join(each.replace("\\", "\\\\").replace(",", "\\,") for each in ids)
-    # Count only these ids, instead of all that the documents reach; ids with a count of zero are included.
+    # Count only these ids, instead of all that the documents reach. The response includes ids with a count of zero.
     field = "{!key=reaches terms=$ids}reaches"
     counts = solr.facet(RUNS, "reaches", {**where, "facet.field": field, "ids": escaped})
     return {each for each, count in counts.items() if count}
@@ -240,8 +242,8 @@ def _reached(solr: Solr, ids: Sequence[str], where: Mapping[str, Any]) -> set[st
 
 
 def bearing_tags(solr: Solr, *, ids: Sequence[str] = (), runs: Sequence[str] = ()) -> Iterator[StoredEntity]:
-    """Yield the live entities with tags of their own, with user fields: among at most a thousand ids, or stamped by
-    some runs, or all."""
+    """Yield the live entities that have their own tags, with user fields: those among at most a thousand ids, those
+    stamped by some runs, or all."""
     of = q.terms("identity", ids) if ids else q.terms("extractorRunId", runs) if runs else q.EVERYTHING
     filters = [q.present("tags"), "-deleted:true"]
     return map(StoredEntity.of, solr.cursor(ELEMENTS, of, WORDS, filters=filters))

@@ -15,19 +15,19 @@ from navlin.model.tree import upward
 
 PATHS_A_QUERY: Final = 1_000
 PLACES_A_QUERY: Final = 500
-"""Each place makes several clauses, and Solr accepts 10,000."""
+"""Maximum number of places in a query, because each place makes several clauses, and Solr accepts 10,000."""
 
 
 def paths_there(graph: Graph, paths: Iterable[str]) -> dict[str, list[StoredEntity]]:
-    """Return the entities at each path, in any file system; deleted or not."""
+    """Return path → entities at that path in any file system, deleted or not."""
     return _by_path(graph, sorted(set(paths)), "type:(DIRECTORY FILE S3BUCKET)")
 
 
 def nearest_directories(
     graph: Graph, paths: Collection[str], but: Collection[str]
 ) -> dict[str, list[StoredEntity]]:
-    """Return for each path its nearest known ancestor directories, in any file system, except the ids ``but``. Deleted
-    ones count: they may be the location of a table."""
+    """Return path → nearest known ancestor directories in any file system, except the ids ``but``. Deleted directories
+    count, because they may be the location of a table."""
     wanted = {up for path in paths for up in _above(path)}
     known = _by_path(graph, sorted(wanted), "type:(DIRECTORY S3BUCKET)")
     found: dict[str, list[StoredEntity]] = {}
@@ -62,8 +62,9 @@ def _by_path(graph: Graph, paths: Sequence[str], kind: str) -> dict[str, list[St
 def last_reads(
     graph: Graph, read: Sequence[tuple[Sequence[StoredEntity], Sequence[Place]]], metastores: Sequence[str]
 ) -> list[LastRead]:
-    """Return the recorded last read of each item: of some entities (a table, and the views of it), and of everything
-    at, below or around some places; by any address. ``metastores`` are those of `navlin.index.readers.metastores`."""
+    """Return the last recorded read of each item. An item consists of entities (a table and its views) and places;
+    reads of everything at, below or around a place count, in any file system. ``metastores`` are those returned by
+    `navlin.index.readers.metastores`."""
     ids = {
         one: LastRead()
         for entities, _ in read
@@ -85,8 +86,8 @@ def last_reads(
 
 
 def _at_places(graph: Graph, of: Sequence[Sequence[Place]]) -> list[LastRead]:
-    """Return the last read at, below or around each group of places: in one request if few entities there were read;
-    else one for each group."""
+    """Return the last read at, below or around each group of places. If few entities there were read, one request finds
+    all; otherwise each group is searched for."""
     every = [place for places in of for place in places]
     if not every:
         return [LastRead()] * len(of)
@@ -133,7 +134,7 @@ def _latest_of(known: Iterable[tuple[str, LastRead]], places: Sequence[Place]) -
 
 
 def _there(places: Sequence[Place]) -> str:
-    """Query for everything at, below or around one of these places, by any address."""
+    """Return a query for everything at, below or around one of these places, in any file system."""
     inside = " ".join(q.at_or_below("fileSystemPath", place.path) for place in places)
     around = dict.fromkeys(up for place in places for up in above(place))
     return (

@@ -1,21 +1,21 @@
 """Leases for running a source, purging or upgrading. They exclude a second process, and stop a run that lost its lease.
 
 The rule
-  - A lease is a document of ``nav_runs``. Its holder renews it `RENEWALS` times in its length, and each renewal gives it
-    another ``_version_``. Each acquisition raises its epoch by one; a released lease keeps its document and its epoch.
-  - Clocks of different machines are never compared. A waiter watches the version of a held lease by its own monotonic
-    clock: if the version changes, the holder is alive, and `Leased` is raised; if it stays the same for the lease's length,
-    the lease is taken over.
-  - A lease is taken at once if its holder has certainly ended (`may_live`), or if this process holds it already: then it
-    could not be released, for example because Solr did not answer.
-  - Every write to a lease carries the version that was read, so Solr lets one of several win, and a loser can neither renew
-    nor release another's lease.
-  - A holder has lost its lease if another has taken it, or if no renewal reached Solr for its length. `Lease.check` raises
-    `LeaseLost` from then on. A process that was suspended for longer notices before its next step.
+  - A lease is a document of ``nav_runs``. Its holder renews it `RENEWALS` times in its length, and each renewal gives the
+    document another ``_version_``. Each acquisition raises its epoch by one; after a release, document and epoch remain.
+  - Clocks of different machines are never compared. A waiter watches the version of a held lease by the waiter's own
+    monotonic clock. If the version changes, the holder is alive, and `Leased` is raised; if the version stays the same for
+    the lease's length, the waiter takes the lease over.
+  - A lease is taken at once if its holder has certainly ended (`may_live`), or if this process holds it already because
+    releasing it failed, for example because Solr did not respond.
+  - Every write to a lease carries the version that was read, so only one of several concurrent writes succeeds, and a loser
+    can neither renew nor release another holder's lease.
+  - A holder has lost its lease if another process has taken it, or if no renewal reached Solr for its length. From then on,
+    `Lease.check` raises `LeaseLost`. A process that was suspended for longer notices before its next step.
   - A run's final writes carry the versions that were read under the lease, and its epoch: see `navlin.index.runs`.
 
-This is how Kafka Connect fences its zombies by epochs (KIP-618), with Solr's optimistic concurrency instead of a
-broker.
+Kafka Connect fences its zombies by epochs in the same way (KIP-618), with a broker instead of Solr's optimistic
+concurrency.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ from navlin.index.solr import Solr, SolrError
 LEASE_S: Final = 120.0
 """Validity of a lease without a renewal."""
 RENEWALS: Final = 12
-"""Renewals in the length of a lease. After one interval a waiter knows that the holder is alive."""
+"""Number of renewals in the length of a lease. After one interval a waiter knows that the holder is alive."""
 LOOKS: Final = 120
-"""Number of times that a waiter checks in that length."""
+"""Number of times that a waiter checks in the length of a lease."""
 TIMEOUT_S: Final = 10.0
-"""Timeout for a renewal; then it is tried again."""
+"""Timeout for a renewal, which is then tried again."""
 
 
 class Leased(Exception):
@@ -48,12 +48,12 @@ class Leased(Exception):
 
 
 class LeaseLost(Exception):
-    """This process has lost its lease: its work must stop."""
+    """This process has lost its lease and must stop its work."""
 
 
 @dataclass(frozen=True, slots=True)
 class HeldLease:
-    """A lease as stored in the index. ``holder`` is None if it is free, and has pid 0 if the document's form is
+    """A lease as stored in the index. ``holder`` is None if the lease is free, and has pid 0 if the document's form is
     unknown. A lease of an early version has the epoch 0."""
 
     holder: Holder | None
@@ -101,7 +101,7 @@ def _write(solr: Solr, name: str, holder: Holder | None, epoch: int, version: in
     if added.conflicts:
         return None
     new = added.applied[identity]
-    if not new:  # a SolrCloud does not always give the version
+    if not new:  # a SolrCloud does not always return the version
         written = held_lease(solr, name)
         return (
             written.version
@@ -147,7 +147,7 @@ class Lease:
         self._lock = threading.Lock()
 
     def check(self) -> None:
-        """Return while the lease is held; raise `LeaseLost` otherwise. Asks Solr only if no renewal succeeded for the
+        """Return while the lease is held; raise `LeaseLost` otherwise. Ask Solr only if no renewal succeeded for the
         lease's length, for example after this process was suspended."""
         if not self.lost and self._still_s() >= self._length_s:
             try:
@@ -175,7 +175,7 @@ class Lease:
                 self._is_mine()
 
     def keep(self, over: threading.Event, on_lost: Callable[[], None]) -> None:
-        """Renew the lease until ``over``, or until it is lost; then call ``on_lost``."""
+        """Renew the lease until ``over`` is set. If the lease is lost, stop and call ``on_lost``."""
         interval_s = self._length_s / self._renewals
         while not over.wait(interval_s):
             try:
@@ -197,7 +197,8 @@ class Lease:
         return _write(self._solr, self.name, holder, self.epoch, self._version)
 
     def _is_mine(self) -> bool:
-        """Whether the indexed version differs only because an answer of Solr was lost. If not, the lease is lost."""
+        """Return whether the indexed version differs only because a response from Solr was lost. If not, mark the lease
+        as lost."""
         found = held_lease(self._solr, self.name)
         if found is not None and (found.holder, found.epoch) == (self._holder, self.epoch):
             self._version = found.version
@@ -230,12 +231,12 @@ def lease(
     """Hold the lease ``name`` for this process (or ``holder``), and renew it in the background, ``renewals`` times in
     ``length_s``.
 
-    Raises `Leased` if another process has it and renews it, after at most one renewal interval; waits for ``length_s``
-    if the other does not. ``on_lost`` is called by the renewing thread. If Solr does not answer when the lease is
-    released, no error is raised: the lease can be taken over at once by this process, by others on its kernel when it
-    has ended, and by all others after its length.
+    Raises `Leased` if another process has the lease and renews it, after at most one renewal interval; waits for
+    ``length_s`` if the other process does not renew it. ``on_lost`` is called by the renewing thread. If Solr does not
+    respond when the lease is released, no error is raised: this process can take the lease over at once, others on the
+    same kernel when this process has ended, and all others after ``length_s``.
     """
-    # Renewals use a connection of their own: they must not wait as long as a search may.
+    # Renewals have their own connection, because they must not wait as long as a search may.
     timeout_s = min(TIMEOUT_S, length_s / 4)
     me = holder or this_process()
     asked_s, taken = _take(solr, name, me, lives, length_s)
@@ -256,17 +257,17 @@ def lease(
 
 
 def _take(solr: Solr, name: str, holder: Holder, lives: Lives, length_s: float) -> tuple[float, HeldLease]:
-    """Return the request time (by `_awake_s`), and the lease taken."""
+    """Take the lease, waiting if necessary. Return the time of the request (by `_awake_s`) and the lease."""
     seen, since_s = 0, 0.0
     while True:
-        # Read before the request: the answer is at least as new.
+        # Read the clocks before the request, so that the response is at least as new.
         asked_s, now_s = _awake_s(), time.monotonic()
         found = held_lease(solr, name)
         if found is not None and found.holder is not None and found.holder != holder and lives(found.holder):
             if seen not in (0, found.version):
                 raise Leased(f"{name} is being run by {found.holder}")
             if not seen:
-                # The version counts from its arrival, not from the request.
+                # Count from the arrival of the version, not from the request.
                 seen, since_s = found.version, time.monotonic()
             if now_s - since_s < length_s:
                 time.sleep(length_s / LOOKS)
@@ -278,8 +279,9 @@ def _take(solr: Solr, name: str, holder: Holder, lives: Lives, length_s: float) 
 
 
 def _awake_s() -> float:
-    """Return a clock that also counts while the machine sleeps: a holder must not assume that no time passed.
+    """Return a clock that also counts while the machine sleeps, because a holder must not assume that no time passed.
 
-    A waiter uses `time.monotonic`, which does not: while it slept, the holder may have been asleep as well.
+    A waiter uses `time.monotonic`, which does not count then: while the waiter slept, the holder may have been asleep
+    as well.
     """
     return time.clock_gettime(time.CLOCK_BOOTTIME)

@@ -1,8 +1,9 @@
-"""A `Listing` → envelopes, column by column: files come in tens of millions, and a Python object for each takes too
-long.
+"""Conversion of a `Listing` to envelopes, column by column, because there are tens of millions of files and a Python
+object for each takes too long.
 
-The result equals `entity_envelope` of each row, byte for byte for identity and digest; a test checks this. The few rows
-whose JSON needs more than copying (a quote in a name, a list, a very long path, the root) go through that function.
+The result equals `entity_envelope` of each row, byte for byte for identity and digest; a test checks this.
+`entity_envelope` itself converts the few rows whose JSON needs more than copying (a quote in a name, a list, a very
+long path, the root).
 """
 
 from __future__ import annotations
@@ -88,7 +89,7 @@ def _array(column: Any) -> pa.Array:
 
 
 def _redacted(name: str, column: pa.Array) -> pa.Array:
-    """Redact a column. Lists are handled row by row and redacted there."""
+    """Redact a column of texts. Lists are redacted later, row by row."""
     if names_a_secret(name):
         return pc.if_else(pc.is_valid(column), MASK, None)
     if pa.types.is_dictionary(column.type):
@@ -170,7 +171,8 @@ def _as_fields(attributes: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
 
 
 def _members(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return ``,"name":value`` for each field, in the order of their names; null if a row does not have it."""
+    """Return field name → JSON member ``,"name":value``, as a column or as one text for all rows, ordered by name. The
+    value is null for a row without the field."""
     members: dict[str, Any] = {}
     for name in sorted(fields):
         value = fields[name]
@@ -210,8 +212,7 @@ def _is_date(moments_ms: pa.Array) -> Any:
 
 
 def odd_dates_of(listing: Listing) -> Iterator[tuple[str, str, int]]:
-    """Yield the impossible dates of a listing: the first one's path, its text, and the number of such dates in its
-    column."""
+    """Yield (path and text of the first, number of dates) for each column of a listing with impossible dates."""
     for name, values in {**listing.volatile, **listing.attributes}.items():
         if name not in DATES:
             continue
@@ -238,7 +239,7 @@ def _user_fields(members: Mapping[str, Any]) -> Any:
 
 
 def _listed(pieces: Sequence[Any]) -> pa.Array:
-    """Join pieces that each begin with a comma, without the first comma; null ones are left out."""
+    """Join pieces that each begin with a comma, and drop the first comma; null pieces are left out."""
     joined = pc.binary_join_element_wise(*pieces, "", null_handling="replace", null_replacement="")
     # Without an explicit end, Arrow's kernel fails ("negative buffer resize").
     return pc.cast(pc.binary_slice(pc.cast(joined, pa.binary()), 1, 2**31 - 1), pa.string())
@@ -249,7 +250,8 @@ def _without_nothing(objects: Any) -> Any:
 
 
 def _column(column: pa.Field, values: Any, count: int) -> pa.Array:
-    """Return a column of the envelope from an array, or a single value for all rows; None means its default."""
+    """Return a column of the envelope from an array, or a single value for all rows; None means the column's
+    default."""
     if isinstance(values, pa.Array):
         return values.cast(column.type)
     value = Envelope._field_defaults[column.name] if values is None else values

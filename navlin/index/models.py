@@ -1,7 +1,7 @@
 """Models in ``nav_edits``: packages, classes, namespaces, managed properties, and the mappings of properties to
 classes.
 
-Each is a document with its JSON, under its kind and its name; registering it again replaces it.
+Each model is a document with JSON, identified by kind and name; registering it again replaces the document.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from navlin.index.solr import Solr
 Registered = Mapping["Kind", Mapping[str, Mapping[str, Any]]]
 """kind → name → JSON"""
 Versions = Mapping[str, int]
-"""The ``_version_`` of each as read, by the identity of its document."""
+"""Identity of a model's document → ``_version_`` as read."""
 
 
 class Kind(StrEnum):
-    """The kinds of model parts. A class is named ``package.class``, a property ``namespace.name``, and a mapping like
-    its class."""
+    """The kind of a model. A class is named ``package.class``, a property ``namespace.name``, and a mapping like its
+    class."""
 
     PACKAGE = "package"
     CLASS = "class"
@@ -34,8 +34,8 @@ class Kind(StrEnum):
 
 
 def save_models(solr: Solr, models: Registered, read: Versions) -> bool:
-    """Write models over those that were read; they take effect at once. Return whether all were written; otherwise one
-    was changed concurrently, and only the others were written."""
+    """Write models over those that were read; they take effect at once. Return False if some were changed concurrently;
+    only the others are then written."""
     documents = [
         {
             "identity": (identity := f"{kind}:{name}"),
@@ -53,8 +53,8 @@ def save_models(solr: Solr, models: Registered, read: Versions) -> bool:
 
 
 def managed_field(solr: Solr, name: str) -> str:
-    """Return the field that keeps the values of the managed property ``namespace.name``: by its registered type, else
-    the one that most entities have."""
+    """Return the field with the values of the managed property ``namespace.name``: the one for the registered type, or
+    if none is registered, the one that most entities have."""
     where = {"q": q.term("kind", Kind.PROPERTY), "fq": [q.term("entity_s", name)], "fl": "body", "rows": 1}
     for document in solr.select(EDITS, where)["response"]["docs"]:
         return MANAGED.get(str(orjson.loads(document["body"]).get("type")), "cp_") + name

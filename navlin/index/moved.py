@@ -1,9 +1,10 @@
-"""User metadata, and the times of first appearance and last read, follow the entities that their source renames.
+"""Transfer of user metadata, and of the times of first appearance and last read, along with the entities that their
+source renames.
 
-Ids follow names, and renames come in sequences: two tables may swap names by way of a third. Therefore everything that
-the index has at all affected names is read before anything is written, and kept in the index itself: if the run is
+Ids follow names, and renames come in sequences, for example if two tables swap names by way of a third. Therefore the
+indexed state of all affected names is read before anything is written, and saved in the index. If the run is
 interrupted, its repetition reads the original state from there. If an entity is dropped, its user metadata waits under
-its name for an entity that is created there, or renamed to it without user metadata of its own.
+its name for an entity that is created there, or that is renamed to it and has no user metadata.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from navlin.model.batches import in_batches
 from navlin.model.tree import ROOT, contains, upward
 
 MOST_DOCUMENTS: Final = 100_000
-"""Limit on the documents below the names of one run's renames: they are held in memory."""
+"""Maximum number of documents below the names of one run's renames, because they are held in memory."""
 Words = Mapping[str, Any]
 _OF_THE_THING: Final = LAST_READ_FIELDS | CONTENT_FIELDS | {"firstSeen", "recreated"}
 _OF_THE_PLACE: Final = LINKER_FIELDS - LAST_READ_FIELDS
@@ -39,8 +40,9 @@ _OF_THE_PLACE: Final = LINKER_FIELDS - LAST_READ_FIELDS
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """``words`` are the values that belong at each tree path after all renames; an affected path that is not among them
-    has none. ``run_id``: documents already written by this run, before it was repeated, have theirs."""
+    """Result of renames. ``words`` maps tree paths to the values that belong there after all renames; an affected path
+    without an entry has no values. ``run_id`` is set if the run is being repeated: documents already stamped with it
+    have their values. ``note`` is the reason if nothing was moved."""
 
     paths: frozenset[str] = frozenset()
     words: Mapping[str, Words] = field(default_factory=dict)
@@ -55,7 +57,7 @@ class Moved:
         )
 
     def at(self, tree_path: str, before: Document | None) -> Words | None:
-        """Return the values for a document written at a path; None if those of ``before`` stay."""
+        """Return the values for a document written at a path; None if the values of ``before`` stay."""
         if not self.concerns(tree_path) or (before and before.get("extractorRunId") == self.run_id):
             return None
         linked = {name: before[name] for name in _OF_THE_PLACE & before.keys()} if before else {}
@@ -63,8 +65,8 @@ class Moved:
 
 
 def read_moved(solr: Solr, source_id: str, run_id: str, moves: Sequence[tuple[str, str]]) -> Moved:
-    """Read the state at the names of renames (before, after; in order) from before this run's first write, and apply
-    the renames."""
+    """Read the state at the names of ``moves`` ((before, after), in order) as it was before this run's first write, and
+    apply the renames."""
     kept = next(iter(solr.get(RUNS, [_identity(source_id)])), None)
     before = orjson.loads(kept["body"]) if kept is not None else {}
     repeats = kept is not None and kept["key"] == run_id
@@ -103,7 +105,7 @@ def _keep(solr: Solr, source_id: str, run_id: str, body: Mapping[str, Any]) -> N
 
 
 def moved_along(known: Mapping[str, Words], moves: Sequence[tuple[str, str]]) -> dict[str, Words]:
-    """Return the values at each path after all moves, given those before."""
+    """Return path → values after all moves, given those before."""
     slots = _Slots(known, frozenset(path for move in moves for path in move))
     for before, after in moves:
         taken = {after + path.removeprefix(before): words for path, words in slots.take(before)}
@@ -118,10 +120,11 @@ def moved_along(known: Mapping[str, Words], moves: Sequence[tuple[str, str]]) ->
 
 
 def put_where_nothing_is(solr: Solr, source_id: str, run_id: str, moved: Moved) -> None:
-    """Give documents flagged deleted the values that wait at their place: after all others were written and flagged.
+    """Give documents flagged deleted the values that wait at their paths. Call it after all other documents were
+    written and flagged.
 
-    If there is no document at all (the renamed entity was dropped before it was read), the values are kept for the next
-    run.
+    If there is no document at all (because the renamed entity was dropped before it was read), the values are kept for
+    the next run.
     """
     if not moved.paths:
         return
@@ -148,13 +151,13 @@ def _of_thing(document: Document) -> Words:
 
 
 def _written(document: Words) -> dict[str, Any]:
-    """Return the user's fields of a document, without those from its source."""
+    """Return the user fields of a document, without those filled from its source."""
     of_source = document.get(SOURCE_WORDS, ())
     return {name: value for name, value in document.items() if is_user_field(name) and name not in of_source}
 
 
 class _Slots:
-    """Values by path, with an index by the renamed paths above them."""
+    """Path → values, with an index by the renamed paths above each."""
 
     def __init__(self, known: Mapping[str, Words], named: frozenset[str]) -> None:
         self.words: dict[str, Words] = {}

@@ -1,4 +1,4 @@
-"""Executions that move to another operation, when more becomes known about what they run or write."""
+"""Moves of executions to another operation, when more becomes known about the text that they run or their outputs."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _INSTANCES: Final = RelationFilter((RelationType.INSTANCE_OF,), rule="")
 
 
 def follow_operations(solr: Solr, changed: Iterable[Envelope], stamp: Stamp) -> None:
-    """Relate each changed execution to its present operation, and remove its relation to the former one. Call it before
-    the executions are written: after an interruption, the next run does the rest."""
+    """Relate each changed execution to its present operation, and remove its relation to the former one. Call this
+    before the executions are written, so that after an interruption the next run does the rest."""
     by_id = {each.identity: each for each in changed if each.type == EntityType.OPERATION_EXECUTION}
     if not by_id:
         return

@@ -1,7 +1,7 @@
-"""Completes documents of earlier versions for searches by parts of names: Solr derives the field at each write, and
-these were written before it existed.
+"""Completion of documents of earlier versions, for searches by parts of names. Solr derives the field at each write,
+and these documents were written before the field existed.
 
-Until then, a search finds these only by the words of their names.
+Until they are completed, a search finds them only by the words of their names.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ def names_filled(solr: Solr) -> bool:
 
 
 def fill_names(solr: Solr, stop: Callable[[], bool] = lambda: False) -> int:
-    """Rewrite the documents without the field, and return their number; once per index. ``stop`` is polled between
-    batches: the next call continues with the rest."""
+    """Rewrite the documents without the field, once per index, and return their number. ``stop`` is polled between
+    batches; after a stop, the next call continues with the rest."""
     if names_filled(solr):
         return 0
     filled = 0

@@ -1,8 +1,8 @@
-"""One hop of a walk: the relations at some ids, with a limit on those read per id.
+"""One hop of a walk: the relations at some ids, with a limit on the number read per id.
 
-Ids are sent to Solr as ``{!terms}``, which is correct on any number of shards, a thousand in a request. An entity with
-very many relations does not crowd out its neighbours: beyond a page, the heavy ones are found by a facet and read one
-by one.
+Ids are sent to Solr as ``{!terms}``, a thousand per request, which is correct on any number of shards. An entity with
+very many relations does not crowd out the others, because if there is more than a page, a facet finds the ids with too
+many relations, and these ids are read one by one.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from navlin.model.batches import in_batches
 IDS_A_BATCH: Final = 1_000
 IDS_A_PART: Final = 100
 PARTS: Final = 2
-"""Ids are looked up in this many parallel requests, if there are enough of them: more requests cost more than they
-gain."""
+"""Maximum number of parallel requests for looking up ids; more would cost more than they gain."""
 ROWS_A_BATCH: Final = 10_000
 ROWS_A_HOP: Final = 50_000
-"""Limit on the relations of a batch of ids: the rest is cut, and reported as cut."""
+"""Maximum number of relations read for a batch of ids; the rest is cut, and reported as cut."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The live relations of these types with one of these ids at this side, at most ``fan_out`` for each id."""
+    """A request for the live relations of these types with one of these ids at this side, at most ``fan_out`` for each
+    id."""
 
     ids: Collection[str]
     side: Side
@@ -47,15 +47,15 @@ class Wanted:
 
 @dataclass(slots=True)
 class Neighbours:
-    """The relations of some ids, by id, and the ids with more than were read. Relations stated by several sources are
-    merged."""
+    """Relations of some ids. ``relations`` maps ids to relations, with those stated by several sources merged; ``cut``
+    are the ids with more relations than were read."""
 
     relations: Mapping[str, Sequence[WalkedRelation]]
     cut: frozenset[str] = frozenset()
 
 
 def neighbours(solr: Solr, wanted: Sequence[Wanted], fields: str = NAMED) -> list[Neighbours]:
-    """Return the neighbours for each request; they are read together if they fit a page. ``fields`` is `NAMED`,
+    """Return the neighbours for each request. All are read together if they fit on a page. ``fields`` is `NAMED`,
     `WALKED`, `IDENTIFIED` or `FLOWING`."""
     collected = [_Collected(each) for each in wanted]
     if len(wanted) == 1 or not _read_together(solr, collected, fields):
@@ -91,7 +91,7 @@ class _Collected:
 
 
 def _read_together(solr: Solr, collected: Sequence[_Collected], fields: str) -> bool:
-    """Read everything together; return False, and collect nothing, if that is too much."""
+    """Read the relations of all requests together. Return False, and collect nothing, if there are too many."""
     total = sum(len(each.wanted.ids) for each in collected)
     if total > IDS_A_BATCH:
         return False
@@ -114,7 +114,7 @@ def _read_together(solr: Solr, collected: Sequence[_Collected], fields: str) -> 
 def first_by_id(
     solr: Solr, core: str, query: str, filters: Sequence[str], fields: str, rows: int
 ) -> tuple[list[dict[str, Any]], int]:
-    """Return the first ``rows`` matching documents, by identity, and the number of matches."""
+    """Return the first ``rows`` matching documents, ordered by identity, and the number of matches."""
     params = {"q": query, "fq": filters, "fl": fields, "rows": rows}
     response = solr.select(core, params)["response"]
     count, documents = int(response["numFound"]), response["docs"]
@@ -135,13 +135,13 @@ def parts_of(count: int) -> int:
 
 
 def _all_in_order(solr: Solr, searches: Sequence[dict[str, Any]]) -> list[dict[str, Any]] | None:
-    """Return the documents found, sorted by their ends; None if they exceed a page. One with several ids may appear
-    twice."""
+    """Return the documents found, sorted by their ends; None if they exceed a page. A document with several of the ids
+    may appear twice."""
     responses = [answer["response"] for answer in solr.select_each(RELATIONS, searches)]
     if sum(response["numFound"] for response in responses) > ROWS_A_BATCH:
         return None
     documents = [document for response in responses for document in response["docs"]]
-    # Solr reads documents twice as fast in their storage order: they are sorted here.
+    # Solr reads documents twice as fast in their storage order, so they are sorted here.
     return sorted(documents, key=_ends)
 
 
@@ -161,7 +161,7 @@ def _ends(document: Mapping[str, Any]) -> tuple[list[str], list[str], str, str]:
 
 
 def _filters(types: tuple[str, ...]) -> tuple[str, ...]:
-    # Solr caches filters from hop to hop; ids are not requested again.
+    # Types are filters because Solr caches filters from hop to hop. Ids are not, because they are not requested again.
     return tuple(RelationFilter(types, deleted=False).filters())
 
 
@@ -181,7 +181,7 @@ def _page(solr: Solr, collected: _Collected, batch: Sequence[str], fields: str) 
     cut.update(heavy)
     spent = 0
     for group in (*_packed(counts, wanted.fan_out), *([one] for one in heavy)):
-        # A few more than the fan-out: two sources may state one edge.
+        # More than the fan-out, because two sources may state one edge.
         rows = min(sum(counts[one] for one in group), wanted.fan_out * 2 if group[0] in cut else ROWS_A_BATCH)
         if spent + rows > ROWS_A_HOP:
             cut.update(group)

@@ -22,9 +22,10 @@ SHOWN_POSITIONS: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class SourceOverview:
-    """State of one source: numbers of live entities, live relations, and unlinked ones among these. ``positions`` has
-    the first positions by key, ``position_count`` their total number; ``held_back`` and ``held_back_count`` are the
-    same for parts that failed and will be retried: by the name of a file or another part, its saved state."""
+    """State of one source: the numbers of live entities, of live relations, and of unlinked relations among these.
+    ``positions`` maps keys to saved states for the first positions, by key; ``position_count`` is the number of all.
+    ``held_back`` maps the names of files or other parts that failed and will be retried to their saved states;
+    ``held_back_count`` is the number of all of these."""
 
     entities: int
     relations: int
@@ -56,7 +57,8 @@ def source_overview(solr: Solr, source_id: str) -> SourceOverview:
 
 
 def _positions(solr: Solr, source_id: str, which: str) -> tuple[int, dict[str, Any]]:
-    """Return the number of positions that match a clause, and the first of them by key, in readable form."""
+    """Return the number of positions that match a clause, and key → saved state of the first ones, by key, in readable
+    form."""
     filters = ["kind:position", q.term("sourceId", source_id)]
     params = {"q": which, "fq": filters, "rows": SHOWN_POSITIONS, "sort": "key asc"}
     found = solr.select(RUNS, params)["response"]
@@ -65,9 +67,9 @@ def _positions(solr: Solr, source_id: str, which: str) -> tuple[int, dict[str, A
 
 
 def held_run(solr: Solr, source_id: str) -> str:
-    """Return the id of the run whose loss awaits review; "" if there is none.
+    """Return the id of the run whose deletions await review; "" if there is none.
 
-    Increments continue meanwhile. Only a complete listing that was accepted ends that.
+    Increments continue meanwhile. Only the acceptance of a complete listing ends this state.
     """
     held = last_run(solr, source_id, Status.HELD)
     if held is None:

@@ -1,4 +1,4 @@
-"""Documents as shown to users and programs: including the fields that the index does not store
+"""Documents as shown to users and programs, including the fields that the index does not store
 (`navlin.index.stored_form`)."""
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ TABLE_COLUMNS: Final = {
         "endpoint2Name", "unlinked", "unlinkedReason", "deleted",
     ),
 }  # fmt: skip
-"""The columns of a table of a core's documents, if none are named."""
+"""Core → default columns for a table of the core's documents."""
 _64_BITS: Final = (1 << 64) - 1
 
 

@@ -1,6 +1,6 @@
-"""Memory of purged executions and operations, for later checks for gaps: the days on which a source recorded
-executions, the start of its first one, and the last times of incomplete operations and of unreadable records. One
-document of ``nav_runs`` for each source."""
+"""Record of purged executions and operations, by which gaps in coverage can still be found: the days on which a source
+recorded executions, the start of its first execution, and the last times of incomplete operations and of unreadable
+records. ``nav_runs`` has one document for each source."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from navlin.index.solr import Solr
 
 DAY_MS: Final = 86_400_000
 DAYS_KEPT: Final = 2_000
-"""The start times of executions are kept for this many of the latest days; of earlier ones only the very first is."""
+"""Number of latest days for which start times of executions are kept. From earlier days, only the very first start is
+kept."""
 _KIND: Final = "purged runs"
 _ATTEMPTS: Final = 8
 
@@ -39,12 +40,12 @@ class PurgedRuns:
 
 
 def purged_runs(solr: Solr, source_id: str) -> PurgedRuns:
-    """Return the memory of a source's purged executions."""
+    """Return the record of a source's purged executions."""
     return _of(next(iter(solr.get(RUNS, [_identity(source_id)])), None))
 
 
 def remember_executions(solr: Solr, executions: Iterable[StoredEntity]) -> None:
-    """Remember executions before they are removed. They were read with `navlin.index.entity.PURGE`."""
+    """Remember executions before they are removed. They must have been read with `navlin.index.entity.PURGE`."""
     started: dict[str, list[int]] = defaultdict(list)
     for each in executions:
         if each.started_ms:
@@ -54,7 +55,8 @@ def remember_executions(solr: Solr, executions: Iterable[StoredEntity]) -> None:
 
 
 def remember_incomplete(solr: Solr, operations: Iterable[StoredEntity]) -> None:
-    """Remember operations before they are removed. They were read whole; complete ones do not count."""
+    """Remember the incomplete ones among these operations before the operations are removed. They must have been read
+    whole."""
     latest: dict[str, int] = defaultdict(int)
     for each in operations:
         if each.incomplete:
@@ -65,8 +67,8 @@ def remember_incomplete(solr: Solr, operations: Iterable[StoredEntity]) -> None:
 
 
 def remember_rejects(solr: Solr, source_id: str, seen_ms: int) -> None:
-    """Remember that rejects of a source are being removed, before the removal; the last of them was seen then (epoch
-    ms)."""
+    """Remember that rejects of a source are being removed. Call this before the removal. ``seen_ms`` is the time at
+    which the last of them was seen (epoch ms)."""
     _change(solr, source_id, rejected_ms=seen_ms)
 
 

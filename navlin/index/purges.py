@@ -1,4 +1,4 @@
-"""Purges in ``nav_runs``: the open one, the finished ones, and the time up to which records were ever purged."""
+"""Purges in ``nav_runs``: the open one, the finished ones, and the time up to which records have ever been purged."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from navlin.model.identity import run_id
 from navlin.model.redaction import bounded, redact
 
 PURGE: Final = "purge"
-"""Stands in for a source's id: the name of purge's lease, and of its run ids."""
+"""Used in place of a source's id, in the name of purge's lease and in its run ids."""
 _OPEN: Final = "purge:open"
 _BEFORE: Final = "purge:before"
 _UNFINISHED: Final = "purge:unfinished"
@@ -39,7 +39,7 @@ class PurgeRecord:
     pending: Mapping[str, Any] = field(default_factory=dict)
     tallies: Mapping[str, Any] = field(default_factory=dict)
     epoch: int = 0
-    """The epoch of the lease under which it was saved."""
+    """The epoch of the lease under which the record was saved."""
     version: int = field(default=-1, compare=False)
     """The ``_version_`` that was read or written; -1 before it was written. Not stored."""
 
@@ -84,7 +84,7 @@ def save_purge(solr: Solr, record: PurgeRecord) -> PurgeRecord:
     if added.conflicts:
         raise LeaseLost(_TAKEN)
     version = added.applied.get(_OPEN, 0)
-    if not version:  # a SolrCloud does not always give the version
+    if not version:  # a SolrCloud does not always return the version
         version = next((int(each["_version_"]) for each in solr.get(RUNS, [_OPEN])), 0)
     return replace(record, version=version)
 
@@ -95,7 +95,7 @@ def close_purge(solr: Solr, record: PurgeRecord, ended_ms: int) -> None:
     solr.add_all(RUNS, [{**document, "ended": solr_date(ended_ms)}])
     taken = solr.delete_versions(RUNS, {_OPEN: record.version})
     unfinished = unfinished_purge(solr)
-    # The command that releases a held purge names the beginning of a day.
+    # Less a day, because the command that releases a held purge names the beginning of a day.
     if unfinished is not None and not taken and record.before_ms > unfinished.before_ms - _DAY_MS:
         solr.delete_ids(RUNS, [_UNFINISHED])
     solr.commit(RUNS, soft=False)
@@ -111,7 +111,7 @@ def unfinished_purge(solr: Solr) -> UnfinishedPurge | None:
 
 
 def remember_unfinished(solr: Solr, unfinished: UnfinishedPurge) -> None:
-    """Record why the daily purge did not finish, until one does."""
+    """Record why the daily purge did not finish. The record is kept until one does."""
     reason = bounded(redact(unfinished.reason), _MAX_REASON_BYTES)
     solr.add_all(RUNS, [_plain(_UNFINISHED, asdict(replace(unfinished, reason=reason)))])
     solr.commit(RUNS, soft=False)
@@ -126,15 +126,15 @@ def forget_unfinished(solr: Solr) -> None:
 
 @dataclass(frozen=True, slots=True)
 class DailyPurge:
-    """Time of the last daily purge (epoch ms), whatever its result. Not ``made``: none was due yet, and the first is
-    due after this time."""
+    """Time of the last daily purge (epoch ms), whatever its result. If not ``made``, none has been due yet, and the
+    first is due after this time."""
 
     at_ms: int
     made: bool = True
 
 
 def daily_purge(solr: Solr) -> DailyPurge | None:
-    """Return the last daily purge; None if none has been due so far."""
+    """Return the record of the last daily purge; None if there is no record."""
     for document in solr.get(RUNS, [_DAILY]):
         return DailyPurge(**orjson.loads(document["body"]))
     return None
@@ -163,7 +163,7 @@ def purged_before_ms(solr: Solr) -> int:
 
 
 def remember_purged_before(solr: Solr, before_ms: int) -> None:
-    """Record that everything older than this is being purged. Call it before the first removal."""
+    """Record that everything older than this is being purged. Call this before the first removal."""
     _remember(solr, max(before_ms, purged_before_ms(solr)), reads_lost_before_ms(solr))
 
 
@@ -179,14 +179,14 @@ def reads_lost_before_ms(solr: Solr) -> int:
 
 
 def remember_lost_reads(solr: Solr, before_ms: int) -> None:
-    """Record that reads earlier than this are removed without a trace. Call it before their removal."""
+    """Record that reads earlier than this are removed without a trace. Call this before the removal."""
     if before_ms > (lost_ms := reads_lost_before_ms(solr)):
         _remember(solr, purged_before_ms(solr), max(before_ms, lost_ms))
 
 
 def forget_purged_before(solr: Solr) -> None:
-    """Allow records of any time to be written again. Lost reads stay recorded as lost: the files with their records may
-    be gone."""
+    """Allow records of any time to be written again. Lost reads stay recorded as lost, because the files with their
+    records may be gone."""
     if lost_ms := reads_lost_before_ms(solr):
         _remember(solr, 0, lost_ms)
     else:

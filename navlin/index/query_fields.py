@@ -1,5 +1,5 @@
-"""Fields in users' queries: their spellings, those that only relations have, and the clauses for fields whose stored
-form differs from the queried one.
+"""Fields in users' queries: their spellings, the fields that only relations have, and the clauses for fields whose
+stored form differs from the queried one.
 
 Values are in Solr's syntax: a word with its escapes and wildcards, a quoted phrase, a range.
 """
@@ -51,7 +51,8 @@ REWRITTEN: Final = DERIVED | {"writer"}
 """Fields that are queried by a special clause, never by their name alone."""
 
 WORDS_ALONE: Final = frozenset({"queryText", ANY_TEXT})
-"""Fields for which the index keeps only words, no values: to count values, Solr would load all of them into memory."""
+"""Fields for which the index keeps only words, no values. Their values cannot be counted, because Solr would load all
+of them into memory."""
 
 TYPE: Final = "type"
 
@@ -65,7 +66,7 @@ RELATION_ONLY: Final = frozenset(
     " endpoint2SourceId endpoint1Name endpoint2Name claimedIds unlinked unlinkedReason unlinkedSince rule"
     " userSpecified propagatable namespace".split()
 )
-"""Fields that only relations have: a query that names one is about relations."""
+"""Fields that only relations have. A query that names one is about relations."""
 _RELATION_TYPES: Final = frozenset(RelationType)
 _OTHERS: Final = (
     "identity type sourceType sourceId packageName metaClassName queryText granted serves".split()
@@ -79,14 +80,15 @@ _FUZZY = re.compile(r"~\d*\.?\d*$")
 
 
 def field_named(name: str) -> str:
-    """Return the index's name of a field: of its twin, or of the custom property that ``namespace.key`` means."""
+    """Return the index's name for a field, given in one of its spellings or as ``namespace.key`` of a custom
+    property."""
     if "." in name and not name.startswith(("up_", "tp_", *MANAGED_PREFIXES)):
         return "cp_" + name
     return TWINS.get(name, name)
 
 
 def field_names() -> list[str]:
-    """Return all fields that a query may name, in the index's spelling; without properties."""
+    """Return all fields that a query may name, in the index's spelling, without properties."""
     return sorted(
         {
             *_OTHERS,
@@ -102,19 +104,21 @@ def field_names() -> list[str]:
 
 
 def core_asked(fields: Collection[str], types: Collection[str]) -> str:
-    """Return the core that a query is about: relations if it names their fields, or only their types (upper case)."""
+    """Return the core that a query is about: that of relations if the query names a field of relations, or only types
+    of relations (upper case)."""
     if not RELATION_ONLY.isdisjoint(fields):
         return RELATIONS
     return RELATIONS if types and _RELATION_TYPES.issuperset(types) else ELEMENTS
 
 
 def value_of(field: str, value: str) -> str:
-    """Return a value in the field's form. Only ASCII is upper-cased, because another letter may become two."""
+    """Return a value in the field's form. Only ASCII is upper-cased, because other letters may become two."""
     return value.upper() if field in CONSTANTS and value.isascii() else value
 
 
 def clause(field: str, value: str) -> str | None:
-    """Return the clause for a value of a field ("" for a word without one); None if it is ``field:value``."""
+    """Return the clause for a value of a field ("" for a word without a field); None if the clause is simply
+    ``field:value``."""
     match field:
         case "":
             return None if value == "*" or _RANGE.fullmatch(value) else _any_field(value)
@@ -133,7 +137,7 @@ def clause(field: str, value: str) -> str | None:
 
 def _any_field(value: str) -> str:
     words = " ".join(f"{field}:{value}" for field in WORD_FIELDS)
-    # Solr would match any part of a compound word, unless it is a phrase.
+    # Unless the word is quoted, Solr would match any part of a compound word.
     parts = f'"{value}"' if _PLAIN.fullmatch(value) else value
     return f"({ANY_TEXT}:{parts} {words} type:{value_of('type', value)})"
 

@@ -1,7 +1,7 @@
-"""Prints queries for Solr. The text is navlin's own: user input appears in it only as an escaped word, in quotation
-marks, or as a decimal number.
+"""Printing of queries for Solr. The text is navlin's own: user input appears in it only as an escaped word, in
+quotation marks, or as a decimal number.
 
-`printed` keeps the fields as given, and `navlin.query.syntax.parse` parses it back to the same tree; `asked` is the
+`printed` keeps the fields as given, and `navlin.query.syntax.parse` parses its result to the same tree; `asked` is the
 form for Solr, with the clauses for fields that are stored differently (`navlin.index.query_fields`).
 """
 
@@ -172,10 +172,10 @@ def _in_whole_days(value: Value) -> Value:
 
 
 def _property(name: str, value: Value) -> str:
-    """Print a clause for a property. It is stored under the prefix of its type, which the query does not state but the
-    value's form suggests.
+    """Print a clause for a property. A property is stored under the prefix of its type, which the query does not state
+    but the form of the value suggests.
 
-    A range of numbers or dates is not applied to texts, which would compare them letter by letter.
+    A range of numbers or dates is not applied to texts, because texts would be compared letter by letter.
     """
     clauses = []
     for prefix in _prefixes(value):

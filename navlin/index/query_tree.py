@@ -45,7 +45,7 @@ class Phrase:
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """From ``low`` to ``high``; None leaves that side open."""
+    """A range from ``low`` to ``high``; None leaves that side open."""
 
     low: str | None
     high: str | None
@@ -63,7 +63,7 @@ class Everything:
 
 @dataclass(frozen=True, slots=True)
 class FieldValue:
-    """A value of a field (the index's name of it, or ``namespace.key``); "" for a word without one."""
+    """A value of a field. ``field`` is a name in the index or ``namespace.key``; "" for a word without a field."""
 
     field: str
     value: Value
@@ -118,8 +118,8 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """``filter(…)``: the matches of a few words of navlin's own, which Solr caches until the index changes. The cost
-    per document is then negligible, while a plain clause would be evaluated for all matches."""
+    """``filter(…)``: clauses with a few fixed words, whose matches Solr caches until the index changes. The cost per
+    document is then negligible, while a plain clause would be evaluated for all matches."""
 
     clauses: tuple[Clause, ...]
 
@@ -129,13 +129,14 @@ Node = Everything | FieldValue | ExactTerms | FunctionRange | Group | Remembered
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A whole query. ``tags`` name it for facets that are counted without it; ``excluded`` are such tags."""
+    """A whole query. ``tags`` are names by which facets can ignore the query when it is a filter; ``excluded`` are the
+    tags of filters that the query itself ignores when it is counted."""
 
     clauses: tuple[Clause, ...]
     tags: tuple[str, ...] = ()
     excluded: tuple[str, ...] = ()
     key: str = ""
-    """The name of its count, if it is counted."""
+    """The key of the query's count, if it is counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,5 +149,5 @@ class Facet:
 
     @property
     def name(self) -> str:
-        """The name of its counts in the answer."""
+        """The name of the counts in the response."""
         return self.key or self.field

@@ -12,7 +12,7 @@ from navlin.index.solr import Solr
 
 
 def read_to_end(solr: Solr, sizes_bytes: Mapping[str, int]) -> set[str]:
-    """Return those files, given by their position keys and sizes, that all sources following them have read completely."""
+    """Return the files (position key → size) that every source that follows them has read completely."""
     read: set[str] = set()
     behind: set[str] = set()
     filters = ["kind:position", q.terms("key", sizes_bytes)]

@@ -24,15 +24,15 @@ from navlin.model.keys import RelationType, column_id
 from navlin.model.source import HIVE
 
 MOST_READERS: Final = 1_000
-"""Limit on the operations reading one table whose run times are looked up."""
+"""Maximum number of operations reading one table whose run times are looked up."""
 MOST_COLUMNS: Final = 100_000
-"""Limit on the columns examined, over all tables of one request."""
+"""Maximum number of columns examined, over all tables of one request."""
 COUNTED_A_QUERY: Final = 100
 NEVER_MS: Final = 1 << 62
 """Later than any record."""
 _COLUMNS: Final = EntityFilter(("FIELD",))
 _FLOWS: Final = (RelationType.DATA_FLOW.value, RelationType.CONTROL_FLOW.value)
-# A program that states its own relations names anything as a reader, for example an execution.
+# A program that states its own relations may name anything as a reader, for example an execution.
 _READ: Final = (
     *RelationFilter(_FLOWS, deleted=False).filters(),
     f"{q.one_of('endpoint2Type', ('OPERATION', 'SUB_OPERATION'))} OR writer:{q.phrase(SDK_SOURCE)}",
@@ -48,8 +48,8 @@ _TABLES_LOCATED: Final = tuple(
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A path on a file system: the location of a table or partition. ``since_ms`` is when that was first seen (epoch
-    ms; 0: unknown, or a partition's)."""
+    """A path on a file system: the location of a table or partition. ``since_ms`` is the time at which the location was
+    first seen (epoch ms; 0: unknown, or the location of a partition)."""
 
     source_id: str
     path: str
@@ -59,7 +59,7 @@ class Place:
 @dataclass(frozen=True, slots=True)
 class Readers:
     """The operations that read one table. ``newest_ms`` is the time of the newest record of a read (0: none); ``cut``:
-    there are more operations than are listed."""
+    whether there may be more operations than are listed."""
 
     newest_ms: int
     operations: tuple[str, ...]
@@ -83,11 +83,11 @@ def readers_of(
     *,
     enough_ms: int = NEVER_MS,
 ) -> list[Readers]:
-    """Return the readers of each item: of some entities (a table, and the views of it), their columns and partitions,
-    and of everything at, below or around some places. Operations are omitted for an item with a record of ``enough_ms``
-    (epoch ms) or later.
+    """Return the readers of each item. An item consists of entities (a table and its views), with their columns and
+    partitions, and of places, with everything at, below or around them. Operations are omitted for an item with a
+    record of ``enough_ms`` (epoch ms) or later.
 
-    Entities with the same names count too, ignoring case and whichever source claims them: an engine may know a
+    Entities with the same names (ignoring case) count too, whichever source claims them, because an engine may know a
     metastore or a file system by an address that is not configured.
     """
     tables = {each.id for entities, _ in read for each in entities}
@@ -120,8 +120,8 @@ def readers_of(
 
 
 def _newest(graph: Graph, asked: Sequence[_At]) -> list[tuple[int, int]]:
-    """Return the number of relations of each item, and the time of the newest (epoch ms): many in one request, because
-    most items have no reader, or a recent one."""
+    """Return (number of relations, time of the newest in epoch ms) for each item. Many items share a request, because
+    most have no reader, or a recent one."""
     answers = graph.solr.select_each(
         RELATIONS, [_counting(batch) for batch in in_batches(asked, COUNTED_A_QUERY)]
     )
@@ -131,7 +131,7 @@ def _newest(graph: Graph, asked: Sequence[_At]) -> list[tuple[int, int]]:
 
 
 def _counting(asked: Sequence[_At]) -> dict[str, Any]:
-    # Each is asked once: in Solr's cache, it would evict entries that are needed again.
+    # Each query is sent only once. In Solr's cache, it would evict entries that are needed again.
     facets = {
         f"of{at}": {
             "type": "query",
@@ -151,7 +151,8 @@ def _listing(asked: _At) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class _At:
-    """The starting ends of relations that read an item: one of these ids, or an end that matches a clause."""
+    """Condition for endpoint 1 of the relations that read an item: one of these ids, or a match of one of these
+    clauses."""
 
     ids: tuple[str, ...]
     clauses: tuple[str, ...]
@@ -178,7 +179,7 @@ class _At:
                 clauses[f"endpoint1Name:{q.literal(name)}"] = None
                 clauses[q.starting("endpoint1Name", name + ".")] = None
         for place in places:
-            # A column of the data at a path is named by the path, a dot and its own name.
+            # A column of the data at a path is named by the path, a dot and the column's own name.
             clauses[q.at_or_below("endpoint1Name", place.path)] = None
             clauses[q.starting("endpoint1Name", place.path + ".")] = None
             # A reader of a directory may read everything in it.
@@ -186,13 +187,13 @@ class _At:
         return cls(tuple(ids), tuple(clauses))
 
     def query(self, parameter: str) -> str:
-        """Return the query; the parameter of this name has the ids."""
+        """Return the query; the request's parameter with this name has the ids."""
         return " ".join((q.terms_given("endpoint1Ids", parameter), *self.clauses))
 
 
 def views_of(graph: Graph) -> dict[str, set[str]]:
-    """Return for each table or view the ids of the views derived from it, according to engines or their texts. All are
-    held in memory: as many as the estate has views."""
+    """Return id of a table or view → ids of the views derived from it, according to engines or to the texts of the
+    views. All views of the index are held in memory."""
     views: dict[str, set[str]] = defaultdict(set)
     made_by: dict[str, set[str]] = defaultdict(set)
     for relation in graph.relations(_INTO_VIEWS):
@@ -205,8 +206,8 @@ def views_of(graph: Graph) -> dict[str, set[str]]:
 def places_of(
     graph: Graph, tables: Sequence[StoredEntity], limit: int
 ) -> tuple[dict[str, list[Place]], set[str]]:
-    """Return the locations of each table and its partitions, without those inside another; and the ids of tables whose
-    partitions are in more places than ``limit``."""
+    """Return table id → locations of the table and its partitions, without locations inside others; and the ids of
+    tables whose partitions are in more than ``limit`` places."""
     ends: dict[str, list[End]] = defaultdict(list)
     since_ms: dict[str, int] = {}
     for relation in graph.relations(_LOCATED, of=[each.id for each in tables], sides=(1,), fields=SEEN):
@@ -245,7 +246,7 @@ def table_places(graph: Graph) -> set[tuple[str, str]]:
 
 
 def tables_near(graph: Graph, places: Sequence[Place]) -> list[list[str]]:
-    """Return the names of at most a few tables and partitions located at, below or around each place."""
+    """Return for each place the names of a few tables and partitions located at, below or around it."""
     of_tables = tuple(
         RelationFilter(
             (RelationType.LOGICAL_PHYSICAL,), deleted=False, ep1_types=("TABLE", "PARTITION")
@@ -259,12 +260,13 @@ def tables_near(graph: Graph, places: Sequence[Place]) -> list[list[str]]:
 
 
 def sharing(graph: Graph, of: Sequence[tuple[str, Sequence[Place]]]) -> list[list[str]]:
-    """Return the names of other tables located at, below or around the places of each table (its id, its places)."""
+    """Return the names of other tables located at, below or around the places of each table, which is given as (id,
+    places)."""
     shared: list[list[str]] = [[] for _ in of]
     located = [(at, table, _around(places)) for at, (table, places) in enumerate(of) if places]
     batches = list(in_batches(located, COUNTED_A_QUERY))
     answers = graph.solr.select_each(RELATIONS, [_counting_others(batch) for batch in batches])
-    # Most are alone in their places: only for the rest are names requested.
+    # Most tables share no place, so names are requested only for the rest.
     crowded = [
         (at, table, around)
         for batch, answer in zip(batches, answers, strict=True)
@@ -306,8 +308,8 @@ def above(place: Place) -> Iterator[str]:
 
 
 def _around(places: Iterable[Place]) -> str:
-    """Build a query for everything at, below or around one of these places. Each directory around them is listed once:
-    otherwise a thousand places would need more clauses than Solr accepts."""
+    """Build a query for everything at, below or around one of these places. Each directory around them is listed once,
+    because a thousand places would need more clauses than Solr accepts otherwise."""
     of_sources: dict[str, list[Place]] = defaultdict(list)
     for place in places:
         of_sources[place.source_id].append(place)

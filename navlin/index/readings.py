@@ -15,16 +15,16 @@ from navlin.index.solr import Solr
 from navlin.index.sources import KnownSource, known_sources
 
 RUNS_LOOKED_AT: Final = 1_000
-"""Limit on the runs of a source that are searched for its last complete listing."""
+"""Maximum number of a source's runs that are searched for the last complete listing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """One configured source. Times are epoch ms; 0 for never, or not among the last runs.
+    """Freshness of one configured source. Times are epoch ms; 0 for never, or not among the last runs.
 
     ``read_ms`` is the start of the last finished run, or the last poll without news, which is recorded once an hour;
     ``whole_ms`` is the start of the last run that listed the whole source, and ``error`` the error of the last run.
-    ``held`` is the id of the run whose loss awaits review. ``rejects`` counts the unreadable records.
+    ``held`` is the id of the run whose deletions await review. ``rejects`` counts the unreadable records.
     """
 
     source: KnownSource
@@ -36,7 +36,8 @@ class Reading:
     rejects: int
 
     def to_json(self) -> dict[str, Any]:
-        """id, name, type, lastReading, lastCompleteReading (null if not known), status, error, heldRun, rejects."""
+        """Return the JSON object: id, name, type, lastReading, lastCompleteReading (null if not known), status, error,
+        heldRun, rejects."""
         return {
             "id": self.source.id,
             "name": self.source.name,
@@ -51,12 +52,12 @@ class Reading:
 
 
 def readings(solr: Solr) -> tuple[Reading, ...]:
-    """Return every source in the index that was ever configured."""
+    """Return the freshness of every source in the index that was ever configured."""
     return tuple(reading(solr, source) for source in known_sources(solr) if not source.granted)
 
 
 def reading(solr: Solr, source: KnownSource) -> Reading:
-    """Return the last read of one source, and its result."""
+    """Return the freshness of one source."""
     last = last_run(solr, source.id)
     good = last_run(solr, source.id, Status.FINISHED, Status.HELD)
     counted = solr.select(

@@ -1,4 +1,4 @@
-"""Rejects in the core ``nav_runs``: unreadable records with place and reason. Each has the run that saw it last."""
+"""Rejects in the core ``nav_runs``: unreadable records with place and reason. Each names the run that saw it last."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _A_BATCH: Final = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """An unreadable record: place, reason, count. ``offset`` is -1 if the place has none; ``seen_ms`` is when it was
-    last seen (epoch ms)."""
+    """An unreadable record: place, reason, count. ``offset`` is -1 if the place has none; ``seen_ms`` is the time at
+    which it was last seen (epoch ms)."""
 
     source: str
     place: str
@@ -44,7 +44,8 @@ class Rejected:
 def rejected(
     solr: Solr, limit: int, offset: int = 0, *, source: str = "", source_id: str = ""
 ) -> tuple[tuple[Rejected, ...], int]:
-    """Return rejects, last seen first, and their total number: of the source of this name or id, or of all."""
+    """Return the rejects of the source with this name or id, or of all sources, last seen first, and their total
+    number."""
     wanted = {"source": source, "sourceId": source_id}
     filters = ["kind:reject", *(q.term(field, value) for field, value in wanted.items() if value)]
     sort = "started desc,identity asc"
@@ -65,7 +66,7 @@ def rejected(
 
 
 def reject_count(solr: Solr, source_id: str) -> int:
-    """Count the unreadable records of a source: one reject may represent several."""
+    """Count the unreadable records of a source. One reject may represent several records."""
     params = {
         "q": "*:*",
         "fq": ["kind:reject", q.term("sourceId", source_id)],
@@ -89,7 +90,7 @@ def save_rejects(
 def reject_documents(
     source: str, source_id: str, run: str, now_ms: int, rejects: Iterable[Reject]
 ) -> list[dict[str, Any]]:
-    """Build the documents of rejects, redacted, each once."""
+    """Return a redacted document for each distinct reject."""
     documents = {
         identity: {
             "identity": identity,
@@ -116,8 +117,8 @@ def old_rejects(solr: Solr, before_ms: int) -> int:
 
 
 def expire_rejects(solr: Solr, before_ms: int) -> int:
-    """Remove the rejects last seen before a time (epoch ms), and return their number. Those seen again meanwhile stay;
-    that a source had some is remembered."""
+    """Remove the rejects last seen before a time (epoch ms), and return their number. Rejects seen again meanwhile
+    stay. The last time of each source's removed rejects is remembered."""
     removed = 0
     found = solr.cursor(
         RUNS, _seen_before(before_ms), "identity,sourceId,started,_version_", filters=["kind:reject"]

@@ -1,4 +1,4 @@
-"""Relations as stored in the index. Their field names are known only here and within `navlin.index`."""
+"""Relations as stored in the index. Only `navlin.index` knows the names of their fields."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ TYPED: Final = (
 FLOWING: Final = (
     "type,endpoint1Ids,endpoint2Ids,endpoint1Type,endpoint2Type,unlinked,inferred,incomplete,parsed"
 )
-"""The fields of flows that a walk needs: the ends without their names. Each field takes time for thousands of
-relations; the identity alone a quarter of the total."""
+"""The fields of flows that a walk needs, with the ends but without their names. For thousands of relations, each field
+takes time; the identity alone would take a quarter of the total."""
 IDENTIFIED: Final = f"identity,{FLOWING}"
 """`FLOWING`, and the identity, with which the names of the ends can be requested later."""
 WALKED: Final = f"{IDENTIFIED},endpoint1SourceId,writer,rule"
-"""`IDENTIFIED`, and the relation's author: the fields of locations that a walk needs."""
+"""`IDENTIFIED`, and the source or rule that states the relation. A walk needs these fields of locations."""
 NAMED: Final = (
     f"{WALKED},endpoint1SourceType,endpoint2SourceType,endpoint2SourceId,endpoint1Name,endpoint2Name"
 )
 """`WALKED`, and all fields of the ends."""
 SEEN: Final = f"{NAMED},firstSeen"
-"""`NAMED`, and the time since which the index has the relation."""
+"""`NAMED`, and the time at which the relation first appeared in the index."""
 END_NAMES: Final = "identity,endpoint1Name,endpoint2Name"
-"""The names of its ends."""
+"""Fields needed for the names of a relation's ends."""
 WHOLE: Final = "*"
 ENDS: Final = (
     "identity,_version_,type,treePath,writer,endpoint1Ids,endpoint2Ids,endpoint1SourceId,endpoint2SourceId"
@@ -59,9 +59,9 @@ class End(NamedTuple):
 class StoredRelation:
     """A relation of the index. Fields that were not requested have their defaults.
 
-    ``writer`` is the id of the source that states it, or the linker; ``rule`` names the linker's rule. ``claims`` are
-    the ids of those ends that another source owns. ``unlinked_since`` is a date in Solr's format. ``version`` is the
-    ``_version_`` that a change must still find.
+    ``writer`` is the id of the source that states the relation, or the linker; ``rule`` names the linker's rule.
+    ``claims`` are the ids of those ends that another source owns. ``unlinked_since`` is a date in Solr's format.
+    ``version`` is the ``_version_`` that must be unchanged when a change is written.
     """
 
     id: str
@@ -85,12 +85,12 @@ class StoredRelation:
 
     @property
     def as_of_ms(self) -> int:
-        """The time of the record that states it, epoch ms."""
+        """The time of the record that states the relation, epoch ms."""
         return int(self.document.get("asOf", 0))
 
     @property
     def first_seen_ms(self) -> int:
-        """Time of its first appearance in the index, epoch ms; 0 if unknown."""
+        """Time at which the relation first appeared in the index, epoch ms; 0 if unknown."""
         return date_ms(self.document["firstSeen"]) if "firstSeen" in self.document else 0
 
     @classmethod
@@ -101,7 +101,7 @@ class StoredRelation:
 
     @classmethod
     def each_of(cls, document: Mapping[str, Any]) -> Iterator[StoredRelation]:
-        """Yield a relation for each pair of ends: a program may write several ids to one side."""
+        """Yield a relation for each pair of ends, because a program may write several ids to one side."""
         for ep1 in document.get("endpoint1Ids", ()):
             for ep2 in document.get("endpoint2Ids", ()):
                 yield cls._between(document, ep1, ep2)
@@ -165,12 +165,12 @@ class StoredRelation:
 
     @property
     def first_hand(self) -> bool:
-        """Whether it is stated by the source that owns endpoint 1, or by a rule of the linker; otherwise it is another
-        source's hint."""
+        """Whether the relation is stated by the source that owns endpoint 1, or by a rule of the linker; otherwise it
+        is another source's hint."""
         return bool(self.rule) or self.writer == self.ep1.source_id
 
     def same_edge(self, other: StoredRelation) -> bool:
-        """Whether it has equal ends, including their names, and equal marks (inferred, incomplete)."""
+        """Whether both relations have equal ends, including names, and equal marks (inferred, incomplete)."""
         return (self.ep1, self.ep2, self.inferred, self.incomplete) == (
             other.ep1,
             other.ep2,
@@ -197,7 +197,8 @@ class StoredRelation:
         )
 
     def in_place_of(self, stored: StoredRelation | None, stamp: Stamp) -> StoredRelation:
-        """Return the relation for writing over the stored one, or as a new one: the linker's marks and the date stay."""
+        """Return the relation in the form for writing: over the stored one, if there is one, keeping when it was first
+        seen and the linker's reason and date; else as a new relation."""
         if stored is None:
             return replace(
                 self,
@@ -218,9 +219,9 @@ class StoredRelation:
 LINKER: Final = "linker"
 """The writer of the linker's own relations."""
 LINKER_TREE: Final = "#linker"
-"""Tree path of the linker's relations: in no source's tree, so that no `Covered` reaches them."""
+"""Tree path of the linker's relations. It is in no source's tree, so that no `Covered` reaches them."""
 NO_TREE: Final = "#source"
-"""Tree path of a SOURCE document: in no source's tree."""
+"""Tree path of a SOURCE document. It is in no source's tree."""
 
 
 def relation_fields(relation_type: str, ep1: End, ep2: End) -> dict[str, Any]:

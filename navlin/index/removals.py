@@ -1,7 +1,7 @@
 """Removals from the index, and changes since a run: the basis of exports that follow the index.
 
 Every removal of entities or relations leaves a record in ``nav_runs``: the ids of one batch, their kind, and the run. A
-record is written before the removal; readers ignore its ids that still exist, or exist again.
+record is written before the removal; readers ignore ids in it that still exist, or exist again.
 """
 
 from __future__ import annotations
@@ -31,15 +31,16 @@ _KINDS: Final = {ELEMENTS: _ENTITY, RELATIONS: _RELATION}
 _CORES: Final = {kind: core for core, kind in _KINDS.items()}
 IDS_A_QUERY: Final = 1_000
 CLOCKS_DIFFER_MS: Final = 600_000
-"""Margin for the difference between two hosts' clocks: runs that ended earlier than that are not read."""
+"""Margin for the difference between two hosts' clocks. Runs that ended up to this long before the requested time are
+read, too."""
 _FEW_RECORDS: Final = 10
-"""A record may have a thousand ids."""
+"""Maximum number of removal records read for a batch of runs. A record may have a thousand ids."""
 NOT_AHEAD: Final = "{!cache=false}started:[* TO NOW+1HOUR]"
-"""Excludes records that start in Solr's future; an hour allows for differing clocks."""
+"""Filter that excludes records that start in Solr's future; an hour allows for differing clocks."""
 
 
 class UnknownRun(LookupError):
-    """A run without a record (any more): the changes since then are unknown."""
+    """The run has no record (any more), so the changes since then are unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +54,8 @@ class Removed:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """Changes since a run. Each iterator is lazy and can be read once. ``edited`` are the ids of entities that users
-    edited, which no run did."""
+    """Changes since a run. Each iterator is lazy and can be read once. ``edited`` are the ids of entities changed by
+    users instead of runs."""
 
     entities: Iterator[StoredEntity]
     relations: Iterator[StoredRelation]
@@ -84,9 +85,9 @@ def expire_removals(solr: Solr, now_ms: int) -> None:
 
 
 def changed_since(solr: Solr, run_id: str) -> Changes:
-    """Return the changes by the runs that ended after this run started, without this run's own.
+    """Return the changes by the runs that ended after this run started, except this run's own.
 
-    Concurrent runs count: their changes may have become visible later. Raises `UnknownRun`.
+    Concurrent runs are included, because their changes may have become visible later. Raises `UnknownRun`.
     """
     started = _started(solr, run_id)
     return _changed(solr, started, but=run_id)
@@ -98,9 +99,9 @@ def changed_since_ms(solr: Solr, since_ms: int) -> Changes:
 
 
 def removed_entities(solr: Solr, since_ms: int, most: int) -> list[str] | None:
-    """Return the ids of the entities removed by runs that ended after this time (epoch ms) or continue, if still
-    absent; None if they may be more than ``most``."""
-    # A record is written before the removal: after this commit, the record of every removal seen so far is visible.
+    """Return the ids of the entities that were removed by runs that ended after this time (epoch ms) or are still
+    running, and that are still absent; None if there may be more than ``most``."""
+    # A record is written before the removal, so after this commit the record of every removal seen so far is visible.
     solr.commit(RUNS, soft=True)
     removed: list[str] = []
     since = solr_date(max(0, since_ms - CLOCKS_DIFFER_MS))
@@ -116,9 +117,9 @@ def removed_entities(solr: Solr, since_ms: int, most: int) -> list[str] | None:
 
 
 def newest_run(solr: Solr) -> str:
-    """Return the id of the latest started run among the finished ones, from which changes can be read later; "" if
-    none. Not a running one, which will write more than can be read now, nor a failed one, which is repeated under its
-    id, nor one in the future by Solr's clock, which would hide changes until then."""
+    """Return the id of the finished run that started last, from which changes can be read later; "" if none. Running
+    ones do not count, because they will write more than can be read now; nor do failed ones, which are repeated under
+    the same id; nor those in the future by Solr's clock, which would hide changes until then."""
     runs = {
         "q": "kind:run",
         "fq": [q.present("runId"), q.one_of("status", (Status.FINISHED, Status.HELD)), NOT_AHEAD],
@@ -149,7 +150,7 @@ def _started(solr: Solr, run_id: str) -> str:
 
 
 def _require_records(solr: Solr, since: str) -> None:
-    """Raise `UnknownRun` if a source had more runs since then than are kept."""
+    """Raise `UnknownRun` if a source has had more runs since this time than are kept."""
     later = f"+{q.in_range('iteration', 2)} +{q.in_range('started', since)}"
     for source in solr.facet(RUNS, "sourceId", {"q": later, "fq": ["kind:run"]}):
         of_source = ["kind:run", q.term("sourceId", source)]
@@ -169,7 +170,7 @@ def _require_records(solr: Solr, since: str) -> None:
 
 
 def _runs_since(solr: Solr, started: str) -> Iterator[str]:
-    """Yield the ids of the runs, purges and passes of the linker that ended later, or continue."""
+    """Yield the ids of the runs, purges and passes of the linker that ended after this time, or are still running."""
     later = f"{q.in_range('ended', started)} status:{Status.RUNNING}"
     filters = ["kind:(run OR purge)", q.present("runId")]
     for record in solr.cursor(RUNS, later, "identity,runId", filters=filters):

@@ -1,7 +1,7 @@
-"""Requests to ``navlin serve``, in ``nav_runs``: job, arguments, progress and answer.
+"""Requests to ``navlin serve``, stored in ``nav_runs`` with job, arguments, progress and answer.
 
-They are left by the command line, or any other process with access to the index. The daemon takes up each once; a
-document's ``_version_`` decides if several try.
+The command line, or any other process with access to the index, writes them. A daemon takes on each request once; if
+several try, the ``_version_`` of the document decides.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Request:
     asked_ms: int
     state: State = State.WAITING
     holder: Holder | None = None
-    """The daemon that took it up."""
+    """The daemon that took on the request."""
     step: str = ""
     """The current step of the run."""
     answer: Mapping[str, Any] = field(default_factory=dict)
@@ -131,7 +131,7 @@ def save_request(solr: Solr, request: Request) -> Request:
     if added.conflicts:
         raise TakenMeanwhile(request.id)
     version = added.applied[document["identity"]]
-    if not version:  # a SolrCloud does not always give the version
+    if not version:  # a SolrCloud does not always return the version
         again = read_request(solr, request.id)
         version = again.version if again is not None else 1
     return replace(request, version=version)

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 @dataclass(frozen=True, slots=True)
 class RunCounts:
-    """Numbers of the records that a run read, by outcome. Nothing is counted twice except where noted."""
+    """Numbers of the records that a run read, by outcome. Nothing is counted twice except as noted."""
 
     records: int = 0
     """Entities and relations read. Each is also counted by one of the next nine fields."""
@@ -26,16 +26,16 @@ class RunCounts:
     """Entities in the index that were missing in a listing that covers them."""
     gone_relations: int = 0
     reported_entities: int = 0
-    """The same, for losses that the source itself reported."""
+    """Entities in the index that the source itself reported as deleted."""
     reported_relations: int = 0
     deleted: int = 0
-    """Documents among these four that were flagged deleted."""
+    """Documents flagged deleted, among those counted by the four fields above."""
     linked: int = 0
     """Relations that the linker changed."""
     rejects: int = 0
     failed_splits: int = 0
     complete_listings: int = 0
-    """1 if the run covered its whole source. A later such run settles a held one."""
+    """1 if the run covered its whole source. Such a run settles an earlier held one."""
 
     @classmethod
     def of(cls, counted: Mapping[str, Any]) -> Self:

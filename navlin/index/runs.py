@@ -1,9 +1,9 @@
 """The core ``nav_runs``: run records and positions, navlin's own state.
 
-Every document has a ``kind``. Values to search for have a field of their own, the rest is JSON in ``body``.
+Every document has a ``kind``. Values to search for have their own fields; the rest is JSON in ``body``.
 
-Run records and positions have the epoch of the lease under which they were saved, in ``epoch_l``. They are written over
-the versions that were read under that lease, so that Solr refuses the writes of a process that has lost its lease.
+Run records and positions have the epoch of the lease under which they were saved, in ``epoch_l``. A write requires the
+version that was read under that lease, so that Solr refuses the writes of a process that has lost its lease.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from navlin.model.records import Position
 from navlin.model.redaction import redact
 
 RUNS_KEPT = 20_000
-"""Run records kept per source: with one every five seconds, they cover the last day, for which an export's target may
-be down."""
+"""Number of run records kept per source. With a run every five seconds, they cover the last day, for which an export's
+target may be down."""
 HELD_BACK: Final = "held back: "
 """Key prefix of positions that record a failed split."""
 MISSING: Final = "missing"
@@ -42,7 +42,7 @@ class Status(StrEnum):
     RUNNING = "running"
     FINISHED = "finished"
     HELD = "held"
-    """Finished, but its pending deletions were implausible: it awaits review."""
+    """Finished, but its pending deletions were implausible and await review."""
     FAILED = "failed"
     IDLE = "idle"
     """There was nothing to read; no record is kept."""
@@ -69,9 +69,9 @@ class RunRecord:
     counts: RunCounts = field(default_factory=RunCounts)
     failures: Sequence[str] = ()
     more: bool = False
-    """Whether more can be read at once. Not stored: it is for the caller that ran it."""
+    """Whether more can be read at once. Not stored, because only the caller needs it."""
     epoch: int = 0
-    """The epoch of the lease under which it ran; 0 if there was none."""
+    """The epoch of the lease under which the run was made; 0 if there was no lease."""
     version: int = field(default=0, compare=False)
     """The ``_version_`` that was read or written. Not stored. 0 replaces any version; -1 is for a new record."""
 
@@ -85,7 +85,7 @@ class RunRecord:
 
 
 def last_run(solr: Solr, source_id: str, *statuses: Status) -> RunRecord | None:
-    """Return the newest run of a source, with one of those statuses if any are given."""
+    """Return the newest run of a source, only with one of those statuses if any are given; None if there is none."""
     filters = ["kind:run", f"{{!term f=sourceId}}{source_id}"]
     if statuses:
         filters.append(f"status:({' OR '.join(statuses)})")
@@ -97,8 +97,8 @@ def last_run(solr: Solr, source_id: str, *statuses: Status) -> RunRecord | None:
 def recent_runs(
     solr: Solr, source: str, statuses: Sequence[Status], limit: int, offset: int
 ) -> tuple[tuple[RunRecord, ...], int]:
-    """Return run records, newest first, and their total number: of the source of this name or, with "", of all; with
-    one of those statuses, if any are given."""
+    """Return the run records of the source with this name ("" for all sources), newest first, and their total number.
+    If ``statuses`` are given, only runs with one of them count."""
     filters = ["kind:run", *([q.term("source", source)] if source else [])]
     if statuses:
         filters.append(q.one_of("status", statuses))
@@ -108,16 +108,16 @@ def recent_runs(
 
 
 def runs_to_link(solr: Solr, source_id: str, iteration: int) -> tuple[tuple[str, ...], int]:
-    """Return the run ids after a source's last finished run, up to this one: their documents may not be linked yet.
-    Also return the start of that finished run, epoch ms; 0 if there is none."""
+    """Return the ids of the runs after a source's last finished run, up to this iteration, because their documents may
+    not be linked yet. Also return the start of that finished run, epoch ms; 0 if there is none."""
     finished = last_run(solr, source_id, Status.FINISHED, Status.HELD)
     first, since_ms = (finished.iteration + 1, finished.started_ms) if finished else (1, 0)
     return tuple(run_id(source_id, number) for number in range(first, iteration + 1)), since_ms
 
 
 def next_iteration(previous: RunRecord | None) -> int:
-    """Return the iteration of the run after ``previous``. A failed or interrupted run does not use one up: the
-    documents of both are linked together, however long a source fails."""
+    """Return the iteration of the run after ``previous``. A failed or interrupted run does not use up its iteration, so
+    that its documents are linked together with those of its repetition, however long a source fails."""
     if previous is None:
         return 1
     return previous.iteration + (previous.status in (Status.FINISHED, Status.HELD))
@@ -158,14 +158,14 @@ def save_run(solr: Solr, record: RunRecord) -> RunRecord:
     if added.conflicts:
         raise RecordTaken(f"the record of run {record.run_id} was written by another process")
     version = added.applied.get(document["identity"], 0)
-    if not version:  # a SolrCloud does not always give the version
+    if not version:  # a SolrCloud does not always return the version
         version = next((int(each["_version_"]) for each in solr.get(RUNS, [document["identity"]])), 0)
     return replace(record, version=version)
 
 
 def save_run_fenced(solr: Solr, record: RunRecord, renew: Callable[[], None]) -> RunRecord:
-    """Do the same as `save_run` under a lease. ``renew`` raises if the lease is lost. While it is held, a version
-    written by another process since was written without a lease, and is replaced."""
+    """Save a run record as `save_run` does, but under a lease. ``renew`` raises if the lease is lost. While the lease
+    is held, a version that another process has written since was written without a lease, and is replaced."""
     while True:
         try:
             return save_run(solr, record)
@@ -195,8 +195,9 @@ def _run(document: Mapping[str, Any]) -> RunRecord:
 
 @dataclass(frozen=True, slots=True)
 class SavedPositions:
-    """The positions of a source: ``values`` by key of the valid ones; ``outdated`` maps the ids of those saved with
-    other settings or another version to their fingerprints; ``versions`` of all by id."""
+    """The positions of a source. ``values`` maps the keys of valid positions to their values; ``outdated`` maps the ids
+    of positions saved with other settings or by another version to their fingerprints; ``versions`` maps the ids of all
+    positions to their ``_version_``."""
 
     values: Mapping[str, Any]
     outdated: Mapping[str, str]
@@ -228,13 +229,14 @@ def save_positions(
     outdated: Iterable[str] = (),
     fence: Fence | None = None,
 ) -> int:
-    """Write the positions that differ from ``before``; return their number. Call it after the hard commit of the data.
+    """Write the positions that differ from ``before``; return their number. Call this after the hard commit of the
+    data.
 
-    ``outdated`` are ids of positions that are no longer valid: they are removed, or they would become valid again if
-    their settings came back. With a ``fence``, nothing that another process has saved under a later lease is replaced
-    or removed.
+    ``outdated`` are ids of positions that are no longer valid. They are removed, because they would become valid again
+    if their settings came back. With a ``fence``, nothing that another process has saved under a later lease is
+    replaced or removed.
     """
-    # The last position of a key counts: a split that is read in parts yields one after each part.
+    # The last position of a key counts, because a split that is read in parts yields one after each part.
     latest = {position.key: position.value for position in positions}
     changed = {key: value for key, value in latest.items() if before.get(key) != value}
     gone = [position_id(source_id, key) for key, value in changed.items() if value is None]
@@ -261,8 +263,9 @@ def save_positions(
 
 @dataclass(frozen=True, slots=True)
 class Fence:
-    """Prevents a process that has lost its lease from overwriting the positions of its successor: the ``epoch`` of its
-    lease; the ``versions`` by id that it read; ``renew``, which raises if the lease is lost."""
+    """Prevents a process that has lost its lease from overwriting the positions of its successor. ``epoch`` is that of
+    the process's lease; ``versions`` maps document ids to the versions that it read; ``renew`` raises if the lease is
+    lost."""
 
     epoch: int
     versions: Mapping[str, int]
@@ -281,7 +284,8 @@ def _add_fenced(solr: Solr, documents: Sequence[Mapping[str, Any]], fence: Fence
         ]
         conflicts = solr.add_all(RUNS, versioned).conflicts
         if conflicts:
-            # Either we have lost the lease, or a process without the lease wrote late: then ours counts.
+            # Either we have lost the lease, and ``renew`` raises, or a process without the lease wrote late, and our
+            # write counts.
             fence.renew()
             versions = _versions(solr, conflicts)
         todo = {identity: todo[identity] for identity in conflicts}
@@ -305,7 +309,7 @@ def _versions(solr: Solr, ids: Sequence[str]) -> dict[str, int]:
 
 
 def forget_positions(solr: Solr, source_id: str) -> None:
-    """Make the next plan of a source a complete one."""
+    """Remove all positions of a source, so that the next plan is a complete one."""
     filters = ["kind:position", f"{{!term f=sourceId}}{source_id}"]
     ids = [document["identity"] for document in solr.cursor(RUNS, "*:*", "identity", filters=filters)]
     for batch in in_batches(ids, 1_000):

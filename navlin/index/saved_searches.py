@@ -13,7 +13,7 @@ from navlin.index.fields import EDITS, date_ms, solr_date
 from navlin.index.solr import Solr
 
 SAVED: Final = "saved"
-"""The kind of these documents."""
+"""The ``kind`` of the documents of saved searches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +31,11 @@ class SavedSearch:
 
     @property
     def full_name(self) -> str:
-        """Its name among the searches of all owners."""
+        """The name of the search among those of all owners."""
         return f"{self.owner}/{self.name}"
 
     def to_json(self) -> dict[str, Any]:
-        """owner, name, query, shared, changedBy, changed (a date)."""
+        """Return the JSON object: owner, name, query, shared, changedBy, changed (a date)."""
         return {
             "owner": self.owner,
             "name": self.name,
@@ -60,8 +60,8 @@ def saved_search(solr: Solr, owner: str, name: str) -> SavedSearch | None:
 
 
 def write_saved_search(solr: Solr, search: SavedSearch) -> bool:
-    """Write a search over the version that was read; it is visible to all at once. Return whether it was written:
-    otherwise somebody has changed it since."""
+    """Write a search over the version that was read; it is visible to all at once. Return False if somebody has changed
+    it since."""
     document = {
         "identity": _identity(search.owner, search.name),
         "kind": SAVED,
@@ -79,7 +79,7 @@ def write_saved_search(solr: Solr, search: SavedSearch) -> bool:
 
 
 def remove_saved_search(solr: Solr, search: SavedSearch) -> bool:
-    """Remove a search that was read. Return whether it was removed: otherwise somebody has changed it since."""
+    """Remove a search that was read. Return False if somebody has changed it since."""
     stayed = solr.delete_versions(EDITS, {_identity(search.owner, search.name): search.version})
     solr.commit(EDITS, soft=True)
     return not stayed

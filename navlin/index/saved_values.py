@@ -1,4 +1,4 @@
-"""Values of positions as JSON: strings in them may be names that are not UTF-8."""
+"""Values of positions as JSON. Strings in them may be names that are not UTF-8."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The version of an index: the form of its documents and its Solr schema.
 
-It is kept in a document of ``nav_runs``, written when the index is created or upgraded; navlin wrote none before
-version 2. The cores of each version have a configuration of their own in Solr, whose name ends in the version.
+The version is kept in a document of ``nav_runs``, written when the index is created or upgraded; navlin did not write
+one before version 2. The cores of each version have their own configuration in Solr, whose name ends in the version.
 """
 
 from __future__ import annotations
@@ -23,14 +23,15 @@ _IDENTITY: Final = "schema"
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """The version of an index and the navlin that wrote it ("" if that one noted no version)."""
+    """The version of an index and the navlin that wrote it ("" if it was not recorded)."""
 
     version: int
     navlin: str = ""
 
 
 class UnusableIndex(Exception):
-    """The index is of another version than this navlin's, or could not be upgraded; the text says what to do."""
+    """The index has another version or other fields than this navlin needs, or could not be upgraded; the message says
+    how to proceed."""
 
 
 def suffix(version: int = VERSION) -> str:
@@ -50,7 +51,8 @@ def schema_name(solr: Solr, core: str) -> str:
 
 
 def schema_of(solr: Solr) -> Schema | None:
-    """Return the schema recorded in the index; None if there is none: then its cores tell (`version_of_cores`)."""
+    """Return the schema recorded in the index; None if none is recorded, in which case the cores tell the version
+    (`version_of_cores`)."""
     for document in solr.get(RUNS, [_IDENTITY], "body"):
         return Schema(**orjson.loads(document["body"]))
     return None

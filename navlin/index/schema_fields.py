@@ -1,5 +1,5 @@
-"""Compares Solr's fields with those in navlin's schema: a core with a modified schema could still be opened, but would
-read and write something else.
+"""Comparison of Solr's fields with those in navlin's schema, because a core with a modified schema could still be
+opened, but would not read and write the same values.
 
 Additional fields and types in Solr are ignored.
 """
@@ -43,9 +43,10 @@ class Difference:
 
 
 def require_fields(solr: Solr, schema: Path, remedy: str) -> None:
-    """Return if the four cores have the fields of navlin's schema (the shipped ``schema.xml``), each of the same type.
+    """Require that the four cores have the fields of navlin's schema (the shipped ``schema.xml``), each of the same
+    type.
 
-    Raises `UnusableIndex`, with ``remedy`` as advice.
+    Raises `UnusableIndex` otherwise, with ``remedy`` as advice.
     """
     wanted = shipped_fields(schema)
     for core in CORES:
@@ -79,7 +80,7 @@ def _in_words(field: Properties, among: Fields) -> str:
 
 
 def fields_of(schema: Mapping[str, Any]) -> Fields:
-    """Read the fields from an answer of the Schema API."""
+    """Read the fields from a response of the Schema API."""
     fields = [*schema["fields"], *schema["dynamicFields"]]
     return Fields(
         {field["name"]: _texts(field) for field in fields},

@@ -14,19 +14,20 @@ from navlin.index.stored_form import Document, stored
 from navlin.model.keys import RelationType
 
 Change = Callable[[str, Document], Document | None]
-"""(core, document as Solr has it) → the document of the next version, or None if that has no such document."""
+"""(core, document as Solr has it) → the document of the next version, or None if the next version does not have the
+document."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """From version ``since`` to the next one."""
+    """Conversion from version ``since`` to the next one."""
 
     since: int
     change: Change
 
 
 def _to_2(core: str, document: Document) -> Document | None:
-    """Remove derived fields, and make the digest a number; a granted document has none. Rename the counts of runs to
+    """Remove derived fields, and make the digest a number; granted documents have none. Rename the counts of runs to
     single words."""
     if core == RUNS and document["kind"] == "run":
         body = orjson.loads(document["body"])
@@ -63,11 +64,12 @@ def _to_3(_core: str, document: Document) -> Document | None:
 
 
 UPGRADES: Final[tuple[Step, ...]] = (Step(1, _to_2), Step(2, _to_3))
-"""In order, without gaps, beginning with version 1."""
+"""All conversions in order, without gaps, beginning with version 1."""
 
 
 def upgraded(core: str, document: Document, since: int) -> Document | None:
-    """Convert a document of version ``since`` to the current version; None if that has no such document."""
+    """Convert a document of version ``since`` to the current version; None if that version does not have the
+    document."""
     for step in UPGRADES[since - 1 :]:
         changed = step.change(core, document)
         if changed is None:

@@ -1,4 +1,5 @@
-"""Upgrades an index of an earlier version: converts its documents into new cores, which then replace the old ones.
+"""Upgrade of an index of an earlier version: its documents are converted into new cores, which then replace the old
+ones.
 
 The old cores are only read until the copy is complete, so a crash at any time loses nothing. Progress is recorded in
 the old ``nav_runs``; documents acknowledged and durable are not copied again.
@@ -24,16 +25,16 @@ from navlin.model.batches import in_batches
 
 BATCH: Final = 1_000
 DURABLE_EVERY: Final = 20_000
-"""Documents after which a range is made durable and its progress recorded: at most this many are copied again after a
-crash."""
+"""Number of documents after which a range is made durable and its progress recorded. After a crash, at most this many
+are copied again."""
 THREADS: Final = 4
 ONE_RANGE_DOCUMENTS: Final = 50_000
 """A core with at most this many documents is copied by one thread."""
 NOT_COPIED: Final = ("lease", "upgrade")
-"""Kinds of ``nav_runs`` that are transient."""
+"""Kinds of documents in ``nav_runs`` that are transient."""
 
 Report = Callable[[int, int], None]
-"""(documents copied so far, total number of documents)"""
+"""Progress callback; its arguments are the number of documents copied so far, and the total number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class _Range:
-    """The documents of a core with ``first`` <= identity < ``before``; "" is open."""
+    """The documents of a core with ``first`` <= identity < ``before``; "" leaves that side open."""
 
     core: str
     first: str
@@ -61,9 +62,9 @@ class _Range:
 
 
 def copy_index(solr: Solr, cores: Sequence[str], since: int, report: Report) -> None:
-    """Copy the cores of an index of version ``since`` into those named by `beside`, or continue to do so.
+    """Copy the cores of an index of version ``since`` into those named by `beside`, or continue an interrupted copy.
 
-    The copy is durable and complete when this returns, and has its version. Nobody may write to the index meanwhile.
+    When this returns, the copy is durable and complete, and has its version. Nobody may write to the index meanwhile.
     Raises `UnusableIndex`.
     """
     total = sum(solr.count(core) for core in cores)
@@ -76,7 +77,7 @@ def copy_index(solr: Solr, cores: Sequence[str], since: int, report: Report) -> 
     for core in cores:
         notes = _notes(solr, _ranges(core, solr.count(core)))
         if sum(progress.written for progress in notes.values()) > _committed(solr, beside(core)):
-            # The copy has been emptied.
+            # The copy has been emptied since: begin again.
             solr.delete_ids(RUNS, [each.note for each in notes])
             notes = dict.fromkeys(notes, Progress())
         with ThreadPoolExecutor(THREADS) as threads:

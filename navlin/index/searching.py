@@ -1,4 +1,4 @@
-"""Sends a user's query, as parsed by `navlin.query`, to one core, and reads the answer page by page."""
+"""Search: a user's query, as parsed by `navlin.query`, is sent to one core, and the response read page by page."""
 
 from __future__ import annotations
 
@@ -15,22 +15,23 @@ from navlin.index.query_tree import Clause, Facet, Group, Query
 from navlin.index.solr import Solr
 
 PAGE_ROWS: Final = 10_000
-"""Documents per request; a larger limit needs several requests."""
+"""Number of documents per request; a larger limit needs several requests."""
 STREAMED_ROWS: Final = 2_000
 """Documents held in memory while a result is streamed."""
 FACET_VALUES: Final = 100
 MOST_COUNTED_BESIDE: Final = 10_000
-"""Above this number of results, a second count would take as long as the search, and its result would not be needed."""
+"""Maximum number of results with which ``SolrQuery.beside`` is counted. Above it, a second count would take as long as
+the search, and its result would not be needed."""
 _SPECIAL: Final = re.compile(r"(\W)")
 MOST_S: Final = 60.0
-"""Time limit for one request: a few wildcards may scan all names in the index."""
+"""Time limit for one request, because a few wildcards may scan all names in the index."""
 
 
 @dataclass(frozen=True, slots=True)
 class SolrQuery:
     """A query and its options. ``sort`` is a list of (field, "asc" or "desc"), best match first if empty; ``preferred``
-    are clauses that raise scores but match nothing by themselves. ``beside`` is another query with the same filters:
-    its matches are only counted by type, and only if this query has at most `MOST_COUNTED_BESIDE`."""
+    are clauses that raise scores but match nothing by themselves. ``beside`` is another query with the same filters,
+    whose matches are only counted by type, and only if this query has at most `MOST_COUNTED_BESIDE` results."""
 
     query: Query
     filters: Sequence[Query] = ()
@@ -60,7 +61,7 @@ class Found:
     highlights: Mapping[str, Mapping[str, Sequence[str]]]
     """identity → field → snippets of its text, for the first page"""
     beside: Mapping[str, int] | None
-    """type → matches of the query ``beside``; None if they were not counted."""
+    """type → number of matches of the query ``beside``; None if they were not counted."""
 
 
 class TookTooLong(Exception):
@@ -68,8 +69,8 @@ class TookTooLong(Exception):
 
 
 def find(solr: Solr, core: str, query: SolrQuery, limit: int, offset: int, most_s: float = MOST_S) -> Found:
-    """Return the documents from ``offset`` on, at most ``limit``. Raises `SolrError` with status 400 for an invalid
-    query, and `TookTooLong`."""
+    """Return at most ``limit`` documents from ``offset`` on. Raises `SolrError` with status 400 for an invalid query,
+    and `TookTooLong`."""
     every = {**params(query), "timeAllowed": round(most_s * 1000), "omitHeader": "false"}
     rows = min(limit, PAGE_ROWS)
     where: dict[str, Any] = {"cursorMark": "*"} if not offset and limit > PAGE_ROWS else {"start": offset}
@@ -105,8 +106,8 @@ def find(solr: Solr, core: str, query: SolrQuery, limit: int, offset: int, most_
 def pages(
     solr: Solr, core: str, query: SolrQuery, limit: int, mark: str, most_s: float = MOST_S
 ) -> Iterator[tuple[list[Mapping[str, Any]], str]]:
-    """Yield the documents after a cursor mark ("*" for the first), at most ``limit``, by identity: page by page, each
-    with the mark after it. Yields at least one page. Raises as `find`."""
+    """Yield (documents, cursor mark after them) page by page, ordered by identity: at most ``limit`` documents after
+    the cursor mark ``mark`` ("*" for the beginning), and at least one page. Raises as `find`."""
     every = {
         **params(query),
         "sort": "identity asc",
@@ -125,8 +126,8 @@ def pages(
 
 
 def in_time(answer: dict[str, Any]) -> dict[str, Any]:
-    """Return the answer. Raises `TookTooLong` if it is partial."""
-    # A partial answer would be counted as the whole.
+    """Return the response; raise `TookTooLong` if it is partial."""
+    # A partial response would be taken for the whole.
     if answer["responseHeader"].get("partialResults"):
         raise TookTooLong
     return answer
@@ -165,7 +166,7 @@ def _facet_params(query: SolrQuery) -> dict[str, Any]:
 
 
 def _types_of(solr: Solr, core: str, query: Query, filters: Sequence[Query], most_s: float) -> dict[str, int]:
-    """Count the documents that a query finds, by type."""
+    """Return type → number of documents that a query finds."""
     question = SolrQuery(query, filters, facets=[Facet("type")])
     return {**find(solr, core, question, 0, 0, most_s).facets["type"]}
 
@@ -183,7 +184,7 @@ def _highlight_params(query: SolrQuery) -> dict[str, Any]:
 
 
 def beginning(field: str, prefix: str) -> dict[str, str]:
-    """Return the parameters that count only values of a field with this prefix; ignoring case for caseless fields,
+    """Return the parameters that count only values of a field with this prefix. Case is ignored for caseless fields,
     because the values counted keep their original case."""
     if field in CASELESS:
         escaped = _SPECIAL.sub(r"\\\1", prefix)

@@ -1,8 +1,8 @@
 """Queries in the form of Solr's own ``select``, as sent by tools for Navigator: built from the input that
-`navlin.query` has parsed and checked, sent to one core, and answered in Solr's format, page by page.
+`navlin.query` has parsed and checked, and sent to one core. The response has Solr's format, and is sent page by page.
 
-User input is sent only as escaped words, numbers and dates. Counts are requested under keys of navlin's own, and
-returned under the requested ones.
+User input is sent only as escaped words, numbers and dates. Counts are requested from Solr under navlin's own keys, and
+returned under the client's.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from navlin.index.solr import Solr
 from navlin.index.stored_form import DERIVED
 
 HIDDEN: Final = frozenset("_version_ digest treePath writer asOf sourceWords".split())
-"""Fields for the index only."""
+"""Fields that only the index uses."""
 PROPERTIES: Final = ("up_", "tp_", *MANAGED_PREFIXES)
 """Prefixes of the names of properties."""
 _KEPT: Final = frozenset({"identity", "score"})
@@ -51,8 +51,8 @@ class Ranges:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A field shown under its requested name: the first of these fields that a document has; with ``all_so`` all fields
-    with these prefixes."""
+    """A field to show as ``name``: the first of ``fields`` that a document has. With ``all_so``, ``fields`` are
+    prefixes, and all fields with one of them are shown under their own names."""
 
     name: str
     fields: tuple[str, ...]
@@ -82,7 +82,7 @@ class Select:
 
 
 def is_shown(name: str) -> bool:
-    """Whether the index has such a field for users."""
+    """Whether a field may be shown to users."""
     return name not in HIDDEN and (name in _NAMES or name.startswith(PROPERTIES))
 
 
@@ -90,8 +90,8 @@ _NAMES: Final = frozenset(field_names()) | _KEPT
 
 
 def select(solr: Solr, core: str, question: Select, most_s: float = MOST_S) -> Iterator[bytes]:
-    """Yield the answer as Solr's JSON, piece by piece. Raises `SolrError` with status 400 for a request that Solr
-    refuses, with the first piece, and `TookTooLong`, with the piece that took too long."""
+    """Yield the response as JSON in Solr's format, piece by piece. Raises `SolrError` with status 400 on the first
+    piece if Solr refuses the request, and `TookTooLong` on the piece that took too long."""
     base = {
         **params(SolrQuery(question.query, question.filters, question.sort, fields=_fetched(question))),
         "timeAllowed": round(most_s * 1000),
@@ -112,7 +112,7 @@ def select(solr: Solr, core: str, question: Select, most_s: float = MOST_S) -> I
         documents = [_shown(question, each) for each in _whole(solr, core, question, found)]
         if first:
             yield _head(question, answer)
-        # A list without its brackets: the pages form one list.
+        # Without its brackets, because the pages form one list.
         yield (b"," if documents and not first else b"") + orjson.dumps(documents)[1:-1]
         if first:
             tail = _tail(question, answer)

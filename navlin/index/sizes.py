@@ -33,7 +33,7 @@ _SUMS: Final = {
 @dataclass(frozen=True, slots=True)
 class Below:
     """Totals at some places. Times are epoch ms, 0 for none. ``read_ms`` is the latest access time among files accessed
-    later than written: writing sets both times. ``directories`` counts those that the index knows there."""
+    later than written, because writing sets both times. ``directories`` counts the known directories."""
 
     files: int = 0
     directories: int = 0
@@ -54,7 +54,7 @@ def sums_below(graph: Graph, of: Sequence[Sequence[Place]]) -> list[Below]:
 
 
 def _summing(groups: Sequence[tuple[int, Sequence[Place]]]) -> dict[str, Any]:
-    # Each is asked once: in Solr's cache, it would evict entries that are needed again.
+    # Each query is sent only once. In Solr's cache, it would evict entries that are needed again.
     facets = {
         f"of{at}": {"type": "query", "q": "{!cache=false}" + " ".join(map(_at, places)), "facet": _SUMS}
         for at, places in groups

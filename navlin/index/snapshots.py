@@ -1,10 +1,10 @@
 """Mutually consistent snapshots of the four cores of a single Solr, while others write.
 
-The order is essential. ``nav_runs`` is first: an older position causes repetition, a newer one would lose the data that
-it is ahead of. ``nav_relation`` is after ``nav_elements``: implied relations are written before their entities, so that
-none is missing for an entity in ``nav_elements``. The same holds for ``nav_edits``: an edit is noted before it is made.
-If a run finished between the first and the last, its documents are in the cores without its record, and only the run
-after next would link them: then the snapshots are taken again.
+The order is essential. ``nav_runs`` is first, because an older position only causes repetition, while a newer one would
+lose the data before it. ``nav_relation`` is after ``nav_elements``, because implied relations are written before their
+entities, so that none is missing for an entity in ``nav_elements``. ``nav_edits`` is last, because an edit is recorded
+before it is made. If a run finishes between the first snapshot and the last, its documents are in the cores without its
+record, and only the run after next would link them. In that case the snapshots are taken again.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from navlin.index.solr import Solr, SolrError
 
 ORDER: Final = (RUNS, ELEMENTS, RELATIONS, EDITS)
 ATTEMPTS: Final = 20
-"""Attempts to take snapshots. A fraction of a second lies between the first and the last."""
+"""Maximum number of attempts to take snapshots. In one attempt, a fraction of a second lies between the first snapshot
+and the last."""
 COMMIT_NAME: Final = "navlin-backup"
 """Solr's name for each snapshot."""
 
@@ -38,16 +39,16 @@ class Snapshot:
 
 
 class TooBusy(Exception):
-    """A run finished during each attempt at the snapshots."""
+    """A run finished during each attempt to take snapshots."""
 
 
 @contextmanager
 def snapshots(solr: Solr) -> Iterator[tuple[Snapshot, ...]]:
     """Take snapshots of the cores in `ORDER`, and remove them at the end. Raises `TooBusy`, or `Leased` if another
-    process has some."""
+    process is making a backup."""
     with lease(solr, "backup") as held, ExitStack() as stack:
         for core in ORDER:
-            # Left by a killed process. The kept files would stay for ever.
+            # Remove the snapshot of a killed process, because Solr would keep the files for ever.
             _delete(solr, core)
             stack.callback(_delete, solr, core)
         for _ in range(ATTEMPTS):
@@ -70,7 +71,7 @@ def _take(solr: Solr, core: str) -> Snapshot:
 
 
 def _delete(solr: Solr, core: str) -> None:
-    with suppress(SolrError):  # there is none, or Solr is down: the next backup removes it
+    with suppress(SolrError):  # there is none, or Solr is down and the next backup removes it
         solr.admin("cores", {"action": "DELETESNAPSHOT", "core": core, "commitName": COMMIT_NAME})
 
 

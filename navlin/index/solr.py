@@ -31,19 +31,21 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """The outcome of one `Solr.add`; each document is in exactly one of the three."""
+    """The outcome of one `Solr.add`. Each document is in exactly one of the three fields."""
 
     applied: Mapping[str, int] = field(default_factory=dict)
-    """identity → its new ``_version_``; 0 if a SolrCloud forwarded it without a requested version, and returns none"""
+    """identity → new ``_version_``; 0 if a SolrCloud forwarded the document without a requested version, and returns
+    none"""
     conflicts: tuple[str, ...] = ()
-    """the index has another ``_version_`` than the requested one (or has the document although it had to be absent)"""
+    """identities with another ``_version_`` in the index than the requested one (or that are there although they had to
+    be absent)"""
     refused: tuple[Refused, ...] = ()
 
 
 class Solr:
     """The four cores of one Solr. Cheap to create: nothing is sent before the first call. Thread-safe.
 
-    Every method raises `SolrUnavailable` if Solr does not answer and `SolrError` if it refuses.
+    Every method raises `SolrUnavailable` if Solr does not respond, and `SolrError` if it refuses.
     """
 
     def __init__(self, address: SolrAddress) -> None:
@@ -60,8 +62,8 @@ class Solr:
     # -- Reading -----------------------------------------------------------------------------------------------------
 
     def select(self, core: str, params: Mapping[str, Any]) -> dict[str, Any]:
-        """Return Solr's complete answer to a search. Sent as JSON: a list of ids may be long, and escaping one for a
-        form takes longer than Solr takes to find them."""
+        """Return Solr's complete response to a search. The search is sent as JSON, because a list of ids may be long,
+        and escaping it for a form takes longer than Solr takes to find the ids."""
         # By default Solr indents, which is a sixth of the bytes. Macros are off because `${...}` in a name is a name.
         fixed = {"wt": "json", "indent": "false", "omitHeader": "true", "expandMacros": "false"}
         body = orjson.dumps({"params": {**fixed, **params}})
@@ -71,7 +73,7 @@ class Solr:
         return self._json(self.session.post(url, params=in_address, data=body, headers=headers), core)
 
     def select_each(self, core: str, searches: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """Return Solr's answers to several searches, sent in parallel."""
+        """Return Solr's responses to several searches, sent in parallel."""
         if len(searches) < 2:
             return [self.select(core, params) for params in searches]
         others = self._threads.map(lambda params: self.select(core, params), searches[1:])
@@ -93,7 +95,8 @@ class Solr:
         return int(self.select(core, {"q": query, "fq": filters, "rows": 0})["response"]["numFound"])
 
     def facet(self, core: str, field: str, params: Mapping[str, Any] | None = None) -> dict[str, int]:
-        """Count the visible documents by the values of a field: all, or those selected by ``params``."""
+        """Return value → number of visible documents for a field: of all documents, or of those selected by
+        ``params``."""
         every = {"q": "*:*", "rows": 0, "facet": "true", "facet.field": field, "facet.limit": -1}
         answer = self.select(core, {**every, "facet.mincount": 1, **(params or {})})
         flat = answer["facet_counts"]["facet_fields"][field]
@@ -102,14 +105,14 @@ class Solr:
     def cursor(
         self, core: str, query: str, fields: str, *, filters: Sequence[str] = (), rows: int = 5_000
     ) -> Iterator[dict[str, Any]]:
-        """Yield all visible documents that match, by identity. Concurrent writes may or may not be seen."""
+        """Yield all visible documents that match, ordered by identity. Concurrent writes may or may not be seen."""
         mark = "*"
         params = {"q": query, "fq": filters, "fl": fields, "sort": "identity asc", "rows": rows}
         while True:
             answer = self.select(core, {**params, "cursorMark": mark})
             yield from answer["response"]["docs"]
-            # A page that is not full is the last: most answers are one page, and another request costs as much as the
-            # first.
+            # A page that is not full is taken as the last, because most results fit on one page, and another request
+            # costs as much as the first.
             if len(answer["response"]["docs"]) < rows or answer["nextCursorMark"] == mark:
                 return
             mark = answer["nextCursorMark"]
@@ -137,12 +140,12 @@ class Solr:
                 yield from documents_of_export(response, core)
 
     def shards(self, core: str) -> tuple[str, ...]:
-        """Return the URL of a live core for each shard of a collection, preferably the leader; without SolrCloud that
-        of the core."""
+        """Return the URL of a live core for each shard of a collection, preferably the leader; without SolrCloud,
+        return the URL of the core."""
         if not self.cloud:
             return (f"{self.address.url}/{core}",)
         status = self.admin("collections", {"action": "CLUSTERSTATUS", "collection": core})
-        # Only one, under its own name: ``core`` may be an alias.
+        # The status has only one collection, under its own name, because ``core`` may be an alias.
         (collection,) = status["cluster"]["collections"].values()
         shards = collection["shards"]
         return tuple(
@@ -167,11 +170,11 @@ class Solr:
     # -- Writing -----------------------------------------------------------------------------------------------------
 
     def add(self, core: str, documents: Sequence[Document]) -> Added:
-        """Add documents (or atomic updates: fields of the form ``{"set": value}``), each independently:
+        """Add documents (or atomic updates: fields of the form ``{"set": value}``), each independently of the others.
 
-        a document with ``_version_`` is written only if the index has that version (-1: only if absent, 1: only if
-        present); one that conflicts or is refused does not affect the others. Acknowledged documents survive a crash of
-        Solr, or of one node of a SolrCloud, but are not yet visible.
+        A document with ``_version_`` is written only if the index has that version (-1: only if absent, 1: only if
+        present). A document that conflicts or is refused does not affect the others. Acknowledged documents survive a
+        crash of Solr, or of one node of a SolrCloud, but are not yet visible.
         """
         sendable: list[tuple[str, bytes]] = []
         refused: list[Refused] = []
@@ -206,9 +209,9 @@ class Solr:
             answer = self._update(core, _listed(documents), _TOLERANT)
         except SolrError as error:
             if error.status != 400 or "UpdateRequestProcessorChain" in error.message:
-                raise  # not a document's fault: the core has another configuration than navlin's
-            # Not even readable as a list of documents: one of them is the cause. Documents applied before the error may
-            # now conflict; then the caller reads them again, which is harmless.
+                raise  # not a document's fault, because the core has another configuration than navlin's
+            # Solr could not read the list because of one of the documents. Documents applied before the error may now
+            # conflict; then the caller reads them again, which is harmless.
             half = len(documents) // 2
             return _both(self.add_json(core, documents[:half]), self.add_json(core, documents[half:]))
         failed = {error["id"]: error["message"] for error in answer["responseHeader"].get("errors", [])}
@@ -224,12 +227,12 @@ class Solr:
         outcome = _both(Added(applied), self._confirmed(core, passed_on))
         conflicts = [identity for identity, message in failed.items() if message.startswith(_CONFLICT)]
         for identity in failed.keys() - set(conflicts):
-            # The answer has no status for each: sent alone, the document shows whether it or Solr is at fault.
+            # The response has no status for each document. Sent alone, a document shows whether it or Solr is at fault.
             outcome = _both(outcome, self._add_strictly(core, [(identity, texts[identity])]))
         return _both(outcome, Added(conflicts=tuple(conflicts)))
 
     def _add_strictly(self, core: str, documents: Sequence[tuple[str, bytes]]) -> Added:
-        """Add documents with Solr's default chain, which reports a loss, but not the document."""
+        """Add documents with Solr's default chain, which reports a loss without naming the document."""
         if not documents:
             return Added()
         try:
@@ -251,8 +254,8 @@ class Solr:
     def _confirmed(self, core: str, passed_on: Mapping[str, bytes]) -> Added:
         """Return the outcome of documents that a node of a SolrCloud accepted and forwarded to another.
 
-        If that one dies, Solr's tolerant chain does not report it (TolerantUpdateProcessor.finish keeps only errors
-        that are SolrExceptions), and answers as if all were well. So the documents themselves are fetched.
+        If the other node dies, Solr's tolerant chain does not report that (TolerantUpdateProcessor.finish keeps only
+        errors that are SolrExceptions), and responds as if all were well. So the documents themselves are fetched.
         """
         if not passed_on:
             return Added()
@@ -273,7 +276,7 @@ class Solr:
         return _both(Added(found), self._add_strictly(core, again))
 
     def _versions(self, core: str, ids: Sequence[str]) -> dict[str, int]:
-        """Return the current ``_version_`` of each; -1 if it is absent."""
+        """Return id → current ``_version_``; -1 for an absent document."""
         found = self.get(core, ids, "identity,_version_")
         return dict.fromkeys(ids, -1) | {each["identity"]: each["_version_"] for each in found}
 
@@ -299,7 +302,7 @@ class Solr:
                         self.address.host, core, None, f"{error['id']} was not deleted: {error['message']}"
                     )
                 stayed.append(error["id"])
-            # As with additions: a forwarded deletion has no tombstone's version, which would be negative.
+            # As with additions: a forwarded deletion lacks the version of a tombstone, which would be negative.
             deleted = _pairs(answer.get("deletes", []))
             passed_on = [each for each in deleted.keys() - set(stayed) if deleted[each] >= 0]
             if any(version == versions[each] for each, version in self._versions(core, passed_on).items()):
@@ -315,16 +318,16 @@ class Solr:
     # -- Administration ----------------------------------------------------------------------------------------------
 
     def ping(self, core: str) -> None:
-        """Return if the core answers a search; raise the reason otherwise."""
+        """Check that the core responds to a search; raise the reason otherwise."""
         self._post(core, "admin/ping", {"distrib": "false"})
 
     def admin(self, path: str, params: Mapping[str, str]) -> dict[str, Any]:
-        """Return an answer of Solr's own administration, ``admin/<path>``."""
+        """Return the response of Solr's administrative endpoint ``admin/<path>``."""
         response = self.session.get(f"{self.address.url}/admin/{path}", params={"wt": "json", **params})
         return self._json(response, "")
 
     def answer(self, core: str, handler: str, params: Mapping[str, str] | None = None) -> dict[str, Any]:
-        """Return the answer of a core's handler."""
+        """Return the response of a core's handler."""
         asked = {"wt": "json", **(params or {})}
         response = self.session.get(f"{self.address.url}/{core}/{handler}", params=asked)
         return self._json(response, core)

@@ -12,8 +12,8 @@ _FIELDS = "identity,sourceType,originalName,clusterName,serves,granted,sourceTem
 
 @dataclass(frozen=True, slots=True)
 class KnownSource:
-    """A source as the index has it. ``granted``: it was only claimed, never configured. ``metastore``: of type HIVE,
-    with tables, and without records of executions other than renames."""
+    """A source as the index has it. ``granted``: whether it was only claimed, never configured. ``metastore``: whether
+    it is of type HIVE, with tables, and without records of executions other than renames."""
 
     id: str
     type: str
@@ -25,7 +25,7 @@ class KnownSource:
 
 
 def known_sources(solr: Solr) -> tuple[KnownSource, ...]:
-    """Return every live source in the index, by id."""
+    """Return every live source in the index, ordered by id."""
     documents = solr.cursor(ELEMENTS, "type:SOURCE", _FIELDS, filters=["deleted:false"])
     known = [
         KnownSource(

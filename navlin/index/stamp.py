@@ -13,9 +13,9 @@ NEVER_MS: Final = (1 << 63) - 1
 class Stamp:
     """The id of a run (or of a purge, or of a pass of the linker) and its start, epoch ms.
 
-    ``believed_ms``: a later ``asOf`` in the index was written while a clock was ahead, and counts as the oldest. A
-    complete listing sets it, and so repairs such stamps. Other runs leave such documents unchanged, because they cannot
-    know what happened meanwhile.
+    An ``asOf`` in the index later than ``believed_ms`` was written while a clock was ahead, and counts as the oldest. A
+    complete listing sets ``believed_ms``, and so repairs wrong times. Other runs leave documents with wrong times
+    unchanged, because they cannot know about changes in the meantime.
     """
 
     run_id: str
@@ -23,5 +23,5 @@ class Stamp:
     believed_ms: int = NEVER_MS
 
     def counted(self, as_of_ms: int) -> int:
-        """Return an ``asOf`` of the index as this run counts it."""
+        """Return an ``asOf`` of the index, or 0 if it is later than ``believed_ms``."""
         return as_of_ms if as_of_ms <= self.believed_ms else 0

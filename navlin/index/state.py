@@ -23,12 +23,12 @@ _STATE_FIELDS = {
     RELATIONS: "identity,digest,deleted,asOf,treePath",
 }
 _WRITER = {ELEMENTS: "sourceId", RELATIONS: "writer"}
-"""The field that names the source that writes a document."""
+"""Core → field with the id of the source that writes a document."""
 LOOKUP_IDS = 1_000
-"""Ids in one lookup: 67 ms; more only lengthens the answer."""
+"""Number of ids in one lookup, which takes 67 ms. More ids would only lengthen the response."""
 LOOKUP_PATHS = 500
 EXPORTED_PATHS = 2_000
-"""Paths per export: each needs four clauses, and Solr accepts 10,000."""
+"""Number of paths per export. Each needs four clauses, and Solr accepts 10,000 clauses."""
 _NOT_IMPLIED = "-implied:true"
 
 
@@ -44,12 +44,12 @@ class Held:
 
     @property
     def granted(self) -> bool:
-        """Whether it was written for a claimant."""
+        """Whether the document is a placeholder, written because a source claims the entity."""
         return self.digest == GRANTED
 
 
 def look_up(solr: Solr, core: str, ids: Iterable[str]) -> dict[str, Held]:
-    """Return the state of the documents with these ids, by id; absent ones are left out."""
+    """Return id → state of the document; absent ids are left out."""
     found: dict[str, Held] = {}
     for batch in in_batches(ids, LOOKUP_IDS):
         for document in _select(solr, core, "{!terms f=identity}" + ",".join(batch), len(batch)):
@@ -59,8 +59,8 @@ def look_up(solr: Solr, core: str, ids: Iterable[str]) -> dict[str, Held]:
 
 
 def held_below(solr: Solr, core: str, writer: str, paths: Iterable[str]) -> Iterator[Held]:
-    """Yield the state of everything that ``writer`` holds at or below each path. Implied relations are left to their
-    child."""
+    """Yield the state of everything that ``writer`` holds at or below each path. Implied relations are left out,
+    because their state is that of the child."""
     for batch in in_batches(paths, LOOKUP_PATHS):
         if ROOT in batch:
             yield from held_in_range(solr, core, writer)
@@ -72,7 +72,8 @@ def held_below(solr: Solr, core: str, writer: str, paths: Iterable[str]) -> Iter
 
 
 def documents_below(solr: Solr, writer: str, paths: Iterable[str]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield all entities that ``writer`` holds at or below each path, deleted or not, with their tree paths."""
+    """Yield (tree path, document) for each entity that ``writer`` holds at or below one of the paths, deleted or
+    not."""
     for batch in in_batches(paths, LOOKUP_PATHS):
         found = solr.cursor(ELEMENTS, _below(ELEMENTS, batch), "identity", filters=_of(ELEMENTS, writer))
         # Current versions, not only committed ones.
@@ -84,7 +85,7 @@ def held_in_range(
     solr: Solr, core: str, writer: str, low: str = "", high: str = "", *, below: Iterable[str] = (ROOT,)
 ) -> Iterator[Held]:
     """Yield the state of everything that ``writer`` holds at or below these paths with ``low <= identity < high`` (""
-    is open), sorted by identity."""
+    leaves that side open), sorted by identity."""
     paths = list(below)
     queries = (
         ["*:*"] if ROOT in paths else [_below(core, batch) for batch in in_batches(paths, EXPORTED_PATHS)]
@@ -102,7 +103,7 @@ def held_in_range(
         for shard in solr.shards(core)
         for query in queries
     ]
-    # A path of one batch may be below a path of another.
+    # A path of one batch may be below a path of another, so documents may repeat.
     for _, same in groupby(merge(*exports, key=itemgetter("identity")), key=itemgetter("identity")):
         yield _held(next(same))
 
@@ -110,8 +111,8 @@ def held_in_range(
 def count_held(
     solr: Solr, core: str, writer: str, *, live: bool = False, below: Iterable[str] = (ROOT,)
 ) -> int:
-    """Count the documents that a writer holds at or below these paths. With many paths, one below another may be
-    counted twice."""
+    """Count the documents that a writer holds at or below these paths. With many paths, documents below two of them may
+    be counted twice."""
     paths = list(below)
     queries = ["*:*"] if ROOT in paths else [_below(core, batch) for batch in in_batches(paths, LOOKUP_PATHS)]
     filters = [*_of(core, writer), *(["deleted:false"] if live else [])]
@@ -119,8 +120,8 @@ def count_held(
 
 
 def claimed(solr: Solr, ids: Iterable[str]) -> set[str]:
-    """Return those ids that a live relation claims. One that a million relations claim costs as much as one that a
-    thousand do."""
+    """Return those ids that a live relation claims. An id claimed by a million relations costs as much as one claimed
+    by a thousand."""
     found: set[str] = set()
     for batch in in_batches(ids, LOOKUP_IDS):
         sought = set(batch)
@@ -136,13 +137,13 @@ def claimed(solr: Solr, ids: Iterable[str]) -> set[str]:
 
 def _below(core: str, paths: Sequence[str]) -> str:
     clauses = [q.at_or_below("treePath", path) for path in paths]
-    if core == ELEMENTS:  # a file's place is its path, which is stored only once
+    if core == ELEMENTS:  # a file's tree path is its path, which is stored only once
         clauses += [q.at_or_below("fileSystemPath", path.replace("%25", "%")) for path in paths]
     return " ".join(clauses)
 
 
 def _of(core: str, writer: str) -> list[str]:
-    # An entity registered before its source showed it is not a loss of the source's.
+    # An entity that a program registered before its source reported it is not a loss of the source.
     return [q.term(_WRITER[core], writer), _NOT_IMPLIED if core == RELATIONS else NOT_OF_USERS]
 
 

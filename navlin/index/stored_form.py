@@ -1,4 +1,4 @@
-"""The stored form of a document in Solr: without fields derived from others, which are added when it is read.
+"""The stored form of a document in Solr: without fields derived from others, which are added when the document is read.
 
 Every field of a document costs indexing time, and there are tens of millions of files. So a document does not repeat
 facts that its type or its path implies.
@@ -39,11 +39,11 @@ CLASSES: Final[Mapping[tuple[str, str], str]] = {
     ("OOZIE", "OPERATION"): "oozie_operation",
     ("OOZIE", "OPERATION_EXECUTION"): "oozie_operation_execution",
 }
-"""Navigator's class of an entity (``internalType``, ``metaClassName``) by its source type and type; its extractor may
-name another one."""
+"""(source type, entity type) → Navigator's class of the entity (``internalType``, ``metaClassName``). The extractor may
+name another class."""
 DERIVED: Final = frozenset({"internalType", "metaClassName", "packageName"})
-"""Fields of an entity that are stored only if they differ from the values implied by its type: a query for them becomes
-one for types (`navlin.index.query_fields`), and they cannot be counted or sorted by."""
+"""Fields of an entity that are stored only if they differ from the values implied by its type. Therefore a query for
+them becomes one for types (`navlin.index.query_fields`), and they cannot be counted or sorted by."""
 _PATHS: Final = frozenset({"FILE", "DIRECTORY"})
 
 
@@ -61,7 +61,7 @@ def whole(core: str, document: Mapping[str, Any]) -> Document:
 
 
 def tree_path_of(document: Mapping[str, Any]) -> str:
-    """Return the tree path of a stored document: a file's is its path."""
+    """Return the tree path of a stored document; that of a file is derived from its path."""
     path: str = document.get("treePath", "")
     return path or _tree_path(document.get("fileSystemPath", ""))
 

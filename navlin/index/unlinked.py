@@ -35,7 +35,7 @@ def unlinked_counts(solr: Solr, now_ms: int) -> tuple[Unlinked, ...]:
         buckets[age] = f'unlinkedSince:{{"{solr_date(now_ms - until)}" TO "{solr_date(now_ms - since)}"]'
         since = until
     buckets[OLDER] = f'unlinkedSince:[* TO "{solr_date(now_ms - since)}"]'
-    # A relation that the linker has not seen has no date yet: it counts as youngest.
+    # A relation that the linker has not seen has no date yet, and counts as youngest.
     youngest = AGES_MS[0][0]
     buckets[youngest] = (
         f'({buckets[youngest]} OR unlinkedSince:["{solr_date(now_ms)}" TO *] OR (*:* -unlinkedSince:*))'
@@ -74,7 +74,7 @@ def unlinked_relations(
     solr: Solr, writers: Collection[str], reason: str, limit: int, offset: int
 ) -> tuple[tuple[StoredRelation, ...], int]:
     """Return live relations that wait for an end, youngest first, and their total number. ``writers`` are ids of the
-    sources that state them, ``reason`` is one of `Unlinked`; empty means any."""
+    sources that state the relations, ``reason`` is that of an `Unlinked`; if empty, all sources or reasons count."""
     filters = ["deleted:false", *([q.terms("writer", writers)] if writers else [])]
     if reason:
         filters.append(

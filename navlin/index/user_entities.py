@@ -1,8 +1,8 @@
-"""Entities and relations written by users' programs: their own (source type SDK), and those that a source will show
-later.
+"""Entities and relations written by users' programs. The entities are the programs' own (source type SDK), or those
+that a source will report later.
 
-Both have ``userEntity``, which protects them from deletion and purge. One of the second kind is granted, so the
-extraction that finds it takes it over with its user metadata, and it is an ordinary entity from then on.
+Both have ``userEntity``, which protects them from deletion and purge. An entity of the second kind is granted, so that
+the extraction that finds it takes it over with its user metadata, and makes it an ordinary entity.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ SDK: Final = "SDK"
 """The type of the source of all entities that programs themselves define."""
 SDK_SOURCE: Final = identify(SDK)
 TREE: Final = "#sdk"
-"""Its tree path: in no source's tree."""
+"""Tree path of programs' own entities. It is in no source's tree."""
 NOT_THERE: Final = "not in the index yet"
 _ITERATION: Final = 1
-"""The source's iteration. It is constant, so that clients that follow sources always request everything."""
+"""Iteration of the SDK source. It is constant, so that clients that follow sources always request everything."""
 
 
 def require_sdk_source(solr: Solr, now_ms: int) -> None:
@@ -59,7 +59,7 @@ def require_sources(solr: Solr, sources: Iterable[Source], now_ms: int) -> None:
 
 
 def user_entity(identity: str, kind: str, namespace: str, now_ms: int) -> Document:
-    """Return the document of a new entity of a program's own, without the program's attributes."""
+    """Return the document of a new entity that a program defines, without the program's attributes."""
     return {
         "type": kind,
         "sourceType": SDK,
@@ -81,12 +81,12 @@ def user_fields(attributes: Mapping[str, Any]) -> Document:
 
 
 def awaited_entity(key: Key, now_ms: int) -> Document:
-    """Return the document of an entity that its source has not shown yet."""
+    """Return the document of an entity that its source has not reported yet."""
     envelope = next(granted_envelopes(key, now_ms))
-    # The text allows clients to find an operation again, and the linker once its source shows it
+    # The text allows clients to find an operation again, and allows the linker to find it once its source reports it
     # (`linker.adopt_operations`).
     text = to_fields({"queryText": key.name}) if key.type is EntityType.OPERATION else {}
-    # As old as possible: any record of its source is newer.
+    # As old as possible, so that any record of its source is newer.
     return {**envelope.fields(), **text, "userEntity": True, **_stamps(key.identity, now_ms), "asOf": 0}
 
 
@@ -120,10 +120,11 @@ def write_relations(
     missing: Mapping[str, str],
     now_ms: int,
 ) -> bool:
-    """Write relations of a program's own, identified by type and ends, so that a repeated write changes the same one.
-    Return whether all were written: one may have been written concurrently.
+    """Write a program's relations. They are identified by type and ends, so that a repeated write changes the same
+    relation. Return False if one was written concurrently.
 
-    ``missing`` has the reason for each end that is not in the index: such a relation is unlinked until it arrives.
+    ``missing`` maps the ids of ends that are not in the index to the reason. A relation with such an end is unlinked
+    until the end appears.
     """
     documents = []
     for ep1, ep2 in ends:

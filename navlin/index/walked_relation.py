@@ -1,6 +1,6 @@
 """Relations in the form for walks.
 
-A walk reads and keeps thousands: so they are tuples, and Solr's documents are not retained.
+A walk reads and keeps thousands of relations, so they are tuples, and Solr's documents are not retained.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ class WalkedRelation(NamedTuple):
 
     @classmethod
     def each_of(cls, document: Mapping[str, Any]) -> list[WalkedRelation]:
-        """Return a relation for each pair of ends: a program may write several ids to one side.
+        """Return a relation for each pair of ends, because a program may write several ids to one side.
 
-        Inlined, because a walk calls it thousands of times: `StoredRelation.each_of` takes three times as long.
+        Inlined, because a walk calls this thousands of times, and `StoredRelation.each_of` takes three times as long.
         """
         get = document.get
         identity, kind = get("identity", ""), get("type", "")
@@ -65,13 +65,13 @@ class WalkedRelation(NamedTuple):
 
     @property
     def first_hand(self) -> bool:
-        """Whether it is stated by the source that owns endpoint 1, or by a rule of the linker; otherwise it is another
-        source's hint."""
+        """Whether the relation is stated by the source that owns endpoint 1, or by a rule of the linker; otherwise it
+        is another source's hint."""
         return bool(self.rule) or self.writer == self.ep1.source_id
 
 
 def merged(one: WalkedRelation, other: WalkedRelation) -> WalkedRelation:
-    """Merge two statements of an edge: certain and linked if either is, incomplete if either is."""
+    """Merge two statements of an edge. The result is certain and linked if either is, and incomplete if either is."""
     # The first-hand statement, if there is one.
     stated = one if one.first_hand else other
     return one._replace(

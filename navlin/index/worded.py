@@ -1,4 +1,4 @@
-"""Entities by their user metadata."""
+"""Lookup of entities by their user metadata."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from navlin.index.solr import Solr
 
 
 def worded(solr: Solr, query: Query) -> Iterator[StoredEntity]:
-    """Yield the live entities that match, by id, with user fields."""
-    # Recent edits count.
+    """Yield the live entities that match, ordered by id, with user fields."""
+    # Include recent edits.
     solr.commit(ELEMENTS, soft=True)
     for document in solr.cursor(ELEMENTS, asked(query), WORDS, filters=["-deleted:true"]):
         yield StoredEntity.of(document)
 
 
 def with_property(solr: Solr, field: str) -> Iterator[StoredEntity]:
-    """Yield the entities with this user field, deleted or not, by id, with all user fields."""
+    """Yield the entities with this user field, deleted or not, ordered by id, with all user fields."""
     for document in solr.cursor(ELEMENTS, q.EVERYTHING, WORDS, filters=[q.present(field)]):
         yield StoredEntity.of(document)

@@ -1,7 +1,7 @@
-"""Writes that lose nobody's edits: every write carries the `_version_` that it read.
+"""Writes that lose no concurrent edits, because every write carries the `_version_` that was read.
 
-A document has several owners (`navlin.index.fields`). A writer reads it, changes its own fields, and writes it back;
-after a concurrent write, Solr answers with a conflict, and the document is read and changed again.
+A document has several owners (`navlin.index.fields`). A writer reads it, changes its own fields, and writes it back.
+After a concurrent write, Solr reports a conflict, and the document is read and changed again.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 WRITE_BATCH = 1_000
 ATTEMPTS = 8
-"""Attempts to read and write a document that others keep writing concurrently."""
+"""Maximum number of attempts to read and write a document that others keep writing concurrently."""
 
 
 NO_MARKS: Mapping[str, Document] = {}
@@ -47,11 +47,11 @@ class Outcome(StrEnum):
     CHANGED = "changed"
     UNCHANGED = "unchanged"
     SEEN = "seen"
-    """Unchanged, but repeated by a later event: only its asOf moves, so that an older event stays older."""
+    """Unchanged, but repeated by a later event. Only its asOf moves, so that an older event stays older."""
     LATE = "late"
     """Older than the indexed document."""
     WITHDRAWN = "withdrawn"
-    """Older than a newer reading that no longer includes it: written, but flagged deleted."""
+    """Older than a later read that no longer includes it; written, but flagged deleted."""
     PURGED = "purged"
     """From a period that a purge has removed."""
     UNCLAIMED = "unclaimed"
@@ -74,8 +74,9 @@ def outcome_of(
 ) -> Outcome:
     """Decide the outcome of a record, given the indexed state.
 
-    ``covered_as_of_ms`` is when the record's container was last read completely (0: never): older events below it are
-    obsolete. ``follows_events`` means that as_of is an event's own time, not that of our reading.
+    ``covered_as_of_ms`` is the time at which the record's container was last read completely (0: never): older events
+    below the container are obsolete. ``follows_events``: whether ``as_of`` is the time of an event, not the time at
+    which navlin read the record.
     """
     if envelope.granted:
         return Outcome.NEW if held is None else Outcome.UNCHANGED
@@ -99,11 +100,12 @@ def write(
     moved: Moved | None = None,
     marked: Mapping[str, Document] = NO_MARKS,
 ) -> Iterator[tuple[Envelope, Outcome, str]]:
-    """Write one batch of one core; yield the outcome of each record, with Solr's reason if it was refused. ``moved``
-    has the values for entities that their source renamed, ``marked`` the linker's documents of some new ones, by id.
+    """Write one batch of one core; yield (envelope, outcome, Solr's reason) for each record, with "" unless it was
+    refused. ``moved`` has the values for entities that their source renamed; ``marked`` maps ids of new relations to
+    the documents that the linker made of them.
 
-    Implied relations are written before their entities: after a crash in between the entity is still new, and both are
-    written again.
+    Implied relations are written before their entities, so that after a crash in between the entity is still new, and
+    both are written again.
     """
     seen = [envelope for envelope, outcome in records if outcome is Outcome.SEEN]
     if seen:
@@ -119,7 +121,8 @@ def write(
         if not todo:
             return
         existing = {document["identity"]: document for document in solr.get(core, look_at)} if look_at else {}
-        # An entity that returns may have lost its relation to its parent in a purge, and claims know no parent.
+        # An entity that returns may have lost the relation to its parent in a purge, and a placeholder may never have
+        # had one.
         revived = (
             todo[identity][0]
             for identity, before in existing.items()
@@ -204,7 +207,7 @@ def _to_write(
     *,
     withdrawn: bool,
 ) -> bytes:
-    """Serialise the document. A new one is assembled without parsing it."""
+    """Serialise the document. A new one is assembled without parsing the envelope's JSON."""
     added = _pipeline_fields(envelope, stamp, withdrawn=withdrawn)
     if before is not None or envelope.renamed_from or words:
         return orjson.dumps(_merged(solr, {**envelope.fields(), **added}, envelope, before, stamp, words))
@@ -238,8 +241,8 @@ def _merged(
     stamp: Stamp,
     words: Mapping[str, Any] | None,
 ) -> Document:
-    """Merge the extractor's document with the fields that others own in the indexed one, and in the one before a
-    rename; ``words``, if given, replace those."""
+    """Merge the extractor's document with the fields that others own in the indexed document, and in the one before a
+    rename. ``words``, if given, replace these fields."""
     of_source = set(filter(None, envelope.user_fields.split(",")))
     if words is not None:
         of_source -= words.keys()
@@ -254,7 +257,7 @@ def _merged(
             document.update({name: before[name] for name in CONTENT_FIELDS & before.keys()})
         document["_version_"] = before["_version_"]
         created = document.get("created", solr_date(stamp.now_ms))
-        # Solr leaves out milliseconds that are 0: one moment has two spellings.
+        # Solr leaves out milliseconds that are 0, so that one moment has two spellings.
         is_table = document["type"] in ("TABLE", "VIEW")
         if is_table and date_ms(before.get("created") or created) != date_ms(created):
             document["recreated"] = [*before.get("recreated", []), created]
@@ -270,13 +273,13 @@ def _merged(
 
 
 def _own_words(document: Document) -> Mapping[str, Any]:
-    """Return a document without the user fields that its source fills."""
+    """Return a document without the user fields that were filled by its source."""
     of_source = document.get(SOURCE_WORDS, ())
     return {name: value for name, value in document.items() if name not in of_source}
 
 
 def write_implied(solr: Solr, children: Iterable[Envelope], stamp: Stamp) -> None:
-    """Write the relations to their parents that these entities imply."""
+    """Write the implied relations between these entities and their parents."""
     documents: list[tuple[str, bytes]] = []
     for child in children:
         if child.parent_id:

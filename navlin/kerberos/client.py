@@ -1,5 +1,5 @@
-"""The Java child that holds the tickets: one per navlin process, started at the first request, and restarted if it
-ended."""
+"""The Java child that holds the tickets: one per navlin process and configuration, started at the first request, and
+restarted if it has ended."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from navlin.kerberos.words import KerberosFailed, in_words
 
 SOURCE: Final = Path(__file__).with_name("KerberosClient.java")
 ANSWER_S: Final = 45.0
-"""Timeout for an answer, which may need several KDCs, each asked more than once."""
+"""Timeout for a response, which may need several KDCs, each asked more than once."""
 _OPTIONS: Final = (
-    # A metastore's answer may be large, and is in memory twice while it is decrypted. Unused memory is returned.
+    # A metastore's response may be large, and is in memory twice while it is decrypted. Unused memory is returned.
     "-Xmx1g",
     "-XX:MinHeapFreeRatio=10",
     "-XX:MaxHeapFreeRatio=30",
@@ -28,7 +28,7 @@ _OPTIONS: Final = (
     "-XX:-UsePerfData",
 )
 MOST_FIELDS: Final = 8
-"""An answer has three at most."""
+"""Maximum number of fields accepted in a response; the child sends no more than three."""
 _NUMBER: Final = struct.Struct(">i")
 
 
@@ -42,9 +42,9 @@ class Login:
     principal: str = ""
     keytab: str = ""
     krb5_conf: str = ""
-    """the system's if empty"""
+    """Path of ``krb5.conf``; the system's if empty."""
     cache: str = ""
-    """directory of the compiled child; the system's temporary directory if empty"""
+    """Directory of the compiled child; the system's temporary directory if empty."""
 
 
 TICKET_CACHE: Final = Login()
@@ -59,12 +59,12 @@ class Conversation:
         self._login = login
         request = ("sasl", login.principal, login.keytab, service, host)
         self._id, self.token = self._kerberos.ask(login, self._service, *request)
-        """the first token to send"""
+        """The first token to send."""
         self.layer = ""
-        """``auth``, ``auth-int`` or ``auth-conf``, once agreed"""
+        """The agreed protection: ``auth``, ``auth-int`` or ``auth-conf``; "" before the agreement."""
 
     def step(self, challenge: bytes) -> bytes:
-        """Return the answer to a challenge of the service."""
+        """Return the token that answers a challenge of the service."""
         layer, token = self._ask("step", challenge)
         self.layer = layer.decode()
         return token
@@ -97,11 +97,12 @@ class Kerberos:
 
     @property
     def pid(self) -> int | None:
-        """Process id of the child, None if there is none."""
+        """Process id of the child; None if no child was started."""
         return self._child.pid if self._child else None
 
     def ask(self, login: Login, service: str, *request: str | bytes) -> list[bytes]:
-        """Return the fields of the child's answer. ``login`` and ``service`` are for the message of a `KerberosFailed`."""
+        """Send a request to the child, and return the fields of the response. ``login`` and ``service`` are for the
+        message of a `KerberosFailed`."""
         fields = [each.encode() if isinstance(each, str) else each for each in request]
         with self._lock:
             started_anew = self._child is None
@@ -144,7 +145,7 @@ class Kerberos:
                 f"Kerberos gave no answer within {ANSWER_S:g} s: is the KDC that krb5.conf names within reach?"
             ) from None
         except BaseException:
-            self._end()  # or a pending answer would be taken for the next one
+            self._end()  # or a pending response would be taken for the next one
             raise
 
     def _running(self) -> JavaChild:
@@ -181,7 +182,7 @@ _CHILDREN_LOCK = threading.Lock()
 
 def kerberos(login: Login) -> Kerberos:
     """Return this process's child for the ``krb5.conf`` of a login."""
-    # Per process: a forked worker cannot use its parent's child.
+    # The key has the process id, because a forked worker cannot use its parent's child.
     key = (os.getpid(), login.krb5_conf, login.cache)
     with _CHILDREN_LOCK:
         return _CHILDREN.setdefault(key, Kerberos(login.krb5_conf, login.cache))

@@ -1,6 +1,6 @@
 """SPNEGO for HTTP: a request answered with 401 Negotiate is sent again with a token.
 
-Hadoop's services, and Solr with Hadoop's filter, then set a cookie, which the session sends from there on.
+Hadoop's services, and Solr with Hadoop's filter, then set a cookie, which the session sends with later requests.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ def wants_kerberos(response: requests.Response) -> bool:
 class Spnego(requests.auth.AuthBase):
     """Authentication for a session of requests. Raises `KerberosFailed` if there is no ticket.
 
-    ``at_once`` sends a token with each request that has no cookie, without waiting for a 401: posted bodies are large,
-    and would otherwise cross the network twice.
+    ``at_once`` sends a token with each request that has no cookie, without waiting for a 401, because posted bodies are
+    large and would otherwise cross the network twice.
     """
 
     def __init__(self, login: Login, *, at_once: bool = False) -> None:

@@ -26,7 +26,8 @@ _NAMED: Final = re.compile(r";\s*(?:databaseName|database)\s*=\s*([^;]+)", re.IG
 
 
 class Database(NamedTuple):
-    """``namespace`` is like ``postgres://host:5432``, "" if unknown; ``name`` is the database's name within it, or ""."""
+    """A database. ``namespace`` has the form ``postgres://host:5432``, "" if unknown; ``name`` is the name of the
+    database there, or ""."""
 
     namespace: str = ""
     name: str = ""

@@ -11,7 +11,7 @@
         def read(self, split: Split) -> Iterator[Record]: ...
 
 The fields after ``source`` and ``estate`` are the settings that a configuration may give, checked by name and type. If
-one changes, the next plan is a complete one, unless the setting is declared with `keeps_positions`.
+a setting changes, the next plan is a complete one, unless the setting is declared with `keeps_positions`.
 """
 
 from __future__ import annotations
@@ -54,10 +54,11 @@ class Extractor(Protocol):
         ...
 
     def read(self, split: Split) -> Iterator[Record]:
-        """Yield the records of a split. May run twice on one split: it yields the same records and has no lasting
-        effects.
+        """Yield the records of a split. If called again for the same split, it must yield the same records; it must
+        have no lasting effects.
 
-        Opens and closes its own connections. Yields a `Reject` for anything unparseable; raises as ``plan`` does.
+        The method opens and closes its own connections, yields a `Reject` for anything unparseable, and raises as
+        ``plan`` does.
         """
         ...
 
@@ -68,8 +69,9 @@ class Extractor(Protocol):
         return False
 
     def still_there(self, paths: Sequence[str]) -> Collection[str] | None:
-        """Return those of these paths (in the source's own tree) that the source has, looked up by name; None if it
-        cannot be asked. A full listing missed them: any path that is not returned is flagged deleted."""
+        """Return those of these paths (in the source's own tree) that the source still has, looked up by name; None if
+        the source cannot be asked. The paths were missing from a full listing, and any path that is not returned is
+        flagged deleted."""
         return None
 
     def directories(self) -> tuple[str, ...]:
@@ -78,8 +80,8 @@ class Extractor(Protocol):
         return ()
 
     def check(self) -> Iterator[str]:
-        """Test the connection for ``navlin check``: yield a sentence for each thing that works, raise for one that does
-        not."""
+        """Test the connection for ``navlin check``: yield a sentence for each test that succeeds, and raise an error
+        for one that fails."""
         yield from ()
 
     def problems(self) -> Iterator[tuple[str, str]]:
@@ -88,7 +90,7 @@ class Extractor(Protocol):
 
     @classmethod
     def serves(cls, settings: Mapping[str, Any]) -> tuple[str, ...]:
-        """Return the authorities that a source with these settings serves; the first is its address."""
+        """Return the authorities that a source with these settings serves; the first is the source's address."""
         return ()
 
 
@@ -106,12 +108,13 @@ def keeps_positions() -> Any: ...
 @overload
 def keeps_positions(default: _D) -> _D: ...
 def keeps_positions(default: Any = MISSING) -> Any:
-    """Declare a setting whose change keeps the positions valid: records already read would be read alike.
+    """Declare a setting whose change keeps the positions valid, because records already read would be read in the same
+    way.
 
     Examples: timeouts and batch sizes; the choice of files to follow, if each file has its own position; the user, if
-    positions are saved only for what that user could read. An address does not qualify: it may lead to another service.
-    Give the reason at each use, and do not use it in doubt: a superfluous complete plan costs time, a missing one costs
-    correctness.
+    positions are saved only for what that user could read. An address does not qualify, because it may lead to another
+    service. Give the reason at each use, and do not use it in doubt, because a superfluous complete plan costs time,
+    but a missing one costs correctness.
     """
     return field(default=default, metadata={KEEPS_POSITIONS: True})
 

@@ -1,13 +1,13 @@
-"""Known kinds of gaps in a record, about which more is known than that something is missing."""
+"""Reasons for incompleteness that tell more than that something is missing."""
 
 from __future__ import annotations
 
 from typing import Final
 
 READ_BY_OLDER: Final = "an older version of navlin read it, and its record was not there to be read again"
-"""An operation that was not reread by a corrected reader: it may hold relations that the new reader no longer reports,
-and lack those that it adds."""
+"""Reason for an operation that a corrected reader could not read again. Such an operation may have relations that the
+new reader would not report, and lack those that the new reader would add."""
 READS_UNNAMED: Final = "its record does not name the tables that it reads: it reads no column of them"
-"""Reason for which an operation is incomplete although its text names these tables: ``SELECT count(*) FROM t``."""
+"""Reason for an operation that is incomplete although its text names the tables read: ``SELECT count(*) FROM t``."""
 SEARCHED_CHARS: Final = 4_000
 """The index searches at least this many characters of a text."""

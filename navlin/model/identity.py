@@ -1,4 +1,4 @@
-"""Identities: the hash that makes an entity the same, whichever source names it.
+"""Identities: hashes of natural keys, so that an entity has the same identity whichever source names it.
 
 The rule is Cloudera Navigator's published one (navigator-sdk, ``MD5IdGenerator``): the MD5, in lower-case hex, of the
 key's components joined by ``##`` and encoded as UTF-16LE without a byte order mark. A missing component counts as the
@@ -46,6 +46,6 @@ def relation_id(relation_type: str, ep1_id: str, ep2_id: str, writer_id: str) ->
 def operation_id(source_id: str, text: str, end_ids: Iterable[str]) -> str:
     """Return the identity of a distinct statement: its source, its text, and the tables that it reads and writes.
 
-    Because of the ends, the same text run in two databases is two operations.
+    The tables are included so that the same text run in two databases is two operations.
     """
     return identify(source_id, text, *sorted(set(end_ids)))

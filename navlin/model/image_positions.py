@@ -1,5 +1,5 @@
-"""Position keys by which a file system's extractor states how much of it the index holds, and as of when. The queries
-for unused data depend on them."""
+"""Keys of the positions in which a file system's extractor records how much of the file system the index has, and as of
+what time. The queries for unused data depend on these positions."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ IMAGE: Final = "image"
 """The transaction of the last image that was read; saved only after all of the image was read."""
 ACCESSES: Final = "accesses"
 """The earliest possible date of an image, and the weeks for which it shows that access times were kept. Valid only if
-its image is that of `IMAGE`."""
+this image is that of `IMAGE`."""
 ENTRIES: Final = "entries"
-"""The setting of that name: "all" if all files are read, else only referenced ones."""
+"""The setting ``entries``: "all" if all files are read, otherwise only referenced ones."""

@@ -1,8 +1,8 @@
 """Natural keys: the naming components of each kind of entity, in one place.
 
 The owner of an entity and every claimant make its `Key` with the same function, so that its identity is always computed
-alike. Names are upper-cased where the system folds case (Hive), never in paths; the original spelling is kept for
-display.
+in the same way. Names are upper-cased where the system folds case (Hive), never in paths; the original spelling is kept
+for display.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ class RelationType(StrEnum):
 class Key:
     """The key of an entity: enough to find it, to show it, and, if no source serves it, to grant it.
 
-    ``name`` is its originalName as seen, ``tree_path`` its place in its source's tree, ``parent_path`` Navigator's
-    parentPath, ``file_system_path`` is set if the key itself is a path. ``parent`` contains it: an operation is the
-    parent of its sub-operations and, as INSTANCE_OF, of its executions.
+    ``name`` is the originalName as seen, ``tree_path`` the place in the source's tree, ``parent_path`` Navigator's
+    parentPath; ``file_system_path`` is set if the key itself is a path. ``parent`` is the key of the container: an
+    operation is the parent of its sub-operations and, as INSTANCE_OF, of its executions.
     """
 
     type: EntityType
@@ -81,7 +81,8 @@ def database_key(source: Source, database: str) -> Key:
 
 
 def table_key(source: Source, database: str, table: str, kind: EntityType = EntityType.TABLE) -> Key:
-    """Return the key of a table or a view: they share one name space, so the id does not depend on the kind."""
+    """Return the key of a table or a view. Tables and views share one name space, so the id does not depend on the
+    kind."""
     parent = database_key(source, database)
     identity = identify(source.id, database.upper(), table.upper())
     path = below(parent.tree_path, table.upper())
@@ -104,13 +105,13 @@ def column_key(table: Key, column: str) -> Key:
 
 
 PARTITIONS = "#partitions"
-"""The branch below a table that holds its partitions, so that a re-read table covers its columns and not its
+"""The branch below a table that holds its partitions, so that reading the table again covers the columns but not the
 partitions."""
 
 
 def partition_key(table: Key, name: str) -> Key:
-    """Return the key of a partition by its metastore name, ``ds=2026-01-01/region=eu``: values keep their case, as
-    their paths do."""
+    """Return the key of a partition by its metastore name, ``ds=2026-01-01/region=eu``. Values keep their case, as in
+    paths."""
     identity = identify(table.source.id, *_names(table), PARTITIONS, name)
     path = below(table.tree_path, PARTITIONS, name)
     return Key(
@@ -140,7 +141,7 @@ def split_location(uri: str, default_fs: str = "") -> tuple[str, str, str]:
 
     ``default_fs`` (``fs.defaultFS``) replaces a missing scheme or host. ``file:/x`` and ``file:///x`` are the same, and
     so are s3, s3a and s3n. Trailing and doubled slashes do not count. A text that is not a location (`is_location`)
-    becomes a path of that name, which will match nothing: plans and configurations hold anything.
+    becomes a path of that name, which will match nothing, because plans and configurations may hold any text.
     """
     if not is_location(uri):
         uri = f"/{uri}"
@@ -158,7 +159,7 @@ def split_location(uri: str, default_fs: str = "") -> tuple[str, str, str]:
     if scheme in _S3_SCHEMES:
         return S3, f"s3://{host}", path
     if scheme == "viewfs":
-        # Whatever its mount table, its paths are not those of a NameNode.
+        # Whatever the mount table, paths of viewfs are not those of a NameNode.
         return HDFS, f"viewfs://{host}", path
     if scheme in ("", "hdfs", "webhdfs", "swebhdfs"):
         return HDFS, f"hdfs://{host}" if host else "", path
@@ -182,7 +183,7 @@ def _without_password(netloc: str) -> str:
 
 
 def _after_authority(uri: str) -> str:
-    # Not urlsplit's path: a `?` or `#` in a file's name belongs to the name.
+    # Not urlsplit's path, because a `?` or `#` in a file's name belongs to the name.
     rest = uri.split(":", 1)[1] if ":" in uri.split("/", 1)[0] else uri
     if rest.startswith("//"):
         return rest[2:].partition("/")[2]
@@ -199,7 +200,7 @@ def path_key(source: Source, path: str, kind: EntityType = EntityType.DIRECTORY)
 
 
 def listed_path_key(source: Source, path: str, kind: EntityType) -> Key:
-    """Return the key of a file or directory that its own file system lists: its parent is the directory above."""
+    """Return the key of a file or directory that its own file system lists, with the directory above as parent."""
     key = path_key(source, path, kind)
     return key if path == "/" else replace(key, parent=path_key(source, parent_of(path)))
 
@@ -216,13 +217,15 @@ _PARTITION_COMPONENT = re.compile(r"[^=/]+=.*", re.DOTALL)
 
 
 def surely_of_table(location: str, path: str) -> bool:
-    """Whether a path below a table's location certainly belongs to that table: only ``k=v`` directories lie between."""
+    """Whether a path below a table's location certainly belongs to that table, because only ``k=v`` directories lie
+    between."""
     below_it = path[len(location) :] if location != ROOT else path
     return all(_PARTITION_COMPONENT.fullmatch(part) for part in below_it.split("/") if part)
 
 
 COLUMNS = "#columns"
-"""The branch for columns of paths, outside the file system's own tree, because it lists no columns and so covers none."""
+"""The branch for columns of paths. It is outside the file system's own tree, because a file system lists no columns, so
+its listings must not cover them."""
 
 
 def path_column_id(path_id: str, column: str) -> str:
@@ -233,8 +236,8 @@ def path_column_id(path_id: str, column: str) -> str:
 def path_column_key(path: Key, column: str) -> Key:
     """Return the key of a column of the data at a path; the path's key is made by `path_key` or `location_key`.
 
-    No file system knows columns, so no other source will ever show this one: the claimant grants it, whether or not the
-    path's source is configured. Case is folded, as in the engines that read such data.
+    No file system knows columns, so no other source will ever report this one. The claiming source grants it, whether
+    or not the path's source is configured. Case is folded, as in the engines that read such data.
     """
     return Key(
         EntityType.FIELD,
@@ -282,8 +285,8 @@ def operation_key(source: Source, text: str, end_ids: tuple[str, ...], *, name: 
 
 
 def sub_operation_key(operation: Key, part: str, *, name: str = "") -> Key:
-    """Return the key of a part of an operation; ``part`` identifies it within the operation, and is the same at each
-    reading.
+    """Return the key of a part of an operation; ``part`` identifies it within the operation, and is the same each time
+    the record is read.
 
     ``name`` is shown.
     """
@@ -304,16 +307,17 @@ def claimed_execution_key(source: Source, run: str) -> Key:
 
 
 def granted_execution_key(source: Source, run: str) -> Key:
-    """Return the key of a run on a system whose source shows no runs: a metastore's, for instance, for a Hive query
-    that YARN names.
+    """Return the key of a run on a system whose source reports no runs, for example of a Hive query that YARN names,
+    because the metastore's source reports no runs.
 
-    The claimant grants it, whether or not the source is configured, and outside the branches that its listings cover.
+    The claiming source grants it, whether or not the system's source is configured, and outside the branches that this
+    source's listings cover.
     """
     key = claimed_execution_key(replace(source, configured=False), run)
     return replace(key, tree_path=below(f"#{EXECUTIONS}", key.identity))
 
 
-# Bounded: a record may hold anything, and Python refuses to convert thousands of digits to a number.
+# Bounded, because a record may hold anything, and Python refuses to convert thousands of digits to a number.
 _YARN_ID = re.compile(r"(?:application|job|appattempt)_(\d{1,19})_(\d{1,19})(?:_\d+)*\Z")
 
 
@@ -329,7 +333,7 @@ def application_key(source: Source, application: str, operation: Key | None = No
     """Return the key of a YARN application, which is the run of its ``operation``, by any of the ids that
     `application_id` knows.
 
-    Claimants do not know its operation. Raises ValueError if it is not such an id.
+    Claiming sources do not know the operation. Raises ValueError if ``application`` is not such an id.
     """
     if (run := application_id(application)) is None:
         raise ValueError(f"{application!r} is no id of a YARN application")
@@ -337,8 +341,8 @@ def application_key(source: Source, application: str, operation: Key | None = No
 
 
 def pig_execution_key(source: Source, script_id: str, job_name: str, plan_hash: str) -> Key:
-    """Return the key of one run of a Pig script, with the script as its parent: Navigator's form, which does not
-    include the source."""
+    """Return the key of one run of a Pig script, with the script as its parent. The ids have Navigator's form, which
+    does not include the source."""
     operation = identify(job_name, plan_hash)
     parent = Key(EntityType.OPERATION, operation, source, job_name, tree_path(OPERATIONS, operation))
     run = identify(script_id)

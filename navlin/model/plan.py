@@ -14,8 +14,8 @@ class Positions:
     """The positions saved last time, and the current time.
 
     ``values`` is empty if nothing was saved, or if the extractor's version or a setting that affects the records read
-    has changed since: the plan is then a complete one. ``complete`` asks for a complete plan whatever was saved.
-    ``failed`` is the number of consecutive failures to read a split, by the split's name.
+    has changed since; the plan must then be a complete one. ``complete`` asks for a complete plan whatever was saved.
+    ``failed`` maps names of splits to the number of consecutive failures to read them.
     """
 
     values: Mapping[str, Any] = field(default_factory=dict)
@@ -28,7 +28,8 @@ class Positions:
 class SourceTime:
     """The time by a source's own clock, epoch ms. ``of`` names the clock in a sentence.
 
-    ``exact``: this is the current time there, within seconds; else a lower bound, from the source's newest event.
+    ``exact``: whether this is the current time there, within seconds; else it is a lower bound, from the source's
+    newest event.
     """
 
     at_ms: int
@@ -38,13 +39,13 @@ class SourceTime:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The splits to read, the positions known beforehand, and the paths that all of it together covers.
+    """The splits to read, the positions known beforehand, and the paths that reading all splits covers.
 
     ``positions`` and ``covers`` hold once every split, and every split that those yielded, was read without error.
-    ``note`` is a sentence that explains an unusual plan ("event ids have a gap"). ``more``: there is more to read right
-    after this plan, which can be planned only then. ``source_time`` is the reading of the source's own clock, if any,
-    for comparison with this machine's. ``moves`` are the source's renames since the last plan, in order, as tree paths
-    before and after: user metadata moves along, including that of everything below.
+    ``note`` is a sentence that explains an unusual plan ("event ids have a gap"). ``more``: whether there is more to
+    read right after this plan, which can be planned only then. ``source_time`` is the time by the source's own clock,
+    if known, for comparison with this machine's. ``moves`` are the source's renames since the last plan, in order, as
+    (tree path before, tree path after). User metadata moves along, including that of everything below.
     """
 
     splits: tuple[Split, ...] = ()

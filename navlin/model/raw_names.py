@@ -16,7 +16,7 @@ _HALF: Final = re.compile("[\ud800-\udfff]")
 
 
 def stored(name: str) -> str:
-    """Return the form in which a name is kept."""
+    """Return a name in the stored form."""
     return name if name.isascii() and "\0" not in name else _ODD.sub(lambda odd: f"\0{ord(odd[0]):04x}", name)
 
 

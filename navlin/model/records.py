@@ -11,9 +11,9 @@ from navlin.model.keys import Key, RelationType
 from navlin.model.source import Source
 
 Attributes = Mapping[str, Any]
-"""Values by field name. Names are Navigator's (originalName, owner, queryText …); a name that the index does not know
-is kept as ``tp_<name>``. None and empty values are left out. Date fields take ``datetime`` or epoch ms. A mapping
-becomes one JSON text. All texts are redacted on their way into a document."""
+"""Field name → value. Names are Navigator's (originalName, owner, queryText …); a name that the index does not know is
+kept as ``tp_<name>``. None and empty values are left out. Date fields take ``datetime`` or epoch ms. A mapping becomes
+one JSON text. All texts are redacted on their way into a document."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,10 +21,10 @@ class Entity:
     """An entity that this source owns, as it is at ``as_of_ms`` (epoch ms, by the source's own clock).
 
     Its relation to ``key.parent`` is implied: it is written, removed and reconciled with the entity. ``volatile``
-    attributes (access times, statistics) change too often to count as a change: they are written only along with
-    another one. ``ages`` marks entities that purge may remove by age alone: executions, operations without output.
-    ``renamed_from`` is the identity under which users may have described it before the source renamed it: their
-    metadata moves along.
+    attributes (access times, statistics) change too often to count as a change, and are written only together with
+    another change. ``ages`` marks entities that purge may remove by age alone: executions, operations without output.
+    ``renamed_from`` is the identity under which users may have described the entity before the source renamed it, so
+    that their metadata moves along.
     """
 
     key: Key
@@ -40,10 +40,10 @@ class Listing:
     """Many files and directories of one file system as columns: the same content as that many `Entity` records, at a
     fraction of the cost.
 
-    ``paths`` are absolute; ``directories`` tells for each whether it is one. A column of ``attributes`` or ``volatile``
-    is a list, a NumPy array or an Arrow array of the same length; null means that the row has no value. Dates are epoch
-    ms. The relation to the parent directory is implied. A row marked in ``where_claimed`` is written only if a relation
-    names it, or the index has it already.
+    ``paths`` are absolute; ``directories`` tells for each path whether it is a directory. A column of ``attributes`` or
+    ``volatile`` is a list, a NumPy array or an Arrow array of the same length; null means that the row has no value.
+    Dates are epoch ms. The relation to the parent directory is implied. A row marked in ``where_claimed`` is written
+    only if a relation names it, or the index has it already.
     """
 
     source: Source
@@ -77,7 +77,7 @@ class Reject:
     """An unreadable record: counted, kept with its place, and skipped.
 
     ``place`` is a file or a URL, ``offset`` in bytes (or -1). ``tree_path``, if known, withdraws that path from the
-    run's coverage: nothing below it is treated as deleted.
+    run's coverage, so that nothing below it is treated as deleted.
     """
 
     place: str
@@ -92,9 +92,9 @@ class Reject:
 class Position:
     """The progress of reading. ``value`` is JSON; None deletes the key.
 
-    `navlin status` shows it to users: the key and a number, which is a time (epoch ms) if the key ends in ``_ms``; for
-    an object ``path`` (else the key), ``offset`` and ``size`` in bytes (-1: not read to its end); for other values
-    their number of items.
+    `navlin status` shows positions to users. It shows a number with its key, as a time (epoch ms) if the key ends in
+    ``_ms``; of an object, ``path`` (else the key), ``offset`` and ``size`` in bytes (-1: not read to the end); of other
+    values, the number of items.
     """
 
     key: str
@@ -112,13 +112,13 @@ class Depth(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Covered:
-    """Declares that everything below this path of the source's own tree that was not yielded is gone.
+    """Declaration that everything below this path of the source's own tree that was not yielded is gone.
 
-    ``except_paths`` are branches that it does not cover; ``matching`` is a regular expression, and paths that do not
+    ``except_paths`` are branches that are not covered; ``matching`` is a regular expression, and paths that do not
     match it as a whole are not covered (a filter excludes them, and they cannot be listed). ``as_of_ms`` is the time of
-    this state: entities in newer records stay. ``reported``: the source itself reported the loss (a drop, a re-read
-    statement), so the plausibility guard lets it through. ``proved``: a checksum shows that everything was read, so
-    missing paths are not looked up by name.
+    this state: entities in newer records stay. ``reported``: whether the source itself reported the loss (a drop, a
+    re-read statement), so that the plausibility guard lets it through. ``proved``: whether a checksum shows that
+    everything was read, so that missing paths need not be looked up by name.
     """
 
     path: str
@@ -134,8 +134,8 @@ class Split:
     """A small picklable value that identifies one piece of work. Extractors define their own, as frozen dataclasses.
 
     ``name`` distinguishes the splits of one source in messages and for backoff after failures (a file's path, a batch's
-    first table). ``local``: it must be read on the daemon's host, because it names a file of that host; any other split
-    may be read by an executor on any machine (see also `navlin.model.extractor.Extractor.local`).
+    first table). ``local``: whether it must be read on the daemon's host, because it names a file of that host; any
+    other split may be read by an executor on any machine (see also `navlin.model.extractor.Extractor.local`).
     """
 
     __slots__ = ()

@@ -9,7 +9,7 @@ _Who = TypeVar("_Who", bound=Hashable)
 
 
 def shares(wanted: Mapping[_Who, int], *, of_one: int, in_all: int) -> dict[_Who, int]:
-    """Divide ``in_all`` fairly, at most ``of_one`` each: the smallest requests are met first, and the largest share the
+    """Divide ``in_all`` fairly, at most ``of_one`` each. The smallest requests are met first, and the largest share the
     rest."""
     given: dict[_Who, int] = {}
     left = in_all

@@ -1,8 +1,8 @@
 """Sources: the services that navlin reads, and the assignment of keys to them.
 
-An authority is what a claim can know about the service: ``hdfs://ns1``, ``thrift://hms:9083``, ``s3://bucket``. Every
-source lists those it serves. An authority that no source serves is also a source, with a computed id, so that entities
-claimed there can be granted.
+An authority is the address by which a claim knows a service: ``hdfs://ns1``, ``thrift://hms:9083``, ``s3://bucket``.
+Every source lists the authorities that it serves. An authority that no source serves is also a source, with a computed
+id, so that entities claimed there can be granted.
 """
 
 from __future__ import annotations
@@ -22,20 +22,22 @@ PIG: Final = "PIG"
 OOZIE: Final = "OOZIE"
 S3: Final = "S3"
 SDK: Final = "SDK"
-"""Systems without a source of their own that OpenLineage clients report."""
+"""Systems that OpenLineage clients report and that have no source type of their own."""
 LOCAL: Final = "LOCAL"
 """Files of one host's own file system (Cloudera's word for them in the Spark lineage log)."""
 
 DEFAULT_AUTHORITY: Final = ""
-"""The authority of a claim that does not know which of the estate's services it means: the only configured one answers."""
+"""The authority of a claim that does not know which of the estate's services it means. If only one is configured, that
+one serves it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
     """One service: a configured one, or an authority that a claim names and no source serves (``configured=False``).
 
-    ``claimable``: claims may refer to it. A source that follows an engine's files has executions but no catalogue of
-    tables: HiveServer2's queries and the metastore's tables have the same type, and a named table is the metastore's.
+    ``claimable``: whether claims may refer to it. They may not refer to a source that follows an engine's files,
+    because it has executions but no catalogue of tables: HiveServer2's queries and the metastore's tables have the same
+    type, and a named table is the metastore's.
     """
 
     id: str
@@ -57,10 +59,11 @@ def source_id(cluster: str, name: str) -> str:
 class Estate:
     """All configured sources, to find the source of a claimed key. Small; pickled into Spark tasks.
 
-    ``adopted`` maps (source type, authority) to the id under which the index already holds entities granted there: a
-    source that is configured later takes over that id, so that no claimed entity changes its identity. ``spool`` is a
-    directory for data that is too large to carry from plan to read; "" is the system's temporary directory.
-    ``masks_literals``: no text leaves an extractor with a literal in it (`navlin.model.redaction.literals`).
+    ``adopted`` maps `adoption_key` of a source type and an authority to the id under which the index already holds
+    entities granted there. A source that is configured later takes over that id, so that no claimed entity changes its
+    identity. ``spool`` is a directory for data that is too large to carry from plan to read; "" is the system's
+    temporary directory. ``masks_literals``: whether literals are removed from all texts before they leave an extractor
+    (`navlin.model.redaction.literals`).
     """
 
     cluster: str
@@ -70,10 +73,10 @@ class Estate:
     masks_literals: bool = False
 
     def serving(self, source_type: str, authority: str = DEFAULT_AUTHORITY) -> Source:
-        """Return the source that answers for an authority; one that is not configured if none does.
+        """Return the source that serves an authority; if none does, return one that is not configured.
 
         The default authority is served by the only configured source of that type. If there are several, none serves
-        it: no lineage is better than lineage to the wrong metastore.
+        it, because no lineage is better than lineage to the wrong metastore.
         """
         of_type = [source for source in self.sources if source.type == source_type and source.claimable]
         wanted = normal_authority(authority)
@@ -87,24 +90,24 @@ class Estate:
         return Source(granted_id, source_type, name, self.cluster, (wanted,), configured=False)
 
     def metastore_meant(self, uris: Sequence[str], default: str) -> str:
-        """Return the address of the metastore that a job means: the first of its addresses that a configured source
-        serves, or its first if none does; ``default`` if it names none."""
+        """Return the address of the metastore that a job means: the first address that the job names and a configured
+        source serves; if there is none, the first address; ``default`` if the job names none."""
         served = {authority for source in self.sources if source.type == HIVE for authority in source.serves}
         served_first = (uri for uri in uris if normal_authority(uri) in served)
         return next(served_first, uris[0] if uris else default)
 
 
 METASTORES_NAMED: Final = 10
-"""Maximum number of addresses of one metastore that a job may name."""
+"""Maximum number of addresses of one metastore that are used of those a job names."""
 
 
 def metastores_named(uris: str) -> tuple[str, ...]:
-    """Return the addresses in a value of ``hive.metastore.uris``: all belong to one metastore."""
+    """Return the addresses in a value of ``hive.metastore.uris``, which all belong to one metastore."""
     return tuple(filter(None, map(str.strip, uris.split(","))))[:METASTORES_NAMED]
 
 
 def adoption_key(source_type: str, authority: str) -> str:
-    """Return the key of `Estate.adopted`."""
+    """Return the key of an authority in `Estate.adopted`."""
     return f"{source_type} {authority}"
 
 

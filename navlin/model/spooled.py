@@ -1,4 +1,4 @@
-"""Names of the files that store received events: the name tells the sender."""
+"""Names of the files that store received events. A name contains the sender."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def in_name(sender: str) -> str:
 
 
 def part_of_sender(name: str) -> str:
-    """Return the sender's part of a file name; "" if it is not such a file."""
+    """Return the sender's part of a file name; "" if it is not the name of such a file."""
     found = _SPOOLED.fullmatch(name)
     return found[1] if found else ""
 
 
 def sender_of(path: str) -> str:
-    """Return the sender of a file's content, in words: a user, or the file's directory."""
+    """Return the sender of a file's content as text: a user, or the file's directory."""
     file = PurePath(path)
     if sender := part_of_sender(file.name):
         return f"the user {unquote(sender)}"
@@ -42,5 +42,6 @@ def sender_of(path: str) -> str:
 
 
 def file_key(host: str, stat: os.stat_result) -> str:
-    """Return the position key of a followed file on a host: logs are renamed, but keep their inode."""
+    """Return the position key of a followed file on a host. It has the inode instead of the path, because logs are
+    renamed but keep their inode."""
     return f"{host}:{stat.st_dev}:{stat.st_ino}"

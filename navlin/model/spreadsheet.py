@@ -1,7 +1,8 @@
 """CSV that spreadsheets read as intended.
 
 A spreadsheet takes a cell that begins with ``=``, ``+``, ``-`` or ``@`` for a formula. Such a value gets an apostrophe
-before it, and so does one with apostrophes before such a sign; reading removes one. Every text round-trips.
+in front, as does a value with apostrophes in front of such a sign; reading removes one apostrophe. Every text
+round-trips.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ def csv_row(cells: Sequence[str]) -> bytes:
 
 
 def csv_lines(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
-    """Yield a table: a header, and a line for each row. A missing or None value is an empty cell."""
+    """Yield the lines of a table: a header, and a line for each row. A missing or None value is an empty cell."""
     yield MARK + csv_row(columns)
     for row in rows:
         yield csv_row([_cell(row.get(column)) for column in columns])

@@ -29,8 +29,8 @@ def below(path: str, *components: str) -> str:
 
 
 def parent_of(path: str) -> str:
-    """Return the path one step up; the root for the root, and for a name that is not a path (a program may call a file
-    of its own anything)."""
+    """Return the path one step up; the root for the root, and for a name that is not a path (programs may give their
+    own files any name)."""
     return path.rpartition("/")[0] or ROOT
 
 
@@ -48,7 +48,8 @@ def contains(path: str, other: str) -> bool:
 
 
 def excepted(path: str, exceptions: Collection[str]) -> bool:
-    """Whether one of ``exceptions`` contains ``path``. Pass a set if there are many: the cost depends on the depth."""
+    """Whether one of ``exceptions`` contains ``path``. Pass a set if there are many, so that the cost depends only on
+    the depth."""
     if not exceptions:
         return False
     while path not in exceptions:

@@ -8,7 +8,7 @@ Secrets are replaced by `MASK`: values next to the name of a secret (``password 
 ``?sig=…``, ``IDENTIFIED BY '…'``), the password in a URL, and values recognisable by their form (AWS access keys, JSON
 web tokens, private keys). In doubt a value is masked; names are not: ``token_count`` and ``a.token = b.token`` stay.
 
-Everything here is pure and takes time linear in the length of the text: no pattern can backtrack without bound.
+Everything here is pure and takes time linear in the length of the text, because no pattern can backtrack without bound.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ CLASSES: tuple[Class, ...] = (
     (comparisons.SIGNS, comparisons.without_compared),
     (entities.SIGNS, lambda text: entities.without_escaped(text, _without_plain)),
 )
-"""Order matters: the password of an address may contain the name of a secret."""
+"""Order matters, because the password in a URL may contain the name of a secret."""
 
 
 def _without_plain(text: str) -> str:
@@ -79,7 +79,7 @@ def _look() -> Callable[[bytes], list[int] | None]:
 _NONE = [0]
 """The result of the RE2 scan if no class matches."""
 _SHORTEST = 6
-"""No form of a secret is shorter, its name included."""
+"""Length of the shortest form of a secret, its name included."""
 MAX_TEXT_BYTES = 1 << 20
 CUT = " … [cut]"
 SAMPLE_CHARACTERS = 200
@@ -112,7 +112,8 @@ def sample(data: bytes) -> str:
 
 
 def redact(text: str) -> str:
-    """Return the text without its secrets: SQL, a URL, a configuration, a command line, or one within another.
+    """Return the text without its secrets. The text may be SQL, a URL, a configuration, a command line, or one within
+    another.
 
     Idempotent.
     """
@@ -140,7 +141,7 @@ def redact_by(text: str, classes: Iterable[Class]) -> str:
 
 
 def shows(texts: bytes) -> bool:
-    """Whether any of several texts, in UTF-8 and one per line, may have a secret: a quick scan of many."""
+    """Whether any of several texts, in UTF-8 and one per line, may have a secret. Quick for many texts."""
     return _look()(texts) != _NONE or b"\xc4\xb1" in texts or b"\xc4\xb0" in texts
 
 

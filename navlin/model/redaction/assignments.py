@@ -1,7 +1,7 @@
 """Secrets next to a telling name: ``name = value`` in SQL, properties, YAML, JSON, calls and command lines.
 
-A quoted value is masked. A bare one may be a column (``a.token = b.token``), a type (``password: string``) or a word of
-a sentence: its context decides.
+A quoted value is masked. An unquoted one may also be a column (``a.token = b.token``), a type (``password: string``) or
+a word of a sentence, so its context decides.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _PREFIX = rf"""(?: [A-Za-z]{{0,2}} (?=['"]|\$\w{{0,30}}\$)
 _OF_YAML = r"(?: (?: &\w{1,40} | !!(?:str|binary) ) [ \t]++ )?+"
 """A YAML anchor, or the tag of a string."""
 _IN_BRACKETS = r"""(?: \s*+ \( (?= \s{0,20} \\*["'] [^"'\n]{0,200} ["'] \s{0,40} [)"'] ) )?+"""
-"""One literal, or several that form one; not a tuple."""
+"""A bracket before one literal, or before several that form one, but not before a tuple."""
 _NAMED = re.compile(
     rf"""
     {NAME} (?P<closed> \\*["'`]? ) \]?
@@ -156,7 +156,10 @@ def _is_outside(text: str, at: int, *, within: bool) -> bool:
 
 
 def _literals(text: str, at: int, named: re.Match[str], most: int = 20) -> tuple[str, int]:
-    """Mask the literals that continue a value, ``'a' || 'b'``, ``x or 'b'``. Return their text and the end of the last."""
+    """Mask the literals that continue a value, ``'a'
+
+    'b'``, ``x or 'b'``. Return the masked text, and the end of the last literal.
+    """
     pieces: list[str] = []
     listed = None
     while len(pieces) < 2 * most and (more := _MORE.match(text, at)) is not None:
@@ -198,11 +201,11 @@ def _quoted(text: str, named: re.Match[str]) -> tuple[str, int] | None:
     value = masked_at(text, named.end())
     if value is None or (named["weak"] is not None and value[1] - named.end() < LONG):
         return None
-    # The quoted name of a table; an operator in a parser's message, a punctuation mark among words.
+    # Not a secret: the quoted name of a table; an operator in a parser's message; a punctuation mark among words.
     if _QUALIFIES.match(text, named.end()) is not None or _MARK.match(text, named.end()) is not None:
         return None
     if named["closed"] and ":" in named[0]:
-        # A column with its type, or with its new name.
+        # Not a secret: a column with its type, or with its new name.
         words = _WORDS_IN_QUOTES.match(text, named.end())
         if words is not None and (
             is_type(words[1]) or _RENAMED.search(text, max(0, named.start() - 200), named.start())

@@ -1,4 +1,4 @@
-"""Decide by its context whether an unquoted word next to the name of a secret is its value."""
+"""Masking of unquoted words next to the name of a secret. The context decides whether such a word is the secret."""
 
 from __future__ import annotations
 
@@ -64,8 +64,8 @@ LONG = 16
 
 @dataclass(frozen=True, slots=True)
 class _Bare:
-    """An unquoted word next to a name, with the text before it, the text before it on its line, and the rest of its
-    line."""
+    """An unquoted word next to a name. ``before`` is the text before the name, ``line`` the part of it on the same
+    line, and ``rest`` the rest of the line from the word on."""
 
     named: re.Match[str]
     name: str
@@ -94,7 +94,7 @@ def bare_value(text: str, named: re.Match[str], *, in_sql: bool) -> tuple[str, i
     is_call = text.startswith("(", at + len(value)) and (
         named["equals"] != "=" or _WORD.match(value) is not None
     )
-    # A command's output, the element of a mapping, a character class, an object.
+    # Not a secret: a command's output, the element of a mapping, a character class, an object.
     if text.startswith(("$(", "[^"), at) or value.endswith("[") or _is_expression(text, at, value):
         return None
     if not value or is_no_value(value) or is_call or (named["weak"] is not None and len(value) < LONG):
@@ -128,7 +128,7 @@ def _is_expression(text: str, at: int, value: str) -> bool:
 
 
 def _length_of_entry(bare: _Bare) -> int:
-    """Length of the value after a colon: the word, or all words of a phrase; 0 if it is not an entry."""
+    """Return the length of the value after a colon: the word, or all words of a phrase; 0 if it is not an entry."""
     if _is_entry(bare):
         return len(bare.value)
     return len(bare.rest.rstrip()) if _is_phrase(bare) else 0
@@ -157,7 +157,7 @@ def _is_entry(bare: _Bare) -> bool:
     value = bare.value
     if value[0] == "/" or (_NUMBER.match(value) and not bare.named["closed"]) or _TAG.match(bare.rest):
         return False
-    # A label that is a value itself, ``A=load-token:ID=7``; a YAML alias.
+    # Not an entry: a label that is a value itself, ``A=load-token:ID=7``; a YAML alias.
     if (bare.before.endswith("=") and _LABEL.match(value)) or _ALIAS.match(value):
         return False
     return (
@@ -172,7 +172,8 @@ def _is_entry(bare: _Bare) -> bool:
 
 
 def _length_assigned(bare: _Bare) -> int:
-    """Length of the value after an equals sign: the word, or more of a line of properties; 0 if it is a column."""
+    """Return the length of the value after an equals sign: the word, or more of a line of properties; 0 if it is a
+    column."""
     value = bare.value
     is_word = _WORD.match(value) is not None
     at_head = _HEAD.match(bare.line) is not None
@@ -228,8 +229,8 @@ def _is_alone(rest: str, value: str) -> bool:
 
 
 def _is_column_of(bare: _Bare, name: str) -> bool:
-    """Whether both sides are columns or variables: of the same name, or the right one is named like a secret
-    (``a.token=b.token``, ``self.token = token``, ``pw = user.password``)."""
+    """Whether both sides are columns or variables, because both have the same name, or the right one is named like a
+    secret (``a.token=b.token``, ``self.token = token``, ``pw = user.password``)."""
     is_dotted = _COLUMN.match(bare.value) is not None
     last = bare.value.rpartition(".")[2]
     if (

@@ -50,7 +50,8 @@ SIGNS = (
 )
 _ANY = re.compile(rf"(?<![\w.-])(?:{'|'.join(_FLAGS)})(?=\s|['\"]\s*,)")
 _WINDOW = 1000
-"""Number of characters after a program's name that are taken for its arguments, at most to the end of the line."""
+"""Maximum number of characters after a program's name that are taken for its arguments, which also end with the
+line."""
 
 _PIPED = re.compile(
     r"(\b(?:echo|printf)\s++(?:-\w{1,3}\s++|'%s(?:\\n)?'\s++|\"%s(?:\\n)?\"\s++)*+)('[^'\n]{1,200}'|\"[^\"\n]{1,200}\"|[^\s|'\"]{1,200})"

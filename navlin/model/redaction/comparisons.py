@@ -1,9 +1,9 @@
-"""Secrets that SQL compares with a column of such a name, or uses as its default: ``lower(name) = '…'``, ``'…' =
-name``, ``name in ('…', '…')``, ``name like '…'``, ``name between '…' and '…'``, ``case name when '…'``,
+"""Secrets that SQL compares with a column named like a secret, or uses as the column's default: ``lower(name) = '…'``,
+``'…' = name``, ``name in ('…', '…')``, ``name like '…'``, ``name between '…' and '…'``, ``case name when '…'``,
 ``coalesce(name, '…')``.
 
-The text is read as words, literals and signs of SQL. The tokens around a name decide, whatever blanks and comments lie
-between. Only literals are masked: a comparison with another column stays. Comments, and quoted texts that contain
+The text is read as words, literals and signs of SQL. The tokens around a name decide, whatever blanks and comments are
+between them. Only literals are masked: a comparison with another column stays. Comments, and quoted texts that contain
 quotes, are read as texts of their own.
 """
 
@@ -42,19 +42,19 @@ _WORDS_OF_TEXTS: Final = frozenset(("token", "tokens"))
 """Names used as often for a column of words as for one of secrets, if they appear without context."""
 _MOST_IN_LIST: Final = 10_000
 _MOST_IN_CALL: Final = 300
-"""Limit on the tokens examined: hostile texts open many lists and close none."""
+"""Maximum number of tokens examined, because hostile texts open many lists and close none."""
 _MOST_STEPS: Final = 10
-"""Limit on qualifiers, functions and casts around one column, and on words before one literal."""
+"""Maximum number of qualifiers, functions and casts around one column, and of words before one literal."""
 _DEPTH: Final = 3
-"""Nesting levels that are read: SQL within a command within JSON."""
+"""Number of nesting levels that are read: SQL within a command within JSON."""
 _QUOTE_WITHIN = re.compile(r"['\"]")
 
 SIGNS = (rf"(?i:{SIGN}(?:\W|\z))",)
 
 
 class _Tokens(NamedTuple):
-    """Kind, text and start of each token, as columns. A megabyte has some hundred thousand tokens: as objects they
-    would trigger garbage collection."""
+    """Kind, text and start of each token, as columns. A megabyte has some hundred thousand tokens, which would trigger
+    garbage collection as objects."""
 
     kinds: list[str]
     texts: list[str]
@@ -85,7 +85,7 @@ def without_compared(text: str) -> str:
     copied = 0
     for start, end, mask in sorted(set(masks), key=lambda each: (each[0], -each[1])):
         if start < copied:
-            continue  # within one that is masked as a whole
+            continue  # within a literal that is masked as a whole
         pieces += (text[copied:start], mask)
         copied = end
     return "".join((*pieces, text[copied:]))
@@ -118,7 +118,7 @@ def _texts(text: str) -> Iterator[_Tokens]:
 
 
 class _Statement:
-    """The tokens of a text. Places are their indexes."""
+    """The tokens of a text. Places are indexes of tokens."""
 
     def __init__(self, tokens: _Tokens) -> None:
         self._kinds, self._texts, self._starts = tokens
@@ -188,7 +188,7 @@ class _Statement:
     def _right_of(self, at: int, *, alone: bool) -> Iterator[_Token]:
         name, token = self._at(at - 1).low, self._at(at)
         if token.text in _COMPARES:
-            # A plain ``name = f('…')`` may only name the place of a secret: `assignments` decides.
+            # A plain ``name = f('…')`` may only name the place of a secret, so `assignments` decides.
             if not (
                 alone and token.text in _EQUALS and "(" in (self._at(at + 1).text, self._at(at + 2).text)
             ):
@@ -214,7 +214,8 @@ class _Statement:
             yield from self._listed(at + 2)
 
     def _value(self, at: int) -> Iterator[_Token]:
-        """Yield the literal there, even in brackets, in a function, or with a prefix (``N'…'``, ``binary '…'``)."""
+        """Yield the literal at this place, even in brackets, in a function, or with a prefix (``N'…'``, ``binary
+        '…'``)."""
         for _ in range(_MOST_STEPS):
             token = self._at(at)
             if token.kind == "literal" or (token.kind == "quoted" and token.text[-1] == '"'):
@@ -236,7 +237,7 @@ class _Statement:
     def _listed(self, at: int) -> Iterator[_Token]:
         """Yield all literals up to the bracket that closes a list."""
         if at < self._listed_until:
-            return  # a list within one that is masked as a whole
+            return  # a list within another that is masked as a whole
         depth = 1
         for place in range(at, min(at + _MOST_IN_LIST, len(self._texts))):
             text = self._texts[place]

@@ -48,7 +48,7 @@ _BEFORE_NAME = re.compile(
     """,
     re.IGNORECASE | re.VERBOSE,
 )
-"""The value precedes the name."""
+"""A name-value pair in which the value precedes the name."""
 _NAME_BEFORE = re.compile(rf"{NAME}\Z", re.IGNORECASE | re.VERBOSE)
 _ENTRY = re.compile(
     rf"( name: \s*+ [\"']? [\w.-]{{0,60}}? {NAME} [\"']? \s*+ ,?+ \s*+ value: \s*+ [\"']? )[^\s\"',}}]++".replace(
@@ -214,6 +214,6 @@ def _value_first(pair: re.Match[str]) -> str:
 
 
 def _pair(value: re.Match[str]) -> str:
-    """Mask the value of a name-value pair if the name is a secret's."""
+    """Mask the value of a name-value pair if it is the name of a secret."""
     name = value.string[max(0, value.start() - 60) : value.start()]
     return f"{value['before']}{MASK}" if _NAME_BEFORE.search(name) else value[0]

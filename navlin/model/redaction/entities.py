@@ -27,7 +27,8 @@ SIGNS = (rf"(?i:{_IN_ANY}|\\u00(?:2[27]|3[acde]))",)
 
 
 def without_escaped(text: str, redact: Callable[[str], str]) -> str:
-    """Remove the secrets that show after unescaping; the result is unescaped only if there were some."""
+    """Return the text without the secrets that only show after unescaping. The result is unescaped only if there were
+    any."""
     plain, found = _ESCAPED.subn(_sign, text)
     if not found:
         return text

@@ -1,9 +1,9 @@
-"""Texts without any literal, for users who need certainty (``[redaction] literals = "all"``), by the tokens of their
-dialect.
+"""Removal of all literals from texts, by the tokens of their dialect, for users who need certainty (``[redaction]
+literals = "all"``).
 
-Whether a literal looks like a secret does not matter. A text that has no tokens, or different ones if a backslash
-escapes nothing, is stored as its length only; comments are removed. A process masks while it reads for an estate that
-asks for it (`masking`).
+Whether a literal looks like a secret does not matter. Only the length is kept of a text that cannot be tokenised, or
+has different tokens if a backslash escapes nothing. Comments are removed. Literals are masked while records are read
+for an estate that asks for it (`masking`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Final
 from navlin.model.redaction import redact
 
 STRING, NUMBER = "'?'", "0"
-"""Replacements for literals: the masked statement can still be parsed."""
+"""Replacements for literals, with which the masked statement can still be parsed."""
 _MASKING: Final[ContextVar[bool]] = ContextVar("masking", default=False)
 _MOST_CHARACTERS: Final = 1 << 20
 _LENGTH: Final = re.compile(r"\[\d+ characters\]")
@@ -44,13 +44,13 @@ def masks_literals() -> bool:
 
 
 def length_of(text: str) -> str:
-    """Return the stored form of a text that has no tokens."""
+    """Return the stored form of a text that cannot be tokenised: only its length."""
     return text if not text or _LENGTH.fullmatch(text) else f"[{len(text)} characters]"
 
 
 def without_literals(text: str, *, escapes: bool = False) -> str:
-    """Return a statement or an expression without its literals and comments. ``escapes``: a backslash is known to
-    escape a quote in its dialect."""
+    """Return a statement or an expression without its literals and comments. ``escapes``: whether a backslash is known
+    to escape a quote in the text's dialect."""
     if not _SIGNS_OF_LITERALS.search(text) or _LENGTH.fullmatch(text):
         return text
     if len(text) > _MOST_CHARACTERS or _OTHER_QUOTES.search(text):
@@ -68,15 +68,15 @@ def name_without_literals(name: str, *, escapes: bool = False) -> str:
 
 
 def without_quoted(text: str) -> str:
-    """Return a sentence of navlin's own without its quotations; only its length if a quotation is unbalanced."""
+    """Return a sentence written by navlin without its quotations; only its length if a quotation is unbalanced."""
     masked = _QUOTED.sub(STRING, text)
     rest = masked.replace(STRING, "")
     return length_of(text) if "'" in rest or '"' in rest else masked
 
 
 def said_in_state(text: str) -> str:
-    """Return the form in which a text in an engine's own words, which identifies nothing, may be kept between two
-    readings."""
+    """Return the form in which a message of an engine may be kept between two reads. The message must not identify
+    anything."""
     return length_of(text) if masks_literals() else redact(text)
 
 

@@ -1,4 +1,4 @@
-"""Names of secrets."""
+"""Patterns for the names of secrets."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ NAME = rf"""(?:
 """A name whose value is a secret, recognised by its end; with a weak name, only a long value is a secret."""
 
 NAME_AGAIN = NAME.replace("(?P<weak>", "(?:")
-"""A name for a pattern that has the group already, or does not distinguish weak names."""
+"""`NAME` for a pattern that has the group ``weak`` already, or does not distinguish weak names."""
 
 SIGN = re.sub(r"\s", "", loosened(NAME.replace("(?![\\w$])", "")))
-"""A name for RE2, without the look-arounds before and after it."""
+"""`NAME` for RE2, without the look-arounds before and after the name."""
 
 _SECRET_KEY = re.compile(
     r"passw|passphrase|(?<![a-z])(?:pwd|pass|pw)(?![a-z])|secret|token|credential|signature"
@@ -56,15 +56,15 @@ _ABOUT_SECRETS = re.compile(
     r"|\Aspark\.kubernetes\.(?:driver|executor)\.secret(?:s|keyref)\.",
     re.IGNORECASE,
 )
-"""Settings of how and for how long secrets are kept: by their suffixes, or by name."""
+"""Settings about the storage and lifetime of secrets: by their suffixes, or by name."""
 
 
 def is_about_secrets(key: str) -> bool:
-    """Whether a configuration key is a setting of how secrets are kept."""
+    """Whether a configuration key is a setting about secrets, instead of a secret."""
     return "." in key and _ABOUT_SECRETS.search(key) is not None
 
 
 def is_secret(key: str) -> bool:
-    """Whether the value of a configuration key is a secret. Any part of the key may show it, as in Spark's own
-    redaction; its suffix may show that it is a setting about secrets instead."""
+    """Whether the value of a configuration key is a secret. Any part of the key may show that it is, as in Spark's own
+    redaction; the suffix may show that the key is a setting about secrets instead."""
     return _SECRET_KEY.search(key) is not None and _ABOUT_SECRETS.search(key) is None

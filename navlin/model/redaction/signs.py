@@ -1,7 +1,7 @@
-"""The first scan of a text: which classes of secrets it may have.
+"""The first scan of a text, for the classes of secrets that it may have.
 
-RE2 finds that in one pass, whatever the number of expressions. It has no look-around and knows only ASCII: the
-expression of a class matches every text in which the class's own patterns match, and a few more.
+RE2 finds these classes in one pass, whatever the number of expressions. It has no look-around and knows only ASCII, so
+the expression of a class matches every text in which the class's own patterns match, and a few more.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def look(expressions: Iterable[str]) -> Callable[[bytes], list[int] | None]:
 
     options = re2.Options()
     options.never_capture = True
-    # Twice what 20 000 texts of all kinds needed: the automaton is built while texts are read.
+    # Twice the memory that 20,000 texts of all kinds needed, because the automaton is built while texts are read.
     options.max_mem = 32 << 20
     found = re2.Set.SearchSet(options)
     for expression in expressions:

@@ -17,7 +17,7 @@ from navlin.model.redaction.values import (
 
 _GAPS = f"{GAP}{{1,60}}+"
 _ANY_GAPS = f"{GAP}{{0,60}}+"
-"""Bounded: a possible start of a match may recur at every place in a run of comments."""
+"""Bounded, because a possible start of a match may recur at every place in a run of comments."""
 _BEFORE_VALUE = re.compile(
     rf"""
       \b identified {_GAPS} (?: with {_GAPS} [\w"'`]{{1,100}} {_GAPS} )? (?: by | as | using ) {_GAPS}
@@ -72,7 +72,7 @@ SIGNS = (
 
 
 def without_keys(text: str) -> str:
-    """Return the statement without users' passwords and keys of functions."""
+    """Return the statement without users' passwords and the keys given to functions."""
     text = _without_passwords(text)
     text = _without_cryptic_arguments(text)
     text = _LOGIN.sub(rf"\g<1>{MASK}", text)

@@ -22,7 +22,7 @@ SIGNS = (rf"(?i:=\s?\\*[\"'][\w.:{BEYOND_ASCII}-]*{SIGN}\\*[\"'](?:{SPACE}[^<>]*
 
 
 def without_values(text: str) -> str:
-    """Mask the values of elements that another attribute names as secrets."""
+    """Mask the values in an element if another attribute of the element names a secret."""
     return _TAG.sub(_without_value, text) if "<" in text else text
 
 

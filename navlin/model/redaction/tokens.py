@@ -84,7 +84,8 @@ def _pattern(sign: str, form: str) -> re.Pattern[str]:
 
 
 _PATTERNS = {sign: _pattern(sign, form) for sign, form in _TOKENS.items()}
-"""Patterns by a substring of the token (case-sensitive): a text is searched only for the forms that it may have."""
+"""Substring of a token (case-sensitive) → pattern. A text is searched only for the patterns whose substring it
+contains."""
 
 _AZURE_KEY = re.compile(rf"(?<![\w+/]){_B64}{{86}}==")
 _BESIDE_AN_ID = re.compile(
