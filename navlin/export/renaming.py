@@ -1,4 +1,4 @@
-"""Renames reported by metastores, traced from the first name to the last."""
+"""Renames that metastores reported, followed from the first name to the last."""
 
 from __future__ import annotations
 

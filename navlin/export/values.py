@@ -33,7 +33,7 @@ __all__ = [
 
 
 class Flow(StrEnum):
-    """DATA: values flow to the output. CONTROL: the input only determines which rows or which values do."""
+    """DATA: values flow to the output. CONTROL: the input only determines which rows or values flow."""
 
     DATA = "data"
     CONTROL = "control"
@@ -78,7 +78,7 @@ class DatasetName:
 
 @dataclass(frozen=True, slots=True)
 class ColumnName:
-    """A column of a dataset. ``name`` is "" for the dataset as a whole, because some edges name no column."""
+    """A column of a dataset. ``name`` is "" if an edge names only the dataset as a whole."""
 
     id: str
     dataset: DatasetName

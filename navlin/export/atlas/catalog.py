@@ -60,8 +60,8 @@ def changes(dataset: Dataset, namespace: Namespace) -> Iterator[Change]:
 
 
 def renamed(rename: Renamed, namespace: Namespace) -> Iterator[Change]:
-    """Yield the renames in the order of the hook: columns, storage, then the table itself. Otherwise its columns would
-    still have the old name for a while."""
+    """Yield the renames in the order of the hook: columns, storage, then the table itself, so that nothing below the
+    table still has the old name."""
     before, after = rename.before, rename.after
     for column in rename.columns:
         new = names.of_column(after, column, namespace)

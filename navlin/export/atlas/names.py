@@ -17,7 +17,7 @@ from navlin.model.source import HDFS, S3
 OUTPUT_NAMED: Final = frozenset(
     "CREATETABLE CREATETABLE_AS_SELECT CREATEVIEW ALTERVIEW_AS ALTERTABLE_LOCATION".split()
 )
-"""Kinds of statements that create a table or view, and whose process is named only after that table."""
+"""Kinds of statements whose process is named only after the table or view that they create or change."""
 WRITE_TYPES: Final = {
     "INSERT": "INSERT",
     "INSERT_OVERWRITE": "INSERT_OVERWRITE",

@@ -1,4 +1,4 @@
-"""Names of datasets, jobs and runs, and the common form of events and facets."""
+"""The names of datasets, jobs and runs, and the common form of events and facets."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _FACETS: Final = {
 EARLIEST_MS: Final = 946_684_800_000
 """The year 2000, as the time of events without a known time: constant, and earlier than any real time."""
 _RUNS: Final = uuid.UUID("6f0c7a52-3d0e-5c0b-9d5a-5f1f7d1f0a11")
-"""UUID namespace for the ids of runs."""
+"""The UUID namespace of the ids of runs."""
 
 
 @dataclass(frozen=True, slots=True)

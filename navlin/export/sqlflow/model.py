@@ -96,7 +96,7 @@ class DbObject:
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """A statement that moves data."""
+    """The statement that moves the data."""
 
     id: int
     name: str

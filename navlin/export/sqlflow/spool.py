@@ -35,7 +35,7 @@ class Spool(ScratchDatabase):
         self._db.execute("BEGIN")
 
     def add_object(self, placed: Placed) -> None:
-        """Add an object, with the columns and processes known so far."""
+        """Add an object with the columns and processes known so far."""
         server, vendor, each = placed
         self._db.execute(
             "INSERT OR IGNORE INTO objects VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",

@@ -85,7 +85,7 @@ def effect_of(operation: Operation) -> str:
 
 
 def coordinate_of(text: str) -> Coordinate:
-    """Return the coordinate of a whole statement, which is a separate text."""
+    """Return the coordinate of a statement, from beginning to end. Each statement is a separate text."""
     if not text:
         return NOWHERE
     text_hash = hashlib.md5(text.encode("utf-8", "replace"), usedforsecurity=False).hexdigest()
