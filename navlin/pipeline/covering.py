@@ -49,7 +49,7 @@ class Coverage:
 
     @property
     def listed(self) -> tuple[Covered, ...]:
-        """The entries that come from a listing, not from an event of the source."""
+        """The entries that were listed, not reported by an event of the source."""
         return tuple(each for each in self.by_path.values() if not each.reported)
 
     @property

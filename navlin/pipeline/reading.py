@@ -138,7 +138,7 @@ def summarize(rows: Iterable[Any]) -> ReadSummary:
 
 
 def in_record_batches(envelopes: Iterable[Envelope | pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Yield envelopes as Arrow batches, limited in rows and bytes. Existing batches are yielded unchanged."""
+    """Yield envelopes as Arrow batches, bounded in rows and in bytes; existing batches pass unchanged."""
     rows: list[Envelope] = []
     size_bytes = 0
     for envelope in envelopes:

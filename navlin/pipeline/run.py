@@ -471,8 +471,8 @@ class _Run:
             self.solr.commit(core, soft=True)
 
     def _reads_again(self, plan: Plan, before: SavedPositions) -> bool:
-        """Whether this run reads records again that were read differently before, so that results it does not produce
-        were never true. False for a listing, whose entities come and go."""
+        """Whether this run reads records again that were read differently before. Then results that it no longer
+        produces were never true. False for a listing, whose entities come and go."""
         return bool(before.outdated) and (self._follows_events or not plan.covers)
 
     def _remove_invented(
