@@ -86,7 +86,7 @@ class Exporting:
         self._left += [each for each in before.values() if each.at_it and id(each) not in now]
 
     def poll(self) -> None:
-        """Start the exports that have changes to send."""
+        """Start the exports that have something to send."""
         self._left = [each for each in self._left if each.at_it]
         ready = []
         for one in self._exports.values():
@@ -115,7 +115,7 @@ class Exporting:
         return [f"export {one.settings.name}" for one in (*self._exports.values(), *self._left) if one.at_it]
 
     def stop(self) -> None:
-        """Make all exports stop after the batch that they are sending."""
+        """Make all exports end after the batch that they are sending."""
         self._ending.set()
 
     # -- Inside ----------------------------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 """The heartbeat of a running daemon: a small file with the process id and the due times of sources.
 
-Only displays depend on the file, which is removed when the daemon ends. Lasting state is in the index.
+The file is removed when the daemon ends, so it also shows whether a daemon runs. Lasting state is in the index.
 """
 
 from __future__ import annotations

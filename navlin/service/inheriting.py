@@ -121,7 +121,7 @@ class Inheriting:
     """Updates inherited tags in a thread of the daemon, soon after work is due."""
 
     def __init__(self, address: SolrAddress, stop: Callable[[], bool]) -> None:
-        """``stop`` is the same as for `keep_inherited`."""
+        """``stop`` as for `keep_inherited`."""
         self._solr, self._stop = Solr(address), stop
         self._computed = False
         self._pass: Thread | None = None

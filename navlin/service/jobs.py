@@ -30,7 +30,7 @@ def extract(
     accept_loss: str,
     step: Callable[[str], None],
 ) -> RunRecord:
-    """Run a source once, see `navlin.pipeline.run.Pipeline.run`."""
+    """Run a source once; see `navlin.pipeline.run.Pipeline.run`."""
     return pipeline.run(
         loaded.settings.registration,
         loaded.extractor,

@@ -1,8 +1,8 @@
 """Makes runnable sources from the configuration: loads the extractors, determines the identity of each source, and
 builds the estate.
 
-This is the only module of the core that names the package ``extractors``; no module of the core names one of its
-modules. Third-party packages add extractors through the entry point group `GROUP`.
+This is the only module of the core that names the package ``extractors``. Neither this module nor any module above it
+names a module of that package. Third-party packages add extractors through the entry point group `GROUP`.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from navlin.model.source import DEFAULT_AUTHORITY, Estate, Source, adoption_key,
 from navlin.service.configuration import Configuration, SourceSettings
 
 GROUP: Final = "navlin.extractors"
-"""Entry point group in which an installed package names modules (or classes) that register extractors."""
+"""The entry point group in which an installed package names modules (or classes) that register extractors."""
 
 
 class ExtractorNotLoaded(Exception):
-    """An installed package names an extractor that cannot be imported, or whose name is already taken."""
+    """An installed package names an extractor that cannot be imported, or whose name is taken."""
 
 
 def load_extractors() -> Mapping[str, Registration]:
@@ -76,7 +76,7 @@ class Loaded:
 
 @dataclass(frozen=True, slots=True)
 class ConfiguredSources:
-    """All configured sources, in the order of the configuration, and the estate that consists of them."""
+    """All configured sources, in the order of the configuration, and the estate that they form."""
 
     estate: Estate
     sources: tuple[Loaded, ...]

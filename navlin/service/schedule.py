@@ -40,7 +40,7 @@ class Schedule:
         self._leaving: set[str] = set()
         self._lock = threading.RLock()
         self._ended = threading.Condition(self._lock)
-        """Notified after each run, and when no more runs will be started."""
+        """Notified after each run, and when nothing more is to be started."""
         self._ending = False
         self._purge: tuple[Callable[[], None], str] | None = None
         """(purge function, time of day)."""

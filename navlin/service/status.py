@@ -1,5 +1,5 @@
-"""The status of navlin: last run, lag and rejects of each source, runs that wait for a user, and unlinked relations
-with the reasons."""
+"""The status of navlin: last run, positions, lag and rejects of each source, runs that wait for a user, and unlinked
+relations with the reasons."""
 
 from __future__ import annotations
 

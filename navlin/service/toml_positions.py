@@ -1,4 +1,4 @@
-"""Finds the line of a key in a TOML text. tomllib keeps no positions, so increasingly long prefixes of the text are
+"""Finds the line of a key in a TOML text. tomllib keeps no positions, so ever longer prefixes of the text are
 parsed."""
 
 from __future__ import annotations
