@@ -49,7 +49,7 @@ directory = "{impala}"
 
 
 class Estate:
-    """A small estate below ``home``. ``jars`` is the directory that contains the sets of jars."""
+    """A small estate below ``home``. ``jars`` is the directory of the sets of jars."""
 
     def __init__(self, home: Path, jars: Path) -> None:
         self._home = home

@@ -20,7 +20,7 @@ from navlin.service.heartbeat import Heartbeat, read_heartbeat
 from navlin.service.web_address import web_address
 
 PATIENCE_S: Final = 900.0
-"""Timeout of steps that take seconds on an idle machine."""
+"""Timeout of steps that take seconds on a quiet machine."""
 END_S: Final = 120.0
 
 CONFIGURATION: Final = """\
