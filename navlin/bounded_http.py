@@ -1,7 +1,8 @@
-"""Bounded HTTP answers: each is limited in time and in bytes, whatever the server does.
+"""HTTP responses bounded in time and in bytes, whatever the server does.
 
-A timeout of requests bounds the silence between two bytes. Here the whole answer, including its head, may take `WHOLE`
-times as long, and its bytes are counted before and after decompression. Sessions get these limits by `bound`.
+The timeout of requests only limits the silence between two bytes. Here the whole response, including its head, may take
+`WHOLE` times the timeout, and its bytes are counted before and after decompression. `bound` sets these limits on a
+session.
 """
 
 from __future__ import annotations
@@ -18,27 +19,28 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 
 WHOLE: Final = 4
-"""Factor of the timeout for a whole answer."""
+"""Maximum time for a whole response, as a multiple of the timeout."""
 SLOWEST_BYTES_S: Final = 16 << 10
-"""A stream may take longer, as long as it delivers this much per second."""
+"""A stream may take longer, as long as it delivers this many bytes per second."""
 _HEAD_BYTES: Final = 8 << 20
 _LINE_BYTES: Final = 1 << 16
 _BUFFER_BYTES: Final = 1 << 16
 
 
 class AnswerTooLong(requests.exceptions.RequestException):
-    """An answer has more bytes than any valid one."""
+    """A response is larger than any valid one."""
 
 
 class BoundedAdapter(HTTPAdapter):
-    """Connections with bounded answers. ``most_bytes`` None is for streams, which the caller takes piece by piece."""
+    """Transport adapter with bounded responses. ``most_bytes`` None is for streams, which the caller reads piece by
+    piece."""
 
     def __init__(self, most_bytes: int | None, **pools: Any) -> None:
         self._most_bytes = most_bytes
         super().__init__(**pools)
 
     def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
-        """Makes the pools, with bounded connections."""
+        """Create connection pools with bounded connections."""
         super().init_poolmanager(*args, **kwargs)
         pools: dict[str, Any] = {
             "http": partial(_pool, HTTPConnectionPool, partial(_Plain, self._most_bytes)),
@@ -47,7 +49,7 @@ class BoundedAdapter(HTTPAdapter):
         self.poolmanager.pool_classes_by_scheme = pools
 
     def send(self, *args: Any, **kwargs: Any) -> requests.Response:
-        """Like `HTTPAdapter.send`; reading more of the answer than is allowed raises `AnswerTooLong`."""
+        """Send like `HTTPAdapter.send`; reading more of the response than is allowed raises `AnswerTooLong`."""
         response = super().send(*args, **kwargs)
         if self._most_bytes is not None:
             raw: Any = response.raw
@@ -56,7 +58,7 @@ class BoundedAdapter(HTTPAdapter):
 
 
 def bound(session: requests.Session, most_bytes: int | None, **pools: Any) -> requests.Session:
-    """The session, with bounded answers from now on. Every request needs a timeout."""
+    """Bound all further responses of a session, and return the session. Every request needs a timeout."""
     adapter = BoundedAdapter(most_bytes, **pools)
     session.mount("http://", adapter)
     session.mount("https://", adapter)
@@ -72,7 +74,7 @@ def _pool(kind: Callable[..., Any], connection: Callable[..., Any], *args: Any, 
 def _counted(
     raw: Any, stream: Callable[..., Iterator[bytes]], most: int, *args: Any, **kwargs: Any
 ) -> Iterator[bytes]:
-    """Yields the pieces of a body, decompressed."""
+    """Yield the decompressed pieces of a body. Raises `AnswerTooLong` after ``most`` bytes."""
     count = 0
     for piece in stream(*args, **kwargs):
         count += len(piece)
@@ -107,7 +109,7 @@ class _Tls(HTTPSConnection):
 
 
 class _Socket:
-    """A socket that is read within limits, one answer at a time."""
+    """A socket that is read within limits, one response at a time."""
 
     def __init__(self, socket: Any, most_bytes: int | None) -> None:
         self._socket, self._most_bytes = socket, most_bytes
@@ -116,18 +118,18 @@ class _Socket:
         return getattr(self._socket, name)
 
     def makefile(self, *_: Any, **__: Any) -> io.BufferedReader:
-        """The file for reading the next answer."""
+        """Return the file from which the next response is read."""
         return _Lines(_Answer(self._socket, self._most_bytes), _BUFFER_BYTES)
 
 
 class _Lines(io.BufferedReader):
     def readline(self, size: int | None = -1, /) -> bytes:
-        # The size of a chunk is read as a line without a limit.
+        # urllib3 reads the line with a chunk's size without a limit.
         return super().readline(_LINE_BYTES if size is None or size < 0 else size)
 
 
 class _Answer(io.RawIOBase):
-    """The bytes of one answer, as they come."""
+    """The bytes of one response, as they arrive."""
 
     def __init__(self, socket: Any, most_bytes: int | None) -> None:
         self._socket, self._most_bytes = socket, most_bytes

@@ -11,8 +11,9 @@ from typing import BinaryIO
 
 @contextmanager
 def replaced(file: Path, *, durable: bool = True) -> Iterator[BinaryIO]:
-    """Opens a file that replaces ``file`` when it is complete, readable only by its owner. After any error ``file`` is
-    unchanged, and the partial file is removed. ``durable``: a power failure leaves the one or the other."""
+    """Open a file that replaces ``file`` when it is complete, readable only by its owner. After any error ``file`` is
+    unchanged, and the partial file is removed. ``durable``: after a power failure, either the old or the new content is
+    there."""
     unfinished = file.with_name(file.name + ".new")
     unfinished.unlink(missing_ok=True)
     try:
@@ -30,6 +31,6 @@ def replaced(file: Path, *, durable: bool = True) -> Iterator[BinaryIO]:
 
 
 def replace_content(file: Path, content: bytes, *, durable: bool = True) -> None:
-    """Writes a file as `replaced` does."""
+    """Replace a file's content as `replaced` does."""
     with replaced(file, durable=durable) as out:
         out.write(content)

@@ -1,4 +1,5 @@
-"""Java programs of one source file. A wheel has them compiled; a checkout compiles them once, and caches the result."""
+"""Java programs that consist of one source file. A wheel contains them compiled; a checkout compiles each once and
+caches the result."""
 
 from __future__ import annotations
 
@@ -21,12 +22,12 @@ OLDEST_JAVA: Final = 17
 RECORD_S: Final = 600
 """Time after which another process writes an archive that the first one did not finish."""
 QUICK: Final = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData")
-"""Options of a JVM that lives for minutes: without the optimizing compiler its start takes half the work. If killed, it
-leaves no file in the system's temporary directory."""
+"""Options for a JVM that lives only for minutes. Starting without the optimizing compiler takes half the work. If
+killed, the JVM leaves no file in the system's temporary directory."""
 
 
 class NoJava(Exception):
-    """There is no Java that could compile and run the program; the text gives a remedy."""
+    """No Java can compile and run the program; the text gives a remedy."""
 
 
 class NoCompiler(NoJava):
@@ -34,12 +35,13 @@ class NoCompiler(NoJava):
 
 
 def find_java(java_home: Path | None = None) -> str:
-    """The program ``java``: of ``java_home``, else of the path. It may not exist, which shows when it is started."""
+    """Return the program ``java`` in ``java_home``, or else on the PATH. It may not exist; then starting it fails."""
     return str(java_home / "bin" / "java") if java_home else shutil.which("java") or "java"
 
 
 def identity_of_java(java: str) -> bytes:
-    """An identification of a Java: an archive of classes works only with the one that wrote it. Raises `NoJava`."""
+    """Return a text that identifies a Java installation, because a class archive works only with the Java that wrote
+    it. Raises `NoJava`."""
     try:
         program = Path(java).resolve(strict=True)
     except OSError as error:
@@ -52,18 +54,19 @@ def _no_java(java: str) -> NoJava:
 
 
 def class_sharing(archive: Path, *, record: bool) -> list[str]:
-    """The options with which Java takes loaded classes from an archive or, with ``record``, writes one when it ends.
+    """Return the options with which Java loads classes from an archive or, with ``record``, writes one when it ends.
 
-    A missing or unsuitable archive is ignored silently: it only affects speed.
+    A missing or unsuitable archive is ignored silently, because it only affects speed.
     """
     flag = "ArchiveClassesAtExit" if record else "SharedArchiveFile"
     return [f"-XX:{flag}={archive}", "-Xshare:auto", "-Xlog:disable"]
 
 
 def pyspark_jars() -> Path:
-    """PySpark's jars, among them Hadoop's client and the metastore's classes; PySpark is not imported.
+    """Return the directory of PySpark's jars, which include Hadoop's client and the metastore's classes. PySpark is not
+    imported.
 
-    Raises FileNotFoundError if it is not installed.
+    Raises FileNotFoundError if PySpark is not installed.
     """
     spec = find_spec("pyspark")
     folders = [Path(spec.origin).parent / "jars"] if spec is not None and spec.origin is not None else []
@@ -77,11 +80,11 @@ def pyspark_jars() -> Path:
 
 
 class JavaProgram:
-    """A program of one source file, whose main class has the name of the file.
+    """A program that consists of one source file; its main class is named after the file.
 
-    A wheel has it compiled, in a jar next to the source. Else it is compiled once for each state of its source, its jars
-    and Java, and kept in ``cache``, with the archive of its classes. Several processes may do so at once. ``jars`` are
-    its class path, in that order.
+    A wheel contains the compiled program, in a jar next to the source. Otherwise the program is compiled once for each
+    state of its source, its jars and Java, and kept in ``cache`` with its class archive. Several processes may do so at
+    once. ``jars`` are the class path, in order.
     """
 
     def __init__(
@@ -100,11 +103,11 @@ class JavaProgram:
         archive_classes: bool,
         before: Sequence[Path] = (),
     ) -> list[str]:
-        """The whole command line; compiles first if necessary. Raises `NoJava`.
+        """Return the whole command line; compile first if necessary. Raises `NoJava`.
 
-        ``archive_classes``: the first process writes, at its orderly end, an archive of the loaded classes, with which
-        all later starts take about half as long. That needs a class path without folders; ``before`` are folders that
-        come first on it.
+        ``archive_classes``: the first process that ends normally writes an archive of the loaded classes, with which
+        all later starts take about half as long. An archive requires a class path without folders. ``before`` are
+        folders to put first on the class path.
         """
         program, archive = self._files()
         sharing: list[str] = []
@@ -115,11 +118,11 @@ class JavaProgram:
         return [self.java, *sharing, *options, "-cp", path, self._source.stem, *arguments]
 
     def archive(self) -> Path:
-        """The path of the archive of its classes, which may not exist; compiles first if necessary. Raises `NoJava`."""
+        """Return the path of the class archive, which may not exist; compile first if necessary. Raises `NoJava`."""
         return self._files()[1]
 
     def _files(self) -> tuple[Path, Path]:
-        """The compiled program, and the path of the archive of its classes, which may not exist."""
+        """Return the compiled program and the path of its class archive, which may not exist."""
         known = hashlib.sha256(self._source.read_bytes() + identity_of_java(self.java))
         for jar in self._jars:
             known.update(f"{jar}:{jar.stat().st_size}\n".encode())
@@ -134,8 +137,8 @@ class JavaProgram:
 
 
 def _begins_to_record(archive: Path) -> bool:
-    """Whether no other process is about to write the archive: it takes seconds of a processor, and one is enough. That
-    process may have been killed, so after a while another one does it."""
+    """Claim the writing of the archive, which takes seconds of CPU; return whether no other process has claimed it. A
+    claim expires after `RECORD_S`, because its process may have been killed."""
     mark = archive.with_suffix(".recording")
     try:
         mark.touch(exist_ok=False)
@@ -149,7 +152,8 @@ def _begins_to_record(archive: Path) -> bool:
 
 
 def own_directory() -> Path:
-    """A cache in the system's temporary directory, where no other user can place a program. Raises PermissionError."""
+    """Create a cache in the system's temporary directory, in which no other user can place a program. Raises
+    PermissionError."""
     directory = Path(gettempdir()) / f"navlin-java-{os.getuid()}"
     directory.mkdir(mode=0o700, exist_ok=True)
     found = directory.lstat()
@@ -159,9 +163,9 @@ def own_directory() -> Path:
 
 
 def compile_program(source: Path, jars: Sequence[Path], into: Path, java: str) -> None:
-    """Compiles a program of one source file against ``jars`` into the jar ``into``, whole or not at all.
+    """Compile a program of one source file against ``jars`` into the jar ``into``, whole or not at all.
 
-    Raises `NoJava`; `NoCompiler` if ``java`` is that of a JRE.
+    Raises `NoJava`; `NoCompiler` if ``java`` belongs to a JRE.
     """
     with TemporaryDirectory(dir=into.parent) as folder:
         _compile(source, jars, Path(folder), java)
@@ -169,13 +173,13 @@ def compile_program(source: Path, jars: Sequence[Path], into: Path, java: str) -
         finished = Path(folder) / "finished"
         with ZipFile(finished, "w") as archive:
             for file in sorted(Path(folder).glob("*.class")):
-                # Without its time: the same source gives the same jar.
+                # Without a timestamp, so that the same source gives the same jar.
                 archive.writestr(ZipInfo(file.name), file.read_bytes())
         finished.replace(into)
 
 
 def _compile(source: Path, jars: Sequence[Path], folder: Path, java: str) -> None:
-    # The compiler is a module of the JDK: it needs no javac on the path, only a Java that is not a bare JRE.
+    # The compiler is a module of the JDK, so it needs no javac on the PATH, only a Java that is not a bare JRE.
     compiler = [java, "-m", "jdk.compiler/com.sun.tools.javac.Main", "--release", str(OLDEST_JAVA)]
     path = os.pathsep.join(map(str, jars))
     command = [*compiler, "-nowarn", "-encoding", "UTF-8", "-d", str(folder), "-cp", path, str(source)]

@@ -1,4 +1,5 @@
-"""A Java child process, queried over a pipe: waits for its answers are bounded, and its last output is kept."""
+"""A Java child process queried over a pipe. The time to wait for a response is limited, and the last error output is
+kept."""
 
 from __future__ import annotations
 
@@ -14,22 +15,22 @@ from typing import Final
 ENDING_S: Final = 1.0
 """Time for a process that closed its pipe to end with its own exit code."""
 WHOLE: Final = 4
-"""Factor of the allowed silence for a whole answer."""
+"""Maximum time for a whole response, as a multiple of the allowed silence."""
 MOST_LINE_BYTES: Final = 64 << 20
 MOST_BYTES: Final = 1 << 29
-"""Most bytes of a line, and of an answer: more than any program of navlin sends."""
+"""Maximum sizes of a line and of a response: more than any program of navlin sends."""
 _CHUNK_BYTES: Final = 1 << 20
 _LAST_WORDS_BYTES: Final = 2_000
 
 
 class Ended(Exception):
-    """The program ended without an answer; the text gives its exit code and its last output."""
+    """The program ended without a response; the text gives the exit code and the last error output."""
 
 
 class JavaChild:
-    """One process, and the pipe to it. Not thread-safe. Raises OSError if it does not start.
+    """One Java process and the pipe to it. Not thread-safe. Raises OSError if the process does not start.
 
-    ``silence_s`` is the longest silence while an answer is awaited; the whole answer, counted from `send`, may take
+    ``silence_s`` is the longest silence while a response is awaited; the whole response, counted from `send`, may take
     `WHOLE` times as long.
     """
 
@@ -57,7 +58,7 @@ class JavaChild:
         return self._process.poll() is None
 
     def send(self, data: bytes) -> None:
-        """Sends a request. Raises `Ended`."""
+        """Send a request. Raises `Ended`."""
         assert self._process.stdin is not None
         self.go_on()
         try:
@@ -67,11 +68,12 @@ class JavaChild:
             raise Ended(self.end(ENDING_S)) from None
 
     def go_on(self) -> None:
-        """Restarts the time for an answer, or for its next part."""
+        """Restart the time limit for a response, or for its next part."""
         self._begun_s = time.monotonic()
 
     def line(self) -> bytes:
-        """The next line, without its end. Raises `Ended` or TimeoutError; ValueError if it is too long."""
+        """Return the next line, without its line break. Raises `Ended` or TimeoutError; ValueError if it is too
+        long."""
         searched = 0
         while (end := self._received.find(b"\n", searched)) < 0:
             searched = len(self._received)
@@ -83,7 +85,8 @@ class JavaChild:
         return line
 
     def take(self, count: int) -> bytes:
-        """The next ``count`` bytes. Raises `Ended` or TimeoutError; ValueError for a count that no answer has."""
+        """Return the next ``count`` bytes. Raises `Ended` or TimeoutError; ValueError if ``count`` exceeds
+        `MOST_BYTES`."""
         if not 0 <= count <= MOST_BYTES:
             raise ValueError(f"{count} bytes")
         while len(self._received) < count:
@@ -93,8 +96,8 @@ class JavaChild:
         return data
 
     def end(self, wait_s: float = 0.0) -> str:
-        """Closes the pipes, and kills it unless it ends within that time; returns a sentence on its end. Harmless if it
-        has ended."""
+        """Close the pipes, wait up to ``wait_s`` for the process to end, then kill it. Return a sentence with its exit
+        code and last error output. Harmless if it has ended already."""
         for stream in (self._process.stdin, self._process.stdout):
             assert stream is not None
             with suppress(OSError):
@@ -121,7 +124,7 @@ class JavaChild:
         self._received += data
 
     def _listen(self) -> None:
-        """Reads its standard error forever: a full pipe would block it."""
+        """Read the program's standard error until it closes, because a full pipe would block the program."""
         assert self._process.stderr is not None
         with self._process.stderr as lines:
             for line in lines:

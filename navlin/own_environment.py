@@ -1,7 +1,7 @@
-"""Keeps the settings of an estate's shell (its Spark, its Hadoop, options of every JVM) away from navlin's processes.
+"""Keep the environment of the user's shell (another Spark, Hadoop, options of every JVM) away from navlin's processes.
 
-navlin has its own Spark, pinned to its release. Another one's home, settings, classes or Python would start in its
-place, or write navlin's own log among the site's. Intended settings are in the configuration.
+navlin has its own Spark, pinned to its release. Otherwise the home, settings, classes or Python of another Spark would
+be used instead, or navlin's own log would be written among the site's. Intended settings are in the configuration.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from typing import Final
 PREFIXES: Final = ("SPARK_", "PYSPARK_", "HADOOP_", "YARN_", "HDFS_", "MAPRED_")
 OF_EVERY_JVM: Final = ("JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS")
 TO_THE_NETWORK: Final = ("-Dhttp.", "-Dhttps.", "-Djavax.net.ssl.")
-"""Options of every JVM that are kept: the proxy for fetching jars, and the trusted authorities."""
+"""Options of every JVM that are kept: the proxy for fetching jars, and the trusted CA certificates."""
 MEANT: Final = "SPARK_LOCAL_IP"
-"""With Spark on YARN: the address at which executors reach this machine."""
+"""A variable that is kept. With Spark on YARN, it is the address at which executors reach this machine."""
 PYTHONPATH: Final = "PYTHONPATH"
 OF_SPARK: Final = ("pyspark", "py4j")
-"""Packages that another Spark's home has too."""
+"""Python packages that the home of another Spark contains too."""
 UTF_8: Final = "C.UTF-8"
 
 
 def shut_out(environment: MutableMapping[str, str], path: list[str]) -> tuple[str, ...]:
-    """Removes variables that would affect navlin's Spark and its JVMs from an environment, and another Spark's Python
-    from ``path``. Returns the names of the variables."""
+    """Remove variables that would affect navlin's Spark and its JVMs from ``environment``, and the Python packages of
+    another Spark from ``path``. Return the names of the removed or changed variables."""
     left_out = [name for name in environment if name.startswith(PREFIXES) and name != MEANT]
     for name in left_out:
         del environment[name]
@@ -46,19 +46,19 @@ def shut_out(environment: MutableMapping[str, str], path: list[str]) -> tuple[st
 
 
 def _brings_spark(folder: Path) -> bool:
-    # Spark's own scripts name the archive of py4j itself.
+    # Spark's own scripts put the archive of py4j itself on the path.
     return folder.name.startswith("py4j-") or any((folder / name).is_dir() for name in OF_SPARK)
 
 
 def speak_utf_8(environment: MutableMapping[str, str]) -> None:
-    """Lets the JVMs that this process starts read all file names: in the locale C they support only ASCII."""
+    """Let the JVMs that this process starts read all file names, because in the C locale they support only ASCII."""
     if locale.setlocale(locale.LC_CTYPE) in ("C", "POSIX"):
         environment.pop("LC_ALL", None)
         environment["LC_CTYPE"] = UTF_8
 
 
 def open_standard_streams() -> None:
-    """Opens the null device for closed standard streams: else the next opened file would become one."""
+    """Open the null device for each closed standard stream; otherwise the next opened file would become one."""
     for number in range(3):
         try:
             os.fstat(number)

@@ -1,4 +1,4 @@
-"""The directories of the files that ship with the code: in the package once installed, next to it in a checkout."""
+"""Directories of the files that ship with the code: inside the package if installed, next to it in a checkout."""
 
 from pathlib import Path
 
@@ -7,5 +7,5 @@ _INSTALLED = (_PACKAGE / "_conf").is_dir()
 
 #: Example configuration, the cores' schema, log settings, the sets of jars.
 CONF = _PACKAGE / "_conf" if _INSTALLED else _PACKAGE.parent / "conf"
-#: The units.
+#: The systemd units.
 SYSTEMD = _PACKAGE / "_systemd" if _INSTALLED else _PACKAGE.parent / "systemd"

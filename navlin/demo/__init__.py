@@ -1,5 +1,6 @@
-"""A small estate of real parts for `navlin demo`: a metastore, a Spark job, records as Impala writes them."""
+"""``navlin demo``: a small but real estate with HDFS, YARN, a metastore, a Spark job, and records as Impala writes
+them."""
 
 
 class DemoFailed(Exception):
-    """A part of the demo does not work; the message names it and the reason."""
+    """A component of the demo does not work; the message names the component and the reason."""

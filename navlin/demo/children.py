@@ -1,4 +1,4 @@
-"""The processes that the demo starts, and their descendants: however it ends, none of them remains."""
+"""Child processes of the demo and their descendants. None remains, however the demo ends."""
 
 from __future__ import annotations
 
@@ -12,38 +12,38 @@ from pathlib import Path
 from types import FrameType
 from typing import Final
 
-# Looked up here, because little may be done between fork and exec.
+# Looked up early, because little may be done between fork and exec.
 _PRCTL: Final = ctypes.CDLL(None).prctl
 _PR_SET_PDEATHSIG: Final = 1
 _PR_SET_CHILD_SUBREAPER: Final = 36
 AGAIN_S: Final = 1.0
-"""Longest time for an interrupt to break off the work."""
+"""Seconds after which an interrupt that has not stopped the work is raised again."""
 DEATH_S: Final = 30.0
-"""Longest time for the system to end killed processes."""
+"""Maximum time for the system to end killed processes."""
 
 
 class Interrupted(BaseException):
-    """A signal requests the end. Not an Exception, so that it is not taken for a failure."""
+    """A signal requests the end. Not an Exception, so that handlers of failures do not catch it."""
 
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """A context in which SIGINT, SIGTERM and SIGHUP raise `Interrupted`.
+    """Raise `Interrupted` on SIGINT, SIGTERM and SIGHUP within this context.
 
-    Afterwards no signal interrupts an orderly end. But it kills all remaining processes, because a person who presses
+    Afterwards, a signal does not interrupt the shutdown, but kills all remaining processes, because a user who presses
     Ctrl-C again will not wait any longer.
     """
     inside = True
 
     def handle(_number: int, _frame: FrameType | None) -> None:
         if inside:
-            # Python discards exceptions raised while it forks or finalizes: then it is raised again.
+            # Raised again later, because Python discards exceptions raised while it forks or finalizes.
             signal.setitimer(signal.ITIMER_REAL, AGAIN_S)
             raise Interrupted
         _kill(_descendants())
 
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        # A user who started it with `nohup` wants it to continue without a terminal.
+        # After a start with `nohup`, the demo must continue without a terminal.
         if number is not signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, handle)
     signal.signal(signal.SIGALRM, handle)
@@ -56,21 +56,20 @@ def interruptible() -> Iterator[None]:
 
 
 def end_with_parent() -> None:
-    """For ``preexec_fn``: the child is killed when the thread that starts it ends, even by kill -9."""
+    """As ``preexec_fn``, let the system kill the child when the thread that starts it ends, even by kill -9."""
     _PRCTL(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def adopt_orphans() -> None:
-    """From now on a descendant whose parent ends becomes a child of this process, so that `kill_all` finds it.
+    """Make this process the new parent of orphaned descendants, so that `kill_all` finds them.
 
-    YARN's containers are such: each has a session of its own, and looks for its ResourceManager for a quarter of an
-    hour.
+    YARN containers need this: each has its own session, and keeps looking for its ResourceManager for 15 minutes.
     """
     _PRCTL(_PR_SET_CHILD_SUBREAPER, 1)
 
 
 def kill_all() -> None:
-    """Kills every descendant, even those started meanwhile, and waits for their end."""
+    """Kill all descendants, even those started meanwhile, and wait until they have ended."""
     deadline_s = time.monotonic() + DEATH_S
     while (pids := _descendants()) and time.monotonic() < deadline_s:
         _kill(pids)

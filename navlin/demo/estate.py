@@ -1,4 +1,5 @@
-"""The demo's estate: a real HDFS, YARN and metastore, a real Spark job's work on them, and records of an Impala."""
+"""The estate of the demo: a real HDFS, YARN and metastore, the output of a real Spark job, and Impala lineage
+records."""
 
 from __future__ import annotations
 
@@ -59,15 +60,15 @@ class Estate:
         self._hadoop = Hadoop(home / "hadoop", jars / "hadoop", cache=jars / "hadoop-launcher")
 
     def launch_hadoop(self) -> None:
-        """Starts HDFS and YARN without waiting for them."""
+        """Start HDFS and YARN without waiting for them."""
         self._hadoop.launch(yarn=True)
 
     def launch_metastore(self) -> None:
-        """Starts the metastore without waiting for it."""
+        """Start the metastore without waiting for it."""
         self._metastore.launch()
 
     def await_ready(self) -> None:
-        """Waits until the services answer."""
+        """Wait until the services answer."""
         self._hadoop.await_ready()
         try:
             # Spark does not create the directory for its event logs.
@@ -82,7 +83,7 @@ class Estate:
         self._metastore.await_ready()
 
     def run_job(self) -> None:
-        """Runs the Spark job on YARN, in a process of its own."""
+        """Run the Spark job on YARN, in a separate process. Raises `DemoFailed`."""
         log = self._home / "job.log"
         with log.open("wb") as console:
             finished = subprocess.run(
@@ -100,14 +101,15 @@ class Estate:
             raise DemoFailed(f"the Spark job failed:\n{log.read_text(errors='replace')[-3000:]}")
 
     def write_records(self) -> tuple[Path, Path]:
-        """Writes Impala's records; returns their file, and one with a further record that may be appended to it."""
+        """Write Impala's lineage records. Return their file, and a file with one more record that may be appended to
+        the first."""
         now_s = int(time.time())
         one_more = self._home / "one-more-record"
         write_one_more(one_more, now_s)
         return write_records(self._impala, now_s), one_more
 
     def sources(self) -> str:
-        """The ``[[source]]`` sections of a configuration for this estate."""
+        """Return the ``[[source]]`` sections of a configuration for this estate."""
         return SOURCES.format(
             metastore=self._metastore.uri,
             hdfs=self._hadoop.url,

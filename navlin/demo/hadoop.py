@@ -1,4 +1,5 @@
-"""A real HDFS, and optionally a real YARN, for the demo and the tests: from PySpark's jars and Hadoop's own test jar."""
+"""A real HDFS, and optionally a real YARN, for the demo and the tests, from PySpark's jars and Hadoop's own test
+jar."""
 
 from __future__ import annotations
 
@@ -22,16 +23,16 @@ START_S: Final = 180.0
 COMMAND_S: Final = 120.0
 NAMESERVICE: Final = "ns1"
 PORTS: Final = 18
-"""Most ports that one Hadoop needs."""
+"""Maximum number of ports that one Hadoop needs."""
 
 
 class HadoopNotStarted(DemoFailed):
-    """A service of Hadoop ended, or does not answer or obey; the message has its last output."""
+    """A Hadoop service ended, does not answer, or failed to execute a command; the message contains the last output."""
 
 
 @dataclass(frozen=True, slots=True)
 class _NameNode:
-    """The addresses of one NameNode of an HDFS."""
+    """The addresses (``host:port``) of one NameNode."""
 
     id: str
     rpc: str
@@ -41,11 +42,11 @@ class _NameNode:
 class Hadoop:
     """A separate HDFS in ``directory`` on ports of this machine: NameNode and DataNode in one process.
 
-    Everything ends with the process that started it. It can be killed, and started again with its data, at the same
-    ports. ``settings`` are additional properties of Hadoop's own, ``java_options`` go to its JVMs. With ``ha`` there are
-    two NameNodes of one nameservice, each a process (the DataNode is with the second one): they share a directory of
-    edits, and the first is active. `start_yarn` adds ResourceManager and NodeManager. ``jars`` has the jars of the set
-    "hadoop", ``cache`` the compiled launcher. ``ports`` are as many as `PORTS`; without them free ones are taken.
+    All services end with the process that started them. A service can be killed, and started again with the same data
+    and ports. ``settings`` are additional Hadoop properties; ``java_options`` are passed to the JVMs. With ``ha``, one
+    nameservice has two NameNodes, each a process (the DataNode is in the second one). They share a directory of edits,
+    and the first is active. `start_yarn` adds ResourceManager and NodeManager. ``jars`` contains the jars of the set
+    "hadoop", ``cache`` the compiled launcher. ``ports`` are `PORTS` numbers; without them, free ports are used.
     """
 
     def __init__(
@@ -62,7 +63,7 @@ class Hadoop:
         self._java_options = tuple(java_options)
         self.directory = directory.resolve()
         self.configuration_directory = self.directory / "conf"
-        """core-site.xml, hdfs-site.xml and yarn-site.xml, as a client needs them"""
+        """Directory of core-site.xml, hdfs-site.xml and yarn-site.xml for clients."""
         jar_files = (*sorted(jars.resolve().glob("*.jar")), *sorted(pyspark_jars().glob("*.jar")))
         self._program = JavaProgram(SOURCE, jar_files, cache or self.directory / "launcher")
         self._settings = dict(settings or {})
@@ -85,7 +86,7 @@ class Hadoop:
 
     @property
     def url(self) -> str:
-        """``hdfs://host:port``, or the nameservice's with ``ha``."""
+        """``hdfs://host:port``, or ``hdfs://nameservice`` with ``ha``."""
         return f"hdfs://{NAMESERVICE}" if self.ha else f"hdfs://{self._namenodes[0].rpc}"
 
     @property
@@ -95,7 +96,7 @@ class Hadoop:
 
     @property
     def http(self) -> tuple[str, ...]:
-        """``http://host:port`` of each NameNode: WebHDFS, imagetransfer."""
+        """``http://host:port`` of each NameNode, for WebHDFS and imagetransfer."""
         return tuple(f"http://{each.http}" for each in self._namenodes)
 
     @property
@@ -104,13 +105,13 @@ class Hadoop:
         return f"http://{self._ports['yarn.resourcemanager.webapp.address']}"
 
     def name_directory(self, which: int = 0) -> Path:
-        """The directory of a NameNode's fsimage and edits."""
+        """Return the directory in which a NameNode keeps fsimage and edits."""
         return self.directory / self._namenodes[which].id / "name" / "current"
 
     def launch(self, *, yarn: bool = False) -> None:
-        """Starts an HDFS without ``ha`` and does not wait for it: that is for `await_ready`.
+        """Start an HDFS without ``ha``. `await_ready` waits until it is ready.
 
-        With ``yarn``, ResourceManager and NodeManager are in the same process, which starts faster than two.
+        With ``yarn``, ResourceManager and NodeManager are in the same process, which starts faster than two processes.
         """
         (only,) = self._namenodes
         self._write_configuration()
@@ -118,7 +119,8 @@ class Hadoop:
         self._start(only.id, services, wait=False)
 
     def await_ready(self) -> None:
-        """Waits until all started services accept work (some 6 to 10 s). Kills all if one does not."""
+        """Wait until all started services accept work (some 6 to 10 s). If one does not, kill all and raise the
+        error."""
         try:
             for process in self._processes.values():
                 process.await_ready()
@@ -128,7 +130,7 @@ class Hadoop:
             raise
 
     def start(self) -> None:
-        """Starts HDFS, on the directory's existing data, and waits until it accepts files (some 6 to 10 s)."""
+        """Start HDFS on the existing data in the directory, and wait until it accepts files (some 6 to 10 s)."""
         if not self.ha:
             self.launch()
             self.await_ready()
@@ -139,8 +141,7 @@ class Hadoop:
             self._start(first.id, ("namenode",))
         for each in others:
             if not (self.directory / each.id / "name").exists():
-                # Equivalent to `hdfs namenode -bootstrapStandby`: the same namespace, and the edits from the shared
-                # directory.
+                # Like `hdfs namenode -bootstrapStandby`: copy the namespace; the edits come from the shared directory.
                 shutil.copytree(
                     self.name_directory(), self.directory / each.id / "name" / "current", ignore=_only_image
                 )
@@ -151,8 +152,8 @@ class Hadoop:
             self._processes[each.id].send("await")
 
     def start_yarn(self) -> None:
-        """Starts YARN next to a running HDFS (some 6 to 10 s), at other ports if its own are taken: they were free when
-        HDFS started, perhaps long ago. Harmless if it runs."""
+        """Start YARN next to a running HDFS (some 6 to 10 s). If a port chosen when HDFS started is no longer free, use
+        other ports. Harmless if YARN runs."""
         if "yarn" not in self._processes:
             if not all(_is_free(self._ports[key]) for key in _YARN_PORTS):
                 others = _free_ports(len(_YARN_PORTS))
@@ -163,22 +164,22 @@ class Hadoop:
             self._start("yarn", _YARN_SERVICES)
 
     def stop(self) -> None:
-        """Ends all services, and waits for that."""
+        """End all services, and wait until they have ended."""
         for name in list(self._processes):
             self._processes.pop(name).stop()
 
     def kill(self, which: int = 0) -> None:
-        """Kills a NameNode's process with kill -9, including the DataNode in it."""
+        """Kill the process of a NameNode with kill -9, including the DataNode in that process."""
         self._processes.pop(self._namenodes[which].id).kill()
 
     def restart(self, which: int = 0) -> None:
-        """Starts a killed NameNode, on its data and at its ports. With ``ha`` it comes back as standby."""
+        """Start a killed NameNode again, with the same data and ports. With ``ha`` it becomes standby."""
         each = self._namenodes[which]
         datanode = each == self._namenodes[-1]
         self._start(each.id, ("namenode", "datanode") if datanode else ("namenode",))
 
     def activate(self, which: int) -> None:
-        """Fails over: the other running NameNodes become standby, then this one active."""
+        """Fail over: first make the other running NameNodes standby, then make this one active."""
         for each in self._namenodes:
             if each != self._namenodes[which] and each.id in self._processes:
                 self._processes[each.id].send("become standby")
@@ -186,7 +187,7 @@ class Hadoop:
         chosen.send("become active")
 
     def save_namespace(self, which: int = 0) -> None:
-        """Saves a new fsimage; the NameNode is in safe mode meanwhile."""
+        """Save a new fsimage; the NameNode is in safe mode meanwhile."""
         self.send("enter safe mode", which)
         try:
             self.send("save namespace", which)
@@ -194,11 +195,11 @@ class Hadoop:
             self.send("leave safe mode", which)
 
     def roll_edits(self, which: int = 0) -> None:
-        """Closes the current segment of edits, and begins another."""
+        """Close the current segment of edits, and begin a new one."""
         self.send("roll edits", which)
 
     def send(self, command: str, which: int = 0) -> None:
-        """Sends a command of HadoopServices to a NameNode, such as ``enter safe mode``. Raises `HadoopNotStarted`."""
+        """Send a command of HadoopServices to a NameNode, such as ``enter safe mode``. Raises `HadoopNotStarted`."""
         self._processes[self._namenodes[which].id].send(command)
 
     def _start(self, name: str, services: Sequence[str], *, wait: bool = True) -> None:
@@ -223,7 +224,7 @@ class Hadoop:
         self._processes[name] = process
 
     def _temporary(self) -> Path:
-        # Jetty unpacks into it, and cleans up only after an orderly end.
+        # Jetty unpacks files into this directory, and only cleans up if it ends normally.
         directory = self.directory / "tmp"
         directory.mkdir(parents=True, exist_ok=True)
         return directory
@@ -299,9 +300,9 @@ _HDFS: Final = {
     "dfs.heartbeat.interval": "1",
     # Blocks of a few bytes make files of many blocks cheap.
     "dfs.namenode.fs-limits.min-block-size": "512",
-    # Without it a nearly full disk puts the NameNode into safe mode.
+    # Otherwise a nearly full disk puts the NameNode into safe mode.
     "dfs.namenode.resource.du.reserved": "0",
-    # Edits reach the system at once and the disk later: that survives kill -9.
+    # Edits reach the operating system at once but the disk only later, which is enough to survive kill -9.
     "dfs.namenode.edits.noeditlogchannelflush": "true",
     # No other DataNode could replace the only one.
     "dfs.client.block.write.replace-datanode-on-failure.policy": "NEVER",
@@ -312,7 +313,7 @@ _YARN: Final = {
     "yarn.resourcemanager.scheduler.class": (
         "org.apache.hadoop.yarn.server.resourcemanager.scheduler.fifo.FifoScheduler"
     ),
-    # Containers are allocated, started and seen to end at heartbeats.
+    # Containers are allocated and started, and their end is noticed, only at heartbeats.
     "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms": "100",
     "yarn.scheduler.minimum-allocation-mb": "128",
     "yarn.nodemanager.resource.memory-mb": "8192",
@@ -325,7 +326,7 @@ _YARN: Final = {
 
 
 class _Process:
-    """One process of HadoopServices. It answers its start and each command with one line."""
+    """One process of HadoopServices. It prints one line when it has started, and one after each command."""
 
     def __init__(self, command: Sequence[str], directory: Path) -> None:
         directory.mkdir(parents=True, exist_ok=True)
@@ -339,7 +340,7 @@ class _Process:
                 stdout=subprocess.PIPE,
                 stderr=log,
                 start_new_session=True,
-                # YARN starts its containers with it.
+                # YARN starts containers with this Java.
                 env={**os.environ, "JAVA_HOME": str(java_home)},
             )
         self._answers: Queue[str | None] = Queue()
@@ -394,7 +395,7 @@ def _only_image(_: str, names: list[str]) -> list[str]:
 def _is_free(address: str) -> bool:
     host, _, port = address.rpartition(":")
     with socket.socket() as probe:
-        # Like a server in Java: a connection closed a moment ago does not block the port.
+        # As for a Java server, a connection that was closed a moment ago does not block the port.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((host, int(port)))

@@ -1,4 +1,4 @@
-"""The demo's Impala records: navlin's own sample, in the form of Impala 4's lineage log."""
+"""Impala records for the demo: our own sample, in the format of Impala 4's lineage log."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 
 class Edge(NamedTuple):
-    """One edge of a record, by the names of its columns."""
+    """One edge of a lineage record. ``sources`` and ``target`` are names of columns."""
 
     kind: str
     sources: tuple[str, ...]
@@ -46,7 +46,8 @@ BOARD_REPORT = (
         Edge("PREDICATE", ("shop.top_markets.country", "shop.tmp_remarks.country"), "country"),
     ),
 )
-"""``shop.tmp_remarks`` was dropped before it was ever listed: its claims stay unlinked, as in a real estate."""
+"""``shop.tmp_remarks`` was dropped before it was ever listed, so relations that name it stay unlinked, as in a real
+estate."""
 FORECAST = (
     "INSERT INTO shop.board_report SELECT country, revenue, 'forecast' FROM shop.revenue",
     "shop.board_report",
@@ -59,7 +60,7 @@ FORECAST = (
 
 
 def write_records(directory: Path, now_s: int) -> Path:
-    """Writes a lineage log into ``directory``, like an impalad."""
+    """Write a lineage log into ``directory``, like an impalad, and return the file."""
     file = directory / f"impala_lineage_log_1.0-{now_s}000"
     statements = (TOP_MARKETS, SCRATCH, BOARD_REPORT)
     file.write_text("".join(_line(each, now_s - 60 + 20 * n) for n, each in enumerate(statements)))
@@ -67,7 +68,7 @@ def write_records(directory: Path, now_s: int) -> Path:
 
 
 def write_one_more(file: Path, now_s: int) -> None:
-    """Writes a further line of a lineage log, to be appended to it."""
+    """Write another line for a lineage log to ``file``, so that it can be appended later."""
     file.write_text(_line(FORECAST, now_s))
 
 

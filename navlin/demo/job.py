@@ -1,4 +1,4 @@
-"""The demo's Spark job, an ordinary one without any agent: ``python -m navlin.demo.job METASTORE HDFS``.
+"""The Spark job of the demo, an ordinary job without any agent: ``python -m navlin.demo.job METASTORE HDFS``.
 
 A join, a CTAS, an aggregate into an existing table, a view, and a write to a path that another statement reads.
 """
@@ -35,9 +35,8 @@ STATEMENTS = (
 
 
 def main(metastore: str, hdfs: str) -> None:
-    """Runs the job on YARN; its event log, its tables and its export are on HDFS afterwards. Temporary files go into the
-    current directory.
-    """
+    """Run the job on YARN. Event log, tables and the exported file are written to HDFS, temporary files to the current
+    directory."""
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     quick = " ".join(QUICK)
     builder = SparkSession.builder.master("yarn").appName("nightly revenue")
@@ -51,12 +50,12 @@ def main(metastore: str, hdfs: str) -> None:
         "spark.yarn.report.interval": "200ms",
         "spark.yarn.am.memory": "512m",
         "spark.driver.extraJavaOptions": f"{quick} {shlex.quote(f'-Djava.io.tmpdir={os.getcwd()}')}",
-        # Else PySpark resolves localhost, which not every host knows.
+        # Otherwise PySpark resolves localhost, which not every host knows.
         "spark.python.unix.domain.socket.enabled": "true",
         "spark.python.unix.domain.socket.dir": ".",
         "spark.yarn.am.extraJavaOptions": quick,
         "spark.executor.instances": "1",
-        # The first statements need no executor: it starts meanwhile.
+        # The first statements need no executor, which starts meanwhile.
         "spark.scheduler.minRegisteredResourcesRatio": "0",
         "spark.executor.memory": "512m",
         "spark.executor.extraJavaOptions": quick,

@@ -1,4 +1,4 @@
-"""A real Hive metastore for the demo and the tests, from the classes in PySpark's own jars and one jar of HCatalog's."""
+"""A real Hive metastore for the demo and the tests, from the classes in PySpark's jars and one HCatalog jar."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ START_S: Final = 120
 
 
 class MetastoreNotStarted(DemoFailed):
-    """The metastore ended, or does not answer; the message has its last output."""
+    """The metastore ended, or does not answer; the message contains the last output."""
 
 
 class Metastore:
-    """A separate metastore in ``directory``, on ``port`` or a free one; ends with the process that started it.
+    """A separate metastore in ``directory``, on ``port`` or a free port. It ends with the thread that started it.
 
-    It can be ended and started again with its data. ``jars`` has the jar of the notification listener; without
-    ``listener`` the metastore records no events. ``short_lived`` makes it quick to start rather than quick to run.
-    ``settings`` are additional properties of Hive's and Hadoop's own, ``java_options`` go to its JVM.
+    It can be ended and started again with the same data. ``jars`` contains the jar of the notification listener;
+    without ``listener`` the metastore records no events. ``short_lived`` makes it quick to start rather than quick to
+    run. ``settings`` are additional properties of Hive and Hadoop; ``java_options`` are passed to the JVM.
     """
 
     def __init__(
@@ -64,22 +64,22 @@ class Metastore:
         return self.directory / "warehouse"
 
     def class_path(self) -> list[Path]:
-        """The jars of its classes."""
+        """Return the jars with the metastore's classes."""
         return [*sorted(self.jars.glob("*.jar")), *sorted(pyspark_jars().glob("*.jar"))]
 
     def command(self, options: Sequence[str], configuration: Path) -> list[str]:
-        """The command line of the server, on loopback."""
+        """Return the command line that starts the server on loopback."""
         program = JavaProgram(SOURCE, self.class_path(), self.jars.parent / "metastore-launcher")
         return program.command(options, [str(self.port)], archive_classes=False, before=(configuration,))
 
     def start(self) -> None:
-        """Starts it, on the directory's existing data, and waits until it answers (some 6 to 10 s)."""
+        """Start the metastore on the existing data in the directory, and wait until it answers (some 6 to 10 s)."""
         self.launch()
         self.await_ready()
 
     def launch(self) -> None:
-        """Starts it and does not wait for it. It ends with the *thread* that calls this, because of how the system
-        signals a parent's death."""
+        """Start the metastore without waiting for it. It ends with the calling *thread*, because of how the system
+        signals the death of a parent."""
         conf = self.directory / "conf"
         conf.mkdir(parents=True, exist_ok=True)
         (conf / "hive-site.xml").write_text(self._hive_site())
@@ -106,7 +106,7 @@ class Metastore:
             )
 
     def await_ready(self) -> None:
-        """Waits until it answers. Kills one that does not, and raises `MetastoreNotStarted`."""
+        """Wait until the metastore answers. If it does not, kill it and raise `MetastoreNotStarted`."""
         assert self._process is not None
         deadline_s = time.monotonic() + START_S
         while not self._answers():
@@ -116,14 +116,14 @@ class Metastore:
             time.sleep(0.1)
 
     def kill(self) -> None:
-        """Ends it at once, like a crash."""
+        """Kill the metastore, like a crash."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
             self._process = None
 
     def _answers(self) -> bool:
-        # It listens only once its database is ready.
+        # The metastore listens only when its database is ready.
         with socket.socket() as probe:
             probe.settimeout(1)
             return probe.connect_ex(("127.0.0.1", self.port)) == 0
@@ -135,9 +135,10 @@ class Metastore:
             "datanucleus.schema.autoCreateAll": "true",
             "hive.metastore.schema.verification": "false",
             "hive.metastore.warehouse.dir": f"file:{self.warehouse}",
-            # Else it dies at start: the asynchronous logger's library is not among PySpark's jars.
+            # Otherwise it dies at start, because the asynchronous logger's library is not among PySpark's jars.
             "hive.async.log.enabled": "false",
-            # Else no database can be dropped: the default pool's library is not among them either.
+            # Otherwise no database can be dropped, because the default pool's library is not among PySpark's jars
+            # either.
             "datanucleus.connectionPoolingType": "none",
             "hive.metastore.event.db.listener.timetolive": "86400s",
         }

@@ -1,4 +1,4 @@
-"""The demo's navlin: a ``navlin serve`` as an operator would run it, a separate process that gets signals."""
+"""The navlin of the demo: ``navlin serve`` as an operator would run it, a separate process controlled by signals."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ level = "{level}"
 
 
 class Navlin:
-    """A navlin whose sources are added later, so that Solr and Spark start while the estate is set up.
+    """A navlin to which sources are added later, so that Solr and Spark can start while the estate is set up.
 
-    ``jars`` is the directory of the sets of jars, of compiled Java and of archives of its classes.
+    ``jars`` is the directory for the sets of jars, compiled Java programs and class archives.
     """
 
     def __init__(self, home: Path, jars: Path) -> None:
@@ -69,17 +69,17 @@ class Navlin:
         self._write("warning")
 
     def command(self, *arguments: str) -> list[str]:
-        """A command line of navlin on this configuration; it works from any directory."""
+        """Return a navlin command line with this configuration, which works in any directory."""
         script = Path(sys.executable).with_name("navlin")
         program = [str(script)] if script.exists() else [sys.executable, "-m", "navlin"]
         return [*program, "--config", str(self.file), *arguments]
 
     def shown(self, *arguments: str) -> str:
-        """The same command line, for a person to paste."""
+        """Return the same command line as text for a shell."""
         return shlex.join(self.command(*arguments))
 
     def launch(self) -> None:
-        """Starts it without waiting."""
+        """Start ``navlin serve`` without waiting for it."""
         self._process = subprocess.Popen(
             self.command("serve"),
             stdin=subprocess.DEVNULL,
@@ -88,10 +88,9 @@ class Navlin:
         )
 
     def extract(self, sources: str) -> Iterator[str]:
-        """Adds sources, ``[[source]]`` sections, and yields the name of each as soon as it is completely read and
-        linked.
+        """Add ``[[source]]`` sections, and yield the name of each source as soon as it is completely read and linked.
 
-        Raises `DemoFailed` if one fails.
+        Raises `DemoFailed` if a source fails.
         """
         next(self._heartbeats("start"))
         self._sources = sources
@@ -106,23 +105,23 @@ class Navlin:
                 return
 
     def over_http(self) -> tuple[str, str, str]:
-        """Its HTTP address, and the name and password of its administrator."""
+        """Return (URL, name, password), where name and password are the administrator's."""
         for _ in self._heartbeats("answer over HTTP"):
             if url := web_address(self._state):
                 return url, FIRST_NAME, (self._state / PASSWORD_FILE).read_text().strip()
         raise AssertionError("it goes on until it answers, or raises")
 
     def log_ordinary_work(self) -> None:
-        """Makes it log ordinary events from now on."""
+        """Lower the log level, so that navlin also logs ordinary events."""
         self._reload("info")
 
     def wait(self) -> int:
-        """Waits for its end; returns its exit code."""
+        """Wait until ``navlin serve`` ends, and return the exit code."""
         assert self._process is not None
         return self._process.wait()
 
     def stop(self) -> int:
-        """Ends it in order; returns its exit code."""
+        """Shut down ``navlin serve`` cleanly, and return the exit code. Raises `DemoFailed`."""
         assert self._process is not None
         self._process.terminate()
         try:
@@ -131,8 +130,8 @@ class Navlin:
             raise DemoFailed(f"navlin serve did not end within {END_S:.0f} s") from None
 
     def ask(self, question: Sequence[str]) -> None:
-        """Runs a command like a person would; the answer goes to this process's output. Raises `DemoFailed`."""
-        # Other output must not come after the answer.
+        """Run a navlin command as a user would. The command prints to this process's output. Raises `DemoFailed`."""
+        # Earlier output must not appear after the output of the command.
         sys.stdout.flush()
         code = subprocess.run(
             self.command(*question), stdin=subprocess.DEVNULL, start_new_session=True, check=False
@@ -150,7 +149,7 @@ class Navlin:
         replace_content(self.file, text.encode(), durable=False)
 
     def _heartbeats(self, work: str) -> Iterator[Heartbeat]:
-        """Yields its heartbeat repeatedly. Raises `DemoFailed` if it ends, or takes too long for that work."""
+        """Yield navlin's heartbeat repeatedly. Raises `DemoFailed` if navlin ends, or takes too long for ``work``."""
         assert self._process is not None
         deadline_s = time.monotonic() + PATIENCE_S
         while time.monotonic() < deadline_s:

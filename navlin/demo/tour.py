@@ -1,7 +1,7 @@
-"""``navlin demo``: a small estate of real parts, a real ``navlin serve`` that extracts and links it, and sample queries.
+"""``navlin demo``: a small but real estate, a real ``navlin serve`` that extracts and links it, and sample queries.
 
-Everything is in a temporary directory, on loopback. All work is done in child processes: this one starts them, waits,
-queries and ends them.
+Everything is in a temporary directory, on loopback. All work is done in child processes, which this process starts,
+waits for, queries and ends.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ QUESTIONS = (
 
 
 def demo(*, once: bool) -> None:
-    """Runs the demo; without ``once`` it continues to serve until Ctrl-C. Nothing remains, however it ends.
+    """Run the demo. Without ``once``, navlin continues to serve until Ctrl-C. Nothing remains, however the demo ends.
 
     Raises `DemoFailed`, also if a signal ends it before everything was shown, and `NoJava`.
     """
@@ -47,7 +47,7 @@ def demo(*, once: bool) -> None:
     with tempfile.TemporaryDirectory(prefix="navlin-demo-", dir=_plain(tempfile.gettempdir())) as home:
         try:
             navlin = _until_interrupted(Path(home), show_line, once=once)
-            # It is killed if the user did not wait for its orderly end.
+            # It is killed if the user does not wait for a clean shutdown.
             if (code := navlin.stop()) not in (0, -signal.SIGKILL):
                 raise DemoFailed(f"navlin serve ended with exit code {code}")
         finally:
@@ -55,12 +55,12 @@ def demo(*, once: bool) -> None:
 
 
 def _plain(directory: str) -> str:
-    """The directory, or one that Hadoop's services can use: they misread some characters of a path as part of a URI."""
+    """Return the directory, or ``/tmp`` if Hadoop's services would misread a character in the path as part of a URI."""
     return directory if re.fullmatch(r"[A-Za-z0-9_./-]+", directory) else "/tmp"
 
 
 def _until_interrupted(home: Path, show_line: Say, *, once: bool) -> Navlin:
-    """Shows everything and, without ``once``, serves until a signal comes; returns the navlin that is still running."""
+    """Show everything; without ``once``, also serve until a signal arrives. Return the navlin that is still running."""
     shown: Navlin | None = None
     try:
         with interruptible():
@@ -79,7 +79,7 @@ def _until_interrupted(home: Path, show_line: Say, *, once: bool) -> Navlin:
 
 
 def _show(estate: Estate, navlin: Navlin, show_line: Say) -> str:
-    """Shows everything; returns the shell command that adds a further record to the estate."""
+    """Show everything. Return the shell command that adds one more record to the estate."""
     show_line("starting HDFS and YARN")
     estate.launch_hadoop()
     show_line("starting a Hive metastore beside them")

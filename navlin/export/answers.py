@@ -1,4 +1,5 @@
-"""Checks that an answer comes from the target's server: a page, another shape or a smaller count confirms nothing."""
+"""Checks that a response comes from the target's server. A request is not confirmed by an HTML page, by content of
+another shape, or if names of sent records are missing."""
 
 from __future__ import annotations
 
@@ -10,32 +11,32 @@ import requests
 
 MESSAGE_CHARS: Final = 500
 TOO_LARGE: Final = frozenset({413, 414, 431})
-"""A proxy answers so with a page of its own, about one request only."""
+"""Statuses for a request that is too large. A proxy may send them with an HTML page; they concern that request only."""
 
 
 class Unavailable(Exception):
-    """The server cannot be reached, or accepts nothing now: sending the same later may help."""
+    """The server cannot be reached, or accepts nothing now. Sending the same request later may help."""
 
 
 class NotConfirmed(Unavailable):
-    """The answer is not the target's: a log-in page, a proxy or another server sent it."""
+    """The response does not come from the target but from a log-in page, a proxy or another server."""
 
 
 def words_of(answer: requests.Response) -> str:
-    """The reason of a server that refused a request: its status, and its message on one line."""
+    """Return the reason why a server refused a request: the status, and the message on one line."""
     return f"HTTP {answer.status_code}: " + (
         " ".join(answer.text.split())[:MESSAGE_CHARS] or str(answer.reason)
     )
 
 
 def is_page(answer: requests.Response) -> bool:
-    """Whether an answer is a page for people."""
+    """Whether a response is an HTML page."""
     kind = answer.headers.get("Content-Type", "").partition(";")[0].strip().lower()
     return kind in ("text/html", "application/xhtml+xml") or answer.content.lstrip()[:1] == b"<"
 
 
 def not_confirmed(answer: requests.Response, wanted: str) -> NoReturn:
-    """Raises `NotConfirmed` with the answer's words."""
+    """Raise `NotConfirmed`, quoting the response. ``wanted`` names the expected content."""
     kind = answer.headers.get("Content-Type") or "no content type"
     raise NotConfirmed(
         f"{answer.url.partition('?')[0]} did not answer with {wanted} but with {words_of(answer)} ({kind}): correct the"
@@ -44,7 +45,8 @@ def not_confirmed(answer: requests.Response, wanted: str) -> NoReturn:
 
 
 def object_of(answer: requests.Response, wanted: str) -> dict[str, Any]:
-    """The JSON object of an answer. Raises `NotConfirmed` for anything else; ``wanted`` names what was expected."""
+    """Return the JSON object in a response. Raises `NotConfirmed` for anything else; ``wanted`` names the expected
+    content."""
     try:
         found = orjson.loads(answer.content)
     except orjson.JSONDecodeError:
@@ -55,7 +57,8 @@ def object_of(answer: requests.Response, wanted: str) -> dict[str, Any]:
 
 
 def all_named(answer: requests.Response, wanted: Iterable[str], confirmed: Iterable[str], what: str) -> None:
-    """Raises `NotConfirmed` unless everything that was sent is confirmed."""
+    """Raise `NotConfirmed` unless ``confirmed`` includes every name in ``wanted``. ``what`` is the kind of
+    confirmation, for the message."""
     missing = sorted(set(wanted) - set(confirmed))
     if missing:
         not_confirmed(answer, f"{what} of everything that was sent ({len(missing)} missing)")

@@ -1,4 +1,4 @@
-"""The items of an export in their order: batch after batch, each with the place after it."""
+"""The items of an export in order, in batches. Each batch has the position after its items."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from navlin.index.solr import Solr
 from navlin.model.batches import in_batches
 
 STAGES: Final = ("renames", "databases", "datasets", "operations", "derived", "removed")
-"""In this order, so that an item comes before those that refer to it."""
+"""Stages of an export, in an order in which each item comes before those that refer to it."""
 BATCH: Final = {
     "renames": 200,
     "databases": 500,
@@ -40,19 +40,19 @@ BATCH: Final = {
     "derived": 500,
     "removed": 1_000,
 }
-"""Entities that are read together."""
+"""Stage → number of entities that are read together."""
 _PASSED: Final = {
     "databases": ("DATABASE",),
     "datasets": ("TABLE", "VIEW", "DATASET"),
     "operations": ("OPERATION",),
 }
-"""The types of each stage that reads everything. A file system has tens of millions of paths: only those that operations
-name are exported."""
+"""Stage → types of the entities, for the stages that may read all entities of a type. Paths are missing because a file
+system has tens of millions: only those that operations name are exported."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The position of an export: its stage, and the last id of that stage."""
+    """The position of an export: the stage, and the last id exported in that stage."""
 
     stage: str = STAGES[0]
     after: str = ""
@@ -60,14 +60,15 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Some items, and the place after them, from which an export may be resumed."""
+    """Some items, and the position after them, from which an export can be resumed."""
 
     items: Sequence[Item]
     place: Place
 
 
 def read(solr: Solr, selection: Selection, after: Place | None = None) -> Iterator[Batch]:
-    """Yields the items of a selection in the order of `STAGES`, in batches, after a place if one is given.
+    """Yield the items of a selection in batches, in the order of `STAGES`. ``after`` is the position from which to
+    resume.
 
     Memory is bounded by a batch. Changes made meanwhile may or may not be included. Raises `QueryError`,
     `NotExportable`, and `UnknownRun` for a run whose record no longer exists.
@@ -95,7 +96,8 @@ def read(solr: Solr, selection: Selection, after: Place | None = None) -> Iterat
 
 @dataclass(slots=True)
 class _Export:
-    """One reading. ``sent`` are the datasets already yielded."""
+    """One run through the stages. ``sent`` are the ids of the datasets already yielded; ``renamed`` maps the id of a
+    first name to its rename."""
 
     reader: Reader
     selection: Selection
@@ -151,7 +153,8 @@ class _Export:
                 yield found
 
     def _wanted(self, entities: Sequence[StoredEntity]) -> list[StoredEntity]:
-        """The entities without deleted ones: these are exported only once, by the export after their deletion."""
+        """Leave out deleted entities, except those deleted since the last export and not renamed: a deletion is
+        exported only once."""
         gone = self.chosen.gone
         return [
             each
@@ -160,14 +163,14 @@ class _Export:
         ]
 
     def _datasets(self, entities: Sequence[StoredEntity]) -> Iterator[Dataset]:
-        """Yields datasets, and before them their databases."""
+        """Yield the databases that contain the datasets, then the datasets themselves."""
         self.sent.add(each.id for each in entities)
         yield from self._databases(self.reader.names.dataset(each) for each in entities if not each.deleted)
         yield from self.reader.datasets(entities, self.chosen.gone or ())
 
     def _databases(self, tables: Iterable[DatasetName]) -> Iterator[Dataset]:
-        """Yields the databases of tables that were not yielded before; for one that is not in the index, a placeholder
-        with its name."""
+        """Yield the databases that contain tables, unless already yielded. A database that is not in the index becomes
+        a placeholder with only a name."""
         databases = databases_of(tables)
         missing = self.sent.without(databases)
         self.sent.add(missing)
@@ -189,8 +192,8 @@ class _Export:
                 yield Run(operation, operation.latest)
 
     def _with_runs(self, items: Iterable[Item], before: str, place: Place) -> Iterator[Batch]:
-        """An operation may have run a million times: its runs are batches of their own, and until they end the place
-        stays before it."""
+        """Yield the runs of each operation in batches of their own, because an operation may have run a million times.
+        Until its last run, the position stays before the operation."""
         ready: list[Item] = []
         for item in items:
             ready.append(item)
@@ -202,7 +205,7 @@ class _Export:
         yield Batch(ready, place)
 
     def _named_by(self, operations: Sequence[Operation]) -> Iterator[Dataset]:
-        """Yields the datasets that operations refer to and that were not yielded before."""
+        """Yield the datasets that operations refer to and that were not yielded before."""
         named = (end for each in operations if not each.deleted for end in (*each.inputs, *each.outputs))
         ends = [end for end in named if not end.deleted or self.selection.placeholders]
         ends += [table for end in ends for table in end.tables]
@@ -218,7 +221,7 @@ class _Export:
 
 
 def _placeholders(unseen: Mapping[str, DatasetName], operations: Sequence[Operation]) -> Iterator[Dataset]:
-    """Yields datasets that only operations mention, with the columns that these name."""
+    """Yield placeholders for datasets that only operations mention, with the columns that the operations mention."""
     columns: dict[str, dict[str, ColumnName]] = {each: {} for each in unseen}
     for part in (part for each in operations for part in each.columns):
         for column in (*part.outputs, *(end.column for end in part.inputs)):

@@ -1,4 +1,4 @@
-"""The selected part of the graph: the results of a query, everything, or the changes, as ids of items that are exported
+"""Selection of the items to export, by id: the results of a query, everything, or the changes. Items are exported
 whole."""
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from navlin.query.search import core_for, every_page, parsed_query
 
 IDS_A_LOOK: Final = 1_000
 KINDS: Final = ("renames", "databases", "datasets", "operations")
-"""Renames are operations that a metastore reported: they are among the other operations, too."""
+"""Kinds of items. Renames are operations that a metastore reported; they are also among ``operations``."""
 _ANY_FLOW: Final = RelationFilter(FLOWS)
 _INTO_OPERATIONS: Final = RelationFilter(FLOWS, deleted=False, end_types=("OPERATION",))
 _NAMED: Final = EntityFilter(("DATABASE", "TABLE", "VIEW"))
@@ -35,18 +35,18 @@ _INSTANCES: Final = RelationFilter((RelationType.INSTANCE_OF,))
 
 
 class NotExportable(ValueError):
-    """A query that finds relations: only entities can be exported, with their relations."""
+    """The query finds relations, but only entities can be exported; their relations are included."""
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The selection: the results of a query, everything without one, or the changes.
+    """A selection of items: the results of a query, or everything without a query; all of them, or only the changes.
 
-    A column or partition found selects its table, a part or execution its operation. An operation brings along its
-    inputs and outputs. ``since_run`` is the id of a run, ``since_ms`` a time (epoch ms): only changes since then are
-    exported, including deletions. ``tables_only``: no columns; ``texts``: query texts and expressions too;
-    ``all_executions``: not only the last; ``placeholders``: also ends that are not in the index. ``named``: only
-    databases and tables that match one of these patterns.
+    A column or partition found selects its table; a sub-operation or execution selects its operation. An operation
+    includes its inputs and outputs. ``since_run`` is the id of a run, ``since_ms`` a time (epoch ms): only changes
+    since then are exported, including deletions. ``tables_only``: no columns; ``texts``: with query texts and
+    expressions; ``all_executions``: not only the last execution; ``placeholders``: also ends that are not in the index.
+    ``named``: only databases and tables that match one of these patterns.
     """
 
     query: str = ""
@@ -66,8 +66,8 @@ class Selection:
 
 
 def since(text: str) -> tuple[str, int]:
-    """The value of ``--since`` as (id of a run, 0) or ("", epoch ms): a run's id, or a date, in this machine's time zone
-    if it names none. Raises ValueError."""
+    """Parse the value of ``--since``, the id of a run or a date. Return (id of the run, 0) or ("", epoch ms). A date
+    without a time zone is in this machine's time zone. Raises ValueError."""
     if "##" in text or not text:
         return text, 0
     try:
@@ -78,8 +78,9 @@ def since(text: str) -> tuple[str, int]:
 
 @dataclass(slots=True)
 class Chosen:
-    """The ids to export, by `KINDS`; None: everything. ``gone`` are those deleted since the run or time from which
-    changes are read, columns too; ``edited`` are those that people edited since then."""
+    """``ids`` maps each of `KINDS` to the ids to export; None: everything. ``gone`` are the ids of entities, including
+    columns, deleted since the run or time from which changes are read; ``edited`` are the ids of entities that users
+    edited since then."""
 
     ids: Mapping[str, IdSet] | None = None
     gone: IdSet | None = None
@@ -87,12 +88,13 @@ class Chosen:
     removed: Iterator[Removed] = field(default_factory=lambda: iter(()))
 
     def of(self, kind: str) -> IdSet | None:
-        """The ids of one kind; None for all."""
+        """Return the ids of one kind; None for all."""
         return None if self.ids is None else self.ids[kind]
 
 
 def choose(graph: Graph, selection: Selection, open_sets: ExitStack) -> Chosen:
-    """The ids of a selection, in sets that ``open_sets`` closes. Raises `QueryError`, `NotExportable`, `UnknownRun`."""
+    """Return the ids of a selection, in sets that ``open_sets`` closes. Raises `QueryError`, `NotExportable`,
+    `UnknownRun`."""
     found: Mapping[str, IdSet] | None = None
     if selection.query or selection.filters:
         queried = _Collected(graph, open_sets)
@@ -112,7 +114,7 @@ def choose(graph: Graph, selection: Selection, open_sets: ExitStack) -> Chosen:
     gone, edited = (open_sets.enter_context(IdSet()) for _ in range(2))
     changed = _Collected(graph, open_sets, gone, edited)
     changed.add_changes(changes)
-    # Only the id of a removed entity is known: whether the query would have found it cannot be told.
+    # Only the id of a removed entity is known, so the query cannot be applied to it.
     removed = (Removed(each.kind, each.id) for each in changes.removed)
     if found is None:
         return Chosen(changed.ids, gone, edited, removed)
@@ -129,7 +131,7 @@ def _in_both(
 
 
 class _Collected:
-    """Maps entities and relations to the ids of the items that are exported whole because of them."""
+    """Collects the ids of the items to export because of some entities and relations."""
 
     def __init__(
         self, graph: Graph, open_sets: ExitStack, gone: IdSet | None = None, edited: IdSet | None = None
@@ -140,7 +142,7 @@ class _Collected:
         self._gone, self._edited = gone, edited
 
     def add_query(self, query: str, filters: Iterable[str]) -> None:
-        """Adds the results of a query."""
+        """Add the results of a query."""
         parsed = parsed_query(query or "*")
         if core_for(parsed) != ELEMENTS:
             raise NotExportable(
@@ -150,7 +152,7 @@ class _Collected:
             self._add_entities([StoredEntity.of(document) for document in page])
 
     def add_named(self, named: Iterable[NamePattern]) -> None:
-        """Adds databases and tables by their names."""
+        """Add the databases and tables that match a pattern."""
         patterns = tuple(named)
         for entities in in_batches(self._graph.entities(_NAMED), IDS_A_LOOK):
             self._add_entities(
@@ -165,12 +167,12 @@ class _Collected:
             )
 
     def add_changes(self, changes: Changes) -> None:
-        """Adds the changes."""
+        """Add changed items. Record the ids of deleted and of edited entities in ``gone`` and ``edited``."""
         assert self._gone is not None
         assert self._edited is not None
         for entities in in_batches(changes.entities, IDS_A_LOOK):
             self._gone.add(each.id for each in entities if each.deleted)
-            # Files change by the million: only those that something reads or writes count.
+            # Files change by the million; only those that something reads or writes are exported.
             paths = [each.id for each in entities if each.type in PATH_TYPES]
             named = self._graph.ends_among(paths, _ANY_FLOW) if paths else set()
             self._add_entities(

@@ -1,4 +1,4 @@
-"""A connection to a target's server over HTTP: authentication, TLS, and retries while it is away."""
+"""HTTP connection to a target's server, with authentication, TLS, and retries while the server is unavailable."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ from navlin.kerberos.spnego import Spnego
 from navlin.kerberos.words import KerberosFailed
 
 AGAIN_AFTER_S: Final = (1.0, 2.0, 5.0, 10.0, 30.0)
-"""Waits before each retry."""
+"""Seconds to wait before each retry."""
 LATER: Final = frozenset({408, 425, 429, 500, 502, 503, 504})
 """Statuses of a server that may accept the same request later."""
 MOST_BYTES: Final = 16 << 20
-"""Largest answer: it only confirms a request."""
+"""Maximum size of a response, which only confirms a request."""
 
 
 class Failing(Unavailable):
-    """The server repeatedly answers this request with an error of its own: the request may be the cause."""
+    """The server repeatedly answers this request with status 500, so the request may be the cause."""
 
 
 class NotAllowed(Exception):
-    """Authentication or TLS verification failed."""
+    """Authentication or TLS verification failed, or the server redirects to another URL."""
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """The address of a server. ``ca_file`` is a PEM file of authorities to trust instead of the system's. At most one of
-    password, token and login is used, in this order."""
+    """URL and credentials of a server. ``ca_file`` is a PEM file of the CA certificates to trust instead of the
+    system's. Only the first of these that is set is used: user and password, token, login."""
 
     url: str
     user: str = ""
@@ -58,7 +58,7 @@ class Address:
 
 @dataclass(slots=True)
 class Connection:
-    """One connection to a server. ``wait`` sleeps some seconds (tests replace it). To be closed."""
+    """One connection to a server; it must be closed. ``wait`` sleeps for some seconds (tests replace it)."""
 
     address: Address
     wait: Callable[[float], None] = time.sleep
@@ -87,8 +87,9 @@ class Connection:
         params: Mapping[str, str] | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> requests.Response:
-        """The answer, of any status except those of `LATER`: these are retried, then raise `Unavailable`, or `Failing`
-        after a 500. ``path`` is appended to the address's own. Raises `NotAllowed`, and `NotConfirmed` for a page."""
+        """Return the response to a request. Connection errors and the statuses in `LATER` are retried, and finally
+        raise `Unavailable`, or `Failing` after a 500. ``path`` is appended to the server's URL. Raises `NotAllowed` for
+        401, 403 and redirects, and `NotConfirmed` for an HTML page."""
         why = ""
         kind: type[Unavailable] = Unavailable
         for wait_s in (*self.again_after_s, None):

@@ -1,6 +1,8 @@
-"""An export that keeps a server up to date: everything the first time, then the changes since the last time.
+"""An incremental export that keeps a server up to date: everything the first time, then the changes since the last
+export.
 
-Its position is in the index, under the export's name. After any interruption the next export continues from there.
+The position is stored in the index, under the name of the export. After an interruption the next export continues from
+that position.
 """
 
 from __future__ import annotations
@@ -30,15 +32,16 @@ def follow(
     progress: Progress,
     full: bool = False,
 ) -> Exported:
-    """Sends the changes since the last time; everything the first time, with ``full``, if the question differs from the
-    last one, or if the index no longer knows the changes since then. Raises as `send`, and `Leased` if another process
-    runs it."""
+    """Send the changes since the last export. Send everything the first time, with ``full``, if the question differs
+    from the last one, or if the index no longer knows the changes since then. Raises the errors of `send`, and `Leased`
+    if another process runs this export."""
     with lease(solr, f"export:{name}"):
         kept = load_export(solr, name)
         if full or kept.asked != question.digest:
             pending = {} if full else kept.pending
             kept = ExportPosition(name, asked=question.digest, pending=pending, error=kept.error)
-        # Refused records are not sent again until they change, and are missing there until everything is sent.
+        # Refused records are not sent again until they change, and the server lacks them until everything is sent
+        # again.
         refused_before = kept.refused
         positions = _InIndex(solr, kept)
         since = replace(question, selection=replace(question.selection, since_run=kept.until))
@@ -54,20 +57,20 @@ def follow(
 
 
 class _InIndex:
-    """The position of one export, in the index."""
+    """The position of one export, stored in the index."""
 
     def __init__(self, solr: Solr, kept: ExportPosition) -> None:
         self._solr, self._kept = solr, kept
 
     def load(self, question: Question) -> dict[str, Any] | None:
-        """The position of an unfinished export of the same question; None if there is none."""
+        """Return the position of an unfinished export of the same question; None if there is none."""
         pending = dict(self._kept.pending)
         return pending if pending.get("question") == question.digest else None
 
     def save(self, question: Question, place: Place, until: str, size_bytes: int = 0) -> None:
-        """Saves the position."""
+        """Save the position."""
         pending = {"question": question.digest, "place": asdict(place), "until": until}
         save_export(self._solr, replace(self._kept, pending=pending))
 
     def clear(self) -> None:
-        """Does nothing: the position is cleared when the finished export is saved."""
+        """Do nothing, because saving the finished export clears the position."""

@@ -1,4 +1,4 @@
-"""A set of ids on disk: an export may have to remember as many as the index holds."""
+"""A set of ids on disk, because an export may have to remember as many as the index holds."""
 
 from __future__ import annotations
 
@@ -12,25 +12,24 @@ IDS_A_READ: Final = 5_000
 
 
 class IdSet(ScratchDatabase):
-    """Ids in a file that is removed with the set. Iterates by id; ids added meanwhile may or may not be met. To be
-    closed."""
+    """Ids in a file. The set must be closed, which removes the file."""
 
     def __init__(self) -> None:
         super().__init__("CREATE TABLE ids (id TEXT PRIMARY KEY) WITHOUT ROWID")
 
     def add(self, ids: Iterable[str]) -> None:
-        """Adds ids; existing ones are kept."""
+        """Add ids; those already in the set are ignored."""
         with closing(self._db.cursor()) as cursor:
             cursor.execute("BEGIN")
             cursor.executemany("INSERT OR IGNORE INTO ids VALUES (?)", ((each,) for each in ids))
             cursor.execute("COMMIT")
 
     def without(self, ids: Iterable[str]) -> list[str]:
-        """Those of these ids that are not in the set, each once, in their order."""
+        """Return the given ids that are not in the set, each once, in the given order."""
         return [each for each in dict.fromkeys(ids) if each not in self]
 
     def after(self, after: str = "") -> Iterator[str]:
-        """Yields the ids greater than ``after``, by id."""
+        """Yield the ids greater than ``after``, in order. Ids added meanwhile may or may not be included."""
         while rows := self._db.execute(
             "SELECT id FROM ids WHERE id > ? ORDER BY id LIMIT ?", (after, IDS_A_READ)
         ).fetchall():

@@ -1,5 +1,5 @@
-"""The ends of operations and of their parts, from the relations that state them: each once per side, linked or with the
-reason why not."""
+"""The ends of operations and sub-operations, from the relations that state them: each once per side, linked or with the
+reason why it is not."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class _Met(NamedTuple):
 
 
 class Ends:
-    """The inputs and outputs of some operations, parts, datasets or columns (the *owners*), read together."""
+    """The inputs and outputs of some operations, sub-operations, datasets or columns (the *owners*), read together."""
 
     def __init__(self, graph: Graph, names: Names, *, placeholders: bool) -> None:
         self._graph, self._names, self._placeholders = graph, names, placeholders
@@ -42,8 +42,8 @@ class Ends:
         self._tables_at: dict[str, list[StoredEntity]] = {}
 
     def read(self, relations: Iterable[StoredRelation]) -> None:
-        """Takes flows, and reads the entities at their ends. The owner is the operation or its part; for a flow without
-        either, its target."""
+        """Read the entities at the ends of flows. The owner of a flow is the operation or sub-operation at one end; if
+        there is none, the target of the flow."""
         # A program may write several ids to one side.
         for relation in (each for one in relations for each in StoredRelation.each_of(one.document)):
             if relation.ep1.type in _PROCESS_TYPES:
@@ -65,15 +65,15 @@ class Ends:
         self._read_tables_at([each.id for each in entities.values() if each.type in PATH_TYPES])
 
     def inputs(self, owner: str) -> tuple[End, ...]:
-        """The datasets that an owner reads, by name."""
+        """Return the datasets that an owner reads, sorted by name."""
         return self._ends(owner, output=False)
 
     def outputs(self, owner: str) -> tuple[End, ...]:
-        """The datasets that an owner writes, by name."""
+        """Return the datasets that an owner writes, sorted by name."""
         return self._ends(owner, output=True)
 
     def unlinked(self, owner: str) -> tuple[Unlinked, ...]:
-        """The ends that are not datasets of the index, by name."""
+        """Return the ends that are not in the index, inputs first, sorted by name."""
         found = [
             Unlinked(met.far.id, met.far.name, met.far.type, met.far.source_type, met.output, flow, reason)
             for same in self._met[owner].values()
@@ -83,7 +83,7 @@ class Ends:
         return tuple(sorted(found, key=lambda each: (each.output, each.name, each.id)))
 
     def column_inputs(self, owner: str) -> tuple[ColumnEnd, ...]:
-        """The input columns of a part or a column, data first, by name."""
+        """Return the input columns of a sub-operation or column, data flows first, sorted by name."""
         found = [
             ColumnEnd(column, _flow(same))
             for (_, output), same in self._met[owner].items()
@@ -92,12 +92,12 @@ class Ends:
         return tuple(sorted(found, key=lambda each: (each.flow is Flow.CONTROL, *_column_order(each.column))))
 
     def column_outputs(self, owner: str) -> tuple[ColumnName, ...]:
-        """The output columns of a part, by name."""
+        """Return the output columns of a sub-operation, sorted by name."""
         found = (self._column(same) for (_, output), same in self._met[owner].items() if output)
         return tuple(sorted((each for each in found if each is not None), key=_column_order))
 
     def end(self, name: DatasetName, entity: StoredEntity) -> End:
-        """A dataset of the index as an end, without details from a relation."""
+        """Return a dataset in the index as an end, without details from a relation."""
         found = details(entity)
         return End(name, created_ms=found.created_ms, temporary=found.temporary, deleted=entity.deleted)
 
@@ -115,13 +115,14 @@ class Ends:
         self._tables_at |= {path: [*of_path.values()] for path, of_path in at.items()}
 
     def _why_unlinked(self, same: list[_Met]) -> str:
-        """The reason why an end is not in the index; "" if it is."""
+        """Return the reason why an end is not in the index; "" if it is."""
         if self._entities.get(same[0].far.id) is not None:
             return ""
         return next((met.relation.unlinked_reason for met in same if met.relation.unlinked_reason), NOT_THERE)
 
     def _dataset(self, far: RelationEnd) -> tuple[DatasetName, StoredEntity | None] | None:
-        """The dataset at an end, with its entity if the index has one; a column or partition counts as its dataset."""
+        """Return the dataset at an end, with its entity if the index has one. For a column or partition, it is the
+        dataset that contains it."""
         entity = self._entities.get(far.id)
         if entity is not None and entity.type in ("FIELD", "PARTITION"):
             entity = self._entities.get(entity.parent_id)
@@ -162,7 +163,7 @@ class Ends:
         column = self._entities.get(far.id)
         table = entity or self._entities.get(name.id)
         if table is not None and not table.deleted:
-            # A column that its table no longer has is dropped.
+            # Leave out a column that its table no longer has.
             if column is None or column.deleted:
                 return None
         elif not self._placeholders:
@@ -175,7 +176,7 @@ class Ends:
 
 
 def _flow(same: Iterable[_Met]) -> Flow:
-    """DATA if any of the relations is a data flow, else CONTROL."""
+    """Return DATA if any of the relations is a data flow, else CONTROL."""
     data = any(met.relation.type == RelationType.DATA_FLOW for met in same)
     return Flow.DATA if data else Flow.CONTROL
 

@@ -1,7 +1,7 @@
-"""Patterns of databases and tables: the choices of Atlas's import-hive.sh, ``-d``, ``-t`` and ``-f``.
+"""Patterns for names of databases and tables, like the options ``-d``, ``-t`` and ``-f`` of Atlas's import-hive.sh.
 
-A pattern has the syntax of a metastore: names of any case, ``*`` for any text, ``|`` between alternatives, or a regular
-expression. It must match the whole name.
+A pattern has the syntax of a metastore: case-insensitive names, ``*`` for any text, ``|`` between alternatives, or a
+regular expression. It must match the whole name.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ _ANY: Final = re.compile(r"(?<![.\])])\*")
 
 
 class BadPattern(ValueError):
-    """A pattern that is not a regular expression, or a line without a name."""
+    """A pattern is not a valid regular expression, or a line names no database."""
 
 
 @dataclass(frozen=True, slots=True)
 class NamePattern:
-    """Databases, and tables within them, by patterns; "" for all. Raises `BadPattern`."""
+    """A pattern each for databases and for the tables in them; "" matches all. Raises `BadPattern`."""
 
     database: str = ""
     table: str = ""
@@ -36,13 +36,13 @@ class NamePattern:
         return not self.database or bool(_matcher(self.database)(database))
 
     def admits(self, database: str, table: str) -> bool:
-        """Whether a table of a database matches."""
+        """Whether a table and its database match."""
         named = not self.table or bool(_matcher(self.table)(table))
         return named and self.admits_database(database)
 
 
 def patterns_of_lines(lines: Iterable[str]) -> Iterator[NamePattern]:
-    """The patterns of a file: ``database:table`` or ``database``, one per line. Raises `BadPattern`."""
+    """Yield the patterns in the lines of a file, each ``database:table`` or ``database``. Raises `BadPattern`."""
     for number, line in enumerate(lines, start=1):
         if not (text := line.strip()):
             continue
@@ -54,7 +54,7 @@ def patterns_of_lines(lines: Iterable[str]) -> Iterator[NamePattern]:
 
 @lru_cache(maxsize=4_096)
 def _matcher(pattern: str) -> Callable[[str], object]:
-    # Any reader may send a pattern: RE2 takes time linear in the length of a name, whatever the pattern.
+    # Any user with read access may send a pattern. RE2 takes time linear in the length of a name, whatever the pattern.
     import re2
 
     options = re2.Options()

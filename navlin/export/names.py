@@ -1,4 +1,4 @@
-"""Entities and the ends of relations → the names of datasets and columns."""
+"""Convert entities and ends of relations to names of datasets and runs."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from navlin.index.sources import KnownSource, known_sources
 from navlin.model.identity import identify
 
 DATA_TYPES: Final = ("DATABASE", "TABLE", "VIEW", "DIRECTORY", "FILE", "S3BUCKET", "DATASET")
-"""Types of datasets; a partition counts as its table, a column as its dataset."""
+"""Types of datasets. Partitions and columns are not among them: the dataset that contains them counts."""
 LINEAGE_TYPES: Final = DATA_TYPES[1:]
-"""The types that data flows between."""
+"""Types of datasets between which data can flow."""
 
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """Names of the entities of one index."""
+    """Names of the entities in one index. ``sources`` maps ids to sources."""
 
     sources: Mapping[str, KnownSource] = field(default_factory=dict)
 
     @classmethod
     def read(cls, graph: Graph) -> Names:
-        """The names with all sources that the index knows."""
+        """Read all sources that the index knows."""
         return cls({source.id: source for source in known_sources(graph.solr)})
 
     def source(self, source_id: str, source_type: str) -> KnownSource:
-        """The source; one with only a type if the index no longer has it."""
+        """Return the source; one with only an id and a type if the index no longer has it."""
         return self.sources.get(source_id) or KnownSource(source_id, source_type, "", "", (), granted=True)
 
     def dataset(self, entity: StoredEntity) -> DatasetName:
-        """The name of a database, table, view, path or other dataset."""
+        """Return the name of a database, table, view, path or other dataset."""
         source = self.source(entity.source_id, entity.source_type)
         if entity.type in PATH_TYPES:
             return DatasetName(entity.id, entity.type, source, entity.path or entity.name)
@@ -43,7 +43,8 @@ class Names:
         return DatasetName(entity.id, entity.type, source, entity.own_name or entity.name, database)
 
     def unseen(self, end: RelationEnd) -> DatasetName:
-        """The name of a dataset that only a relation mentions; for a column or partition, the name of its dataset."""
+        """Return the name of a dataset that only a relation mentions; for a column or partition, the name of the
+        dataset that contains it."""
         source, kind, name, identity = self.source(end.source_id, end.source_type), end.type, end.name, end.id
         part = kind in ("FIELD", "PARTITION")
         if part:
@@ -59,12 +60,12 @@ class Names:
         return DatasetName(identity, kind, source, table, database)
 
     def run(self, end: RelationEnd) -> RunName:
-        """The name of a run of another system."""
+        """Return the name of a run of another system."""
         return RunName(end.id, end.name, self.source(end.source_id, end.source_type))
 
 
 def databases_of(tables: Iterable[DatasetName]) -> dict[str, DatasetName]:
-    """The databases of those among these that are tables or views, by id."""
+    """Return id → name of the databases that contain the tables and views among ``tables``."""
     return {
         identity: DatasetName(identity, "DATABASE", each.source, each.database)
         for each in tables
@@ -74,7 +75,7 @@ def databases_of(tables: Iterable[DatasetName]) -> dict[str, DatasetName]:
 
 
 def parents_of(graph: Graph, entities: Iterable[StoredEntity], fields: str) -> dict[str, StoredEntity]:
-    """The datasets of the columns and partitions among these, by the dataset's id."""
+    """Return id → entity of the datasets that contain the columns and partitions among ``entities``."""
     return graph.entities_of(
         (each.parent_id for each in entities if each.type in ("FIELD", "PARTITION") and each.parent_id),
         fields,

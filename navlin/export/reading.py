@@ -1,4 +1,4 @@
-"""The graph → datasets, operations and runs: a few hundred at a time, each whole, in few requests."""
+"""Reads datasets, operations and runs from the graph: whole, a few hundred at a time, in few requests."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ _DIRECT_COLUMNS: Final = RelationFilter(FLOWS, deleted=False, ep1_types=("FIELD"
 class Reader:
     """Reads whole datasets and operations of one graph.
 
-    ``columns``: with columns and their lineage; ``texts``: with query texts, and expressions; ``placeholders``: ends
-    that are unlinked or flagged deleted are among inputs and outputs, not only among the unlinked ones. ``edited`` are
-    the ids of entities that people edited since the run from which changes are read.
+    ``columns``: with columns and their lineage; ``texts``: with query texts and expressions; ``placeholders``: inputs
+    and outputs also include ends that are unlinked or flagged deleted. ``edited`` are the ids of entities that users
+    edited since the run from which changes are read.
     """
 
     graph: Graph
@@ -69,8 +69,8 @@ class Reader:
     # -- Datasets --------------------------------------------------------------------------------------------------------
 
     def datasets(self, entities: Sequence[StoredEntity], gone: Container[str] = ()) -> Iterator[Dataset]:
-        """Yields databases, tables, views, paths and other datasets, whole, from entities read with `WHOLE`, in their
-        order. ``gone`` are the ids of deleted columns to be listed."""
+        """Yield the database, table, view, path or other dataset for each entity, in order. The entities must be read
+        with `WHOLE`. ``gone`` includes the ids of deleted columns to list."""
         columns = self._columns(entities) if self.columns else {}
         locations = self._locations([each.id for each in entities if each.type in ("TABLE", "VIEW")])
         for entity in entities:
@@ -111,7 +111,7 @@ class Reader:
             for column in self.graph.entities(EntityFilter(("FIELD",), parents=parents), fields=WHOLE):
                 found[column.parent_id].append(column)
         for of_one in found.values():
-            # Columns of a table that was only claimed have no position: they come last, by name.
+            # Columns of a table that is only claimed have no position; they come last, sorted by name.
             of_one.sort(key=lambda each: (each.column_index is None, each.column_index or 0, each.own_name))
         return found
 
@@ -133,7 +133,7 @@ class Reader:
     # -- Operations ------------------------------------------------------------------------------------------------------
 
     def operations(self, entities: Sequence[StoredEntity]) -> Iterator[Operation]:
-        """Yields whole operations, from entities read with `WHOLE`, in their order."""
+        """Yield the whole operation for each entity, in order. The entities must be read with `WHOLE`."""
         deleted = {each.id for each in entities if each.deleted}
         ids = [each.id for each in entities]
         parts = self._parts(ids) if self.columns else {}
@@ -164,8 +164,8 @@ class Reader:
             )
 
     def derived(self, entities: Sequence[StoredEntity]) -> Iterator[Operation]:
-        """Yields flows into datasets without an operation in between, as one operation per dataset; from entities read
-        with `WHOLE`."""
+        """Yield one operation for each dataset that has direct inputs, that is, flows without an operation in between.
+        The entities must be read with `WHOLE`."""
         by_id = {each.id: each for each in entities}
         ends = Ends(self.graph, self.names, placeholders=self.placeholders)
         ends.read(self.graph.relations(_DIRECT, of=by_id, sides=(2,), fields=EXPORTED))
@@ -196,7 +196,7 @@ class Reader:
             )
 
     def runs(self, operation: Operation) -> Iterator[Run]:
-        """Yields all executions of an operation, by the ids of their relations, as they are read."""
+        """Yield all executions of an operation, in the order in which their relations are read."""
         relations = self.graph.relations(_INSTANCES, of=[operation.id], sides=(1,), fields=NAMED)
         for batch in in_batches((each.ep2.id for each in relations), EXECUTIONS_A_READ):
             for execution in self._executions(batch).values():
@@ -243,7 +243,7 @@ class Reader:
         }
 
     def _executions(self, ids: Sequence[str]) -> dict[str, Execution]:
-        """Executions by id, in the order of the ids."""
+        """Return id → execution, in the order of ``ids``. Ids that the index does not have are left out."""
         entities = self.graph.entities_of(ids, WHOLE)
         run_as: dict[str, list[StoredRelation]] = defaultdict(list)
         run_for: dict[str, list[StoredRelation]] = defaultdict(list)

@@ -13,7 +13,8 @@ _COLUMNS = ("FIELD",)
 
 
 def renames(graph: Graph, operations: Iterable[Operation]) -> dict[str, Renamed]:
-    """The renames by the id of the first name, if that name is no longer in use and the last one is."""
+    """Return id of the first name → rename. A rename is left out unless the first name is deleted and the last name is
+    not."""
     steps = [
         (operation.latest.details.started_ms, operation.inputs[0], operation.outputs[0])
         for operation in operations

@@ -1,5 +1,4 @@
-"""A database of one export, in a file that is removed with it: an export may have to remember as much as the index
-holds."""
+"""A temporary database for one export, on disk because an export may have to remember as much as the index holds."""
 
 from __future__ import annotations
 
@@ -11,7 +10,8 @@ from typing import Self
 
 
 class ScratchDatabase:
-    """SQLite in a directory of its own below the system's temporary directory. To be closed; a crash leaves the file."""
+    """SQLite in its own directory below the system's temporary directory. It must be closed; a crash leaves the
+    file."""
 
     def __init__(self, schema: str) -> None:
         self._directory = tempfile.TemporaryDirectory(prefix="navlin-export-")
@@ -24,7 +24,7 @@ class ScratchDatabase:
         self._db.executescript(schema)
 
     def close(self) -> None:
-        """Closes the database and removes the file."""
+        """Close the database and remove the file."""
         self._db.close()
         self._directory.cleanup()
 

@@ -46,8 +46,8 @@ MODEL: Final = (
     "identity",
     "incomplete, inferred",
 )
-"""navlin's own model. Each target says for each part: ``kept: …``, ``folded: …`` (it is in another part), ``dropped:
-…``. README has the table."""
+"""Elements of navlin's own model. Each target has a text for each element: ``kept: …``, ``folded: …`` (it is in another
+element), ``dropped: …``. README has the table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +59,8 @@ class Refused:
 
 
 class Sends(Protocol):
-    """Sends records to a server, as they come: yields after each request the number of accepted records, or a refused
-    one. May be asked to send the same again. Raises `navlin.export.answers.Unavailable`."""
+    """Sends records to a server as they arrive. Yields, after each request, the number of accepted records or a refused
+    record. The same records may be sent again. Raises `navlin.export.answers.Unavailable`."""
 
     def __call__(
         self, connection: Connection, records: Iterable[bytes], options: Any, /
@@ -68,20 +68,23 @@ class Sends(Protocol):
 
 
 class Asks(Protocol):
-    """Checks that a server is the target's, sends nothing, and returns a sentence about it. Raises as `Sends`."""
+    """Checks that a server is the target's without sending records, and returns a sentence about the server. Raises the
+    same errors as `Sends`."""
 
     def __call__(self, connection: Connection, options: Any, /) -> str: ...
 
 
 class Frame(NamedTuple):
-    """The text of a file before its first record, between two, and after the last; not sent to a server."""
+    """The text in a file before the first record, between two records, and after the last. It is not sent to a
+    server."""
 
     begin: bytes = b""
     between: bytes = b""
     end: bytes = b""
 
     def around(self, records: Iterable[bytes]) -> Iterator[bytes]:
-        """Yields records with their frame. Yields nothing before the first record exists: there may be an error instead."""
+        """Yield records with their frame. Yield nothing before the first record exists, because there may be an error
+        instead."""
         before, behind = self.begin, self.begin + self.end
         for record in records:
             yield before + record
@@ -99,11 +102,11 @@ class Target:
     """A model to which the graph may be exported.
 
     ``options`` is a frozen dataclass whose fields all have defaults and are ``str``, ``bool`` or ``int``; each has its
-    help text as ``Annotated[str, "What it is."]``: they become options of the command and parameters of the endpoint.
-    ``records`` turns items into records, one by one, each a line or another whole piece of a file. It may be called
-    again for each batch of items, so it must keep nothing between items; a target with one single document (XML) sets
-    ``whole``, is called once, and its export cannot be resumed. ``send`` and ``ask`` are None if there is no server to
-    send to. ``becomes`` has a text for each of `MODEL`.
+    help text as ``Annotated[str, "What it is."]``. The fields become options of the command and parameters of the
+    endpoint. ``records`` converts items to records, one by one, each a line or another whole piece of a file. It may be
+    called again for each batch of items, so it must keep no state between items. A target with a single document (XML)
+    sets ``whole``; then ``records`` is called once, and the export cannot be resumed. ``send`` and ``ask`` are None if
+    there is no server to send to. ``becomes`` maps each of `MODEL` to a text.
     """
 
     name: str
@@ -123,7 +126,7 @@ _TARGETS: dict[str, Target] = {}
 
 
 def register(target: Target) -> None:
-    """Registers a target by its name. Raises ValueError if there is one of that name."""
+    """Register a target by its name. Raises ValueError if another target has that name."""
     if _TARGETS.setdefault(target.name, target) is not target:
         raise ValueError(f"there are two targets {target.name!r}")
 

@@ -1,7 +1,8 @@
 """The exported values: datasets, whole operations, and runs. Targets need no knowledge of the index's storage.
 
-A reading yields `Item`s so that an item comes before those that refer to it: renames, databases, tables and views, other
-inputs and outputs of operations, then the operations, each followed by its runs. An item may come twice, unchanged.
+`Item`s are exported in an order in which each comes before those that refer to it: renames, databases, tables and
+views, other inputs and outputs of operations, then the operations, each followed by its runs. An item may come twice,
+unchanged.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ __all__ = [
 
 
 class Flow(StrEnum):
-    """DATA: values reach the other side. CONTROL: the input only decides which rows, or which values."""
+    """DATA: values flow to the output. CONTROL: the input only determines which rows or values flow."""
 
     DATA = "data"
     CONTROL = "control"
@@ -55,8 +56,8 @@ class DatasetName:
 
     @property
     def authority(self) -> str:
-        """The authority of a path: ``hdfs://ns1``, ``s3://bucket``, ``file://``; "" if unknown. For a table, its
-        metastore."""
+        """Authority of a path (``hdfs://ns1``, ``s3://bucket``, ``file://``) or of a table's metastore; "" if
+        unknown."""
         return next(iter(self.source.serves), "")
 
     @property
@@ -77,7 +78,7 @@ class DatasetName:
 
 @dataclass(frozen=True, slots=True)
 class ColumnName:
-    """A column of a dataset. ``name`` is "" for the dataset as a whole, which is all that some edges say."""
+    """A column of a dataset. ``name`` is "" if an edge names only the dataset as a whole."""
 
     id: str
     dataset: DatasetName
@@ -86,7 +87,8 @@ class ColumnName:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column with details from its source and from people. ``partition_key``: the table is partitioned by it."""
+    """A column with details from its source (``details``) and from users (``words``). ``partition_key``: the table is
+    partitioned by this column."""
 
     name: ColumnName
     details: ColumnDetails
@@ -96,12 +98,13 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """A database, table, view, path or other dataset, whole.
+    """A whole database, table, view, path or other dataset.
 
-    ``columns`` are in their order, partition keys last; ``deleted_columns`` are those deleted since the run from which
+    ``columns`` are in table order, partition keys last; ``deleted_columns`` are those deleted since the run from which
     changes are read. ``locations`` are the paths of a table, as far as they are in the index; ``details.storage`` has
-    the location in the metastore's spelling. ``deleted``: it is deleted, since ``deleted_ms`` (epoch ms; 0: unknown),
-    and only its name counts. ``placeholder``: the index has no such entity, or no longer: only operations mention it.
+    the location in the metastore's spelling. ``deleted``: the dataset was deleted at ``deleted_ms`` (epoch ms; 0:
+    unknown), and only its name counts. ``placeholder``: the index does not have the dataset (any more); only operations
+    mention it.
     """
 
     name: DatasetName
@@ -119,9 +122,9 @@ class Dataset:
 class End:
     """One end of an operation: a dataset that it reads or writes, once per side.
 
-    ``created_ms`` is the creation time of the table, from the engine's record, else from its metastore (epoch ms; 0:
-    unknown). ``tables`` are those at a path's location: data written to it is written to them. ``deleted``: it is
-    flagged deleted by now. ``incomplete``: not everything is known about this end.
+    ``created_ms`` is the creation time of the table, from the engine's record, or else from its metastore (epoch ms; 0:
+    unknown). ``tables`` are the tables located at a path: data written to the path is written to them. ``deleted``: the
+    dataset has been flagged deleted. ``incomplete``: not everything is known about this end.
     """
 
     dataset: DatasetName
@@ -136,7 +139,7 @@ class End:
 
 @dataclass(frozen=True, slots=True)
 class Unlinked:
-    """An end of an operation that the index does not have. ``reason`` is the linker's; ``name`` is that of the record."""
+    """An end of an operation that is not in the index. ``reason`` comes from the linker, ``name`` from the record."""
 
     id: str
     name: str
@@ -149,7 +152,7 @@ class Unlinked:
 
 @dataclass(frozen=True, slots=True)
 class ColumnEnd:
-    """One end of a column's lineage."""
+    """An input column, and how it affects the output."""
 
     column: ColumnName
     flow: Flow = Flow.DATA
@@ -157,12 +160,11 @@ class ColumnEnd:
 
 @dataclass(frozen=True, slots=True)
 class ColumnLineage:
-    """A part of an operation: its output columns with their inputs (DATA) and the columns that decide over them
-    (CONTROL).
+    """A sub-operation: output columns with their inputs (DATA) and the columns that only control them (CONTROL).
 
-    ``id`` is the sub-operation's, or the output column's if no engine recorded an operation. Ends that are unlinked or
-    flagged deleted are left out, unless placeholders are requested. ``outputs`` may be empty: the result went to a
-    person, who saw it under the ``label``.
+    ``id`` identifies the sub-operation, or the output column if no engine recorded an operation. Ends that are unlinked
+    or flagged deleted are left out, unless placeholders are requested. ``outputs`` is empty if the result went to a
+    user; then ``label`` is the column's name in the result.
     """
 
     id: str
@@ -172,13 +174,14 @@ class ColumnLineage:
     label: str = ""
 
     def inputs_of(self, flow: Flow) -> Iterator[ColumnName]:
-        """The input columns of one flow."""
+        """Yield the input columns with this kind of flow."""
         return (each.column for each in self.inputs if each.flow is flow)
 
 
 @dataclass(frozen=True, slots=True)
 class RunName:
-    """A run of another system: the YARN application that carried out a query, or the workflow that it was a step of."""
+    """A run of another system: the YARN application that executed a query, or the workflow in which the query was a
+    step."""
 
     id: str
     name: str
@@ -187,7 +190,8 @@ class RunName:
 
 @dataclass(frozen=True, slots=True)
 class LastRun:
-    """A summary of an operation's executions: the number, including purged ones, and the start of the last one."""
+    """A summary of an operation's executions: the number, including purged ones, and the start and the user of the last
+    one."""
 
     count: int = 0
     last_ms: int = 0
@@ -196,12 +200,12 @@ class LastRun:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """A statement or job, whole: after any change, all of it is sent again.
+    """A whole statement or job. After any change, all of it is exported again.
 
     ``name`` is for display, on one line. ``inputs`` and ``outputs`` have each dataset once per side, sorted by name;
-    ``unlinked`` are further ends, of unknown datasets. ``latest`` is the last execution in the index. ``derived``: no
-    engine recorded it. Its ``id`` is then that of its one output: the linker read a view's text, which is
-    ``statement.text``, or a person or program stated the dataset's inputs.
+    ``unlinked`` are further ends, whose datasets are unknown. ``latest`` is the last execution in the index.
+    ``derived``: no engine recorded the operation, and ``id`` is the id of the only output. Either the linker read the
+    text of a view, which is ``statement.text``, or a person or program stated the dataset's inputs.
     """
 
     id: str
@@ -221,7 +225,8 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """One execution. ``run_as`` are runs that carried it out (YARN), ``run_for`` those that it carried out (Oozie)."""
+    """One execution. ``run_as`` are the runs that executed it (YARN), ``run_for`` the runs that it was a step of
+    (Oozie)."""
 
     id: str
     details: ExecutionDetails
@@ -231,7 +236,8 @@ class Execution:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """An execution with its operation: the last one, or each, follows its operation as an item of its own."""
+    """An execution with its operation. The last execution, or each, is exported as a separate item after the
+    operation."""
 
     operation: Operation
     execution: Execution
@@ -239,9 +245,9 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Renamed:
-    """A table or view that its metastore renamed since the run from which changes are read; several renames in a row are
-    one, from the first name to the last. ``columns`` are those that it had before. The renamed table comes later as a
-    dataset; its old name is not exported as deleted."""
+    """A table or view that a metastore renamed since the run from which changes are read. Several renames in a row are
+    combined into one, from the first name to the last. ``columns`` are the names of the columns under the first name.
+    The renamed table follows as a dataset; its first name is not exported as deleted."""
 
     before: DatasetName
     after: DatasetName
@@ -251,7 +257,7 @@ class Renamed:
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """An entity or relation (``kind``) that a purge removed: only its id is known."""
+    """An entity or relation (``kind``) that a purge removed; only its id is known."""
 
     kind: str
     id: str

@@ -1,4 +1,5 @@
-"""An export to a file or to a server: batch by batch, saving its position, so that an interrupted export can be resumed."""
+"""Export to a file or to a server, batch by batch. The position is saved after each batch, so that an interrupted
+export can be resumed."""
 
 from __future__ import annotations
 
@@ -31,8 +32,8 @@ _KINDS: Mapping[type[Any], str] = {
 
 @dataclass(slots=True)
 class Exported:
-    """The result of an export. ``until`` is the run from which the next one may continue; ``refusals`` counts the
-    records that a server refused."""
+    """The result of an export. ``until`` is the id of the run from which the next export may continue; ``refusals`` is
+    the number of records that a server refused."""
 
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(_KINDS.values(), 0))
     records: int = 0
@@ -46,8 +47,9 @@ class Exported:
             self.counts[_KINDS[type(item)]] += 1
 
     def to_json(self) -> dict[str, Any]:
-        """Counts of datasets, operations, executions, renames, removed; records (lines), sent (accepted by a server),
-        refused (not accepted), until (the run for the next ``--since``), resumed (whether it continued an earlier one)."""
+        """Return the counts of datasets, operations, executions, renames, removed; records (lines), sent (accepted by a
+        server), refused (not accepted), until (the run for the next ``--since``), resumed (whether it continued an
+        earlier one)."""
         return {
             **self.counts,
             "records": self.records,
@@ -60,7 +62,7 @@ class Exported:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A selection of the graph with a target and its options."""
+    """A selection of items to export, with the target and its options."""
 
     target: Target
     selection: Selection
@@ -70,11 +72,12 @@ class Question:
         return read(solr, self.selection, after)
 
     def records(self, batches: Iterator[Batch]) -> Iterator[bytes]:
-        """All records in their frame, for a reader that takes them as they come."""
+        """Yield all records with their frame, as one stream."""
         return self.target.frame.around(self.unframed(batches))
 
     def unframed(self, batches: Iterator[Batch]) -> Iterator[bytes]:
-        """Yields the records of batches, as they come: of each batch by itself, unless all are one document."""
+        """Yield the records of batches as they arrive. The target converts each batch separately, unless all records
+        form one document."""
         if self.target.whole:
             yield from self.target.records((item for batch in batches for item in batch.items), self.options)
         else:
@@ -83,13 +86,13 @@ class Question:
 
     @property
     def digest(self) -> str:
-        """A hash that distinguishes it from other questions."""
+        """A hash that distinguishes this question from others."""
         asked = {"target": self.target.name, "of": asdict(self.selection), "options": asdict(self.options)}
         return hashlib.sha256(orjson.dumps(asked, option=orjson.OPT_SORT_KEYS)).hexdigest()[:16]
 
 
 class Keeps(Protocol):
-    """Storage of an export's position."""
+    """Storage for the position of an export."""
 
     def load(self, question: Question) -> dict[str, Any] | None: ...
     def save(self, question: Question, place: Place, until: str, size_bytes: int = 0) -> None: ...
@@ -98,12 +101,12 @@ class Keeps(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Positions:
-    """The position of an export, in a file. A finished export removes the file."""
+    """Storage for the position of an export in a file, which is removed when the export has finished."""
 
     file: Path
 
     def load(self, question: Question) -> dict[str, Any] | None:
-        """The position of an interrupted export of the same question; None if there is none."""
+        """Return the position of an interrupted export of the same question; None if there is none."""
         try:
             found: dict[str, Any] = orjson.loads(self.file.read_bytes())
         except (FileNotFoundError, orjson.JSONDecodeError):
@@ -111,12 +114,12 @@ class Positions:
         return found if found.get("question") == question.digest else None
 
     def save(self, question: Question, place: Place, until: str, size_bytes: int = 0) -> None:
-        """Saves the position, whole or not at all."""
+        """Save the position, whole or not at all."""
         kept = {"question": question.digest, "place": asdict(place), "until": until, "bytes": size_bytes}
         replace_content(self.file, orjson.dumps(kept))
 
     def clear(self) -> None:
-        """Removes the position: the export is finished."""
+        """Remove the file, because the export is finished."""
         self.file.unlink(missing_ok=True)
 
 
@@ -126,8 +129,8 @@ Progress = Callable[[Exported], None]
 def write_file(
     solr: Solr, question: Question, file: Path, positions: Positions, progress: Progress
 ) -> Exported:
-    """Writes all records to a file, replacing its content, or resumes an interrupted export. ``progress`` is called
-    after each batch. Raises as `navlin.export.batches.read`, and OSError."""
+    """Write all records to a file, replacing its content, or resume an interrupted export. ``progress`` is called after
+    each batch. Raises OSError and the errors of `navlin.export.batches.read`."""
     done, kept = _begun(solr, question, positions)
     with file.open("r+b" if kept is not None and file.exists() else "wb") as out:
         place = None
@@ -168,7 +171,7 @@ def send(
     refused: Callable[[Refused], None],
     progress: Progress,
 ) -> Exported:
-    """Sends all records to the target's server, or resumes an interrupted export, if ``positions`` are kept. Raises as
+    """Send all records to the target's server; with ``positions``, resume an interrupted export. Raises the errors of
     `navlin.export.batches.read`, `Unavailable` and `NotAllowed`."""
     assert question.target.send is not None
     done, kept = _begun(solr, question, positions)
@@ -192,7 +195,7 @@ def send(
 
 def _begun(solr: Solr, question: Question, positions: Keeps | None) -> tuple[Exported, dict[str, Any] | None]:
     kept = positions.load(question) if positions is not None and not question.target.whole else None
-    # Taken before anything is read: changes made meanwhile come again with the next export.
+    # Determined before anything is read, so that changes made meanwhile are included in the next export.
     until = kept["until"] if kept else newest_run(solr)
     return Exported(until=until, resumed=kept is not None), kept
 

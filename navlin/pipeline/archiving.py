@@ -1,7 +1,7 @@
-"""Makes the archive of the classes that Spark loads for a run: with it every later start is quicker.
+"""Creates an archive of the classes that Spark loads for a run, with which every later start is quicker.
 
-A process of its own (``python -m navlin.pipeline.archiving DIRECTORY``), because it takes half a minute of a processor
-and because a process can have only one Spark at a time.
+It is a separate process (``python -m navlin.pipeline.archiving DIRECTORY``), because it takes half a minute of CPU, and
+because a process can have only one Spark at a time.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
-# All other modules are imported only if there is something to do: `make` runs this every time.
+# All other modules are imported only if there is something to do, because `make` runs this every time.
 from navlin.pipeline.spark_jvm import archive_in
 
 if TYPE_CHECKING:
@@ -26,11 +26,12 @@ if TYPE_CHECKING:
     from navlin.pipeline.warming import Numbered
 
 WRITE_S: Final = 900.0
-"""Longest time for the JVM to write the archive, at the lowest priority of a busy machine."""
+"""Maximum time for the JVM to write the archive, at the lowest priority on a busy machine."""
 
 
 def make_archive(directory: Path) -> Path:
-    """Makes the archive for this Java and these jars in ``directory`` unless it exists, and removes those for others."""
+    """Create the archive for this Java and these jars in ``directory`` unless it exists, and remove archives for
+    others. Return the path of the archive; the file is missing if the operator has Spark started in another way."""
     archive = archive_in(directory)
     if archive.exists():
         return archive
@@ -51,7 +52,7 @@ def make_archive(directory: Path) -> Path:
 
 
 def use_as_a_run_does(spark: SparkSession) -> None:
-    """Reads, sorts into ranges and counts a few operations, without an index."""
+    """Use Spark as a run does, without an index: read a few operations, sort them into ranges, and count them."""
     from pyspark.sql import functions as F
 
     from navlin.pipeline.frames import in_ranges, rows_of_splits
@@ -87,7 +88,7 @@ def _name(split: Numbered) -> str:
 
 
 def main() -> None:
-    """The program; with ``--with-parent`` it ends when its standard input does."""
+    """Run the program. With ``--with-parent`` it ends when its standard input is closed."""
     parser = argparse.ArgumentParser(description="Make the archive of Spark's classes.")
     parser.add_argument("directory", type=Path)
     parser.add_argument("--with-parent", action="store_true")

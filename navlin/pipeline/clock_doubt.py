@@ -1,8 +1,8 @@
-"""Checks this machine's clock against the source's own, and against the clock that counts since the machine started.
+"""Checks this machine's clock against the source's clock, and against the clock that counts since the machine started.
 
-Readings are ordered by their time. One made while the clock is ahead would make every later one old, so a source that is
-pulled is not run while the clock is in doubt. Earlier wrong stamps are corrected by the next complete listing
-(`navlin.index.stamp`).
+Reads are ordered by their time. After a read made while the clock is ahead, all later reads would look older and be
+ignored. So a pulled source is not run while the clock is in doubt. The next complete listing corrects earlier wrong
+stamps (`navlin.index.stamp`).
 """
 
 from __future__ import annotations
@@ -12,18 +12,19 @@ from typing import Final
 from navlin.model.plan import SourceTime
 
 TOLERANCE_MS: Final = 600_000
-"""Largest difference between two clocks. Kerberos allows five minutes."""
+"""Maximum difference between two clocks. Kerberos allows five minutes."""
 _UNITS: Final = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"))
 
 
 class ClockInDoubt(Exception):
-    """This machine's clock contradicts another one; the message names it and the difference."""
+    """This machine's clock contradicts another clock; the message names that clock and the difference."""
 
 
 def clock_doubt(now_ms: int, source_time: SourceTime | None, jump_ms: int) -> str:
-    """The reason why a reading must not be stamped with ``now_ms``; "" if the clock may be trusted.
+    """Return the reason why a read must not be stamped with ``now_ms``; "" if the clock may be trusted.
 
-    ``jump_ms`` is the clock's jump since it was last trusted. A source that shows its exact time overrules it.
+    ``jump_ms`` is the jump of the clock since it was last trusted. The exact time of a source takes precedence over the
+    jump.
     """
     if source_time is not None:
         ahead_ms = now_ms - source_time.at_ms
@@ -43,7 +44,7 @@ def clock_doubt(now_ms: int, source_time: SourceTime | None, jump_ms: int) -> st
 
 
 def span_in_words(span_ms: int) -> str:
-    """A duration in the largest unit with a count of at least two, as in ``30 d``."""
+    """Format a duration in the largest unit with a count of at least two, such as ``30 d``."""
     for unit_ms, name in _UNITS:
         if span_ms >= 2 * unit_ms:
             return f"{span_ms // unit_ms} {name}"

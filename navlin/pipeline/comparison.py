@@ -1,4 +1,4 @@
-"""The choice of a run's access to the index, for comparing its records: one choice, made from a few counts."""
+"""Choice of how a run accesses the index to compare its records, made once from a few counts."""
 
 from __future__ import annotations
 
@@ -8,32 +8,33 @@ from enum import StrEnum
 from typing import Final
 
 RECORDS_IN_TASK: Final = 20_000
-"""The share of one task, small so that it stays short: Spark's fair scheduler does not preempt, and events must not
-wait."""
+"""Number of records per task. It is small so that tasks are short, because Spark's fair scheduler does not preempt, and
+events must not wait."""
 CARRIED_DOCUMENTS: Final = 10_000
-"""Most documents below the covered paths that the driver reads for its tasks. If there are more, as below a renamed
-directory, each task exports its own range."""
+"""Maximum number of documents below the covered paths that the driver reads for its tasks. If there are more, as below
+a renamed directory, each task exports its own range."""
 
 
 class HeldState(StrEnum):
-    """A task's access to the index's documents of its source."""
+    """Access of a task to the documents of its source in the index."""
 
     NOTHING = "nothing"
-    """The index has none: no id is looked up. An unexpected document causes a conflict when it is written."""
+    """The index has no documents, so no id is looked up. An unexpected document causes a conflict when it is
+    written."""
     CARRIED = "carried"
     """The driver reads the documents at and below the covered paths, and tasks carry them; other ids are looked up."""
     EXPORTED = "exported"
-    """Each task exports the documents of its range of identities at and below the covered paths; unless that is
-    everything, other ids are looked up."""
+    """Each task exports the documents in its range of identities at and below the covered paths. Unless everything is
+    covered, other ids are looked up."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """The sizes that a run compares: its ``records``, the index's documents of its source (``held``), and those of them
-    at or below the covered paths (``covered``). ``everything``: the run covers the whole source.
+    """The sizes that a run compares: the number of its ``records``, of the source's documents in the index (``held``),
+    and of those at or below the covered paths (``covered``). ``everything``: the run covers the whole source.
 
-    ``held`` may be None if the run covers a part and its records fit into one task: counting it costs time proportional
-    to the index.
+    ``held`` may be None if the run covers only a part of the source and its records fit into one task, because counting
+    takes time proportional to the index.
     """
 
     records: int
@@ -45,16 +46,17 @@ class Sizes:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The choice: the tasks' access to the index, and the number of identity ranges of the records."""
+    """The choice: the access of tasks to the index, and the number of ranges of identities into which the records are
+    divided."""
 
     state: HeldState
     ranges: int
 
 
 def choose(sizes: Sizes) -> Comparison:
-    """The cheapest comparison that finds all documents.
+    """Choose the cheapest comparison that finds all documents.
 
-    Runs that follow events cover operations, each of them small: these are carried, however many.
+    Runs that follow events cover operations. These are small, so they are carried, however many there are.
     """
     if sizes.held == 0:
         return Comparison(HeldState.NOTHING, _ranges(sizes.records))

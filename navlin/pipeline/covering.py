@@ -1,4 +1,4 @@
-"""The coverage of a run: anything below these paths that was not read is gone."""
+"""The coverage of a run: an entity at or below these paths that was not read is gone."""
 
 from __future__ import annotations
 
@@ -12,18 +12,19 @@ from navlin.model.tree import ROOT, excepted, parent_of
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """All `Covered` of a run, for look-ups by path. Small, and pickled into Spark tasks.
+    """All `Covered` of a run, for look-ups by path. It is small, because it is pickled into Spark tasks.
 
-    ``withdrawn`` are paths with a record that could not be parsed: nothing below them is covered.
+    ``by_path`` maps paths to `Covered`. ``withdrawn`` are paths with a record that could not be parsed; nothing below
+    them is covered.
     """
 
     by_path: Mapping[str, Covered] = field(default_factory=dict)
     withdrawn: frozenset[str] = frozenset()
     floors: Mapping[str, int] = field(default_factory=dict)
-    """Last read time of covered entities according to the index (epoch ms): older readings of them say nothing new."""
+    """Path → last read time according to the index (epoch ms). Older reads of the entity add nothing new."""
 
     def of(self, path: str) -> Covered | None:
-        """The newest `Covered` for a path, or None: nothing covers a path outside of a source's tree."""
+        """Return the newest `Covered` for a path, or None. Nothing covers a path outside of the source's tree."""
         if not self.by_path or not path.startswith(ROOT) or excepted(path, self.withdrawn):
             return None
         if len(self.by_path) == 1 and self.everything:  # a complete listing: very many calls
@@ -40,7 +41,8 @@ class Coverage:
             at, steps = parent_of(at), steps + 1
 
     def known_as_of_ms(self, covered: Covered | None) -> int:
-        """Time at which the subject of ``covered`` was last read whole, by this run or an earlier one; 0 if it is None."""
+        """Return the time at which the path of ``covered`` was last read completely, by this run or an earlier one
+        (epoch ms); 0 for None."""
         if covered is None:
             return 0
         return max(covered.as_of_ms, self.floors.get(covered.path, 0))
@@ -52,13 +54,13 @@ class Coverage:
 
     @property
     def everything(self) -> bool:
-        """Whether it covers the whole source: the index's documents are then exported, not looked up."""
+        """Whether the whole source is covered. Then the documents in the index are exported, not looked up."""
         return ROOT in self.by_path and self.by_path[ROOT].depth is Depth.ALL
 
 
 def coverage(covers: Iterable[Covered], withdrawn: Iterable[str]) -> Coverage:
-    """Merges the coverage of a plan and its splits. If two have the same path the newer wins; at the same time, the
-    wider."""
+    """Merge the coverage of a plan and its splits. If two entries have the same path, the newer one wins; if they have
+    the same time, the wider one."""
     by_path: dict[str, Covered] = {}
     for covered in covers:
         known = by_path.get(covered.path)

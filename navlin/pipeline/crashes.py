@@ -1,7 +1,8 @@
-"""Splits whose reading ended a process instead of raising an error, usually for lack of memory.
+"""Handles splits whose read crashed a process instead of raising an error, usually for lack of memory.
 
-Nothing remains to tell which split it was, so each one being read is suspected: from then on it is read alone in the
-whole process. A split that ends the process alone is set aside for a day, with a reject that names it.
+Nothing tells which split caused a crash, so each split being read is suspected, and the next time read alone in the
+whole process. If a split crashes the process when it is read alone, it is set aside for a day, with a reject that names
+it.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ _ALONE: Final = threading.Lock()
 
 
 class ReadingEnded(Exception):
-    """The reading process ended while it read; the text names it."""
+    """A process crashed during a read; the text names the split."""
 
 
 def batches(splits: Sequence[Split], before: Mapping[str, Any]) -> Iterator[tuple[Split, ...]]:
-    """Yields the splits to read together: first all without suspicion, then one suspect after the other."""
+    """Yield the splits to read together: first all unsuspected splits, then each suspect alone."""
     suspects = [split for split in splits if _crashes(split.name, before)]
     if others := tuple(split for split in splits if not _crashes(split.name, before)):
         yield others
@@ -33,14 +34,14 @@ def batches(splits: Sequence[Split], before: Mapping[str, Any]) -> Iterator[tupl
 
 
 def turn(splits: Sequence[Split], before: Mapping[str, Any]) -> AbstractContextManager[Any]:
-    """A context in which these may be read: a suspect waits for suspects of other sources."""
+    """Return a context in which the splits may be read. A suspect waits for suspects of other sources."""
     return _ALONE if any(_crashes(split.name, before) for split in splits) else nullcontext()
 
 
 def suspected(
     splits: Sequence[Split], before: Mapping[str, Any], error: str, now_ms: int, settings: str
 ) -> tuple[list[Position], list[Reject]]:
-    """The positions of splits whose reading ended a process, and the reject of one that is set aside."""
+    """Return the positions for splits whose read crashed a process, and the reject for a split that is set aside."""
     positions: list[Position] = []
     rejects: list[Reject] = []
     for name in (split.name for split in splits):

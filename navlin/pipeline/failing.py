@@ -1,4 +1,4 @@
-"""Error messages without the stacks of the JVM and of Python around an error raised in a task."""
+"""Error messages without the stack traces that the JVM and Python add to an error raised in a task."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FAULTS: Final = (
     NameError,
     RecursionError,
 )
-"""Errors that Python raises for a bug: their message alone (``'mtime_ns'``) says nothing."""
+"""Errors that Python raises for a bug. The message alone, such as ``'mtime_ns'``, says nothing."""
 _FAULT_NAMES: Final = frozenset(
     each.__name__ for each in (*_FAULTS, KeyError, IndexError, ZeroDivisionError, OverflowError)
 )
@@ -24,13 +24,13 @@ _TRACEBACK: Final = "Traceback (most recent call last):\n"
 
 
 def in_words(error: BaseException) -> str:
-    """The message of an error, or of the one that a Spark task raised and that caused it."""
+    """Return the message of an error, or of the original error if a Spark task raised it."""
     message = str(error)
     if isinstance(error, _FAULTS) and type(error).__module__ == "builtins":
         message = f"{type(error).__name__}: {message}"
     _, in_task, traceback = message.rpartition(_TRACEBACK)
     if in_task:
-        # The frames are indented, the error is not: `package.Class: message`, followed by Spark's additions.
+        # The frames are indented. The error, `package.Class: message`, is not; Spark's additions follow.
         lines = traceback.partition("\n\tat ")[0].splitlines()
         raised = next((line for line in reversed(lines) if line and not line.startswith(" ")), "")
         kind, _, text = raised.partition(": ")

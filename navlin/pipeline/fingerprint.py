@@ -1,4 +1,5 @@
-"""The fingerprint of positions: they are valid for the same extractor, version and settings that affect reading."""
+"""Fingerprint of saved positions, which are valid only for the same extractor, version and settings that affect
+reading."""
 
 from __future__ import annotations
 
@@ -13,25 +14,25 @@ from navlin.model.extractor import GIVEN, KEEPS_POSITIONS, Extractor, Registrati
 
 
 def fingerprint(registration: Registration, extractor: Extractor) -> str:
-    """The extractor's name and version, and a hash of the settings that affect reading
+    """Return the name and version of an extractor, with a hash of the settings that affect reading
     (`navlin.model.extractor.keeps_positions`)."""
     return f"{registration.name} {registration.version} {_hash(extractor, all_settings=False)}"
 
 
 def settings_hash(extractor: Extractor) -> str:
-    """A hash of all settings, including those that keep positions."""
+    """Return a hash of all settings, including those that do not affect reading."""
     return _hash(extractor, all_settings=True)
 
 
 def why_read_again(saved_under: Collection[str], now: str) -> str:
-    """A sentence on why positions saved under other fingerprints are no longer valid."""
+    """Return the reason why positions saved under other fingerprints are no longer valid, as a sentence."""
     if not is_of_other_reader(saved_under, now):
         return "settings that say what is read have changed: everything is read again"
     return "the extractor is another one or a newer one than at the last run: everything is read again"
 
 
 def is_of_other_reader(saved_under: Collection[str], now: str) -> bool:
-    """Whether none of these fingerprints is of this extractor in this version."""
+    """Whether none of the fingerprints has the extractor and version of ``now``."""
     kind = now.rpartition(" ")[0]
     return all(each.rpartition(" ")[0] != kind for each in saved_under)
 

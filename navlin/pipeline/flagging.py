@@ -1,4 +1,4 @@
-"""Flags deleted things inside a Spark task. A deleted tree may hold millions of them."""
+"""Flags entities and relations deleted. It runs in Spark tasks, because a deleted tree may contain millions."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ _FLAG: Final[Mapping[str, Callable[[Graph, Mapping[str, int], Stamp], int]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Flagging:
-    """Parameters of a flagging task; pickled into it."""
+    """Parameters of a flagging task, pickled for Spark."""
 
     address: SolrAddress
     core: str
     stamp: Stamp
     spared: frozenset[str] = frozenset()
-    """Paths in the source's tree that are left as they are, with everything below."""
+    """Paths in the source's tree at and below which nothing is flagged."""
 
 
 def flag(task: Flagging) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """Returns the function that a Spark task maps over (identity, as_of, tree path) of deleted things; it yields how
-    many it flagged. Idempotent."""
+    """Return the function that a Spark task maps over rows of (identity, as_of, tree path) to flag. It yields the
+    number of flagged documents of each batch. Idempotent."""
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with Solr(task.address) as solr:

@@ -1,5 +1,4 @@
-"""The Spark frames of a run: splits → rows read from them; rows → ranges of identities, sorted; outcomes → missing
-entities."""
+"""The Spark frames of a run: splits → rows read; rows → sorted ranges of identities; outcomes → missing entities."""
 
 from __future__ import annotations
 
@@ -27,9 +26,10 @@ from navlin.pipeline.reconciling import CORES, GONE, PREFIX_DIGITS, PREFIXES
 def rows_of_splits(
     spark: SparkSession, extractor: Extractor, splits: Sequence[Split], until: ExitStack
 ) -> DataFrame:
-    """Envelopes and control rows of one round of reading, materialised once; ``until`` frees them.
+    """Return the envelopes and control rows read from splits, materialised once; ``until`` frees them.
 
-    If executors are on other machines, the splits that can only be read on this one are read in this process.
+    If executors are on other machines, splits that can only be read on this machine are read by this process or its
+    children.
     """
     if on_one_machine(spark):
         return materialised(_read_by_tasks(spark, extractor, splits), until)
@@ -61,8 +61,8 @@ def _read_here(
 
 
 def in_ranges(spark: SparkSession, rounds: Sequence[DataFrame], ranges: int) -> DataFrame:
-    """The envelopes of all rounds, a partition for each of ``ranges`` equal ranges of identities, the newest of each
-    identity first."""
+    """Return the envelopes of all rounds, in a partition for each of ``ranges`` equal ranges of identities, sorted by
+    core and identity, the newest of each identity first."""
     frame = spark.createDataFrame([], ENVELOPE_COLUMNS) if not rounds else rounds[0]
     for more in rounds[1:]:
         frame = frame.unionAll(more)
@@ -76,7 +76,7 @@ def in_ranges(spark: SparkSession, rounds: Sequence[DataFrame], ranges: int) -> 
 
 
 def missing_in(outcomes: DataFrame) -> Missing:
-    """The entities that are missing in a full listing and that no event reported as deleted."""
+    """Return the entities that are missing in a full listing although no event reported their deletion."""
     rows = outcomes.where((F.col("core") == ELEMENTS) & (F.col("outcome") == GONE))
     rows = rows.select(F.translate("note", "/", BELOW_FIRST).alias("path")).orderBy("path")
     return topmost(row["path"].replace(BELOW_FIRST, "/") for row in rows.toLocalIterator())

@@ -1,4 +1,4 @@
-"""The plausibility guard: a full listing that loses too much needs a person's confirmation."""
+"""The plausibility guard: a full listing with too many losses needs a user's confirmation."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from dataclasses import dataclass
 from typing import Final
 
 WATER_MS: Final = 7 * 86_400_000
-"""Time for which a source's largest size counts."""
+"""Time for which the largest size of a source counts."""
 
 
 @dataclass(frozen=True, slots=True)
 class HighWater:
-    """The most entities that a source held recently, and the time of that, epoch ms. Entities reported as dropped are
-    subtracted."""
+    """The largest recent number of entities of a source (``most``) and its time (``at_ms``, epoch ms). Entities
+    reported as dropped are subtracted."""
 
     most: int = 0
     at_ms: int = 0
 
     def after(self, live: int, *, reported: int, now_ms: int) -> HighWater:
-        """The high water after a run that leaves ``live`` entities, and in which the source reported ``reported`` as
-        gone."""
+        """Return the high water after a run that leaves ``live`` entities, and in which the source reported
+        ``reported`` entities as dropped."""
         most = self.most - reported
         if live >= most or not 0 <= now_ms - self.at_ms < WATER_MS:
             return HighWater(live, now_ms)
@@ -28,14 +28,15 @@ class HighWater:
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """Up to ``floor`` entities may be gone whatever the ratio (a single table may well have been dropped); beyond it, no
-    more than ``ratio`` of the source's entities, present or recent. An empty listing is never believed."""
+    """Limits of a plausible loss. Up to ``floor`` entities may be gone whatever the ratio, because a single table may
+    well have been dropped; beyond that, at most the share ``ratio`` of the source's present or recent entities. An
+    empty listing is never plausible."""
 
     ratio: float = 0.5
     floor: int = 20
 
     def doubt(self, *, lost: int, held: int, read: int, water: HighWater | None = None) -> str:
-        """The reason why a loss is not believed; "" if it is."""
+        """Return the reason why a loss is not plausible; "" if it is."""
         if lost == 0:
             return ""
         if read == 0:

@@ -1,6 +1,6 @@
-"""Removes the literals of texts from an extractor's records (``[redaction] literals = "all"``).
+"""Removes the literals in statements and other texts from an extractor's records (``[redaction] literals = "all"``).
 
-Identities do not change: keys keep their identities and paths, and only lose the literals in display names.
+Keys keep their identities and paths; only display names lose literals.
 """
 
 from __future__ import annotations
@@ -18,24 +18,25 @@ _NAMED_BY_TEXTS: Final = frozenset(
     (EntityType.OPERATION, EntityType.SUB_OPERATION, EntityType.OPERATION_EXECUTION)
 )
 _ESCAPES: Final = frozenset((HIVE, IMPALA, SPARK))
-"""Systems whose statements escape a quote with a backslash."""
+"""Systems in which a backslash escapes a quote in a statement."""
 _STATEMENTS: Final = frozenset(("queryText",))
 _NO_TOKENS: Final = frozenset(
     ("errorMessage", "diagnostics", "unknownInputs", "filters", "joins", "groupedBy")
 )
-"""Engines' own messages, and expressions from which Spark omits the quotes."""
+"""Attributes with messages of engines, or with expressions that Spark prints without quotes. Only their length is
+kept."""
 _SENTENCES: Final = frozenset(("incompleteReasons",))
 _STAY: Final = frozenset(
     "internalType engineType operationType principal owner status jobId executionId attempt queryHash fileSystemPath"
     " inputs outputs wfIds edgeType transformation jobNamespace sparkVersion queue hiveQueryId hiveSessionId".split()
 )
-"""Names, ids and places."""
+"""Attributes with names, ids and locations, which remain unchanged."""
 _OF_TABLES: Final = frozenset(("queryText", "params", "serdeProps", "viewOriginalText", "viewExpandedText"))
-"""Attributes of a table or view that contain statements; the others are names, and people's texts."""
+"""Attributes of a table or view that contain statements. All others are names and user-written texts."""
 
 
 def without_literals_in(record: Record) -> Record:
-    """The record without literals. Listings contain only paths."""
+    """Return the record without literals. Listings are unchanged because they contain only paths."""
     match record:
         case Entity():
             return replace(

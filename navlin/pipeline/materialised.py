@@ -1,8 +1,8 @@
-"""A run's records and outcomes, computed once and kept until the run ends.
+"""The records and outcomes of a run, computed once and kept until the run ends.
 
-On one machine they are kept on Spark's own disk. On YARN an executor may be lost with its disk: Spark would then
-recompute its part, and read the source a second time, which may fail or give another result. So they are kept on the
-cluster's file system, in the application's own directory, which ends with the application.
+On one machine they are kept in Spark's scratch directory. On YARN an executor may be lost with its disk. Spark would
+then recompute the lost part and read the source again, which may fail or give another result. So they are kept on the
+cluster's file system, in the staging directory of the application, which is removed with the application.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ def on_one_machine(spark: SparkSession) -> bool:
 
 
 def materialised(frame: DataFrame, until: ExitStack) -> DataFrame:
-    """The rows of ``frame``, computed once: at their first use on one machine, else now. ``until`` frees them."""
+    """Return the rows of ``frame``, computed only once: on one machine when they are first used, otherwise now.
+    ``until`` frees them."""
     spark = frame.sparkSession
     if on_one_machine(spark):
         until.callback(_free, frame)
@@ -41,9 +42,9 @@ def _free(frame: DataFrame) -> None:
 
 
 class SharedFolder:
-    """A folder on the cluster's file system, below this application's: it is removed with the application's.
+    """A folder on the cluster's file system, in the staging directory of this application, with which it is removed.
 
-    Created when the first file is put into it.
+    The folder is created when it gets its first file.
     """
 
     def __init__(self, spark: SparkSession) -> None:
@@ -57,13 +58,13 @@ class SharedFolder:
         self.url = f"{staging}/.sparkStaging/{context.applicationId}/navlin-{uuid4()}"
 
     def put(self, file: Path) -> None:
-        """Moves a local file into it, under a name of its own."""
+        """Move a local file into the folder, under a unique name."""
         path = self._jvm.org.apache.hadoop.fs.Path
         there = path(f"{self.url}/{uuid4()}{file.suffix}")
         self._file_system(self.url).copyFromLocalFile(True, True, path(file.as_uri()), there)
 
     def remove(self) -> None:
-        """Removes the folder with its content. Harmless if it does not exist."""
+        """Remove the folder with its content. Harmless if it does not exist."""
         self._file_system(self.url).delete(self._jvm.org.apache.hadoop.fs.Path(self.url), True)
 
     def _file_system(self, url: str) -> Any:

@@ -1,8 +1,9 @@
-"""Entities that are in the index but missing in a full listing, without an event that reported their deletion.
+"""Handles entities that are in the index but missing in a full listing, although no event reported their deletion.
 
-A listing may be short without an error: a proxy that truncates, a NameNode that starts, a lost page. So the source is
-asked for missing places by name, if it can be; else they are flagged only if a second listing misses them too. A place
-represents everything below it: for a dropped database only its own path is checked, and none of its tables.
+A listing may be incomplete without an error: a proxy truncates, a NameNode is starting, a page is lost. So the source
+is asked for missing places by name if possible; otherwise they are flagged only if a second listing misses them too. A
+place is a path and represents everything below it: for a dropped database only the path of the database is checked, not
+its tables.
 """
 
 from __future__ import annotations
@@ -15,38 +16,40 @@ from navlin.model.tree import ROOT, contains, excepted
 from navlin.pipeline.guard import Guard, HighWater
 
 MOST_PLACES: Final = 100_000
-"""Most places that are checked, and remembered."""
+"""Maximum number of missing places to check and remember."""
 MOST_CHARS: Final = 16 << 20
-"""Most characters in the paths of these places together."""
+"""Maximum total length of the paths of these places, in characters."""
 BELOW_FIRST: Final = "\x00"
-"""In place of the slash, it sorts the paths below a path directly after it: ``/a``, ``/a/b``, ``/a-b``."""
+"""Replacement for the slash, with which paths below a path sort directly after that path: ``/a``, ``/a/b``,
+``/a-b``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """The number of missing entities at and below each topmost place. ``too_many``: there are more places than may be
-    checked, and these are their parents."""
+    """``places`` maps topmost missing places to the number of missing entities at and below them. ``too_many``: there
+    are more places than may be checked, and ``places`` are their ancestors."""
 
     places: Mapping[str, int] = field(default_factory=dict)
     too_many: bool = False
 
     @property
     def entities(self) -> int:
-        """The number of missing entities in all."""
+        """Total number of missing entities."""
         return sum(self.places.values())
 
     def but(self, spared: Collection[str]) -> Missing:
-        """A copy without these paths."""
+        """Return a copy without these paths and the paths below them."""
         return Missing({path: count for path, count in self.places.items() if not excepted(path, spared)})
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """The facts known when a listing misses something.
+    """The known facts when a listing misses entities. ``held`` and ``read`` are the numbers of entities in the index
+    and of records read.
 
-    ``asked``: missing places that the source found by name, None if it cannot be asked. ``before``: places that the last
-    full listing missed already. ``proved``: the listing is known to be complete. ``accepted``: places whose loss a
-    person has accepted, None if nobody was asked.
+    ``asked``: missing places that the source found by name; None if it cannot be asked. ``before``: places that the
+    last full listing missed, too. ``proved``: the listing is known to be complete. ``accepted``: places whose loss a
+    user has accepted; None if no user was asked.
     """
 
     missing: Missing
@@ -61,9 +64,9 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The decision. ``spared`` are places that are not flagged, nor anything below them; ``held`` is the reason why
-    nothing is flagged until a person has looked; ``shown`` are the places to show that person; ``once`` those that must
-    be missing twice."""
+    """The decision. ``spared`` are places at and below which nothing is flagged; ``held`` is the reason why the loss is
+    not flagged until a user has confirmed it; ``shown`` are the places to show that user; ``once`` are the places
+    missing for the first time, which must be missing twice."""
 
     spared: frozenset[str] = frozenset()
     held: str = ""
@@ -73,8 +76,8 @@ class Verdict:
 
 
 def topmost(paths: Iterable[str]) -> Missing:
-    """The topmost of paths that are sorted with `BELOW_FIRST` in place of their slashes. If there are more than
-    `MOST_PLACES`, their nearest sufficient ancestors: each counts the missing entities at and below it."""
+    """Return the topmost of ``paths``, which are sorted with `BELOW_FIRST` instead of slashes. If these exceed
+    `MOST_PLACES` or `MOST_CHARS`, combine them into ancestors, as few levels up as necessary."""
     places: dict[str, int] = {}
     chars = 0
     last, depth = "", None
@@ -109,7 +112,7 @@ def _depth(path: str) -> int:
 
 
 def decide(guard: Guard, look: Look) -> Verdict:
-    """Decides which of the missing places are flagged, which are spared, and whether the run is held."""
+    """Decide which missing places are spared and whether the run is held; all other missing places are flagged."""
     if look.missing.too_many and not look.proved and look.accepted is None:
         held = "the places that are missing are too many to ask for"
         return Verdict(held=held, shown=tuple(look.missing.places))
@@ -148,7 +151,7 @@ def _some(paths: Collection[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """The state kept from run to run, as the value of one position."""
+    """The state kept from run to run, stored as the value of one position."""
 
     once: tuple[str, ...] = ()
     held_run: str = ""
@@ -157,7 +160,7 @@ class Remembered:
 
     @classmethod
     def of(cls, value: Mapping[str, Any] | None) -> Remembered:
-        """The state from a position's value, which may be None."""
+        """Restore the state from the value of the position, which may be None."""
         if not value:
             return cls()
         return cls(
@@ -168,13 +171,14 @@ class Remembered:
         )
 
     def after(self, verdict: Verdict, run_id: str, water: HighWater) -> Remembered:
-        """The state after a full listing. While a loss is held, the earlier size remains valid."""
+        """Return the state after a full listing. While a run is held because of a loss, the earlier high water
+        remains."""
         if verdict.held:
             return replace(self, held_run=run_id, shown=verdict.shown)
         return Remembered(once=verdict.once, water=water)
 
     def value(self) -> dict[str, Any] | None:
-        """The position's value; None, which removes it, if there is nothing to remember."""
+        """Return the value of the position; None, which removes the position, if there is nothing to remember."""
         if self == Remembered():
             return None
         return {

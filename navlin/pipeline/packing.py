@@ -1,7 +1,7 @@
-"""The environment of executors: the packages that navlin runs with, and Python itself, in one archive.
+"""Packs the environment of executors into one archive: navlin, the packages it requires, and Python itself.
 
-A module of our own: venv-pack's last release is of August 2018, it packs no editable installation, and includes only a
-virtual environment's link to Python; conda-pack is for the environments of conda.
+Existing packers do not suffice: venv-pack was last released in August 2018, cannot pack editable installations, and
+includes only the link to Python of a virtual environment; conda-pack is for conda environments.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 PACKAGES: Final = "packages"
-"""The archive's folder with the packages."""
+"""Folder of the packages in the archive."""
 PYTHON: Final = "python/bin/python3"
 LIBRARIES: Final = "python/lib"
-"""The folder in which a Python finds the shared library that it may be linked to."""
+"""Folder in which Python finds the shared library to which it may be linked."""
 OWN: Final = ("navlin", "extractors", "linker")
 OF_SPARK: Final = ("pyspark", "py4j")
-"""Spark ships these to executors itself, in the driver's version."""
+"""Packages that Spark itself ships to executors, in the driver's version."""
 NOT_PACKED: Final = frozenset({"__pycache__", "tests"})
 NOT_PACKED_OF_PYTHON: Final = frozenset(
     {
@@ -44,29 +44,30 @@ NOT_PACKED_OF_PYTHON: Final = frozenset(
     }
 )
 COMPRESSION: Final = 1
-"""Level of gzip, 1 to 9: the archive is written once, and unpacked on every node."""
+"""gzip level (1 to 9). The archive is written once, and unpacked on every node."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 class NotPacked(Exception):
-    """Something that executors need is missing here; the text names it."""
+    """A package or module that executors need is missing on this machine; the text names it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """One file of the archive: its local path, and its name in the archive."""
+    """One file to pack: the local path, and the name in the archive."""
 
     file: Path
     name: str
 
 
 def pack(directory: Path, *, python: bool, modules: Collection[str] = ()) -> Path:
-    """Makes the archive in ``directory`` unless it exists, and removes those with other content; returns its path.
+    """Create the archive in ``directory`` unless it exists, remove archives with other content, and return the path of
+    the archive.
 
-    It contains navlin, ``modules`` (of third-party packages with extractors), and everything that those require; with
-    ``python`` also the Python that runs this. Its name has a hash of its content: if a file changes, another archive is
-    made. Raises `NotPacked`.
+    It contains navlin, ``modules`` (of third-party packages with extractors), and all packages that they require; with
+    ``python`` also the running Python. The name contains a hash of names, sizes and times of the files, so a changed
+    file gives another archive. Raises `NotPacked`.
     """
     files = sorted([*package_files(modules), *(python_files() if python else ())], key=lambda each: each.name)
     known = hashlib.sha256(sys.version.encode())
@@ -90,10 +91,10 @@ def pack(directory: Path, *, python: bool, modules: Collection[str] = ()) -> Pat
 
 
 def package_files(modules: Collection[str] = ()) -> Iterator[Packed]:
-    """Yields the files of navlin, of ``modules``, and of all distributions that their distributions require."""
+    """Yield the files of navlin, of ``modules``, and of all distributions that these require."""
     of_modules = importlib.metadata.packages_distributions() if modules else {}
     named = {name for module in modules for name in of_modules.get(module, ())}
-    # Their code may be in a checkout, to which the distribution only has a path.
+    # The code may be in a checkout; then the distribution contains only the path to it.
     by_module = {*OWN, *modules}
     for module in sorted(by_module):
         for file, name in _module_files(module):
@@ -112,9 +113,9 @@ def package_files(modules: Collection[str] = ()) -> Iterator[Packed]:
 
 
 def required(names: Iterable[str]) -> list[Distribution]:
-    """The distributions of these names and those that they require, transitively, except for `OF_SPARK`.
+    """Return the distributions with these names and all that they require, transitively, except for `OF_SPARK`.
 
-    Raises `NotPacked` if one is not installed.
+    Raises `NotPacked` if a required distribution is not installed.
     """
     found: dict[str, Distribution] = {}
     waiting = [(name, True) for name in names]
@@ -140,10 +141,10 @@ def required(names: Iterable[str]) -> list[Distribution]:
 
 
 def python_files() -> Iterator[Packed]:
-    """Yields the files of the Python that runs this: its program, its standard library, and the library that it is
-    linked to.
+    """Yield the files of the running Python: the program, the standard library, and the shared library to which the
+    program is linked.
 
-    Python finds its standard library relative to its program, so all of it may be anywhere.
+    Python finds its standard library relative to the program, so the files can be unpacked anywhere.
     """
     base = os.path.realpath(sys.base_prefix)
     yield Packed(Path(sys.executable).resolve(), PYTHON)

@@ -1,6 +1,6 @@
-"""The start of a run: the saved positions, and the plan that its extractor makes from them.
+"""The start of a run: loads the saved positions and lets the extractor make a plan from them.
 
-The clock is checked here before anything is stamped with it, and a failed split is left out until its retry is due.
+The clock is checked before anything is stamped with it, and a failed split is left out until its retry is due.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from navlin.pipeline.reading import ReadSummary
 from navlin.pipeline.wall_clock import WallClock
 
 FIRST_RETRY_MS, LAST_RETRY_MS = 5_000, 600_000
-"""Backoff of a failed split, longer each time, while the others continue."""
+"""Base and maximum of the backoff of a failed split, which doubles with each failure. The other splits continue."""
 ASIDE_AFTER: Final = 8
-"""Failures in a row, the last some 20 minutes after the first, after which a split is set aside: it is tried once an
+"""Number of consecutive failures (within some 20 minutes) after which a split is set aside and tried only once an
 hour."""
 ASIDE_MS: Final = 3_600_000
 SET_ASIDE: Final = (
@@ -33,7 +33,7 @@ SET_ASIDE: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Planner:
-    """Plans the runs of one source. ``clock`` gives epoch ms."""
+    """Plans the runs of one source. ``clock`` returns epoch ms."""
 
     solr: Solr
     registration: Registration
@@ -42,7 +42,7 @@ class Planner:
     wall_clock: WallClock | None = None
 
     def plan(self, *, complete: bool) -> tuple[SavedPositions, Plan]:
-        """The saved positions, and the plan. Raises `ClockInDoubt`, and the extractor's errors."""
+        """Return the saved positions and the plan. Raises `ClockInDoubt` and the errors of the extractor."""
         kind = fingerprint(self.registration, self.extractor)
         before = load_positions(self.solr, self.extractor.source.id, kind)
         values = {
@@ -60,14 +60,15 @@ class Planner:
         return before, self._without_waiting(plan, before.values) if failed and not complete else plan
 
     def set_aside(self, failures: Mapping[str, str], before: Mapping[str, Any]) -> Iterator[Reject]:
-        """Yields a reject for each split that is set aside from now on. ``failures`` are messages by the names of the
-        splits."""
+        """Yield a reject for each split that has just failed too often and is now set aside. ``failures`` maps split
+        names to error messages."""
         for name, message in failures.items():
             if _times_after(name, before) == ASIDE_AFTER:
                 yield Reject(name, SET_ASIDE.format(ASIDE_AFTER, message))
 
     def held_back(self, summary: ReadSummary, plan: Plan, before: Mapping[str, Any]) -> Iterator[Position]:
-        """Yields the positions of failed splits, and removes those of the others."""
+        """Yield positions that save the backoff of failed splits, and positions that remove the backoff of splits that
+        are done."""
         for name in summary.failures:
             failed = _times_after(name, before)
             aside = failed >= ASIDE_AFTER
@@ -80,7 +81,8 @@ class Planner:
                 "settings": settings,
             }
             yield Position(HELD_BACK + name, value)
-        # A split yielded by another is in no plan, and may not be yielded again if its data was read otherwise.
+        # A split yielded by another split is not in the plan, and may not be yielded again if its data was read in
+        # another way.
         done = {split.name for split in plan.splits}
         waiting = self._waiting(before) - done - summary.failures.keys()
         for name, _ in _held_back(before):
@@ -88,9 +90,9 @@ class Planner:
                 yield Position(HELD_BACK + name, None)
 
     def _waiting(self, before: Mapping[str, Any]) -> set[str]:
-        """The names of the splits that are not due yet."""
+        """Return the names of the failed splits whose retry is not due yet."""
         now_ms, settings = self.clock(), settings_hash(self.extractor)
-        # Changed settings, even just a longer timeout, may fix the failure: then it is retried at once.
+        # Changed settings, even just a longer timeout, may fix the failure, so the split is then retried at once.
         return {
             name
             for name, value in _held_back(before)
@@ -101,11 +103,11 @@ class Planner:
         waiting = self._waiting(before)
         ready = tuple(split for split in plan.splits if split.name not in waiting)
         if len(ready) == len(plan.splits):
-            # A split that is due but no longer planned, such as a removed file, is held back no longer.
+            # A split that is due but no longer planned, such as a removed file, is no longer held back.
             over = {name for name, _ in _held_back(before)} - waiting - {split.name for split in ready}
             forgotten = tuple(Position(HELD_BACK + name, None) for name in over)
             return replace(plan, positions=(*plan.positions, *forgotten))
-        # Without those splits the plan covers nothing, and its positions do not hold yet.
+        # Without the waiting splits, the plan covers nothing, and its positions are not valid yet.
         return replace(plan, splits=ready, covers=(), positions=())
 
     def _believe_clock(self, plan: Plan) -> None:
@@ -117,8 +119,7 @@ class Planner:
             self.wall_clock.believe()
 
     def _clock_went_back(self) -> str:
-        """The reason to read everything again: the last reading was made by a clock that was ahead of the present one;
-        "" if none."""
+        """Return the reason to read everything again if the clock was ahead during the last run; "" if it was not."""
         if self.registration.mode is PUSH:
             return ""
         last = last_run(self.solr, self.extractor.source.id, Status.FINISHED, Status.HELD)
@@ -129,19 +130,19 @@ class Planner:
 
 
 def has_news(plan: Plan, before: Mapping[str, Any]) -> bool:
-    """Whether a plan has positions that were not saved."""
+    """Whether a plan has positions that differ from the saved ones."""
     return any(before.get(position.key) != position.value for position in plan.positions)
 
 
 def _held_back(before: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yields the name and the saved value of each split that failed."""
+    """Yield (name, saved value) of each failed split."""
     for key, value in before.items():
         if key.startswith(HELD_BACK):
             yield key.removeprefix(HELD_BACK), value
 
 
 def _times_after(name: str, before: Mapping[str, Any]) -> int:
-    """The number of consecutive failures of a split, including the present one."""
+    """Return the number of consecutive failures of a split, including the present one."""
     return int(before.get(HELD_BACK + name, {"times": 0})["times"]) + 1
 
 

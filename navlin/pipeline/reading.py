@@ -1,4 +1,4 @@
-"""Reads a split inside a Spark task. The only results are rows of the one envelope."""
+"""Reads splits in a Spark task. All results are rows with the schema of the envelope."""
 
 from __future__ import annotations
 
@@ -30,18 +30,19 @@ ROWS_IN_BATCH: Final = 2_000
 BYTES_IN_BATCH: Final = 8 << 20
 BYTES_IN_FILE: Final = 64 << 20
 REJECTS_KEPT: Final = 100
-"""Rejects kept of one place in one split; the rest is counted, and one more reject gives the count."""
+"""Maximum number of rejects to keep for one place in one split. The rest is counted, and one more reject has the
+count."""
 
 NO_DATE: Final = "a date of it cannot be one: "
 
 POSITION, COVERED, REJECT, WITHDRAWN = "#position", "#covered", "#reject", "#withdrawn"
 SPLIT, FAILURE, COUNT = "#split", "#failure", "#count"
-"""Names of control records, in place of a core's name."""
+"""Kinds of control rows, which have the kind instead of the name of a core."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadSummary:
-    """The driver's summary of a round of reading: everything but the documents."""
+    """Summary of a round of reads for the driver: the content of the control rows, and the number of documents."""
 
     documents: int = 0
     positions: tuple[Position, ...] = ()
@@ -64,7 +65,7 @@ class ReadSummary:
 
 
 def read_splits(extractor: Extractor) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """Returns the function that a Spark task maps over batches of pickled splits (one binary column)."""
+    """Return the function that a Spark task maps over batches of pickled splits (one binary column)."""
 
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -75,8 +76,8 @@ def read_splits(extractor: Extractor) -> Callable[[Iterable[pa.RecordBatch]], It
 
 
 def read_into_files(extractor: Extractor, splits: Iterable[Split], folder: Path) -> Iterator[Path]:
-    """Reads splits as a task does, into Parquet files of at most some `BYTES_IN_FILE` in ``folder``; yields each when it
-    is complete. There is always one."""
+    """Read splits as a task does, and write the rows to Parquet files of about `BYTES_IN_FILE` in ``folder``. Yield the
+    path of each file when it is complete. There is at least one."""
     import pyarrow.parquet as pq  # only needed on a cluster
 
     batches = (batch for split in splits for batch in in_record_batches(_read_split(extractor, split)))
@@ -95,7 +96,7 @@ def read_into_files(extractor: Extractor, splits: Iterable[Split], folder: Path)
 
 
 def summarize(rows: Iterable[Any]) -> ReadSummary:
-    """The summary of a round from its control rows."""
+    """Summarize a round of reads from the control rows."""
     documents = 0
     positions, covers, rejects, withdrawn, splits, failures = [], [], [], [], [], {}
     for row in rows:
@@ -137,7 +138,7 @@ def summarize(rows: Iterable[Any]) -> ReadSummary:
 
 
 def in_record_batches(envelopes: Iterable[Envelope | pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Yields envelopes as Arrow batches, bounded in rows and in bytes; existing batches pass unchanged."""
+    """Yield envelopes as Arrow batches, bounded in rows and in bytes; existing batches pass unchanged."""
     rows: list[Envelope] = []
     size_bytes = 0
     for envelope in envelopes:
@@ -162,7 +163,8 @@ def _record_batch(rows: list[Envelope]) -> pa.RecordBatch:
 
 
 def _read_split(extractor: Extractor, split: Split) -> Iterator[Envelope | pa.RecordBatch]:
-    """Yields documents as they come; the split's own records (positions, coverage) only if it was read to its end."""
+    """Yield documents as they are read, then control rows. Positions, coverage and further splits are yielded only if
+    the split was read completely."""
     writer_id = extractor.source.id
     own: list[Envelope] = []
     rejected: Counter[str] = Counter()
@@ -224,7 +226,7 @@ def _read_split(extractor: Extractor, split: Split) -> Iterator[Envelope | pa.Re
 
 
 def _read(extractor: Extractor, split: Split) -> Iterator[Record]:
-    """Yields the records of a split, without the literals of their texts if the estate masks them."""
+    """Yield the records of a split, without literals if the estate masks them."""
     if not extractor.estate.masks_literals:
         yield from extractor.read(split)
         return

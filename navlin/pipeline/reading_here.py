@@ -1,7 +1,7 @@
-"""Reads on this machine while Spark computes on others: in child processes, one per processor.
+"""Reads splits on this machine, in child processes, one per processor, while Spark computes on other machines.
 
-A child (``python -m navlin.pipeline.reading_here``) gets its order on standard input, writes the name of each file to
-its standard output as soon as the file is complete, and ends with its standard input.
+A child (``python -m navlin.pipeline.reading_here``) gets its order on standard input, and writes the name of each file
+to standard output as soon as the file is complete. It ends when its standard input is closed.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ LENGTH_BYTES: Final = 8
 
 
 class ReaderEnded(Exception):
-    """A child ended before it had read everything."""
+    """A child process ended before it had read everything."""
 
 
 def read_here(
     extractor: Extractor, splits: Sequence[Split], folder: Path, *, processes: int | None = None
 ) -> Iterator[Path]:
-    """Reads splits into Parquet files below ``folder``; yields each when it is complete.
+    """Read splits into Parquet files below ``folder``. Yield the path of each file when it is complete.
 
     A single split is read in this process, because a child takes a second to start. Raises `ReaderEnded`.
     """
@@ -90,7 +90,7 @@ def _start(
 
 
 def main() -> None:
-    """Carries out one order to read."""
+    """Execute one order to read."""
     orders, names = sys.stdin.buffer, sys.stdout.buffer
     extractor, splits, folder = pickle.loads(orders.read(int.from_bytes(orders.read(LENGTH_BYTES))))  # noqa: S301 (navlin's own)
     sys.stdout = sys.stderr  # nothing else may write to the pipe to the parent

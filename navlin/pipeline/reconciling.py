@@ -1,7 +1,7 @@
-"""Reconciles and writes records inside a Spark task, against the index's documents.
+"""Compares records with the documents in the index, and writes them, in a Spark task.
 
-A task has one range of identities, its records sorted by core and identity. It goes through both sides in step, like a
-merge of two sorted lists: an identity only among the records is new, one only in the index may be gone.
+A task has the records in one range of identities, sorted by core and identity. It merges them with the sorted
+documents: an identity that is only among the records is new; one that is only in the index may be gone.
 """
 
 from __future__ import annotations
@@ -43,14 +43,15 @@ OUTCOME_SCHEMA: Final = pa.schema(
     ]
 )
 OUTCOME_COLUMNS: Final = "core string, outcome string, identity string, as_of long, note string"
-"""One row for each outcome of a task, with its count as ``as_of``; one for each thing that is gone, or was refused."""
+"""There is one row for each kind of outcome in a task, with the count as ``as_of``, and one for each document that is
+gone or was refused."""
 
 GONE: Final = "gone"
 GONE_REPORTED: Final = "gone, as the source reported"
 REFUSED: Final = "refused"
 COUNTED: Final = "counted"
 LINKED: Final = "linked"
-"""Counted in addition to the outcome: a relation whose ends were found before it was written."""
+"""Counted in addition to the outcome, for a relation whose ends were found before it was written."""
 _UNMARKED: Final[Document] = {"unlinked": True}
 CORES: Final = (ELEMENTS, RELATIONS)
 PREFIX_DIGITS: Final = 4
@@ -59,7 +60,7 @@ PREFIXES: Final = 16**PREFIX_DIGITS
 
 @dataclass(frozen=True, slots=True)
 class Reconciliation:
-    """Parameters of a reconciling task; pickled into it."""
+    """Parameters of a reconciling task, pickled for Spark."""
 
     address: SolrAddress
     writer: str
@@ -69,16 +70,16 @@ class Reconciliation:
     purged_before_ms: int
     comparison: Comparison
     carried: Mapping[str, Mapping[str, Held]] = field(default_factory=dict)
-    """The index's documents below the covered paths, by core and id, if the driver read them (`HeldState.CARRIED`)."""
+    """Core → id → document at or below the covered paths, if the driver read the documents (`HeldState.CARRIED`)."""
     dry_run: bool = False
     moved: Moved = Moved()  # noqa: RUF009  # it is frozen
     reads_again: bool = False
-    """If set, executions keep their operations: `linker.superseded` moves them, and removes the operations that they
-    left."""
+    """Whether executions keep their operations for now, because `linker.superseded` moves them later and removes the
+    operations that they left."""
 
 
 def range_bounds(index: int, ranges: int) -> tuple[str, str]:
-    """The bounds of one of ``ranges`` equal ranges of identities: [low, high), "" for an open end."""
+    """Return the bounds [low, high) of one of ``ranges`` equal ranges of identities; "" for an open end."""
     low = -(-index * PREFIXES // ranges)
     high = -(-(index + 1) * PREFIXES // ranges)
     return (
@@ -88,7 +89,7 @@ def range_bounds(index: int, ranges: int) -> tuple[str, str]:
 
 
 def reconcile(task: Reconciliation) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """Returns the function that a Spark task maps over its sorted envelopes; it yields outcome rows."""
+    """Return the function that a Spark task maps over its sorted envelopes. It yields one batch of outcome rows."""
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         partition = TaskContext.get()
@@ -110,19 +111,19 @@ def reconcile(task: Reconciliation) -> Callable[[Iterable[pa.RecordBatch]], Iter
 
 
 class State(Protocol):
-    """The index's documents, looked up in the order of identities."""
+    """Access to the documents in the index, in the order of identities."""
 
     def of(self, ids: list[str]) -> dict[str, Held]:
-        """The documents of those ids that exist."""
+        """Return id → document for the ids that exist."""
         ...
 
     def unasked(self) -> Iterator[Held]:
-        """Yields the documents that no ``of`` has looked up. To be called once, after the last ``of``."""
+        """Yield the documents that no ``of`` has looked up. Must be called only once, after the last ``of``."""
         ...
 
 
 class _Nothing:
-    """The index has no documents of this source."""
+    """Access for a source without documents in the index."""
 
     def of(self, ids: list[str]) -> dict[str, Held]:
         return {}
@@ -132,7 +133,7 @@ class _Nothing:
 
 
 class _Carried:
-    """The documents below the covered paths came with the task; others are looked up."""
+    """Access for a task that carries the documents at and below the covered paths; other ids are looked up."""
 
     def __init__(self, solr: Solr, core: str, carried: Mapping[str, Held]) -> None:
         self._solr, self._core, self._carried = solr, core, carried
@@ -148,8 +149,8 @@ class _Carried:
 
 
 class _Exported:
-    """The documents of one range below the covered paths, streamed alongside the records: both are sorted by identity.
-    Other ids are looked up, unless the run covers everything."""
+    """Access that streams the documents of one range at and below the covered paths alongside the records; both are
+    sorted by identity. Other ids are looked up, unless the run covers everything."""
 
     def __init__(self, solr: Solr, task: Reconciliation, core: str, low: str, high: str) -> None:
         self._solr, self._core, self._everything = solr, core, task.coverage.everything
@@ -254,7 +255,7 @@ def _compared(task: Reconciliation, envelope: Envelope, held: Held | None, core:
         and not held.deleted
         and max(task.stamp.counted(held.as_of_ms), envelope.as_of) < covered.as_of_ms
     ):
-        # A newer reading of its parent no longer has it.
+        # A newer listing of the parent does not contain it any more.
         rows.gone(core, covered, envelope.identity, envelope.tree_path)
         return Outcome.LATE
     outcome = outcome_of(
@@ -266,14 +267,14 @@ def _compared(task: Reconciliation, envelope: Envelope, held: Held | None, core:
         stamp=task.stamp,
     )
     if outcome is Outcome.UNCHANGED and core == ELEMENTS and task.moved.concerns(envelope.tree_path):
-        # Its source's data may equal those of the previous occupant of this path, but people's fields belong to the
-        # other entity.
+        # The source may report the same data as for the previous entity at this path, but the user-written fields
+        # belong to that entity.
         return Outcome.CHANGED
     return outcome
 
 
 class _Rows:
-    """The outcome rows of a task, kept small: mere counts are added up here."""
+    """The outcome rows of a task. They stay small because counts are added up here."""
 
     def __init__(self) -> None:
         self._rows: list[tuple[str, str, str, int, str]] = []

@@ -1,4 +1,4 @@
-"""Clean-up after a run that read records again that were read under other settings or by an older reader."""
+"""Cleans up after a run that read records again that had been read with other settings or by an older extractor."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _OF_EXECUTIONS = ("as_of", "digest", "type", "source_type", "parent_id", "parent
 def remove_invented(
     linking: Linking, source_id: str, rounds: Sequence[DataFrame], outcomes: DataFrame | None, *, whole: bool
 ) -> int:
-    """Removes results of an earlier reading of the same records that this one did not give; returns the number of
-    removed documents. ``whole``: an older reader made them, and this run read everything; operations that it did not see
-    are doubted."""
+    """Remove results of an earlier read of the same records that this run did not produce. Return the number of removed
+    documents. ``whole``: an older extractor produced the results, and this run read everything, so operations that this
+    run did not see are marked as doubtful."""
     removed, read_ids = 0, set[str]()
     if rounds and outcomes is not None:
         rows = reduce(DataFrame.unionAll, rounds)
@@ -45,7 +45,7 @@ def remove_invented(
 
 
 def _executions(rows: DataFrame, source_id: str) -> Iterator[Envelope]:
-    """Yields the newest record of each execution, limited to its place in the tree."""
+    """Yield the newest envelope of each execution, with only the columns in `_OF_EXECUTIONS`."""
     newest = (
         rows.where(F.col("type") == EntityType.OPERATION_EXECUTION.value)
         .groupBy("identity")

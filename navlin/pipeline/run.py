@@ -1,5 +1,5 @@
-"""Runs one source once: plan, read, reconcile, write, link, save. The entry point of the daemon, the command line, the
-demo and the tests; pull and push differ only in their splits and schedule."""
+"""Runs one source once: plan, read, reconcile, write, link, save. This is the entry point for the daemon, the command
+line, the demo and the tests. Pull and push differ only in splits and schedule."""
 
 from __future__ import annotations
 
@@ -80,28 +80,28 @@ _COUNT_NAMES: Final = {
     (ELEMENTS, GONE_REPORTED): "reported_entities",
     (RELATIONS, GONE_REPORTED): "reported_relations",
 }
-"""Outcomes that are counted by core; every other outcome is counted by its own name."""
+"""(core, outcome) → name of the count. Every other outcome is counted under its own name."""
 
 
 class NothingHeld(Exception):
-    """A loss was to be accepted, but that run is not held."""
+    """The loss of a run cannot be accepted, because that run is not held."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """The environment of runs: the index, the Spark session, the time, and the plausibility guard."""
+    """The environment of runs: the index, the Spark session, the clock, and the plausibility guard."""
 
     address: SolrAddress
     spark: Callable[[], SparkSession]
     clock: Callable[[], int]
-    """Epoch ms."""
+    """A function that returns epoch ms."""
     guard: Guard = field(default_factory=Guard)
     wall_clock: WallClock | None = None
-    """The process's, if it lives long enough for its clock to jump."""
+    """The clock of the process, if it lives long enough for the clock to jump."""
     lease_s: float = LEASE_S
-    """The length of a source's lease, see `navlin.index.leases`."""
+    """Length of the lease of a source, see `navlin.index.leases`."""
     idle_noted_ms: dict[str, int] = field(default_factory=dict)
-    """Time at which this process last recorded that a source had nothing new, by the source's id."""
+    """Source id → time at which this process last recorded that the source had nothing new (epoch ms)."""
 
     def run(
         self,
@@ -113,11 +113,11 @@ class Pipeline:
         accept_loss: str = "",
         step: Callable[[str], None] = lambda step: None,
     ) -> RunRecord:
-        """Runs a source once and returns its record; a failure is in the record, and never raised.
+        """Run a source once and return the record of the run. A failure is stored in the record and never raised.
 
-        ``complete`` requests a complete plan. ``dry_run`` reads and compares, and writes nothing. ``accept_loss`` is the
-        id of a held run whose loss a person has accepted: a complete plan is made, and the guard lets it through.
-        ``step`` is called with the name of each step as it begins.
+        ``complete`` requests a complete plan. ``dry_run`` reads and compares, but writes nothing. ``accept_loss`` is
+        the id of a held run whose loss a user has accepted. Then the plan is complete, and the guard does not hold that
+        loss again. ``step`` is called with the name of each step as it begins.
         """
         with Solr(self.address) as solr:
             return _Run(self, solr, registration, extractor, dry_run=dry_run, step=step).run(
@@ -126,7 +126,7 @@ class Pipeline:
 
 
 class _Run:
-    """One pass. Its methods are the steps, in the order of `_pass`."""
+    """One run of a source. The methods are the steps, in the order of `_pass`."""
 
     def __init__(
         self,
@@ -155,7 +155,7 @@ class _Run:
             self.step("plan")
             before, plan = self.planner.plan(complete=complete)
             nothing = not plan.splits and not plan.covers and not has_news(plan, before.values)
-            # An older reader's results from records that are gone must be reported once.
+            # If positions of an older reader remain, its results from records that are gone must be reported once.
             if nothing and (before.values or not before.outdated):
                 self._note_idle()
                 return self._ended(record, Status.IDLE, note=plan.note)
@@ -164,7 +164,7 @@ class _Run:
                     self.lease = stack.enter_context(
                         lease(self.solr, self.source.id, length_s=self.pipeline.lease_s, on_lost=self._cancel)
                     )
-                    # A run that died may have written data not yet visible: documents, its record, positions.
+                    # A run that died may have written documents, its record, and positions that are not visible yet.
                     self._commit(*CORES, RUNS, soft=True)
                     again = load_positions(self.solr, self.source.id, self.fingerprint)
                     if again != before:  # another process ran it while we planned
@@ -173,7 +173,7 @@ class _Run:
                 previous = last_run(self.solr, self.source.id)
                 record = replace(record, iteration=next_iteration(previous), note=plan.note)
                 if self.lease is not None:
-                    # Overwrites the record of a run that failed or was interrupted: Solr then rejects later writes of
+                    # Overwrite the record of a run that failed or was interrupted, so that Solr rejects later writes of
                     # that run.
                     over = previous is not None and previous.iteration == record.iteration
                     version = previous.version if previous is not None and over else -1
@@ -189,13 +189,13 @@ class _Run:
 
     def _note_idle(self) -> None:
         noted_ms = self.pipeline.idle_noted_ms
-        # The clock may have been set back since.
+        # Absolute, because the clock may have been set back since.
         if not self.dry_run and abs(self.started_ms - noted_ms.get(self.source.id, 0)) >= NOTED_EVERY_MS:
             note_idle(self.solr, self.source.id, self.started_ms)
             noted_ms[self.source.id] = self.started_ms
 
     def step(self, name: str) -> None:
-        """Begins a step, unless the lease is lost."""
+        """Begin a step. Raises `LeaseLost` if the lease is lost."""
         if self.lease is not None:
             self.lease.check()
         self._report_step(name)
@@ -271,7 +271,7 @@ class _Run:
     # -- plan ------------------------------------------------------------------------------------------------------------
 
     def _accepted(self, accept_loss: str, before: SavedPositions) -> Collection[str] | None:
-        """The places whose loss a person has accepted; None if nobody was asked. Raises `NothingHeld`."""
+        """Return the places whose loss a user has accepted; None if no user was asked. Raises `NothingHeld`."""
         if not accept_loss:
             return None
         held = last_run(self.solr, self.source.id, Status.HELD)
@@ -294,7 +294,8 @@ class _Run:
     def _read(
         self, splits: Sequence[Split], before: SavedPositions, record: RunRecord, stack: ExitStack
     ) -> tuple[list[DataFrame], ReadSummary]:
-        """Reads the splits, and those that they yield, round by round. Each round's rows are materialised once."""
+        """Read the splits, and the splits that these yield, round by round. The rows of each round are materialised
+        once."""
         rounds: list[DataFrame] = []
         summary = ReadSummary()
         while splits:
@@ -317,7 +318,7 @@ class _Run:
     def _reading_ended(
         self, splits: Sequence[Split], before: SavedPositions, record: RunRecord, error: Exception
     ) -> ReadingEnded:
-        """Records the splits whose reading ended a process, as opposed to raising an error, and returns the error."""
+        """Record the splits whose read crashed a process instead of raising an error, and return the error to raise."""
         message = in_words(error)
         if self.lease is not None:
             self.step("set aside")
@@ -373,7 +374,7 @@ class _Run:
         return self.registration.mode is PUSH
 
     def _sizes(self, documents: int, covers: Coverage) -> Sizes:
-        """The sizes that the choice of a comparison needs. Those that cannot affect it are not counted."""
+        """Return the sizes for the choice of a comparison. Sizes that cannot affect the choice are not counted."""
         held, covered = None, 0
         if covers.everything or documents > RECORDS_IN_TASK:
             held = sum(count_held(self.solr, core, self.source.id) for core in CORES)
@@ -382,8 +383,8 @@ class _Run:
         return Sizes(documents, held, covered, covers.everything, self._follows_events)
 
     def _carried(self, covers: Coverage) -> tuple[dict[str, dict[str, Held]], Coverage]:
-        """The index's documents at and below the covered paths, by core and id; and the coverage, with the times at
-        which those paths were last read."""
+        """Return the documents at and below the covered paths (core → id → document), and the coverage with the times
+        at which those paths were last read."""
         carried = {
             core: {
                 each.identity: each for each in held_below(self.solr, core, self.source.id, covers.by_path)
@@ -400,7 +401,7 @@ class _Run:
         return carried, replace(covers, floors=floors)
 
     def _count(self, outcomes: DataFrame | None) -> list[Reject]:
-        """Counts the outcomes of the records, and returns Solr's refusals."""
+        """Count the outcomes of the records, and return Solr's refusals as rejects."""
         refused: list[Reject] = []
         if outcomes is None:
             return refused
@@ -422,11 +423,11 @@ class _Run:
         remembered: Remembered,
         accepted: Collection[str] | None,
     ) -> Verdict:
-        """Decides which entities that a full listing missed are flagged deleted."""
+        """Decide which of the entities missing in a full listing are flagged deleted."""
         if outcomes is None or not self.counts.gone_entities:
             return Verdict()
         missing = missing_in(outcomes)
-        # A run that follows events covers only things that an event stated again.
+        # A run that follows events covers only entities that an event reported again.
         proved = self._follows_events or all(each.proved for each in covers.listed)
         asked = None if proved or missing.too_many else self.extractor.still_there(tuple(missing.places))
         held = count_held(self.solr, ELEMENTS, self.source.id, live=True)
@@ -438,7 +439,7 @@ class _Run:
     def _remember(
         self, remembered: Remembered, verdict: Verdict, covers: Coverage, record: RunRecord
     ) -> Iterator[Position]:
-        """Yields the position about missing entities for the next run."""
+        """Yield the position that keeps the state of missing entities for the next run."""
         reported = self.counts.reported_entities
         if not self._follows_events and (covers.listed or reported):
             live = count_held(self.solr, ELEMENTS, self.source.id, live=True)
@@ -470,8 +471,8 @@ class _Run:
             self.solr.commit(core, soft=True)
 
     def _reads_again(self, plan: Plan, before: SavedPositions) -> bool:
-        """Whether records are read again that were read differently before: statements that they no longer make were
-        never true. Not for a listing, whose things come and go."""
+        """Whether this run reads records again that were read differently before. Then results that it no longer
+        produces were never true. False for a listing, whose entities come and go."""
         return bool(before.outdated) and (self._follows_events or not plan.covers)
 
     def _remove_invented(
@@ -489,7 +490,7 @@ class _Run:
         self._commit(*CORES, soft=True)
 
     def _late(self) -> str:
-        """A note on records that were too old to be written. Not for events, which may well come late."""
+        """Return a note on records that were too old to be written; "" for events, which may well come late."""
         if self._follows_events or not self.counts.late:
             return ""
         return f"{self.counts.late} records are older than what the index holds, and were not written"
@@ -518,17 +519,18 @@ class _Run:
         return spark
 
     def _cancel(self) -> None:
-        """Ends Spark's work for this run; the renewing thread calls it when the lease is lost."""
+        """Cancel Spark's jobs for this run. The thread that renews the lease calls this when the lease is lost."""
         if self.session is not None:
             self.session.sparkContext.cancelJobsWithTag(self.tag)
 
     def _untag(self) -> None:
-        # The thread runs other sources later.
+        # This thread runs other sources later.
         if self.session is not None and not has_ended(self.session):
             self.session.sparkContext.removeJobTag(self.tag)
 
     def _fence(self, before: SavedPositions) -> Fence | None:
-        """Called just before the positions are saved: a run that has lost its lease ends here."""
+        """Renew the lease and return a fence, just before positions are saved. A run that has lost its lease ends
+        here."""
         if self.lease is None:
             return None
         self.lease.renew()
@@ -540,7 +542,8 @@ class _Run:
         return save_run_fenced(self.solr, record, self.lease.renew)
 
     def _cause(self, error: Exception) -> Exception:
-        """The loss of the lease, if it ended the run: Spark's jobs were cancelled, for example."""
+        """Return the loss of the lease if that is the cause of the error (for example, Spark's jobs were cancelled);
+        otherwise the error."""
         if self.lease is None:
             return error
         try:
@@ -559,7 +562,7 @@ class _Run:
             return failed
         try:
             if not record.iteration:
-                # A plan that fails again and again has one record, not one every five seconds.
+                # A plan that fails repeatedly gets one record instead of one every five seconds.
                 failed = replace(failed, iteration=next_iteration(last_run(self.solr, self.source.id)))
             self._save_run(failed)
             self.solr.commit(RUNS, soft=False)

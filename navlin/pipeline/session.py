@@ -1,4 +1,4 @@
-"""The only place that starts and ends a SparkSession."""
+"""Starts and ends the SparkSession; no other module does."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from navlin.pipeline.yarn import Cluster
 OWNER_ALONE: Final = 0o700
 EXECUTORS_PYTHON: Final = "PYSPARK_PYTHON"
 LOCAL_MASTER = "local[*,4]"
-"""Every core of this machine; a failing task may be tried four times."""
+"""All cores of this machine; a failing task is tried up to four times."""
 JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 LOCKED: Final = {
-    # Spark generates the secret for each session, and keeps it in its JVM: it is in no command line, environment,
-    # configuration or log. Without it every process of this machine could talk to the driver, in serialized Java
-    # objects.
+    # Spark generates a secret for each session and keeps it in the JVM, not in a command line, environment,
+    # configuration or log. Without the secret, every process on this machine could talk to the driver, in serialized
+    # Java objects.
     "spark.authenticate": "true",
     "spark.network.crypto.enabled": "true",
     "spark.network.crypto.saslFallback": "false",
 }
 """Settings that keep other processes out of a session."""
 _DIRECTORIES: Final[list[int]] = []
-"""The descriptor of the directory of this session's sockets."""
+"""Descriptor of the directory for the sockets of the present session."""
 END_S = 20.0
-"""Longest time for its JVM to end in order."""
+"""Maximum time for a clean shutdown of the JVM."""
 
 
 def start_session(
@@ -48,12 +48,12 @@ def start_session(
     record: bool = False,
     cluster: Cluster | None = None,
 ) -> SparkSession:
-    """Starts Spark; `navlin.pipeline.warming` then pays the cost of its first use, before an event has to wait.
+    """Start Spark. Afterwards `navlin.pipeline.warming` pays the cost of the first use, so that no event has to wait.
 
-    ``scratch`` is Spark's spill directory; it is private. ``settings`` override navlin's own, except `LOCKED`.
-    ``archive`` is a file of loaded classes (`navlin.pipeline.spark_jvm.archive_in`): with it a start takes a third of
-    the time; with ``record`` the end of this session writes it. Both are for Spark on this machine. ``cluster`` is for
-    the master "yarn", which needs it.
+    ``scratch`` is Spark's spill directory; it becomes private. ``settings`` override navlin's own, except `LOCKED`.
+    ``archive`` is a class archive (`navlin.pipeline.spark_jvm.archive_in`), with which a start takes a third of the
+    time; with ``record``, the archive is written when this session ends. Both are for Spark on this machine.
+    ``cluster`` is required for the master "yarn".
     """
     shut_out(os.environ, sys.path)
     os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
@@ -95,11 +95,11 @@ def start_session(
 
 
 def _sockets_in(scratch: Path) -> dict[str, str]:
-    """The properties that make Python and the JVM talk over sockets in the file system, private to this user. Over TCP,
-    PySpark would resolve localhost, which not every host knows."""
+    """Return the properties with which Python and the JVM communicate over sockets in the file system, private to this
+    user. Over TCP, PySpark would resolve localhost, which not every host knows."""
     while _DIRECTORIES:
         os.close(_DIRECTORIES.pop())  # of a session that has ended
-    # The path goes through this process, because a socket's path has at most 107 bytes.
+    # Refer to the directory through /proc, because the path of a socket is limited to 107 bytes.
     _DIRECTORIES.append(os.open(scratch, os.O_DIRECTORY))
     return {
         "spark.python.unix.domain.socket.enabled": "true",
@@ -147,7 +147,8 @@ def has_ended(session: SparkSession) -> bool:
 
 
 def end_session(session: SparkSession, *, dead: bool = False, wait_s: float = END_S) -> None:
-    """Ends Spark and its JVM; `start_session` may then start another. ``dead``: Spark or the JVM has ended by itself."""
+    """End Spark and its JVM; `start_session` may then start a new session. ``dead``: Spark or the JVM has already ended
+    by itself."""
     context = session.sparkContext
     gateway: Any = SparkContext._gateway
     if dead:
@@ -155,7 +156,7 @@ def end_session(session: SparkSession, *, dead: bool = False, wait_s: float = EN
         context.stop()
     else:
         session.stop()
-    # PySpark keeps its gateway for the next session, which would find the JVM gone.
+    # Otherwise PySpark would keep the gateway for the next session, although the JVM is gone.
     SparkContext._gateway = SparkContext._jvm = None
     gateway.shutdown()
     if (jvm := getattr(gateway, "proc", None)) is not None:
@@ -168,7 +169,8 @@ def end_session(session: SparkSession, *, dead: bool = False, wait_s: float = EN
 
 
 def use_pool(spark: SparkSession, mode: Mode) -> None:
-    """Runs this thread's jobs in the pool of its mode: a long pull then leaves a share of the cores to a push."""
+    """Run this thread's jobs in a scheduler pool for ``mode``, so that a long pull leaves a share of the cores to a
+    push."""
     spark.sparkContext.setLocalProperty("spark.scheduler.pool", mode.value)
 
 

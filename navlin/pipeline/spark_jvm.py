@@ -1,6 +1,5 @@
-"""Spark's JVM, started by navlin itself: without the JVM that PySpark runs only to build the command line, and with
-Spark's classes from an archive. Together that saves three quarters of a start.
-"""
+"""Starts Spark's JVM without the additional JVM that PySpark runs only to build the command line, and with a class
+archive. Together that saves three quarters of the time for a start."""
 
 from __future__ import annotations
 
@@ -35,8 +34,8 @@ OPENED: Final = (
     "java.base/sun.util.calendar",
     "java.security.jgss/sun.security.krb5",
 )
-"""Packages of Java's modules that Spark opens. Left out: the vector module, which only serves machine learning; it keeps
-Java from using its archive of modules, and prints a warning."""
+"""Packages of Java's modules that Spark opens. The vector module is left out because it only serves machine learning,
+prevents Java from using its archive of modules, and prints a warning."""
 PROPERTIES: Final = (
     "-Dio.netty.tryReflectionSetAccessible=true",
     "-Dio.netty.allocator.type=pooled",
@@ -50,7 +49,7 @@ FOR_NEWER_JAVA: Final = (
 STANDARD_ERROR: Final = 2
 OTHERS_NOTHING: Final = 0o077
 START_S: Final = 300.0
-"""Longest time until the JVM listens."""
+"""Maximum time until the JVM listens."""
 
 
 class NoSpark(Exception):
@@ -58,12 +57,12 @@ class NoSpark(Exception):
 
 
 def is_left_to_pyspark(properties: Mapping[str, str]) -> bool:
-    """Whether an operator has set something that only PySpark's own launcher supports: native libraries."""
+    """Whether the operator has set native libraries, which only PySpark's own launcher supports."""
     return "spark.driver.extraLibraryPath" in properties
 
 
 def archive_in(directory: Path) -> Path:
-    """The path of the archive of Spark's classes for this Java and these jars; it may not exist."""
+    """Return the path of the class archive for this Java and these jars; it may not exist."""
     known = hashlib.sha256(identity_of_java(_java()))
     for jar in _jars():
         status = jar.stat()
@@ -78,11 +77,11 @@ def start_jvm(
     record: bool = False,
     environment: Mapping[str, str] | None = None,
 ) -> Any:
-    """Starts the JVM and returns PySpark's gateway to it; the gateway's ``proc`` is the child.
+    """Start the JVM and return PySpark's gateway to it. The attribute ``proc`` of the gateway is the child process.
 
-    ``properties`` are Spark's. ``archive`` is one of loaded classes to use if it exists, or to write at the JVM's
-    orderly end (``record``). The JVM ends when its standard input does. ``environment`` is for Spark on YARN: variables
-    in addition to those of this process. Raises `NoSpark` or `navlin.java.NoJava`.
+    ``properties`` are Spark properties. ``archive`` is a class archive to use if it exists, or, with ``record``, to
+    write when the JVM shuts down cleanly. The JVM ends when its standard input is closed. ``environment``, for Spark on
+    YARN, are variables in addition to those of this process. Raises `NoSpark` or `navlin.java.NoJava`.
     """
     submit = [word for name, value in properties.items() for word in ("--conf", f"{name}={value}")]
     with TemporaryDirectory() as folder:
@@ -132,7 +131,7 @@ def start_jvm(
 def _command(
     properties: Mapping[str, str], archive: Path | None, *, record: bool, environment: Mapping[str, str]
 ) -> list[str]:
-    # An operator's options come last, so that they win.
+    # The operator's options come last, so that they take precedence.
     given = ("spark.driver.defaultJavaOptions", "spark.driver.extraJavaOptions")
     options = [word for name in given for word in shlex.split(properties.get(name, ""))]
     if archive is not None and not record and not archive.exists():
@@ -147,7 +146,7 @@ def _command(
         *(f"--add-opens={opened}=ALL-UNNAMED" for opened in OPENED),
         *PROPERTIES,
         *QUICK,
-        # A JVM that continues after running out of memory is half broken: navlin starts another.
+        # A JVM that continues after running out of memory is unreliable, so it exits and navlin starts another.
         "-XX:+ExitOnOutOfMemoryError",
         f"-Xmx{properties['spark.driver.memory']}",
         *options,
@@ -175,5 +174,5 @@ def _java() -> str:
 
 
 def _jars() -> list[Path]:
-    # Listed one by one and in order: an archive is for exactly one class path.
+    # Listed one by one and in order, because an archive is valid for exactly one class path.
     return sorted(pyspark_jars().glob("*.jar"))

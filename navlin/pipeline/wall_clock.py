@@ -1,4 +1,4 @@
-"""This machine's clock, checked against the one that counts since the machine started and never jumps."""
+"""This machine's clock, checked against the clock that counts since the machine started and never jumps."""
 
 from __future__ import annotations
 
@@ -9,18 +9,20 @@ from collections.abc import Callable
 from typing import Final
 
 NOTICED_S = 1.0
-"""Smaller jumps are corrections of the clock, or two readings not made at the same moment."""
+"""Minimum jump. Smaller ones are corrections of the clock, or arise because the two clocks are not read at the same
+moment."""
 
 
 def since_boot_s() -> float:
-    """Seconds since this machine started, including those while it was suspended."""
+    """Return the seconds since this machine started, including time in suspension."""
     return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
 def kernel_is_synchronized() -> bool:
-    """Whether a time service keeps this machine's clock, by the kernel's own mark (adjtimex(2)).
+    """Whether a time service synchronizes this machine's clock, according to the kernel (adjtimex(2)).
 
-    Setting the clock by hand clears the mark, and a time service sets it again once it agrees. False if unknown.
+    Setting the clock by hand clears the kernel's flag; a time service sets it again when the clock agrees. False if
+    unknown.
     """
     try:
         state = ctypes.CDLL(None).adjtimex(ctypes.create_string_buffer(_TIMEX_BYTES))
@@ -30,12 +32,12 @@ def kernel_is_synchronized() -> bool:
 
 
 _TIMEX_BYTES: Final = 512
-"""More than struct timex has on any platform; zeros read the state without changing it."""
+"""More bytes than struct timex has on any platform. With all bytes zero, the state is read without being changed."""
 _TIME_ERROR: Final = 5
 
 
 class WallClock:
-    """The time of day, and its jumps. Thread-safe."""
+    """The wall clock, with detection of jumps. Thread-safe."""
 
     def __init__(
         self,
@@ -43,26 +45,27 @@ class WallClock:
         steady_s: Callable[[], float] = since_boot_s,
         synchronized: Callable[[], bool] = kernel_is_synchronized,
     ) -> None:
-        """``wall_s`` gives epoch seconds; ``steady_s`` counts from any moment; ``synchronized`` says whether a time
-        service keeps the clock."""
+        """``wall_s`` returns epoch seconds, ``steady_s`` seconds since some fixed moment, and ``synchronized`` whether
+        a time service synchronizes the clock."""
         self._wall_s, self.steady_s, self._synchronized = wall_s, steady_s, synchronized
         self._lock = threading.Lock()
         self._believed_s = self._seen_s = self._offset_s()
 
     def now_s(self) -> float:
-        """Epoch seconds, by this machine's clock."""
+        """Return epoch seconds by this machine's clock."""
         return self._wall_s()
 
     def now_ms(self) -> int:
-        """Epoch ms, by this machine's clock."""
+        """Return epoch ms by this machine's clock."""
         return round(self._wall_s() * 1000)
 
     def at_s(self, steady_s: float) -> float:
-        """The time of a moment of the steady clock, in epoch seconds by this machine's clock as it is now."""
+        """Convert a time of the steady clock to epoch seconds, by this machine's clock as it is now."""
         return steady_s + self._offset_s()
 
     def jump_ms(self) -> int:
-        """The clock's jump since it was last trusted, in ms. A time service is trusted."""
+        """Return the jump of the clock since it was last trusted, in ms. A clock synchronized by a time service is
+        trusted."""
         with self._lock:
             jump_s = self._offset_s() - self._believed_s
             if abs(jump_s) > NOTICED_S and self._synchronized():
@@ -71,7 +74,7 @@ class WallClock:
             return round(jump_s * 1000)
 
     def new_jump_s(self) -> float:
-        """The clock's jump since the last call, in seconds; 0 if it is too small to matter."""
+        """Return the jump of the clock since the last call, in seconds; 0 if it is too small to matter."""
         with self._lock:
             offset_s = self._offset_s()
             jump_s = offset_s - self._seen_s
@@ -79,7 +82,7 @@ class WallClock:
             return jump_s if abs(jump_s) > NOTICED_S else 0.0
 
     def believe(self) -> None:
-        """Trusts the clock as it is now: somebody has looked, or another clock agrees."""
+        """Trust the clock as it is now, because a user has checked it or another clock agrees."""
         with self._lock:
             self._believed_s = self._offset_s()
 

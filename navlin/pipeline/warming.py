@@ -1,4 +1,5 @@
-"""Warms Spark up: the first use of a session and of its Python workers costs seconds, for which no event should wait."""
+"""Warms Spark up, because the first use of a session and of its Python workers takes seconds, for which no event should
+wait."""
 
 from __future__ import annotations
 
@@ -14,9 +15,9 @@ from navlin.pipeline.run import Pipeline
 
 
 def warm_up(pipeline: Pipeline, extractors: Sequence[Extractor]) -> None:
-    """Makes a Python worker for each core, loads the extractors' modules in it, and makes one dry run.
+    """Start a Python worker for each core, load the modules of the extractors in the workers, and make one dry run.
 
-    Nothing is written. An error here is not reported: the first real run meets it too.
+    Nothing is written. An error is not reported, because the first real run fails with the same error.
     """
     extractor = operations(pipeline.spark().sparkContext.defaultParallelism, extractors)
     pipeline.run(
@@ -25,14 +26,15 @@ def warm_up(pipeline: Pipeline, extractors: Sequence[Extractor]) -> None:
 
 
 def operations(splits: int, extractors: Sequence[Extractor] = ()) -> OperationEach:
-    """An extractor with this many splits, each with one operation. ``extractors`` travel with it to the workers."""
+    """Return an extractor with this many splits, each with one operation. ``extractors`` are pickled with it, so that
+    the workers load their modules."""
     source = Source(source_id("", "warming"), "WARMING", "warming", "")
     return OperationEach(source, Estate("", (source,)), splits, tuple(extractors))
 
 
 @dataclass(frozen=True, slots=True)
 class Numbered(Split):
-    """One of the splits."""
+    """A split identified by a number."""
 
     number: int
 
@@ -43,7 +45,7 @@ class Numbered(Split):
 
 @dataclass(frozen=True, slots=True)
 class OperationEach(Extractor):
-    """An extractor whose source has an operation in each split."""
+    """An extractor that reads one operation from each split."""
 
     source: Source
     estate: Estate

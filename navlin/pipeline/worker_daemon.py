@@ -1,6 +1,6 @@
-"""The process from which Spark's Python workers are forked, with the modules that each of them needs already loaded.
+"""The process from which Spark's Python workers are forked. It has already loaded the modules that each worker needs.
 
-A worker then starts in a tenth of the time, and Spark starts new ones after every minute without work.
+So a worker starts in a tenth of the time. Spark starts new workers after every minute without work.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ import navlin.index.documents
 import navlin.index.solr
 import navlin.index.writing  # noqa: F401
 
-# Not Arrow and not NumPy: they start threads when they are imported, and a process with threads must not be forked.
+# Arrow and NumPy are not loaded, because they start threads when imported, and a process with threads must not be
+# forked.
 
 
 class QuietIfLeft:
@@ -26,8 +27,8 @@ class QuietIfLeft:
 
     @staticmethod
     def print_exc() -> None:
-        """Like `traceback.print_exc`; nothing if Spark has closed the connection: it ended, or abandoned the worker's
-        task."""
+        """Print like `traceback.print_exc`, but nothing if Spark has closed the connection because it ended or
+        abandoned the worker's task."""
         if not isinstance(sys.exception(), (BrokenPipeError, ConnectionResetError)):
             traceback.print_exc()
 

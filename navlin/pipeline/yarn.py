@@ -1,6 +1,6 @@
-"""Spark on YARN: the executors' environment, and the files that are copied to the cluster's file system once.
+"""Spark on YARN: the environment of executors, and the files that are copied once to the cluster's file system.
 
-An executor has no navlin, no Python, no Spark. All of that is put into ``.navlin`` in the user's home directory on the
+An executor has no navlin, Python or Spark. All of these are copied to ``.navlin`` in the user's home directory on the
 cluster's file system, under names that depend on the content. YARN caches the files on each node, so later starts ship
 none.
 """
@@ -23,18 +23,18 @@ ENVIRONMENT: Final = "environment"
 """Name under which YARN unpacks the archive in the working directory of each executor."""
 FOLDER: Final = ".navlin"
 JARS: Final = ("spark.yarn.jars", "spark.yarn.archive")
-"""Settings with which an operator places Spark's jars: then navlin ships none."""
+"""Settings with which an operator provides Spark's jars. If one is set, navlin ships no jars."""
 ARCHIVES: Final = "spark.yarn.dist.archives"
 FILES: Final = "spark.yarn.dist.files"
 
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """A YARN cluster, and the access to it.
+    """Settings for access to a YARN cluster.
 
-    ``configuration_directory`` has core-site.xml and yarn-site.xml. ``environment`` is the archive of
-    `navlin.pipeline.packing.pack`; ``python`` is the path of a Python of this version on each node, "" if it is in the
-    archive. ``principal`` and ``keytab`` are for Kerberos. ``files`` are put into the working directory of each
+    ``configuration_directory`` contains core-site.xml and yarn-site.xml. ``environment`` is the archive made by
+    `navlin.pipeline.packing.pack`; ``python`` is the path of a Python of the same version on each node, "" if Python is
+    in the archive. ``principal`` and ``keytab`` are for Kerberos. ``files`` are copied to the working directory of each
     executor.
     """
 
@@ -47,15 +47,15 @@ class Cluster:
 
     @property
     def executors_python(self) -> str:
-        """The path of the executors' Python, as seen by them."""
+        """Path of Python for an executor."""
         return self.python or f"./{ENVIRONMENT}/{PYTHON}"
 
     def properties(self) -> dict[str, str]:
-        """Spark's properties that point executors to their environment."""
+        """Return the Spark properties that make executors use their environment."""
         found = {
             "spark.submit.deployMode": "client",
             "spark.executorEnv.PYTHONPATH": f"./{ENVIRONMENT}/{PACKAGES}",
-            # Ignores the home directory of the user that YARN starts executors as.
+            # Ignore packages in the home directory of the user as whom YARN starts executors.
             "spark.executorEnv.PYTHONNOUSERSITE": "1",
         }
         if not self.python:
@@ -65,20 +65,20 @@ class Cluster:
         return found
 
     def variables(self) -> dict[str, str]:
-        """The environment variables of the driver's JVM."""
+        """Return the environment variables for the driver's JVM."""
         folder = str(self.configuration_directory)
         archives = sorted(pyspark_jars().parent.joinpath("python", "lib").glob("*.zip"))
         return {
             "HADOOP_CONF_DIR": folder,
             "YARN_CONF_DIR": folder,
-            # Tells Spark where to find PySpark for executors, without a SPARK_HOME.
+            # Location of PySpark for executors, because there is no SPARK_HOME.
             "PYSPARK_ARCHIVES_PATH": ",".join(map(str, archives)),
         }
 
     def bring(self, jvm: Any, properties: Mapping[str, str]) -> dict[str, str]:
-        """Copies missing files to the cluster's file system; returns the properties that name them.
+        """Copy missing files to the cluster's file system, and return the properties that name them.
 
-        ``jvm`` is Spark's, before it has a context; ``properties`` are those that it was started with.
+        ``jvm`` is Spark's JVM before it has a context; ``properties`` are those with which it was started.
         """
         depot = _Depot(jvm)
         depot.bring(self.environment)
@@ -106,7 +106,7 @@ class Cluster:
 
 
 def archive_of_jars(jars: Path) -> str:
-    """The name of the archive of a folder of jars, different for different jars."""
+    """Return the name of an archive of the jars in a folder. It depends on the jars."""
     known = hashlib.sha256()
     for jar in sorted(jars.glob("*.jar")):
         known.update(f"{jar.name}:{jar.stat().st_size}\n".encode())
@@ -114,7 +114,7 @@ def archive_of_jars(jars: Path) -> str:
 
 
 class _Depot:
-    """The folder `FOLDER` on the cluster's file system, private to its user."""
+    """The folder `FOLDER` in the user's home directory on the cluster's file system, private to the user."""
 
     def __init__(self, jvm: Any) -> None:
         self._fs = jvm.org.apache.hadoop.fs
@@ -131,13 +131,13 @@ class _Depot:
         return bool(self._files.exists(self._fs.Path(self.url(name))))
 
     def bring(self, local: Path) -> None:
-        """Copies a file to the folder, atomically, unless one of its name exists."""
+        """Copy a file to the folder, atomically, unless one with the same name exists."""
         if self.has(local.name):
             return
         unfinished = self._fs.Path(self.url(f".unfinished-{uuid4()}"))
         try:
             self._files.copyFromLocalFile(False, True, self._fs.Path(local.as_uri()), unfinished)
-            # If another navlin was quicker its file stays: the content is the same.
+            # If another navlin was quicker, its file remains; the content is the same.
             self._files.rename(unfinished, self._fs.Path(self.url(local.name)))
         finally:
             self._files.delete(unfinished, True)

@@ -1,9 +1,9 @@
-"""The service around the pipeline: configuration, the schedule, logs, and the answers of `status` and `check`."""
+"""The service around the pipeline: configuration, schedule, logs, and the results of `status` and `check`."""
 
 from pathlib import Path
 from typing import Final
 
 DEFAULT_FILE: Final = Path("/etc/navlin/navlin.toml")
-"""The configuration file, unless another one is given."""
+"""Default path of the configuration file."""
 FILE_VARIABLE: Final = "NAVLIN_CONFIG"
-"""The environment variable that names another one."""
+"""Environment variable with the path of another configuration file."""

@@ -1,6 +1,6 @@
-"""Backup and restore of the embedded index: its files from snapshots that Solr retains, in one file.
+"""Backup of the embedded index to a single file, from snapshots that Solr retains, and restore.
 
-A restore unpacks next to the home of Solr and swaps the two by renaming, so that it is whole or not at all.
+A restore unpacks the backup next to the home of Solr and swaps the two by renaming, so that it is atomic.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class IndexInUse(Exception):
 
 @dataclass(frozen=True, slots=True)
 class BackedUp:
-    """A finished backup: its size, and its header."""
+    """A finished backup: the file, its size in bytes, and its header."""
 
     file: Path
     size: int
@@ -52,9 +52,9 @@ class BackedUp:
 
 
 def back_up(solr: Solr, solr_home: Path, file: Path, now_ms: int, report: Report) -> BackedUp:
-    """Writes the index of this home's embedded Solr to a file, while others write to the index.
+    """Back up the index of the embedded Solr in ``solr_home`` to a file. The index may be written to meanwhile.
 
-    Raises `TooBusy`, `Leased` or `OSError`; then a previous file is unchanged.
+    Raises `TooBusy`, `Leased` or `OSError`; then an existing file is unchanged.
     """
     configset = home.used(solr_home)
     schema = schema_of(solr) or Schema(version_of_cores(solr))
@@ -72,9 +72,9 @@ def back_up(solr: Solr, solr_home: Path, file: Path, now_ms: int, report: Report
 
 
 def restore(file: Path, state: Path, *, overwrite: bool, report: Report) -> Header:
-    """Replaces the index of a state directory by that of a backup; the directory is created if it is missing.
+    """Replace the index in a state directory by the index in a backup. The directory is created if it is missing.
 
-    Raises `IndexThere` unless it may ``overwrite``, `IndexInUse`, `DamagedBackup`, `NewerBackup` or `OSError`; then the
+    Raises `IndexThere` (unless ``overwrite``), `IndexInUse`, `DamagedBackup`, `NewerBackup` or `OSError`; then the
     previous index is unchanged.
     """
     solr_home = state.absolute() / "solr"
@@ -93,7 +93,7 @@ def restore(file: Path, state: Path, *, overwrite: bool, report: Report) -> Head
     unpacked.mkdir(mode=0o700)
     with _locked(unpacked):
         try:
-            # If another process starts Solr here meanwhile, its files must not be changed under it.
+            # Locked, because another process that starts Solr here meanwhile must not have its files changed.
             with _locked(solr_home):
                 _unpack(file, unpacked, header, report)
                 home.replace(solr_home, unpacked)
@@ -119,7 +119,7 @@ def _unpack(file: Path, unpacked: Path, header: Header, report: Report) -> None:
 
 @contextmanager
 def _locked(solr_home: Path) -> Iterator[None]:
-    """Holds the lock that a Solr takes on its home; nothing if there is no such home."""
+    """Hold the lock that Solr acquires on its home. Do nothing if the home does not exist. Raises `IndexInUse`."""
     if not solr_home.is_dir():
         yield
         return

@@ -1,6 +1,5 @@
-"""The file of a backup: a tar, compressed by zstandard. ``backup.json`` is its first member and describes it;
-``sums.json`` is the last, with the SHA-256 of all others: a truncated file has none.
-"""
+"""The file format of backups: a tar compressed with zstandard. The first member, ``backup.json``, describes the backup;
+the last, ``sums.json``, contains the SHA-256 of all members in between, and is missing in a truncated file."""
 
 from __future__ import annotations
 
@@ -28,11 +27,11 @@ _MEMBER = re.compile(r"[A-Za-z][A-Za-z0-9_-]*/[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _CHUNK_BYTES: Final = 1 << 20
 
 Report = Callable[[int, int], None]
-"""(bytes so far, bytes in all)"""
+"""Progress callback: (bytes so far, total bytes)."""
 
 
 class DamagedBackup(Exception):
-    """The file is not a backup, or not a complete one."""
+    """The file is not a backup, or is incomplete or damaged."""
 
 
 class NewerBackup(Exception):
@@ -41,8 +40,8 @@ class NewerBackup(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """The description of a backup. ``schema`` is the index's version, ``configset`` Solr's configuration of its cores,
-    ``bytes`` the size of all members, ``documents`` their number by core."""
+    """The description of a backup. ``schema`` is the version of the index, ``configset`` the name of the Solr configset
+    of the cores, ``bytes`` the total size of all members; ``documents`` maps cores to the number of documents."""
 
     navlin: str
     schema: int
@@ -54,9 +53,9 @@ class Header:
 
 
 def write_backup(target: Path, header: Header, members: Mapping[str, Path], report: Report) -> int:
-    """Writes the files under their names in the backup to a file next to ``target``, which is then replaced; returns its
-    size."""
-    # It contains the whole index, so only its owner may read it.
+    """Write a backup, replacing ``target`` when it is complete. ``members`` maps names in the backup to files. Return
+    the size in bytes."""
+    # The backup contains the whole index, so only its owner may read it.
     with replaced(target) as file:
         packer = zstandard.ZstdCompressor(level=3, write_checksum=True)
         with (
@@ -108,15 +107,14 @@ class _Hashed:
 
 
 def read_header(file: Path) -> Header:
-    """The description of a backup. Raises `DamagedBackup`, `NewerBackup` or `OSError`."""
+    """Read the description of a backup. Raises `DamagedBackup`, `NewerBackup` or `OSError`."""
     with _opened(file) as (tar, _):
         return _header(file, tar)
 
 
 def unpack_backup(file: Path, place: Callable[[str], Path], report: Report) -> Header:
-    """Writes each member to the path that ``place`` returns for its name, durably. If this returns, all match their
-    sums. Else it raises `DamagedBackup` or `NewerBackup`, and the unpacked files are worthless.
-    """
+    """Write each member durably to the path that ``place`` returns for its name. If this returns, all members match
+    their checksums. If it raises `DamagedBackup` or `NewerBackup`, the unpacked files are worthless."""
     with _opened(file) as (tar, unpacked):
         header = _header(file, tar)
         found: dict[str, str] = {}
@@ -190,7 +188,7 @@ def _json(file: Path, content: bytes) -> Any:
 
 
 def sync_directory(directory: Path) -> None:
-    """Makes the names in a directory survive a power failure."""
+    """Make the directory entries durable, so that they survive a power failure."""
     descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)

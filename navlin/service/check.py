@@ -1,4 +1,5 @@
-"""``navlin check``: is everything that a start needs available? One finding per line, with a remedy."""
+"""``navlin check``: checks that everything needed for a start is available. There is one finding per line, with a
+remedy."""
 
 from __future__ import annotations
 
@@ -30,10 +31,10 @@ from navlin.service.solr import external_address, jars_directory
 from navlin.solr_server.embedded import NoSolr, running_solr
 
 LEAST_FREE_BYTES: Final = 2 << 30
-"""Solr merges segments into new files before it removes the old ones, and Spark spills."""
+"""Minimum free space, because Solr merges segments into new files before it removes the old ones, and Spark spills."""
 
 EXPORT_S: Final = 20.0
-"""Longest wait for one export's server."""
+"""Timeout for the server of one export."""
 HADOOP_SITES: Final = ("core-site.xml", "yarn-site.xml")
 
 _VERSION = re.compile(r'version "(?:1\.)?(\d+)')
@@ -41,22 +42,23 @@ _VERSION = re.compile(r'version "(?:1\.)?(\d+)')
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One checked thing. ``text`` describes it and, if it is not fine, gives the remedy."""
+    """The result of one check. ``text`` describes the subject and, if it is not ``fine``, gives the remedy."""
 
     subject: str
     fine: bool
     text: str
     needed: bool = True
-    """Whether nothing can start without it. A source that does not answer is retried at its next interval."""
+    """Whether navlin cannot start without the subject. A source that does not answer is not needed, because it is
+    retried at its next interval."""
 
 
 def check(
     configuration: Configuration, environment: Mapping[str, str], left_out: Sequence[str] = ()
 ) -> Iterator[Finding]:
-    """Checks everything, in the order of a start; one failure does not prevent the other checks.
+    """Check everything in the order of a start, and yield the findings. A failure does not prevent further checks.
 
-    The configuration itself is valid, or it could not be passed. Nothing is written, and no Solr is started.
-    ``left_out`` are variables of the shell that navlin keeps from its processes.
+    The configuration itself is valid, because it was read. Nothing is written, and Solr is not started. ``left_out``
+    are environment variables that navlin keeps away from its processes.
     """
     sources = counted(len(configuration.sources), "source")
     yield Finding("configuration", True, f"{configuration.file}, {sources}")
@@ -74,7 +76,7 @@ def check(
         finding, known = _external(configuration, environment)
         yield finding
     if (users := configuration.ldap.directory) is not None:
-        # Users of navlin's own do not need it.
+        # Local users do not need LDAP.
         yield from (Finding("ldap", fine, text, needed=False) for fine, text in users.check())
     yield from map(_export, configuration.exports)
     try:
@@ -123,7 +125,7 @@ def _state_directory(configuration: Configuration) -> Iterator[Finding]:
 
 
 def _yarn(configuration: Configuration) -> Iterator[Finding]:
-    """Checks the requirements of Spark on YARN on this machine; whether YARN answers shows when it starts."""
+    """Check the requirements of Spark on YARN on this machine. YARN itself is not contacted."""
     spark = configuration.spark
     assert spark.hadoop_configuration_directory is not None
     keytab = () if spark.keytab is None else (spark.keytab,)
@@ -144,7 +146,7 @@ def _yarn(configuration: Configuration) -> Iterator[Finding]:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host's name or address refers to the caller's own machine."""
+    """Whether a host name or IP address refers to the local machine."""
     try:
         return ip_address(host).is_loopback
     except ValueError:
@@ -190,7 +192,7 @@ def _source(loaded: Loaded) -> Iterator[Finding]:
             found.append(Finding(subject, True, text, needed=False))
             yield found[-1]
     except Exception as error:
-        # Whatever a client library raises describes this connection's problem.
+        # An error from any client library describes the problem of this connection.
         yield Finding(subject, False, in_words(error), needed=False)
     else:
         if not found:

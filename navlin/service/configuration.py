@@ -1,7 +1,8 @@
-"""The configuration: one TOML file, read and checked whole before anything starts.
+"""The configuration: one TOML file, which is read and checked completely before anything starts.
 
-All problems of the file are reported at once, each with its line. An extractor's settings are defined by its fields
-(`navlin.service.typed`). Secrets are never in the file: it names files, or ``${VARIABLES}`` of the environment.
+All problems in the file are reported at once, each with its line. The fields of an extractor define its settings
+(`navlin.service.typed`). The file never contains secrets, only the names of files or ``${VARIABLES}`` of the
+environment.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ Problems = Iterator[tuple[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class NavlinSettings:
-    """navlin's own settings."""
+    """The section ``[navlin]``: general settings."""
 
     cluster: str
     state_directory: Path = Path("/var/lib/navlin")
@@ -59,7 +60,7 @@ class NavlinSettings:
 
     @property
     def least_free_bytes(self) -> int:
-        """Least free bytes on the disk of the state directory."""
+        """Minimum free bytes on the disk of the state directory."""
         return int(self.least_free[:-1]) << {"k": 10, "m": 20, "g": 30}[self.least_free[-1].lower()]
 
     def problems(self) -> Problems:
@@ -71,7 +72,7 @@ class NavlinSettings:
 
 @dataclass(frozen=True, slots=True)
 class SolrSettings:
-    """The address of the index; the embedded one if there is no ``url``."""
+    """The Solr server with the index. Without a ``url`` it is the embedded Solr."""
 
     url: str = ""
     auth: Literal["password", "kerberos"] = "password"
@@ -120,7 +121,7 @@ class SolrSettings:
 
 @dataclass(frozen=True, slots=True)
 class SparkSettings:
-    """The place and settings of the pipeline: on this machine, or on a YARN cluster."""
+    """Settings of Spark, which runs on this machine or on a YARN cluster."""
 
     master: str = "local[*,4]"
     driver_memory: str = "1g"
@@ -188,7 +189,7 @@ class PurgeSettings:
 
 @dataclass(frozen=True, slots=True)
 class RedactionSettings:
-    """The literals of texts that are blanked: those marked as secrets, or all."""
+    """Literals to mask in texts: those marked as secrets, or all."""
 
     literals: Literal["marked", "all"] = "marked"
 
@@ -203,7 +204,8 @@ class LogSettings:
 
 @dataclass(frozen=True, slots=True)
 class SourceSettings:
-    """One ``[[source]]``. ``template`` is its extractor with every setting checked, still in an estate of its own."""
+    """One ``[[source]]``. ``template`` is the extractor with all settings checked, but still in an estate that contains
+    only this source."""
 
     name: str
     registration: Registration
@@ -216,7 +218,7 @@ class SourceSettings:
         return self.registration.mode
 
     def settings(self) -> dict[str, Any]:
-        """The extractor's settings, defaults included."""
+        """Return name → value of the extractor's settings, including defaults."""
         names = [item.name for item in fields(self.registration.make) if item.name not in GIVEN]
         return {name: getattr(self.template, name) for name in names}
 
@@ -251,13 +253,13 @@ SECTIONS: Final[Mapping[str, type[Any]]] = {
 PATHS_OF_SOURCES: Final = frozenset(
     {"ca_file", "directory", "hadoop_configuration_directory", "keytab", "krb5_conf"}
 )
-"""Settings of extractors that are local paths, unless they are URLs. Only settings with these names."""
+"""Names of the extractor settings whose values are local paths, unless they are URLs."""
 _URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One problem of the file, with its line."""
+    """One problem in the file. ``line`` is 0 if the problem has no line."""
 
     file: Path
     line: int
@@ -268,7 +270,7 @@ class Problem:
 
 
 class BadConfiguration(Exception):
-    """The file is invalid; ``problems`` lists all its problems, in the order of their lines."""
+    """The file is invalid; ``problems`` lists all problems, in the order of their lines."""
 
     def __init__(self, problems: tuple[Problem, ...]) -> None:
         super().__init__("\n".join(str(problem) for problem in problems))
@@ -278,13 +280,13 @@ class BadConfiguration(Exception):
 def read_configuration(
     file: Path, extractors: Mapping[str, Registration] | None, environment: Mapping[str, str]
 ) -> Configuration:
-    """Reads and checks the file; raises `BadConfiguration` with all problems at once. Makes no connection.
+    """Read and check the file, without making connections. Raises `BadConfiguration` with all problems at once.
 
-    ``extractors`` are the registered ones by name. Without them (None) the sources are left out and not checked: that is
-    enough for querying the index, and no extractor need be loaded.
+    ``extractors`` maps names to registered extractors. With None, sources are left out and not checked; that is enough
+    to query the index, and no extractor needs to be loaded.
     """
     try:
-        # Editors of some systems begin a file with a byte order mark, which is not part of its text.
+        # Some editors begin a file with a byte order mark, which is not part of the text.
         text = file.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         hint = f"name one with --config or {FILE_VARIABLE}; navlin's conf/navlin.toml is an example"
@@ -398,7 +400,7 @@ def _sources(
 
 @dataclass(frozen=True, slots=True)
 class SourceKeys:
-    """The keys of a ``[[source]]`` that are not its extractor's."""
+    """The keys of a ``[[source]]`` that do not depend on the extractor."""
 
     name: str
     extractor: str
@@ -432,7 +434,7 @@ def _source(
     if registration is None:
         return None
     name = str(table.get("name", ""))
-    # The extractor's own checks need only an estate of its own; the loader puts it into the real one.
+    # To be checked, the extractor only needs an estate with its own source; the loader replaces it by the real estate.
     alone = Source(source_id(cluster, name), registration.source_type, name, cluster)
     template = build(
         registration.make,
@@ -456,7 +458,7 @@ def _source(
 
 
 def _paths_beside(file: Path, tables: Any) -> Any:
-    """Sources with relative local paths resolved against the directory of the file."""
+    """Return the tables of sources, with relative local paths resolved against the directory of the file."""
     here = file.absolute().parent
 
     def placed(value: Any) -> Any:
@@ -476,7 +478,7 @@ def _paths_beside(file: Path, tables: Any) -> Any:
 
 
 def _beside(file: Path, section: Any) -> Any:
-    """A section with relative paths resolved against the directory of the file."""
+    """Return a section, with relative paths resolved against the directory of the file."""
     here = file.absolute().parent
     paths = {
         item.name: here / value

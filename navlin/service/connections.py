@@ -1,7 +1,7 @@
-"""Connections of the web process: idle and half-sent ones are closed, and each peer has a share.
+"""Limits for connections to the web process: idle and incomplete ones are closed, and each peer gets a share.
 
-uvicorn closes a connection that is idle between two requests. It waits forever for the rest of a header, for the rest of
-a body that is not read, and for a client that does not take its answer.
+uvicorn only closes connections that are idle between two requests. It waits forever for the rest of a header, for the
+rest of a body that is not read, and for a client that does not read the response.
 """
 
 from __future__ import annotations
@@ -23,22 +23,23 @@ from navlin.access.attempts import network_of
 log = structlog.stdlib.get_logger(__name__)
 
 HEADER_S: Final = 15.0
-"""Timeout from the first byte, or from the start of a connection, to the end of a request's header; also of a TLS
+"""Timeout from the first byte, or from the start of a connection, to the end of a request's header; also for a TLS
 handshake."""
 LEFTOVER_S: Final = 5.0
-"""Timeout for the rest of a body after its answer."""
+"""Timeout for the rest of a request's body after the response."""
 STALLED_S: Final = 60.0
-"""Timeout for a client that takes none of its answer, plus a second for each `LEAST_BYTES_A_SECOND` that wait for it."""
+"""Timeout for a client that does not read the response. One second is added per `LEAST_BYTES_A_SECOND` waiting to be
+sent."""
 LEAST_BYTES_A_SECOND: Final = 16 << 10
 MOST_CONNECTIONS: Final = 1_000
 RESERVED_DESCRIPTORS: Final = 128
-"""Descriptors of the process that are left for the index, files and the rest."""
+"""File descriptors reserved for the index, files and everything else."""
 MOST_OF_PEER: Final = 128
 SAID_EVERY_S: Final = 60.0
 
 
 def most_connections() -> int:
-    """The number of connections that this process accepts, by its limit of descriptors."""
+    """Return the maximum number of connections of this process, which depends on the limit of file descriptors."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY:
         return MOST_CONNECTIONS
@@ -47,8 +48,9 @@ def most_connections() -> int:
 
 @dataclass(slots=True)
 class Connections:
-    """The open connections by peer. Beyond the limits the longest idle one is closed for a new one; if all have a
-    request in progress, the new one is. ``proxies`` are IP addresses without a limit."""
+    """The open connections by peer. Beyond a limit, the oldest idle connection is closed to accept a new one; if all
+    have a request in progress, the new one is closed. ``most`` is the limit for all; ``proxies`` are IP addresses
+    without their own limit."""
 
     most: int
     proxies: Collection[str] = ()
@@ -58,7 +60,7 @@ class Connections:
     _unsaid: int = 0
 
     def take(self, new: BoundedProtocol) -> bool:
-        """Whether a new connection may stay."""
+        """Register a new connection, and return whether it may stay."""
         own = self._of_peer.setdefault(new.peer, {})
         bounded = new.peer not in self.proxies and len(own) >= min(MOST_OF_PEER, max(1, self.most // 2))
         if bounded or self._count >= self.most:
@@ -75,7 +77,7 @@ class Connections:
         return True
 
     def leave(self, old: BoundedProtocol) -> None:
-        """Forgets a connection. Harmless if it is unknown."""
+        """Remove a connection. Harmless if it is unknown."""
         own = self._of_peer.get(old.peer, {})
         if old in own:
             del own[old]
@@ -93,7 +95,7 @@ class Connections:
 
 
 class BoundedProtocol(H11Protocol):
-    """A connection with a timeout for each of its parts."""
+    """A connection with timeouts for header, body and response."""
 
     def __init__(self, *given: Any, all_connections: Connections, **more: Any) -> None:
         super().__init__(*given, **more)
@@ -104,7 +106,7 @@ class BoundedProtocol(H11Protocol):
 
     @property
     def answering(self) -> bool:
-        """Whether a request is in progress, its header being complete."""
+        """Whether a request is in progress, that is, its header is complete and its response is not."""
         cycle: RequestResponseCycle | None = self.cycle
         return cycle is not None and not cycle.response_complete
 
@@ -122,7 +124,7 @@ class BoundedProtocol(H11Protocol):
             _end(self._unread)
             self._unread = None
         elif self._unread is None:
-            # Not restarted by each byte: else a byte a minute would suffice.
+            # Not restarted by each byte; otherwise one byte per minute would keep the connection open.
             self._unread = self.loop.call_later(HEADER_S, self.transport.abort)
 
     def on_response_complete(self) -> None:
@@ -158,7 +160,7 @@ def _end(timer: asyncio.TimerHandle | None) -> None:
 
 
 class Loop(asyncio.SelectorEventLoop):
-    """Gives a TLS handshake as much time as a header; uvicorn has no setting for it."""
+    """An event loop that allows a TLS handshake as much time as a header, because uvicorn has no setting for that."""
 
     async def create_server(self, *given: Any, **how: Any) -> asyncio.Server:
         if how.get("ssl") is not None:
@@ -167,15 +169,15 @@ class Loop(asyncio.SelectorEventLoop):
 
 
 class OnceAMinute(logging.Filter):
-    """Passes the same warning of a library once a minute: asyncio reports thousands of times a second that it is out of
-    descriptors."""
+    """A log filter that passes the same warning of a library once per minute, because asyncio can report thousands of
+    times per second that it is out of descriptors."""
 
     def __init__(self) -> None:
         super().__init__()
         self._passed_s: dict[str, float] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Whether the record is written."""
+        """Whether to write the record."""
         what = f"{record.getMessage().partition(chr(10))[0]} {record.exc_info and record.exc_info[1]!r}"
         now_s = time.monotonic()
         if now_s < self._passed_s.get(what, float("-inf")) + SAID_EVERY_S:

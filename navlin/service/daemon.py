@@ -1,7 +1,7 @@
-"""``navlin serve``: starts the processes that it needs, keeps them running, and ends them in order.
+"""``navlin serve``: starts the processes it needs, keeps them running, and shuts them down cleanly.
 
-The main thread only waits for commands and checks the children; sources run in the schedule's threads. Signal handlers
-only put a command into the queue.
+The main thread only waits for commands and checks the child processes; sources run in the threads of the schedule.
+Signal handlers only put a command into the queue.
 """
 
 from __future__ import annotations
@@ -57,11 +57,12 @@ TICK_S: Final = 1.0
 WATCH_EVERY_TICKS: Final = 30
 SPARK_ENDS_WITHIN_S: Final = 3_600.0
 MOST_SPARK_ENDS: Final = 20
-"""Times that Spark may end by itself within that time, and is restarted: each split that ends it does so twice."""
+"""Number of times that Spark may end by itself within `SPARK_ENDS_WITHIN_S` and is restarted. A split that crashes
+Spark does so twice."""
 FINISH_S: Final = 10.0
-"""Time for runs after a request to stop, to finish their writes."""
+"""Time for runs to finish their writes after a request to stop."""
 ABANDON_S: Final = 5.0
-"""Further time after Spark has dropped their jobs."""
+"""Additional time for runs after their Spark jobs have been cancelled."""
 
 
 _NOT_TAKEN_UP: Final = (
@@ -72,7 +73,7 @@ _NOT_TAKEN_UP: Final = (
     UnusableIndex,
     NotCreated,
 )
-"""Errors of a new configuration for which the old one is kept."""
+"""Errors of a new configuration after which the old one is kept."""
 
 
 class Command(Enum):
@@ -83,11 +84,11 @@ class Command(Enum):
 
 
 class NoSpace(Exception):
-    """The state directory's disk is full."""
+    """The disk of the state directory has less free space than the configured minimum."""
 
 
 class SparkDied(Exception):
-    """Spark ended repeatedly under the daemon."""
+    """Spark ended by itself too often."""
 
 
 class Daemon:
@@ -130,7 +131,8 @@ class Daemon:
         self._purging: Purging
 
     def handle_signals(self) -> None:
-        """SIGTERM and SIGINT stop, SIGHUP rereads the configuration. To be called in the main thread."""
+        """Install signal handlers: SIGTERM and SIGINT stop, SIGHUP reloads the configuration. Must be called in the
+        main thread."""
 
         def put(number: int, _frame: FrameType | None) -> None:
             # SimpleQueue.put may be called from a handler while the main thread is inside get.
@@ -140,10 +142,10 @@ class Daemon:
             signal.signal(number, put)
 
     def run(self) -> None:
-        """Serves until a request to stop.
+        """Start and serve until a request to stop.
 
-        Raises `NoSolr`, `SolrError`, `NoSpark`, `NoJava` or `SharedIdentity` if it cannot start, `SparkDied` if Spark
-        ended too often.
+        Raises `NoSolr`, `SolrError`, `NoSpark`, `NoJava` or `SharedIdentity` if the daemon cannot start, `SparkDied` if
+        Spark ended too often.
         """
         try:
             if self._start():
@@ -154,7 +156,7 @@ class Daemon:
     # -- Starting --------------------------------------------------------------------------------------------------------
 
     def _start(self) -> bool:
-        """Starts everything; returns False if a request to stop came meanwhile."""
+        """Start everything. Return False if a request to stop arrived meanwhile."""
         configuration = self._configuration
         log.info("navlin starting", configuration=str(configuration.file), sources=len(configuration.sources))
         if not self._wait_for_space():
@@ -194,7 +196,7 @@ class Daemon:
         return True
 
     def _wait_for_space(self) -> bool:
-        """Waits until there is room to start; returns False if a request to stop came meanwhile."""
+        """Wait until there is enough disk space to start. Return False if a request to stop arrived meanwhile."""
         self._look_at_disk()
         while self._disk.short:
             self._systemd.notify(EXTEND_TIMEOUT_USEC="60000000", STATUS=f"waiting: {self._disk}")
@@ -228,7 +230,7 @@ class Daemon:
         return Requests(self._address, this_process(), run, self._clock.now_ms)
 
     def _stop_asked(self) -> bool:
-        # The start itself reads the configuration, so a request to reread it is dropped.
+        # The start itself reads the configuration, so a request to reload it is dropped.
         while not self.commands.empty():
             if self.commands.get() is Command.STOP:
                 return True
@@ -319,7 +321,7 @@ class Daemon:
         log.error("Spark ended by itself, the next run starts it again", times=len(self._spark_ends_s))
 
     def _reload(self) -> None:
-        # Somebody who reloads has checked the clock.
+        # A user who reloads has checked the clock.
         self._clock.believe()
         self._systemd.notify(RELOADING="1", MONOTONIC_USEC=str(time.monotonic_ns() // 1000))
         try:
@@ -337,8 +339,8 @@ class Daemon:
         self._systemd.notify(READY="1", STATUS=self._status_line())
 
     def _as_started(self, read: Configuration) -> Configuration:
-        """A reread configuration, except for the settings that take effect only at a start: another cluster would make
-        every source a new one."""
+        """Return a reloaded configuration, with the present values of settings that take effect only at a start:
+        another cluster, for example, would make every source a new one."""
         now = self._configuration
         navlin = replace(now.navlin, least_free=read.navlin.least_free)
         kept = replace(read, navlin=navlin, solr=now.solr, spark=now.spark)
@@ -362,7 +364,8 @@ class Daemon:
                 log.info("run left for the next start")
                 return
             except Exception as error:
-                # The pipeline reports its errors; this is for those outside it, so that the source is still due again.
+                # The pipeline reports its own errors. This handles errors outside the pipeline, so that the source is
+                # due again.
                 log.exception("run failed outside the pipeline")
                 now_ms = self._clock.now_ms()
                 record = RunRecord(

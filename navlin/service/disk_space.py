@@ -1,5 +1,5 @@
-"""The free space of the state directory. Below a minimum nothing is extracted: Solr and Spark would break in the middle
-of a write, each in its own way, while queries can still be answered."""
+"""Free space for the state directory. Below a minimum nothing is extracted, because Solr and Spark would fail in the
+middle of a write, each in its own way. Queries can still be answered."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from pathlib import Path
 from typing import Final
 
 STARTS_BYTES: Final = 32 << 20
-"""Space that a Solr needs to start: its log, and room to replay its updates. One that is stopped without it stays down."""
+"""Free space that Solr needs to start, for its log and to replay updates. If Solr stops with less space, it cannot be
+restarted."""
 AGAIN: Final = 1.25
-"""Factor of the minimum that must be free before space counts as sufficient again."""
+"""Multiple of the minimum that must be free before space counts as sufficient again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """The free bytes of this process below a directory, and the minimum."""
+    """The bytes available to this process in a directory, and the minimum."""
 
     directory: Path
     free_bytes: int
@@ -24,7 +25,7 @@ class Space:
 
     @property
     def short(self) -> bool:
-        """Whether it is less than the minimum."""
+        """Whether the free space is below the minimum."""
         return self.free_bytes < self.least_bytes
 
     def __str__(self) -> str:
@@ -35,14 +36,14 @@ class Space:
 
 
 def space(directory: Path, least_bytes: int) -> Space:
-    """The present space. A missing directory has the space of its nearest existing ancestor."""
+    """Return the present free space. For a missing directory it is that of the nearest existing ancestor."""
     nearest = next(each for each in (directory, *directory.absolute().parents) if each.is_dir())
     disk = os.statvfs(nearest)
     return Space(directory, disk.f_bavail * disk.f_frsize, least_bytes)
 
 
 class DiskWatch:
-    """Remembers whether space was short, so that each change is reported once."""
+    """Remembers whether space is short, so that each change is reported once."""
 
     def __init__(self, directory: Path, least_bytes: int) -> None:
         self._directory = directory
@@ -50,7 +51,7 @@ class DiskWatch:
         self.short = False
 
     def changed(self) -> Space | None:
-        """Checks the space, and returns it if `short` has changed."""
+        """Check the space, and return it if `short` has changed; otherwise None."""
         now = space(self._directory, self.least_bytes)
         short = now.free_bytes < self.least_bytes * (AGAIN if self.short else 1)
         if short == self.short:
@@ -60,7 +61,7 @@ class DiskWatch:
 
     @property
     def room_to_start(self) -> bool:
-        """Whether a Solr that is stopped can be started again."""
+        """Whether there is enough space to start a stopped Solr again."""
         return space(self._directory, self.least_bytes).free_bytes >= STARTS_BYTES
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""``[[export]]``: a target to which changes are sent after each run, one table of the configuration each."""
+"""``[[export]]`` in the configuration: targets to which changes are sent after each run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from navlin.service.typed import Complain, build, suggest
 
 @dataclass(frozen=True, slots=True)
 class ExportKeys:
-    """The keys of an ``[[export]]`` that are not its target's."""
+    """The keys of an ``[[export]]`` that do not depend on the target."""
 
     name: str
     target: str
@@ -38,7 +38,7 @@ class ExportKeys:
     ca_file: Path | None = None
 
     def problems(self) -> Iterator[tuple[str, str]]:
-        """Yields the problems beyond types, as (key, sentence)."""
+        """Yield (key, sentence) for each problem other than a wrong type."""
         if not self.name.strip():
             yield "name", "name must not be empty"
         try:
@@ -54,7 +54,7 @@ class ExportKeys:
                 yield given if getattr(self, given) else other, f"{given} and {other} belong together"
 
     def beside(self, directory: Path) -> ExportKeys:
-        """A copy with relative paths resolved against a directory."""
+        """Return a copy with relative paths resolved against a directory."""
         paths: dict[str, Any] = {
             each.name: directory / value
             for each in fields(self)
@@ -75,7 +75,7 @@ class ExportSettings:
         return self.keys.name
 
     def question(self) -> Question:
-        """The selection, the target and its options."""
+        """Return the selection, the target and its options."""
         keys = self.keys
         selection = Selection(
             keys.query,
@@ -87,7 +87,8 @@ class ExportSettings:
         return Question(targets()[keys.target], selection, self.options)
 
     def address(self) -> Address:
-        """The address of the server. Reads the secrets; raises OSError and UnicodeDecodeError."""
+        """Return the URL and the credentials of the server, reading the secrets from their files. Raises OSError and
+        UnicodeDecodeError."""
         keys = self.keys
         password, token = (
             file.read_text().strip() if file is not None else ""
@@ -98,7 +99,8 @@ class ExportSettings:
 
 
 def read_exports(tables: Any, directory: Path, complain: Complain) -> tuple[ExportSettings, ...]:
-    """The exports of a configuration, with relative paths resolved against a directory."""
+    """Return the valid exports in a configuration, with relative paths resolved against a directory. Problems are
+    reported to ``complain``."""
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
         complain(("export",), "every export has a section of its own: [[export]]")
         return ()

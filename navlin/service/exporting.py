@@ -1,7 +1,7 @@
-"""Keeps other systems up to date from within the daemon: after a run, each ``[[export]]`` sends the changes.
+"""Keeps other systems up to date from the daemon: each ``[[export]]`` sends the changes after a run.
 
-Each has a thread of its own while it sends, so a slow or unreachable server delays nothing else. Unsent changes are sent
-later, from where the export stopped: its position is in the index (`navlin.export.following`).
+Each export has its own thread while it sends, so a slow or unreachable server delays nothing else. A later export sends
+the remaining changes, from the position stored in the index (`navlin.export.following`).
 """
 
 from __future__ import annotations
@@ -27,11 +27,12 @@ from navlin.service.export_settings import ExportSettings
 log = structlog.stdlib.get_logger(__name__)
 
 PAUSE_POLLS: Final = (5, 30, 60, 300)
-"""Polls without an attempt after the first failure, the second …; the last value from then on."""
+"""Number of polls without an attempt after the first failure, the second, and so on; the last value for all further
+ones."""
 LOOK_POLLS: Final = 5
-"""Polls between two checks for new runs."""
+"""Number of polls between two checks for new runs."""
 REFUSALS_LOGGED: Final = 20
-"""Refusals of one export that are logged one by one."""
+"""Maximum number of refusals to log per export."""
 
 
 class _Stopped(Exception):
@@ -40,7 +41,7 @@ class _Stopped(Exception):
 
 @dataclass(slots=True)
 class _One:
-    """One export: its thread while it runs, the polls that it still waits, its consecutive failures."""
+    """One export: the thread while it runs, the number of polls still to wait, and of consecutive failures."""
 
     settings: ExportSettings
     thread: Thread | None = None
@@ -53,7 +54,7 @@ class _One:
 
 
 class Exporting:
-    """All exports of one daemon. `poll` is called about every second, and returns at once."""
+    """All exports of one daemon. `poll` must be called about every second, and returns at once."""
 
     def __init__(
         self,
@@ -63,8 +64,8 @@ class Exporting:
         again_after_s: tuple[float, ...] = AGAIN_AFTER_S,
         pauses: tuple[int, ...] = PAUSE_POLLS,
     ) -> None:
-        """``again_after_s`` are the waits before each retry of one request, ``pauses`` the polls to wait after each
-        failure."""
+        """``again_after_s`` are the seconds to wait before each retry of a request; ``pauses`` are the numbers of polls
+        to wait after each failure of an export."""
         self._address, self._now_ms = address, now_ms
         self._again_after_s, self._pauses = again_after_s, pauses
         self._solr = Solr(address)
@@ -73,7 +74,7 @@ class Exporting:
         self._left: list[_One] = []
 
     def configure(self, exports: Sequence[ExportSettings]) -> None:
-        """Replaces the exports by those of a configuration. A running one finishes."""
+        """Replace the exports by those of a configuration. Running exports finish."""
         before = self._exports
         self._exports = {
             each.name: kept
@@ -85,7 +86,7 @@ class Exporting:
         self._left += [each for each in before.values() if each.at_it and id(each) not in now]
 
     def poll(self) -> None:
-        """Starts the exports that have something to send."""
+        """Start the exports that have something to send."""
         self._left = [each for each in self._left if each.at_it]
         ready = []
         for one in self._exports.values():
@@ -110,11 +111,11 @@ class Exporting:
                 one.pause = LOOK_POLLS
 
     def running(self) -> list[str]:
-        """The names of the running exports."""
+        """Return the names of the running exports."""
         return [f"export {one.settings.name}" for one in (*self._exports.values(), *self._left) if one.at_it]
 
     def stop(self) -> None:
-        """Makes all exports end after the batch that they are sending."""
+        """Make all exports end after the batch that they are sending."""
         self._ending.set()
 
     # -- Inside ----------------------------------------------------------------------------------------------------------

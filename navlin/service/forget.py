@@ -1,7 +1,7 @@
-"""Flags entities deleted that no run reads any more: of a source removed from the configuration, or now left out by a
-filter.
+"""Flags entities deleted that no run reads any more, because their source was removed from the configuration or a
+filter now leaves them out.
 
-No run does that by itself: unread entities are not known to be gone.
+A run does not do that by itself, because unread entities may still exist.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ BATCH = 5_000
 
 @dataclass(frozen=True, slots=True)
 class Forgetting:
-    """The documents to flag deleted: identity → its newest known time, which becomes the time of the flag."""
+    """The documents to flag deleted, below ``path``. ``elements`` and ``relations`` map identities to the newest known
+    times (epoch ms), which become the times of the flags."""
 
     source: KnownSource
     path: str
@@ -49,12 +50,13 @@ class Forgetting:
 
 
 def tree_place(text: str) -> str:
-    """A person's input as a place in a source's tree: a path (``/user/x``, ``/SALES/ORDERS``), or ``db.table``."""
+    """Convert user input, a path (``/user/x``, ``/SALES/ORDERS``) or ``db.table``, to a path in the tree of a
+    source."""
     return text.rstrip("/") or ROOT if text.startswith("/") else tree_path(*text.upper().split("."))
 
 
 def to_forget(solr: Solr, source: KnownSource, path: str) -> Forgetting:
-    """A source's documents at or below ``path`` that are not flagged deleted yet."""
+    """Find the documents of a source at or below ``path`` that are not flagged deleted yet."""
     found: dict[str, dict[str, int]] = {}
     for core in (ELEMENTS, RELATIONS):
         held = held_below(solr, core, source.id, [path])
@@ -67,15 +69,16 @@ def _counts(held: Held, path: str) -> bool:
 
 
 def forget(solr: Solr, forgetting: Forgetting, clock: Callable[[], int], *, configured: bool) -> int:
-    """Flags them and returns the number of flagged documents. Holds the source's lease; raises `Leased` or `LeaseLost`.
+    """Flag the documents, and return the number of flagged ones. Holds the lease of the source; raises `Leased` or
+    `LeaseLost`.
 
-    A source that is no longer configured and is forgotten whole is flagged itself. Positions are forgotten too: if the
-    source is read again, then from the beginning.
+    If the source is not ``configured`` any more and is forgotten completely, the source itself is also flagged. Saved
+    positions are removed, so if the source is read again, then from the beginning.
     """
     source = forgetting.source
     with lease(solr, source.id) as held:
         last = last_run(solr, source.id)
-        # A run of its own, so that readers of the changes since the last run find the flags set here.
+        # Recorded as a separate run, so that readers of the changes since the last run find the flags set here.
         number = next_iteration(last)
         version = last.version if last is not None and last.iteration == number else -1
         record = RunRecord(
@@ -86,7 +89,7 @@ def forget(solr: Solr, forgetting: Forgetting, clock: Callable[[], int], *, conf
         solr.commit(RUNS, soft=False)
         stamp = Stamp(record.run_id, record.started_ms)
         if source.type != HDFS and not source.metastore:
-            # After this, its reads are recorded nowhere.
+            # After this, the reads of this engine are not recorded anywhere.
             remember_lost_reads(solr, stamp.now_ms)
         graph, elements, flagged = Graph(solr), dict(forgetting.elements), 0
         if forgetting.path == ROOT and not configured:

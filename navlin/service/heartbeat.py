@@ -1,6 +1,6 @@
-"""The heartbeat of a running daemon: a small file with its process and the due times of its sources.
+"""The heartbeat of a running daemon: a small file with the process id and the due times of sources.
 
-Nothing depends on it. Lasting state is in the index; the file is removed when the daemon ends.
+The file is removed when the daemon ends, so it also shows whether a daemon runs. Lasting state is in the index.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ HEARTBEAT_FILE = "daemon.json"
 class LastRun:
     """The result of the daemon's last run of a source, even one that found nothing new. Times are epoch ms.
 
-    ``more``: there was more to read at once, and the next run follows.
+    ``more``: there was more to read, and the next run follows at once.
     """
 
     started_ms: int
@@ -35,30 +35,31 @@ class LastRun:
 
 @dataclass(frozen=True, slots=True)
 class Heartbeat:
-    """The daemon's own view. ``due_s`` has, by source, the time of its next run (epoch s), or None while it runs."""
+    """The state of the daemon. ``due_s`` maps names of sources to the time of the next run (epoch s), None during a
+    run; ``sources`` maps them to the last run."""
 
     since_ms: int
     due_s: Mapping[str, float | None] = field(default_factory=dict)
     sources: Mapping[str, LastRun] = field(default_factory=dict)
     pid: int = 0
     clock_jump_ms: int = 0
-    """The jump of this machine's clock, if it is so large that sources are not pulled."""
+    """The jump of this machine's clock if it is too large for sources to be pulled; otherwise 0."""
 
 
 def save_heartbeat(state_directory: Path, heartbeat: Heartbeat) -> None:
-    """Writes the file, whole or not at all."""
+    """Write the heartbeat file atomically."""
     content = orjson.dumps({"holder": asdict(this_process()), **asdict(heartbeat)})
     replace_content(state_directory / HEARTBEAT_FILE, content, durable=False)
 
 
 def remove_heartbeat(state_directory: Path) -> None:
-    """Removes the file if it is this process's."""
+    """Remove the heartbeat file if this process wrote it."""
     if (found := _read(state_directory)) is not None and found["holder"]["pid"] == os.getpid():
         (state_directory / HEARTBEAT_FILE).unlink(missing_ok=True)
 
 
 def read_heartbeat(state_directory: Path) -> Heartbeat | None:
-    """The heartbeat of the daemon that runs on this state directory; None if there is none."""
+    """Return the heartbeat of the daemon that runs on this state directory; None if no daemon runs."""
     found = _read(state_directory)
     if found is None or not lives(Holder(**found["holder"])):
         return None

@@ -1,8 +1,8 @@
-"""Keeps inherited tags up to date: after linking, edits and removals, exactly for the entities that may have changed.
+"""Keeps inherited tags up to date after linking, edits and removals, only for the entities that may have changed.
 
-It is not a rule of the linker, though it runs after them: it walks with the same function as `navlin inherited`, so the
-two agree. A tag is followed again from each entity that has it and whose walk has changed; then all entities that it
-reached before or reaches now are updated.
+It runs after the rules of the linker but is not one of them. It uses the same walk as `navlin inherited`, so the two
+agree. If the walk from an entity with tags has changed, its tags are followed again; then all entities that they
+reached before or reach now are updated.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ log = structlog.stdlib.get_logger(__name__)
 
 LEASE: Final = "inheritance"
 WALKS: Final = 4
-"""Walks in parallel: a walk waits for Solr most of the time."""
+"""Number of parallel walks, because a walk waits for Solr most of the time."""
 ORIGINS_A_BATCH: Final = 4 * WALKS
 _PARTS: Final = EntityFilter(("SUB_OPERATION",))
 _MOST_PARTS: Final = 100_000
@@ -68,13 +68,13 @@ _WALKED: Final = EntityFilter(
     )
 )
 REPORT_EVERY: Final = 1_000
-"""Entities between two progress reports of a long pass."""
+"""Number of entities between two progress reports of a long pass."""
 PAUSE_POLLS: Final = 30
-"""Polls without an attempt after a failed pass."""
+"""Number of polls without an attempt after a failed pass."""
 _ONE_PASS: Final = Lock()
-"""Two passes of one process would both hold the lease, which belongs to the process."""
+"""Prevents two passes in one process, which would both hold the lease, because the lease belongs to the process."""
 Progress = Callable[[int, int], None]
-"""(entities followed so far, entities in all)"""
+"""Progress callback: (entities followed so far, total)."""
 
 
 def keep_inherited(
@@ -83,10 +83,11 @@ def keep_inherited(
     stop: Callable[[], bool] = lambda: False,
     progress: Progress = lambda done, every: None,
 ) -> int:
-    """Computes the due inheritance, and returns the number of entities whose inherited tags changed. First fills in
-    names that an index of an earlier navlin lacks.
+    """Compute the due inheritance, and return the number of entities whose inherited tags changed. First fill in names
+    that are missing in the index of an earlier navlin.
 
-    ``stop`` is checked between batches of entities; the rest stays due. Does nothing if another process is doing it.
+    ``stop`` is checked between batches of entities; the rest remains due. Do nothing if another process computes
+    inheritance.
     """
     try:
         with _ONE_PASS, lease(solr, LEASE) as held:
@@ -98,7 +99,7 @@ def keep_inherited(
                 whole, due = not is_computed(solr), read_due(solr)
                 if not whole and not due:
                     break
-                # Only now: the cause of a note was written before the note that was read.
+                # Committed only now, because the changes that made work due were written before the notes just read.
                 for core in (ELEMENTS, RELATIONS):
                     solr.commit(core, soft=True)
                 keeping = _Keeping(solr, stop, progress)
@@ -117,7 +118,7 @@ def keep_inherited(
 
 
 class Inheriting:
-    """Follows inherited tags in a thread of the daemon's, soon after something is due."""
+    """Updates inherited tags in a thread of the daemon, soon after work is due."""
 
     def __init__(self, address: SolrAddress, stop: Callable[[], bool]) -> None:
         """``stop`` as for `keep_inherited`."""
@@ -127,8 +128,8 @@ class Inheriting:
         self._pause = 0
 
     def poll(self) -> None:
-        """Starts a pass if something is due and none is running. An index that does not answer is asked again at the
-        next call."""
+        """Start a pass if work is due and no pass is running. If the index does not answer, the next call tries
+        again."""
         self._pause = max(self._pause - 1, 0)
         if self.at_it or self._pause:
             return
@@ -156,7 +157,7 @@ class Inheriting:
             if changed := keep_inherited(self._solr, stop=self._stop, progress=self._report):
                 log.info("inheritance followed", entities=changed)
         except SolrError as error:
-            # It is still due.
+            # The work is still due.
             self._pause = PAUSE_POLLS
             log.error("inheritance not followed, trying again", error=str(error))
         except Exception:
@@ -174,7 +175,7 @@ class _Keeping:
         self.stopped = False
 
     def keep(self, due: Sequence[Due], *, everything: bool) -> int:
-        """Computes it, and returns the number of changed entities."""
+        """Update inherited tags for the due work, or for ``everything``. Return the number of changed entities."""
         changed = 0
         concerned, reached = self._concerned(due) if not everything else (self._all(), set[str]())
         if concerned:
@@ -187,7 +188,7 @@ class _Keeping:
             changed += self._follow(batch, anew=everything)
             done += len(batch)
             self._progress(done, len(concerned))
-        # Entities rewritten or without a tag of their own now may lack the tags that reach them.
+        # Entities that were rewritten, or have lost their own tags, may lack the tags that reach them.
         changed += settle(self._solr, sorted(reached), {})
         return changed + (settle(self._solr, inheriting(self._solr), {}) if everything else 0)
 
@@ -195,7 +196,8 @@ class _Keeping:
         return {*(each.id for each in bearing_tags(self._solr)), *origins(self._solr)}
 
     def _concerned(self, due: Sequence[Due]) -> tuple[set[str], set[str]]:
-        """The entities whose tags must be followed again, and the reached ones that were changed themselves."""
+        """Return the ids of the entities whose tags must be followed again, and of the reached entities that were
+        changed themselves."""
         runs = tuple(dict.fromkeys(run for each in due for run in each.runs))
         ids = dict.fromkeys(identity for each in due for identity in each.ids)
         concerned, reached = set[str](), set[str]()
@@ -204,7 +206,7 @@ class _Keeping:
         noted = self._with_parts(ids)
         for batch in in_batches(noted, IDS_A_BATCH):
             concerned.update(each.id for each in bearing_tags(self._solr, ids=batch))
-        # An estate without tags costs nothing more.
+        # In an estate without tags there is nothing else to do.
         if any_reach(self._solr):
             for batch in in_batches(chain(noted, self._stamped_by(runs)), IDS_A_BATCH):
                 concerned |= depending_on(self._solr, batch)
@@ -212,14 +214,15 @@ class _Keeping:
         return concerned, reached
 
     def _with_parts(self, ids: Collection[str]) -> list[str]:
-        """The ids, and those of the parts of operations among them: a change of a job affects its parts."""
+        """Return the ids, and the ids of sub-operations of the operations among them, because a change to an operation
+        affects its sub-operations."""
         entities = self._graph.entities_of(ids).values()
         operations = [each.id for each in entities if each.type == EntityType.OPERATION]
         parts, _ = self._graph.children(operations, _PARTS, _MOST_PARTS)
         return [*ids, *(each.id for each in parts)]
 
     def _stamped_by(self, runs: tuple[str, ...]) -> Iterator[str]:
-        """Yields the ids affected by the writes or flags of some runs: entities with their parents, and the ends of
+        """Yield the ids affected by writes or deletions in some runs: entities, their parents, and the ends of
         relations."""
         if not runs:
             return
@@ -231,13 +234,14 @@ class _Keeping:
         for batch in in_batches(relations, IDS_A_BATCH):
             ends = [end for each in batch for end in (each.ep1, each.ep2)]
             yield from (end.id for end in ends)
-            # A walk treats a partition's location as its table's.
+            # A walk treats the location of a partition as that of the table.
             partitions = self._graph.entities_of(end.id for end in ends if end.type == EntityType.PARTITION)
             yield from (each.parent_id for each in partitions.values() if each.parent_id)
 
     def _follow(self, ids: Sequence[str], *, anew: bool) -> int:
-        """Follows the tags of these entities, and updates the inherited tags of the entities whose reach changed; with
-        ``anew``, of all that they reached before or reach now. Returns the number of changed entities."""
+        """Follow the tags of these entities, and update the inherited tags of the entities that they newly reach or no
+        longer reach; with ``anew``, of all that they reached before or reach now. Return the number of changed
+        entities."""
         entities = self._graph.entities_of(ids, WORDS)
         before = stored_reaches(self._solr, ids)
         with ThreadPoolExecutor(WALKS, "inheriting") as walks:
@@ -249,7 +253,8 @@ class _Keeping:
         for each, reached in after.items():
             old = before.get(each, NOTHING)
             differing |= old.ids | reached.ids if anew else old.unlike(reached)
-        # First the reached entities: a pass that is interrupted in between finds the same differences again.
+        # The reached entities are updated first, so that after an interruption the next pass finds the same
+        # differences.
         changed = settle(self._solr, sorted(differing), after)
         save_reaches(self._solr, after)
         return changed
@@ -268,8 +273,8 @@ class _Keeping:
         except SolrError:
             raise
         except Exception:
-            # An entity whose lineage cannot be read must not block all others. Its old reach stays, for the tags that it
-            # still has; the next change of that lineage is followed.
+            # An entity whose lineage cannot be read must not block all others. For the tags that it still has, the old
+            # reach is kept until that lineage changes again.
             log.exception("tags not followed", entity=entity.id)
             borne = frozenset(tags)
             kept = frozenset(

@@ -1,6 +1,6 @@
-"""Extract, link and purge on request: the same for a command that works itself and for ``navlin serve``.
+"""Jobs to extract, link and purge, for commands that do the work themselves and for ``navlin serve``.
 
-Each returns its answer as plain JSON, from which all printing starts.
+The result of each job is plain JSON, from which all output is rendered.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def extract(
     accept_loss: str,
     step: Callable[[str], None],
 ) -> RunRecord:
-    """Runs a source once; see `navlin.pipeline.run.Pipeline.run`."""
+    """Run a source once; see `navlin.pipeline.run.Pipeline.run`."""
     return pipeline.run(
         loaded.settings.registration,
         loaded.extractor,
@@ -54,8 +54,8 @@ def link(
     everything: bool,
     stop: Callable[[], bool] = lambda: False,
 ) -> Answer:
-    """Links unfinished work of runs, or everything, and then updates inheritance; the answer has the number of changed
-    relations by rule, and of entities with changed inheritance."""
+    """Link the unfinished work of runs, or everything, then update inheritance. Return rule → number of changed
+    relations, and the number of entities with changed inheritance under ``inherited``."""
     from navlin.service.inheriting import keep_inherited
     from navlin.service.linking import link_everything, link_recent
 
@@ -74,7 +74,7 @@ def purge(
     accepted: int = 0,
     stop: Callable[[], bool] = lambda: False,
 ) -> Answer:
-    """Purges data older than a moment."""
+    """Purge data older than ``before_ms`` (epoch ms)."""
     from linker.purge import purge as purge_by_rules
     from navlin.service.purge_report import report_as_json
 

@@ -1,4 +1,4 @@
-"""``[ldap]`` of the configuration: a directory whose users may log in over HTTP."""
+"""``[ldap]`` in the configuration: a directory whose users may log in over HTTP."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _GROUPS = ("refused", "administrators", "metadata_administrators", "lineage_view
 
 @dataclass(frozen=True, slots=True)
 class LdapSettings:
-    """LDAP or Active Directory; none if there are no ``urls``."""
+    """Settings of LDAP or Active Directory. Without ``urls`` no directory is used."""
 
     urls: tuple[str, ...] = ()
     ca_file: Path | None = None
@@ -62,7 +62,7 @@ class LdapSettings:
         )
 
     def problems(self) -> Iterator[tuple[str, str]]:
-        """Yields (key, sentence) for each problem."""
+        """Yield (key, sentence) for each problem."""
         if not self.urls:
             for item in fields(self):
                 if getattr(self, item.name) != item.default:
@@ -106,7 +106,7 @@ class LdapSettings:
 
 
 def _wrong_with(url: str) -> str:
-    """The problem of an address; "" if there is none."""
+    """Return the problem of a URL; "" if there is none."""
     try:
         parts = urlsplit(url)
         port = parts.port

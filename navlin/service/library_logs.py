@@ -1,7 +1,7 @@
-"""Filters the logs of libraries: only lines that matter, and without passwords.
+"""Filters the logs of libraries, to keep only relevant lines, without passwords.
 
-Only the daemon has a log of its own (`navlin.service.logs`). The other commands print warnings of libraries, and need
-only the standard library for it.
+Only the daemon has its own log (`navlin.service.logs`). The other commands only print warnings of libraries, for which
+the standard library is enough.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from typing import Final
 from navlin.model.printable import printable
 
 QUIET: Final[Mapping[str, int]] = {
-    # Below a warning they report their ordinary work.
+    # Below WARNING, these libraries only log routine work.
     "apscheduler": logging.WARNING,
     "py4j": logging.WARNING,
     "urllib3": logging.WARNING,
     "watchdog": logging.WARNING,
-    # Their failures are raised as well, and reported with their source.
+    # Failures of these libraries are also raised, and reported with the source.
     "pysolr": logging.CRITICAL,
     "thrift": logging.CRITICAL,
 }
@@ -30,19 +30,19 @@ _SECRET_IN_URL = re.compile(r"(\w+://[^/\s:@]*):[^/\s@]+@")
 
 
 def without_password(text: str) -> str:
-    """Replaces the password of each URL in the text: ``https://user:***@host``."""
+    """Hide the password in each URL in the text: ``https://user:***@host``."""
     return _SECRET_IN_URL.sub(rf"\1:{HIDDEN}@", text)
 
 
 def warnings_on_stderr() -> None:
-    """Sets up all logging of the process: warnings and worse, one per line. May be called again."""
+    """Set up all logging of the process: warnings and worse, one per line. May be called again."""
     to_stderr = logging.StreamHandler(sys.stderr)
     to_stderr.setFormatter(_WithoutPasswords("%(levelname)s: %(name)s: %(message)s"))
     set_up(to_stderr, logging.WARNING)
 
 
 def set_up(handler: logging.Handler, level: int | str) -> None:
-    """Makes ``handler`` the only one, from ``level`` on, and sets the levels of `QUIET`."""
+    """Make ``handler`` the only handler, with minimum level ``level``, and set the levels of `QUIET`."""
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level)

@@ -1,4 +1,5 @@
-"""``navlin link``: the linker's rules outside a run, over the leftovers of a broken run or over the whole index."""
+"""``navlin link``: applies the linker's rules outside of a run, to the unfinished work of an interrupted run or to the
+whole index."""
 
 from __future__ import annotations
 
@@ -21,10 +22,10 @@ if TYPE_CHECKING:
 
 
 def link_recent(solr: Solr, sources: Sequence[Source], now_ms: int) -> dict[str, int]:
-    """Links the documents that each source's runs wrote since its last finished run; returns the number of changed
-    relations by rule.
+    """Link the documents that runs of each source wrote since the last finished run. Return rule → number of changed
+    relations.
 
-    After a finished run there is nothing to do: it has linked its own.
+    After a finished run there is nothing to do, because it has linked its own documents.
     """
     changed: dict[str, int] = {}
     for source in sources:
@@ -41,7 +42,7 @@ def link_recent(solr: Solr, sources: Sequence[Source], now_ms: int) -> dict[str,
 def link_everything(
     solr: Solr, spark: Callable[[], SparkSession], clock: Callable[[], int]
 ) -> dict[str, int]:
-    """Links the whole index again, range by range in Spark; returns the number of changed relations by rule."""
+    """Link the whole index again, range by range in Spark. Return rule → number of changed relations."""
 
     def in_spark(task: RangeTask, ranges: Sequence[IdRange]) -> Iterable[int]:
         context = spark().sparkContext

@@ -1,7 +1,7 @@
 """The listening socket of the web process.
 
-`navlin serve` opens it and passes it on: a restarted process answers at the same port, and clients wait meanwhile
-instead of being refused.
+`navlin serve` opens the socket and passes it to the web process, so that a restarted process answers at the same port,
+and clients wait meanwhile instead of being refused.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from navlin.service.web_settings import WebSettings
 log = structlog.stdlib.get_logger(__name__)
 
 WAITING: Final = 128
-"""Connections that may wait to be accepted."""
+"""Maximum number of connections waiting to be accepted."""
 
 
 class NoPort(Exception):
@@ -26,17 +26,17 @@ class NoPort(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Listening:
-    """An open socket, and the address that people type."""
+    """An open socket, and the URL for users."""
 
     socket: socket.socket
     url: str
 
 
 def listen(settings: WebSettings, *, or_another: bool = False) -> Listening:
-    """Opens the port. Raises `NoPort` if it is taken; with ``or_another`` a free one is used, and the log says so."""
+    """Open the port. If it is taken, raise `NoPort`; with ``or_another``, use any free port instead and log that."""
     family = socket.AF_INET6 if ":" in settings.address else socket.AF_INET
-    # With a protocol of 0 asyncio leaves Nagle's algorithm on, which delays each small answer but a connection's first
-    # by 40 ms.
+    # With protocol 0, asyncio leaves Nagle's algorithm on, which delays each small response, except for the first on a
+    # connection, by 40 ms.
     opened = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -60,7 +60,7 @@ def listen(settings: WebSettings, *, or_another: bool = False) -> Listening:
 
 
 def inherited(settings: WebSettings, descriptor: int) -> Listening:
-    """The socket that the parent process has opened."""
+    """Return the socket that the parent process has opened."""
     return _listening(settings, socket.socket(fileno=descriptor))
 
 

@@ -1,7 +1,8 @@
-"""From the configuration to sources that can run: the extractors, the identity of each source, and the estate.
+"""Makes runnable sources from the configuration: loads the extractors, determines the identity of each source, and
+builds the estate.
 
-The only place of the core that names the package ``extractors``. Neither this module nor those above it name any of its
-modules. Third-party packages add extractors by the entry point group `GROUP`.
+This is the only module of the core that names the package ``extractors``. Neither this module nor any module above it
+names a module of that package. Third-party packages add extractors through the entry point group `GROUP`.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ class ExtractorNotLoaded(Exception):
 
 
 def load_extractors() -> Mapping[str, Registration]:
-    """Imports navlin's extractors and those of installed packages, so that each registers itself; returns the register.
+    """Import navlin's extractors and those of installed packages, so that each registers itself. Return name →
+    registration.
 
     Raises `ExtractorNotLoaded`.
     """
@@ -47,7 +49,7 @@ def load_extractors() -> Mapping[str, Registration]:
 
 
 def modules_of_others() -> tuple[str, ...]:
-    """The top-level names of modules of installed packages that have extractors."""
+    """Return the top-level modules of installed third-party packages that contain extractors."""
     entries = importlib.metadata.entry_points(group=GROUP)
     return tuple(sorted({entry.module.partition(".")[0] for entry in entries}))
 
@@ -84,10 +86,10 @@ class ConfiguredSources:
 
 
 def load(configuration: Configuration, known: Sequence[KnownSource]) -> ConfiguredSources:
-    """Builds the sources and extractors. ``known`` are the index's sources: a source keeps its identity there.
+    """Build the sources and extractors. ``known`` are the sources in the index, whose identities are kept.
 
-    A source is found there by its name, else by an authority that it serves: so a source configured late takes over the
-    entities granted in its place, and a renamed one stays the same.
+    A source is identified in the index by its name, or else by an authority that it serves. So a source that is
+    configured late takes over the entities granted in its place, and a renamed source remains the same.
     """
     cluster = configuration.navlin.cluster
     here = [source for source in known if source.cluster == cluster]
@@ -125,9 +127,9 @@ def _placed(template: Extractor, source: Source, estate: Estate) -> Extractor:
 def _identities(
     sources: Sequence[SourceSettings], cluster: str, known: Sequence[KnownSource]
 ) -> dict[str, str]:
-    """The id of every source, by its name."""
+    """Return name → id of every source. Raises `SharedIdentity`."""
     ids: dict[str, str] = {}
-    # By name first, for all of them: if two swapped places, each keeps its own.
+    # First by name, for all sources: if two sources swapped authorities, each keeps its identity.
     for settings in sources:
         for source in known:
             if (source.type, source.name, source.granted) == (_type(settings), settings.name, False):
@@ -154,7 +156,8 @@ def _answering(
     *,
     taken: Iterable[str],
 ) -> KnownSource | None:
-    """The source in the index that so far served an authority of this one; an owner takes precedence over a granted one."""
+    """Return the source in the index that has served an authority of this source so far. An owner takes precedence over
+    a granted source."""
     of_type = [source for source in known if source.type == _type(settings) and source.id not in set(taken)]
     authorities = list(settings.serves)
     if [other for other in sources if _type(other) == _type(settings) and _claimable(other)] == [settings]:
@@ -168,10 +171,10 @@ def _answering(
 
 
 def _adopted(sources: Sequence[Source], cluster: str, known: Sequence[KnownSource]) -> dict[str, str]:
-    """`Estate.adopted`: the ids for claims on authorities that no configured source serves."""
+    """Return `Estate.adopted`: key → source id for claims on authorities that no configured source serves."""
     configured_ids = {source.id for source in sources}
     adopted: dict[str, str] = {}
-    # Owners last, so that they win.
+    # Owners come last, so that they take precedence.
     for source in sorted(known, key=lambda source: not source.granted):
         if source.id not in configured_ids:
             for authority in source.serves:
@@ -180,14 +183,15 @@ def _adopted(sources: Sequence[Source], cluster: str, known: Sequence[KnownSourc
         configured = [source for source in sources if source.type == source_type and source.claimable]
         unnamed = adoption_key(source_type, DEFAULT_AUTHORITY)
         if not configured:
-            # The only one of its type got the claims without an address; removed from the configuration, it still does.
+            # The only source of a type gets the claims without an authority, even after it was removed from the
+            # configuration.
             of_type = [source for source in known if source.type == source_type]
             former = [source for source in of_type if source.serves and not source.granted]
             if len(former) == 1:
                 adopted[unnamed] = former[0].id
         elif adopted.get(unnamed, source_id(cluster, source_type.lower())) in configured_ids:
-            # If there are two, a claim without an address belongs to neither, not even to the one that once adopted such
-            # claims.
+            # If there are two sources, a claim without an authority belongs to neither, not even to the one that once
+            # adopted such claims.
             adopted[unnamed] = source_id(cluster, f"{source_type.lower()} without an address")
     return adopted
 
@@ -197,5 +201,6 @@ def _type(settings: SourceSettings) -> str:
 
 
 def _claimable(settings: SourceSettings) -> bool:
-    """Whether other sources may claim entities of this one: not of one that follows an engine's files."""
+    """Whether other sources may claim entities of this source. False for push sources, which follow an engine's
+    files."""
     return settings.registration.mode is PULL

@@ -1,7 +1,7 @@
-"""The daemon's log: events with fields through structlog, on standard error, as JSON lines or for people.
+"""The log of the daemon: events with fields, by structlog, on standard error, as JSON lines or as text for a terminal.
 
-Logs of libraries through the standard library come out in the same form. Values whose names suggest secrets, and
-passwords inside URLs, are never written.
+Logs of libraries that use the standard library are written in the same form. Values whose names suggest secrets, and
+passwords in URLs, are never written.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _SECRET_NAME = re.compile(r"password|passwd|secret|token|credential|api_?key|aut
 
 
 def configure_logs(settings: LogSettings, stream: TextIO | None = None) -> None:
-    """Sets up all logging of the process. May be called again."""
+    """Set up all logging of the process. May be called again."""
     shared: list[structlog.typing.Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,
@@ -52,12 +52,12 @@ def configure_logs(settings: LogSettings, stream: TextIO | None = None) -> None:
 
 
 def only_printable(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """A structlog processor that makes the log safe to show in a terminal."""
+    """Replace unprintable characters, so that the log is safe to show in a terminal (a structlog processor)."""
     return {name: printable(value) if isinstance(value, str) else value for name, value in event.items()}
 
 
 def hide_secrets(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """A structlog processor that removes secrets."""
+    """Hide secrets (a structlog processor)."""
     for name, value in event.items():
         if _SECRET_NAME.search(name):
             event[name] = HIDDEN

@@ -1,4 +1,4 @@
-"""Notifies systemd (``sd_notify(3)``): one datagram to the socket that it names, if there is one."""
+"""Notifies systemd (``sd_notify(3)``) with one datagram to the socket in NOTIFY_SOCKET, if that is set."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 
 class Systemd:
-    """The service manager that started this process, if there is one."""
+    """The service manager that started this process, if any."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         name = environment.get("NOTIFY_SOCKET", "")
@@ -15,7 +15,7 @@ class Systemd:
         self._address = "\0" + name[1:] if name.startswith("@") else name
 
     def notify(self, **states: str) -> None:
-        """Sends states such as ``READY="1"``, ``STATUS="…"``. A manager that does not listen is not an error."""
+        """Send states such as ``READY="1"``, ``STATUS="…"``. A manager that does not listen is not an error."""
         if not self._address:
             return
         message = "\n".join(f"{name}={value}" for name, value in states.items())

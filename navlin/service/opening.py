@@ -1,6 +1,6 @@
-"""Opens an index: one of the present version as it is, an older one after an upgrade, a newer one not at all.
+"""Opens an index. An older version is upgraded if that takes seconds; a newer version is refused.
 
-Every command uses this module, so it imports little: the upgrade itself is in `navlin.service.upgrading`.
+Every command uses this module, so it imports little. The upgrade itself is in `navlin.service.upgrading`.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from navlin.shipped import CONF
 from navlin.solr_server.embedded import EmbeddedSolr
 
 AT_ONCE_DOCUMENTS: Final = 50_000
-"""Largest index, in documents, that is upgraded when it is opened, which takes seconds."""
+"""Maximum number of documents for an upgrade when the index is opened, which takes seconds."""
 DOCUMENTS_A_SECOND: Final = 2_000
-"""Rate assumed in the message about a larger one."""
+"""Rate of an upgrade, assumed in the message about a larger index."""
 
 
 REMEDY: Final = (
@@ -29,8 +29,8 @@ REMEDY: Final = (
 
 
 def open_index(solr: Solr, server: EmbeddedSolr | None) -> None:
-    """Returns if the index exists, in the present version and with its fields, if necessary after an upgrade that takes
-    seconds.
+    """Ensure that the index exists, has the current version and has all its fields. Upgrade it if necessary, which
+    takes seconds.
 
     ``server`` is the embedded Solr if this process runs it. Raises `NotCreated` or `UnusableIndex`.
     """

@@ -1,5 +1,5 @@
-"""The purges of ``navlin serve``: once a day, and on request. The reason why a daily purge did not finish is kept in the
-index."""
+"""The purges of ``navlin serve``, once a day and on request. The index keeps the reason why a daily purge did not
+finish."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ log = structlog.get_logger(__name__)
 
 
 class Purging:
-    """The purges of one process. ``clock`` gives epoch ms; ``stopping`` is checked between batches."""
+    """The purges of one process. ``clock`` returns epoch ms; ``stopping`` is checked between batches."""
 
     def __init__(self, address: SolrAddress, clock: Callable[[], int], stopping: Callable[[], bool]) -> None:
         self._address = address
@@ -39,12 +39,13 @@ class Purging:
         self._one_at_a_time = threading.RLock()
 
     def daily(self, settings: PurgeSettings, put_off: str = "") -> None:
-        """Purges as configured, unless there is a reason to put it off. Raises nothing."""
+        """Purge as configured, unless ``put_off`` gives a reason to postpone the purge. Errors are logged, not
+        raised."""
         now_ms = self._clock()
         before_ms = now_ms - settings.before_days * DAY_MS
         if put_off:
             log.error("purge put off", reason=put_off)
-        # A requested purge ends before this one begins, or begins after this one's end is noted.
+        # A requested purge either ends before this one begins, or begins after the end of this one is recorded.
         with self._one_at_a_time:
             reason = f"put off: {put_off}" if put_off else self._unfinished(before_ms, settings)
             if reason:
@@ -58,18 +59,18 @@ class Purging:
         with Solr(self._address) as solr:
             last = daily_purge(solr)
             if last is None:
-                # The first is due at its time.
+                # Before the first purge, none is missed: it is due at its regular time.
                 remember_daily(solr, DailyPurge(now_ms, made=False))
         return last is not None and last.at_ms < last_s(at, now_ms / 1000) * 1000
 
     def never_daily(self) -> None:
-        """Removes the state of daily purges when they are disabled. Raises nothing."""
+        """Remove the state of daily purges, because they are disabled. Errors are logged, not raised."""
         self._note(forget_unfinished)
         self._note(forget_daily)
 
     def purge(self, before_ms: int, *, dry_run: bool, deleted_files: bool, accepted: int = 0) -> jobs.Answer:
-        """Purges data older than a moment. Raises `SolrError`."""
-        # Two purges of one process would both hold the lease, which belongs to the process.
+        """Purge data older than ``before_ms`` (epoch ms). Raises `SolrError`."""
+        # Two purges in one process would both hold the lease, because the lease belongs to the process.
         with self._one_at_a_time, Solr(self._address) as solr:
             answer = jobs.purge(
                 solr,
@@ -97,12 +98,12 @@ class Purging:
             log.warning("`navlin status` does not show how the daily purge ended", error=str(error))
 
     def _unfinished(self, before_ms: int, settings: PurgeSettings) -> str:
-        """Purges, and returns the reason why it did not finish; "" if it did, if this process ends, or if another purge
-        is running."""
+        """Purge, and return the reason why the purge did not finish; "" if it did, if this process is ending, or if
+        another purge is running."""
         try:
             answer = self.purge(before_ms, dry_run=False, deleted_files=settings.deleted_files)
         except Exception as error:
-            # It continues from where it stopped, tomorrow.
+            # The next daily purge continues where this one stopped.
             log.exception("purge failed")
             return f"failed, and goes on tomorrow: {in_words(error)}"
         return str(answer["note"]) if answer["status"] == "held" else ""

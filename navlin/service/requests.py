@@ -1,5 +1,5 @@
-"""Takes up requests in ``navlin serve``: each in a thread of its own, with its steps and its answer written to its
-document."""
+"""Processes requests in ``navlin serve``, each in its own thread. The present step and the result are written to the
+document of the request."""
 
 from __future__ import annotations
 
@@ -27,34 +27,36 @@ from navlin.pipeline.failing import in_words
 log = structlog.stdlib.get_logger(__name__)
 
 AT_ONCE: Final = 8
-"""Requests that may run at the same time; the others wait."""
+"""Maximum number of requests that run at the same time; further requests wait."""
 
 Step = Callable[[str], None]
 Run = Callable[[Mapping[str, Any], Step], dict[str, Any]]
-"""Runs a job with its arguments, reports each step, and returns the answer. An exception is the request's error."""
+"""Function that runs a job, given (arguments, callback for each step), and returns the result. An exception becomes the
+error of the request."""
 
 
 class Stopped(BaseException):
-    """The daemon is ending. Raised by a step, so that the run ends between two of them; no run may treat it as an error."""
+    """The daemon is ending. The callback for steps raises this, so that a run ends between two steps. No run may treat
+    it as an error."""
 
 
 class Refused(Exception):
-    """A request that cannot be met; the text gives the reason."""
+    """A request cannot be executed; the text gives the reason."""
 
 
 class Requests:
-    """The requests that this process takes up. `poll` is called repeatedly, by one thread."""
+    """The requests that this process executes. `poll` must be called repeatedly, by a single thread."""
 
     def __init__(
         self, address: SolrAddress, me: Holder, jobs: Mapping[Job, Run], clock: Callable[[], int]
     ) -> None:
-        """``clock`` gives epoch ms."""
+        """``jobs`` maps each job to the function that runs it; ``clock`` returns epoch ms."""
         self._solr = Solr(address)
         self._me, self._jobs, self._clock = me, jobs, clock
         self._running: dict[str, threading.Thread] = {}
 
     def poll(self) -> None:
-        """Takes up waiting requests. An index that does not answer is asked again at the next call."""
+        """Start waiting requests. If the index does not answer, the next call tries again."""
         try:
             for request in open_requests(self._solr):
                 if request.state is State.RUNNING:
@@ -66,7 +68,7 @@ class Requests:
             log.debug("requests not read", error=str(error))
 
     def running(self) -> list[str]:
-        """The names of the jobs running for requests."""
+        """Return the names of the jobs running for requests."""
         return sorted(thread.name for thread in list(self._running.values()))
 
     def _take_up(self, request: Request) -> None:
@@ -115,8 +117,8 @@ class Requests:
         return replace(request, state=State.DONE, answer=answer)
 
     def _give_up(self, request: Request) -> None:
-        """Fails a request whose daemon has certainly died, or whose answer this one could not save; it may have run in
-        part."""
+        """Mark a request as failed if its daemon has certainly died, or if this daemon could not save the result. The
+        job may have run in part."""
         holder = request.holder
         if holder is None or (holder != self._me and may_live(holder)):
             return

@@ -1,4 +1,5 @@
-"""The schedule of sources: one job for each and the daily purge, in APScheduler, woken early by the watched directories."""
+"""The schedule, in APScheduler: one job for each source, and the daily purge. Watched directories wake sources
+early."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ from navlin.service.due_time import DueTime
 from navlin.service.time_of_day import next_s
 
 AT_ONCE = 200
-"""Sources that may run at the same time. Threads are made when they are needed; each source has at most one."""
+"""Maximum number of sources that run at the same time. Threads are created when needed; a source has at most one."""
 PURGE = "#purge"
 
 Run = Callable[[str], None]
@@ -25,15 +26,15 @@ T = TypeVar("T")
 
 
 class Schedule:
-    """Runs sources when they are due, each by itself and never twice at a time. Thread-safe.
+    """Runs sources when they are due, independently of each other, and each at most once at a time. Thread-safe.
 
-    ``run(name)`` must not raise; in any case the source is due again an interval after it returns.
+    ``run(name)`` must not raise. In any case, the source is due again one interval after ``run`` returns.
     """
 
     def __init__(self, run: Run, *, clock: WallClock | None = None) -> None:
         self._run = run
         self._clock = clock or WallClock()
-        # Intervals are counted by the clock that never jumps.
+        # Intervals are measured by the clock that never jumps.
         self._now_s = self._clock.steady_s
         self._due_times: dict[str, DueTime] = {}
         self._leaving: set[str] = set()
@@ -42,18 +43,18 @@ class Schedule:
         """Notified after each run, and when nothing more is to be started."""
         self._ending = False
         self._purge: tuple[Callable[[], None], str] | None = None
-        """The purge function, and its time of day."""
+        """(purge function, time of day)."""
         self._scheduler = BackgroundScheduler(
             executors={"default": ThreadPoolExecutor(AT_ONCE)},
-            # A late run is still due, once. Two instances, because a run sets its own next date: if that comes before
-            # APScheduler has noticed the end, one instance would mean that it is dropped forever. The due time ensures
-            # that a source runs once at a time.
+            # A late run is still started, but only once. Two instances are allowed because a run sets its own next
+            # date. If that date arrives before APScheduler has noticed the end of the run, with one instance the job
+            # would be dropped forever. The due time ensures that a source runs at most once at a time.
             job_defaults={"coalesce": True, "max_instances": 2, "misfire_grace_time": None},
             timezone=UTC,
         )
 
     def start(self) -> None:
-        """Starts running due sources."""
+        """Start running due sources."""
         self._scheduler.start()
 
     @property
@@ -63,11 +64,12 @@ class Schedule:
         return thread is not None and thread.is_alive()
 
     def set_sources(self, intervals_s: Mapping[str, float]) -> None:
-        """Sets the sources. A new one is due at once; a removed one that is running finishes."""
+        """Set the sources. ``intervals_s`` maps names to intervals. A new source is due at once; a removed source that
+        is running finishes."""
         with self._lock:
             for name in [name for name in self._due_times if name not in intervals_s]:
-                # A running one is remembered until it has ended, so that adding it again cannot run it twice in
-                # parallel.
+                # A running source is remembered until it has finished, so that it cannot run twice in parallel if it is
+                # added again.
                 if self._due_times[name].running:
                     self._leaving.add(name)
                 else:
@@ -82,8 +84,8 @@ class Schedule:
                     self._due(name, self._now_s())
 
     def set_purge(self, purge: Callable[[], None], at: str | None, *, missed: bool = False) -> None:
-        """Purges daily at this time of day, by this machine's clock; never if it is None. ``missed``: the last one is
-        still to be made."""
+        """Schedule the daily purge at a time of day by this machine's clock; never if ``at`` is None. ``missed``: the
+        last purge was missed, so also purge now."""
         with self._lock:
             self._remove(PURGE)
             self._purge = None if at is None else (purge, at)
@@ -102,18 +104,18 @@ class Schedule:
                 purging[0]()
         finally:
             with self._lock:
-                # A purge set meanwhile has its own job already.
+                # A purge that was set meanwhile already has its own job.
                 if self._purge is purging:
                     self._due_to_purge()
 
     def wake(self, name: str) -> None:
-        """Runs a source soon, because something may have happened."""
+        """Run a source soon, because its data may have changed."""
         with self._lock:
             if due_time := self._due_times.get(name):
                 self._due(name, due_time.wake(self._now_s()))
 
     def due_s(self) -> dict[str, float | None]:
-        """The due time of each source, in epoch seconds; None for those that are running."""
+        """Return name → due time of each source, in epoch seconds; None for a running source."""
         with self._lock:
             return {
                 name: None if due_time.due_s is None else self._clock.at_s(due_time.due_s)
@@ -121,7 +123,7 @@ class Schedule:
             }
 
     def clock_jumped(self) -> None:
-        """Adjusts the due times to a jump of the clock: the time left until each stays the same."""
+        """Adjust the due times to a jump of the clock, so that the time left until each run stays the same."""
         with self._lock:
             for name, due_time in self._due_times.items():
                 self._due(name, due_time.due_s)
@@ -129,16 +131,16 @@ class Schedule:
                 self._due_to_purge()
 
     def jobs(self) -> list[Job]:
-        """The scheduler's jobs: the next run of each source that is not running, and the purge."""
+        """Return the jobs in the scheduler: the next run of each source that is not running, and the purge."""
         return list(self._scheduler.get_jobs())
 
     def running(self) -> list[str]:
         return [name for name, due_s in self.due_s().items() if due_s is None]
 
     def run_in_turn(self, name: str, run: Callable[[], T]) -> T | None:
-        """Runs a job of a source in this thread, once nothing else of that source runs, and returns its result.
+        """Run a job of a source in this thread, as soon as no other job of that source runs, and return its result.
 
-        None if the schedule ends first. The source is due again an interval later, as after any run.
+        Return None if the schedule ends first. The source is due again one interval later, as after any run.
         """
         with self._ended:
             while not self._ending and (due_time := self._due_times.get(name)) and due_time.running:
@@ -155,13 +157,13 @@ class Schedule:
             self._end_run(name)
 
     def stop(self) -> None:
-        """Starts no more runs. Present ones continue."""
+        """Start no more runs. Runs in progress continue."""
         with self._ended:
             self._ending = True
             self._ended.notify_all()
         if self._scheduler.running:
-            # First, because a scheduler that is just submitting due jobs could no longer remove them, and would die of
-            # it.
+            # Remove the jobs first, because a scheduler that is submitting due jobs could no longer remove them, and
+            # would die with an error.
             self._scheduler.remove_all_jobs()
             self._scheduler.shutdown(wait=False)
 
@@ -171,7 +173,8 @@ class Schedule:
         self._add(name, self._once, self._clock.at_s(due_s), name)
 
     def _add(self, name: str, run: Callable[..., None], at_s: float, *arguments: str) -> None:
-        # A job with one date, replaced again and again: while it runs there is no job, so it cannot run twice.
+        # A job with a single date, which is replaced each time. During a run there is no job, so a source cannot run
+        # twice.
         date = datetime.fromtimestamp(at_s, UTC)
         self._scheduler.add_job(run, "date", run_date=date, args=arguments, id=name, replace_existing=True)
 

@@ -1,4 +1,4 @@
-"""The Solr of the configuration: one of the operator's own, by URL, or the embedded one in the state directory."""
+"""The Solr server of a configuration: the operator's own, by URL, or the embedded one in the state directory."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from navlin.solr_server.embedded import EmbeddedSolr, NoSolr, running_solr
 
 
 def jars_directory(configuration: Configuration) -> Path:
-    """The directory of Solr's jars: the configured one, else that of ``make jars``, else below the state directory."""
+    """Return the directory of Solr's jars: the configured one, or else that of ``make jars``, or else one below the
+    state directory."""
     in_checkout = CONF.parent / ".jars" / "solr"
     if configuration.solr.jars_directory is not None:
         return configuration.solr.jars_directory
@@ -28,7 +29,7 @@ def jars_directory(configuration: Configuration) -> Path:
 def embedded_solr(
     configuration: Configuration, environment: Mapping[str, str], *, java_options: Sequence[str] = ()
 ) -> EmbeddedSolr:
-    """The embedded Solr, not started yet."""
+    """Return the embedded Solr, not yet started."""
     solr = configuration.solr
     java_home = environment.get("JAVA_HOME")
     return EmbeddedSolr(
@@ -42,15 +43,15 @@ def embedded_solr(
 
 
 def external_address(configuration: Configuration, environment: Mapping[str, str]) -> SolrAddress:
-    """The address of the operator's Solr, with the Kerberos login, or with its password from the file or from the
-    environment.
+    """Return the address of the operator's Solr, with the Kerberos login or with the password, which comes from the
+    file or the environment.
 
     Raises `NoSolr` if the password cannot be read.
     """
     solr = configuration.solr
     ca_file = str(solr.ca_file) if solr.ca_file else None
     if solr.auth == "kerberos":
-        # The same directory as the sources': one child for all.
+        # The same directory as for sources, so that all share one child process.
         cache = configuration.navlin.state_directory / "spool" / "java"
         login = Login(solr.principal, _text(solr.keytab), _text(solr.krb5_conf), str(cache))
         return SolrAddress(solr.url, ca_file=ca_file, timeout_s=solr.timeout_s, login=login)
@@ -69,7 +70,7 @@ def _text(path: Path | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """A Solr that answers; ``server`` is the embedded one if this process started it."""
+    """The address of a running Solr. ``server`` is the embedded Solr if this process started it."""
 
     address: SolrAddress
     server: EmbeddedSolr | None = None
@@ -81,10 +82,10 @@ def reachable_solr(
     environment: Mapping[str, str],
     starting: Callable[[], object] = lambda: None,
 ) -> Iterator[Reached]:
-    """A Solr that answers for as long as the context lasts.
+    """Provide a Solr that runs as long as the context lasts.
 
-    The embedded Solr of a running navlin is used as it is. If none runs, one is started and stopped at the end; before
-    that, ``starting`` is called.
+    If a running navlin has an embedded Solr, that is used. If none runs, ``starting`` is called, and an embedded Solr
+    is started and stopped at the end.
     """
     if not configuration.solr.embedded:
         yield Reached(external_address(configuration, environment))
@@ -94,13 +95,14 @@ def reachable_solr(
         yield Reached(running)
         return
     starting()
-    # It lives for one command: without the optimizing compiler it is ready sooner, and does more in its first minute.
+    # This Solr runs for one command only: without the optimizing compiler it is ready sooner, and does more in its
+    # first minute.
     own = embedded_solr(configuration, environment, java_options=QUICK)
     try:
         try:
             reached = Reached(own.start(), own)
         except NoSolr:
-            # Another process may have been quicker; then its Solr serves as well.
+            # Another process may have been quicker; then use that Solr.
             other = running_solr(state)
             if other is None:
                 raise

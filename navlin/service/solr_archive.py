@@ -1,7 +1,7 @@
-"""Makes the archive of the classes that Solr loads: with it every later start takes about half as long.
+"""Creates an archive of the classes that Solr loads, with which every later start takes about half as long.
 
-Solr writes it at its first orderly end, which then takes ten seconds or more of a processor. A separate program
-(``python -m navlin.service.solr_archive JARS CACHE``) does that while a checkout is set up.
+Solr writes the archive when it first ends normally, which then takes ten or more seconds of CPU. This separate program
+(``python -m navlin.service.solr_archive JARS CACHE``) does that when a checkout is set up.
 """
 
 from __future__ import annotations
@@ -11,15 +11,16 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-# All other modules are imported only if there is something to do: `make` runs this every time.
+# All other modules are imported only if there is something to do, because `make` runs this every time.
 from navlin.solr_server.launcher import Launcher
 
 WRITE_S: Final = 900.0
-"""Longest time for Solr to write the archive, on a busy machine."""
+"""Maximum time for Solr to write the archive on a busy machine."""
 
 
 def make_archive(jars: Path, cache: Path) -> Path:
-    """Makes the archive for this Java and these jars in ``cache`` unless it exists, and returns it. Raises `NoSolr`."""
+    """Create the archive for this Java and these jars in ``cache`` unless it exists, and return its path. Raises
+    `NoSolr`."""
     archive = Launcher(jars, cache, None).archive()
     if archive.exists():
         return archive

@@ -1,4 +1,4 @@
-"""Keeps the embedded Solr running: restarts it if it died, or if it has stopped writing."""
+"""Keeps the embedded Solr running by restarting it if it has died or cannot write any more."""
 
 from __future__ import annotations
 
@@ -16,18 +16,19 @@ log = structlog.stdlib.get_logger(__name__)
 
 
 class SolrWatch:
-    """Watches one embedded Solr, whenever `look_after` is called with it. ``go_on`` is called after a restart because of
-    failed writes."""
+    """Checks the embedded Solr whenever `look_after` is called. ``go_on`` is called after a restart because of failed
+    writes."""
 
     def __init__(self, disk: DiskWatch, go_on: Callable[[], None]) -> None:
         self.in_doubt = False
-        """Whether Solr may have stopped writing, as it does for good after a failed write of its own."""
+        """Whether Solr may be unable to write. After a failed write to disk, it stays so until it is restarted."""
         self._disk = disk
         self._go_on = go_on
         self._restarting: threading.Thread | None = None
 
     def look_after(self, embedded: EmbeddedSolr) -> None:
-        """Starts any necessary work in a thread: Solr may have to replay its log, and systemd waits for the watchdog."""
+        """Start any necessary work in a thread, because Solr may have to replay its log, and systemd waits for the
+        watchdog."""
         if self._disk.short or (self._restarting is not None and self._restarting.is_alive()):
             return
         if not embedded.alive:
@@ -44,9 +45,9 @@ class SolrWatch:
         self._start(embedded)
 
     def _try_writing(self, embedded: EmbeddedSolr) -> None:
-        """Restarts a Solr that cannot commit: after a failed write of its own it answers queries, but writes nothing
-        until it is restarted. Acknowledged writes are in its update log; the next run repeats those that a run had not
-        made durable."""
+        """Restart Solr if it cannot commit. After a failed write to disk, Solr answers queries, but writes nothing
+        until it is restarted. Acknowledged writes are in the update log; the next run repeats writes that were not
+        durable."""
         self.in_doubt = False
         try:
             with Solr(embedded.address) as solr:

@@ -1,4 +1,4 @@
-"""The one Spark session of a process, started on first use; and the class archive that makes its later starts quick."""
+"""The only Spark session of a process, started on first use, and the class archive that makes later starts quick."""
 
 from __future__ import annotations
 
@@ -19,19 +19,21 @@ if TYPE_CHECKING:
 
 
 def archive_directory(state_directory: Path) -> Path:
-    """The directory of the archive of Spark's classes: in a checkout next to the jars, else in the state directory."""
+    """Return the directory of the archive of Spark's classes: in a checkout next to the jars, otherwise in the state
+    directory."""
     jars = CONF.parent / ".jars"
     return (jars if jars.is_dir() else state_directory) / "class-archives"
 
 
 def environment_directory(state_directory: Path) -> Path:
-    """The directory of the archive for executors: in a checkout next to the jars, else in the state directory."""
+    """Return the directory of the archive for executors: in a checkout next to the jars, otherwise in the state
+    directory."""
     return archive_directory(state_directory).with_name("environments")
 
 
 class LazySparkSession:
-    """A Spark session that the first call starts. Thread-safe. ``files`` are local files that tasks open: on YARN each
-    executor gets them."""
+    """A Spark session that the first call starts. Thread-safe. ``files`` are local files that tasks open; on YARN each
+    executor gets a copy."""
 
     def __init__(self, settings: SparkSettings, state_directory: Path, files: tuple[Path, ...] = ()) -> None:
         self._settings = settings
@@ -45,13 +47,14 @@ class LazySparkSession:
 
     @classmethod
     def of(cls, configuration: Configuration) -> Self:
-        """The session of a configuration."""
+        """Return the session for a configuration."""
         ca_file = configuration.solr.ca_file
         files = (ca_file,) if ca_file is not None else ()
         return cls(configuration.spark, configuration.navlin.state_directory, files)
 
     def __call__(self) -> SparkSession:
-        """The session; the first call, and the first after its end, takes the seconds of a Spark start."""
+        """Return the session. The first call, and the first one after the session has died, start Spark, which takes
+        seconds."""
         with self._lock:
             if self._session is not None and not self._stopped and self.dead:
                 self._end()
@@ -88,7 +91,7 @@ class LazySparkSession:
         )
 
     def start_early(self) -> None:
-        """Starts it in the background. An error occurs again in the first call."""
+        """Start the session in the background. If that fails, the first call fails with the same error."""
 
         def start() -> None:
             with suppress(Exception):
@@ -104,18 +107,19 @@ class LazySparkSession:
 
     @property
     def dead(self) -> bool:
-        """Whether there was a session and its JVM or its context has ended. The next call starts another."""
+        """Whether a session was started, and its JVM or context has ended since. The next call starts another one."""
         from navlin.pipeline.session import has_ended
 
         return self._session is not None and has_ended(self._session)
 
     def cancel(self) -> None:
-        """Cancels Spark's present jobs, with an error in the threads that wait for them."""
+        """Cancel all Spark jobs in progress. The threads that wait for them get an error."""
         if self._session is not None and not self.dead:
             self._session.sparkContext.cancelAllJobs()
 
     def stop(self) -> None:
-        """Ends the session and its JVM, once it has started. Another session may then start in this process."""
+        """End the session and its JVM; if it is just starting, when it has started. Another session may then start in
+        this process."""
         with self._lock:
             if self._session is not None and not self._stopped:
                 self._stopped = True
@@ -131,14 +135,15 @@ class LazySparkSession:
 
 
 class ArchiveProcess:
-    """A child that makes the archive of Spark's classes, at the lowest priority. It ends when this process does."""
+    """A child process that creates the archive of Spark's classes, at the lowest priority. It ends when this process
+    ends."""
 
     def __init__(self, state_directory: Path) -> None:
         self._directory = archive_directory(state_directory)
         self._child: subprocess.Popen[bytes] | None = None
 
     def start(self) -> bool:
-        """Starts it unless the archive exists; returns whether it did."""
+        """Start the child unless the archive exists. Return whether it was started."""
         from navlin.pipeline.spark_jvm import archive_in
 
         if archive_in(self._directory).exists():
@@ -154,11 +159,11 @@ class ArchiveProcess:
         return True
 
     def wait(self) -> bool:
-        """Waits for its end; returns whether it made the archive."""
+        """Wait until the child ends. Return True if it was successful, or if no child was started."""
         return self._child is None or self._child.wait() == 0
 
     def stop(self) -> None:
-        """Ends it, finished or not."""
+        """End the child, whether or not it has finished."""
         if self._child is not None:
             self._child.terminate()
             self._child.wait()

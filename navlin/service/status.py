@@ -1,5 +1,5 @@
-"""The status of navlin: each source's last run, position, lag, rejects; runs that wait for a person; unlinked relations
-and the reasons."""
+"""The status of navlin: last run, positions, lag and rejects of each source, runs that wait for a user, and unlinked
+relations with the reasons."""
 
 from __future__ import annotations
 
@@ -25,20 +25,21 @@ from navlin.service.loader import ConfiguredSources, Loaded
 from navlin.service.web_address import web_addresses
 
 PURGE: Final = "purge"
-"""The name of the daily purge among the failing ones."""
+"""Name of the daily purge in `Overall.failing`."""
 NEVER, INTERRUPTED = "never", "interrupted"
-"""States of a source in addition to those of its last run: it has none; it was interrupted, and the next one repeats it.
-"""
+"""States of a source in addition to the statuses of runs: it has never run; the last run was interrupted, and the next
+one repeats it."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourceStatus:
     """One configured source.
 
-    ``lag_s`` is the greatest age of the index's data about it: the time since the last successful look at the source
-    began. ``due_s`` is the time of its next run by the daemon (epoch s); None while it runs, or without a daemon.
-    ``held`` is the newest run that waits for a person. ``holder`` is the process that holds the source's lease, "" if
-    none does: it runs the source, or it has ended and could not give the lease back.
+    ``looked_ms`` is the start of the last successful run, even one that found nothing new; ``lag_s``, the time since
+    then, is the maximum age of the source's data in the index. ``due_s`` is the time of the next run by the daemon
+    (epoch s); None during a run, or without a daemon. ``held`` is the newest run that waits for a user. ``holder`` is
+    the process that holds the source's lease, "" if none does: it is running the source, or has ended without releasing
+    the lease.
     """
 
     name: str
@@ -58,14 +59,15 @@ class SourceStatus:
 
     @property
     def failing(self) -> bool:
-        """Whether somebody should look."""
+        """Whether the source needs attention."""
         return self.state == Status.FAILED or bool(self.held)
 
 
 @dataclass(frozen=True, slots=True)
 class ExportStatus:
-    """One configured export. ``lag_s`` is the time since the target was last up to date (0: it is, None: it has nothing
-    yet); ``refused`` the number of records that it did not accept; ``error`` the failure of a later export."""
+    """One configured export. ``lag_s`` is the time since the target was last up to date (0: it is now; None: nothing
+    has been exported yet), ``refused`` the number of records that the target did not accept, and ``error`` the failure
+    of a later export."""
 
     name: str
     target: str
@@ -77,13 +79,13 @@ class ExportStatus:
 
     @property
     def failing(self) -> bool:
-        """Whether somebody should look."""
+        """Whether the export needs attention."""
         return bool(self.error or self.refused)
 
 
 @dataclass(frozen=True, slots=True)
 class Overall:
-    """The whole status. ``left`` are sources that the index has and the configuration no longer does."""
+    """The whole status. ``left`` are sources that are in the index but no longer in the configuration."""
 
     now_ms: int
     daemon: Heartbeat | None
@@ -94,7 +96,7 @@ class Overall:
     incomplete: tuple[IncompleteOperations, ...]
     space: Space
     web: tuple[str, ...]
-    """The addresses of this state directory's web processes, that of ``navlin serve`` first."""
+    """URLs of the web processes on this state directory, that of ``navlin serve`` first."""
     exports: tuple[ExportStatus, ...] = ()
     purge: UnfinishedPurge | None = None
     """The last daily purge, if it did not finish."""
@@ -103,14 +105,13 @@ class Overall:
 
     @property
     def failing(self) -> tuple[str, ...]:
-        """The names of the sources and exports that somebody should look at; and "purge", if the daily one did not
-        finish."""
+        """Names of the sources and exports that need attention, and "purge" if the daily purge did not finish."""
         sources = [source.name for source in self.sources if source.failing]
         exports = [export.name for export in self.exports if export.failing]
         return (*sources, *exports, *([PURGE] if self.purge else ()))
 
     def as_json(self) -> dict[str, Any]:
-        """The status as plain JSON; times are epoch ms, ``due_s`` epoch s."""
+        """Return the status as plain JSON. Times are epoch ms; ``due_s`` is epoch s."""
         return {
             "now_ms": self.now_ms,
             "daemon": {
@@ -155,7 +156,8 @@ def status(
     now_ms: int,
     exports: Sequence[ExportSettings] = (),
 ) -> Overall:
-    """Reads the index, the daemon's heartbeat if one runs on this state directory, and the free space. Changes nothing."""
+    """Determine the status from the index, the heartbeat of a daemon on this state directory, and the free space.
+    Change nothing."""
     daemon = read_heartbeat(state_directory)
     configured = {source.id for source in sources.estate.sources}
     return Overall(
@@ -206,7 +208,7 @@ def _source(solr: Solr, loaded: Loaded, daemon: Heartbeat | None, now_ms: int) -
         state, error = last.status.value, last.error
         if last.status is Status.RUNNING and not runs:
             state = INTERRUPTED
-    # A run that found nothing new leaves no record in the index; the daemon remembers it for its lifetime.
+    # A run that found nothing new leaves no record in the index; the daemon remembers it as long as the daemon runs.
     if run is not None and (last is None or run.started_ms > last.started_ms):
         state, error = run.status, run.error
     looks = [good.started_ms] if good else []

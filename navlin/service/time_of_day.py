@@ -1,4 +1,4 @@
-"""A time of day by this machine's clock: once on each day, even when clocks are changed."""
+"""Occurrences of a time of day by this machine's clock, exactly one on each day, even when clocks are changed."""
 
 from __future__ import annotations
 
@@ -7,21 +7,23 @@ from datetime import date, datetime, time, timedelta
 
 
 def next_s(at: str, after_s: float) -> float:
-    """The next occurrence of the time (epoch seconds), after a moment."""
+    """Return the first occurrence of the time after ``after_s`` (both in epoch seconds)."""
     return next(each for each in _around(at, after_s) if each > after_s)
 
 
 def last_s(at: str, until_s: float) -> float:
-    """The last occurrence of the time (epoch seconds), up to a moment."""
+    """Return the last occurrence of the time up to ``until_s`` (both in epoch seconds)."""
     return max(each for each in _around(at, until_s) if each <= until_s)
 
 
 def _around(at: str, moment_s: float) -> Iterator[float]:
     today = datetime.fromtimestamp(moment_s).date()  # noqa: DTZ006  # the zone of this machine
-    # An additional day on both sides: if a clock is set back over midnight, yesterday's may be later than now.
+    # There is an additional day on both sides because, if a clock is set back over midnight, yesterday's occurrence may
+    # be later than now.
     return (_on(today + timedelta(days), at) for days in range(-2, 3))
 
 
 def _on(day: date, at: str) -> float:
-    # Of two such moments the first; if the clock skips the time, the moment at which it would have been.
+    # If the time occurs twice, this is the first occurrence; if the clock skips the time, the moment at which it would
+    # have been.
     return datetime.combine(day, time.fromisoformat(at)).timestamp()

@@ -1,4 +1,5 @@
-"""Finds the line of a key in a TOML text. tomllib keeps no positions, so ever longer prefixes of the text are parsed."""
+"""Finds the line of a key in a TOML text. tomllib keeps no positions, so ever longer prefixes of the text are
+parsed."""
 
 from __future__ import annotations
 
@@ -14,11 +15,12 @@ _POSITION = re.compile(r" \(at line (\d+), column \d+\)$")
 
 
 def line_of(text: str, path: KeyPath) -> int:
-    """The line, from 1, of the statement that first gives ``path``; of its nearest table if the key is missing.
+    """Return the line, counted from 1, of the statement that first defines ``path``; if the key is missing, that of the
+    nearest table.
 
-    A prefix of the text that parses ends with a statement. So the key is in the lines between the last prefix without it
-    and the first with it, however many lines its value takes. It takes one parse per line, so it is called only to
-    report a problem.
+    A prefix that can be parsed ends with a complete statement. So the key is in the lines between the last prefix
+    without it and the first prefix with it, however many lines the value has. This parses the text once per line, so it
+    is called only to report a problem.
     """
     lines = text.splitlines()
     statement, found, depth = 1, 1, 0
@@ -37,7 +39,7 @@ def line_of(text: str, path: KeyPath) -> int:
 
 
 def _known(table: Any, path: KeyPath) -> int:
-    """The number of leading components of ``path`` that exist."""
+    """Return the number of leading components of ``path`` that exist."""
     known = 0
     for component in path:
         try:
@@ -49,7 +51,7 @@ def _known(table: Any, path: KeyPath) -> int:
 
 
 def syntax_error(error: tomllib.TOMLDecodeError, text: str) -> tuple[int, str]:
-    """The line and the text of tomllib's own error."""
+    """Split an error of tomllib into line and message."""
     message = str(error)
     if position := _POSITION.search(message):
         return int(position[1]), message[: position.start()]

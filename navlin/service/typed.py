@@ -1,7 +1,7 @@
-"""A table of the configuration → a frozen dataclass, checked by its fields: their names, their types, missing ones.
+"""Converts a table in the configuration to a frozen dataclass, whose fields determine the valid names, the types and
+the required keys.
 
-The same for navlin's own sections and for the settings of an extractor, so an extractor declares its settings by its
-fields and nothing else.
+This is used for navlin's own sections and for extractors, so an extractor declares its settings only by its fields.
 """
 
 from __future__ import annotations
@@ -18,25 +18,26 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_
 from navlin.service.toml_positions import KeyPath
 
 Complain = Callable[[KeyPath, str], None]
-"""Takes one problem: its place, and a sentence that lets a person fix it."""
+"""Callback for one problem: the path of the key, and a sentence with which a user can fix it."""
 
 T = TypeVar("T")
 
 
 class DoesNotFit(ValueError):
-    """A value has another type than its field; the text names the right one."""
+    """A value has the wrong type; the text names the right type."""
 
 
 def settings_of(cls: type[Any], given: Iterable[str] = ()) -> dict[str, Field[Any]]:
-    """The fields of a dataclass that a configuration may set: all but those that are ``given`` by navlin itself."""
+    """Return name → field of a dataclass for the fields that a configuration may set, that is, all except those
+    ``given`` by navlin."""
     return {item.name: item for item in fields(cls) if item.init and item.name not in set(given)}
 
 
 def build(cls: type[T], table: Mapping[str, Any], at: KeyPath, complain: Complain, **given: Any) -> T | None:
-    """The dataclass that ``table`` describes, or None after every problem of the table was reported.
+    """Build the dataclass that ``table`` describes. If the table has problems, report all of them and return None.
 
-    A ``ValueError`` of the class itself (its ``__post_init__``) is a problem of the table. A method ``problems``, if the
-    class has one, yields further ones as (key, text).
+    A ``ValueError`` raised by the class itself (in ``__post_init__``) is a problem of the table. A method ``problems``,
+    if the class has one, yields further problems as (key, text).
     """
     allowed = settings_of(cls, given)
     hints = get_type_hints(cls)
@@ -76,13 +77,13 @@ def _own_problems(built: object) -> Iterator[tuple[str, str]]:
 
 
 def suggest(word: str, known: Iterable[str]) -> str:
-    """``; did you mean "port"?``, or ""."""
+    """Return ``; did you mean "port"?`` with the closest known word, or ""."""
     close = difflib.get_close_matches(word, list(known), n=1)
     return f'; did you mean "{close[0]}"?' if close else ""
 
 
 def _fit(hint: Any, value: Any) -> Any:
-    """``value`` as the type ``hint``; raises `DoesNotFit` with the name of that type."""
+    """Convert ``value`` to the type ``hint``. Raises `DoesNotFit` with the name of that type."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):
         return _fit_one_of(arguments, value)
@@ -142,7 +143,7 @@ def _one_of(values: Iterable[Any]) -> str:
 
 
 def _shown(value: Any) -> str:
-    # A text value is not repeated: it may be a password in the wrong place.
+    # A text value is not repeated, because it may be a password in the wrong place.
     match value:
         case bool():
             return "true or false"
@@ -161,7 +162,7 @@ _VARIABLE = re.compile(r"\$\{([A-Z_][A-Z0-9_]*)\}")
 
 
 def expand(value: Any, environment: Mapping[str, str], at: KeyPath, complain: Complain) -> Any:
-    """Replaces ``${NAME}`` in every text below ``value`` with the environment's value; an unset variable is a problem."""
+    """Replace ``${NAME}`` in every text in ``value`` by the environment variable. An unset variable is a problem."""
     match value:
         case str():
 

@@ -1,4 +1,4 @@
-"""Upgrades the index of an earlier navlin, while nothing else writes to it."""
+"""Upgrades the index of an earlier navlin, while no other process writes to it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ from navlin.solr_server.embedded import EmbeddedSolr
 
 @dataclass(frozen=True, slots=True)
 class Upgraded:
-    """The result of an upgrade: ``documents`` by core as they are now; none if there was nothing to do."""
+    """The result of an upgrade. ``documents`` maps cores to the present number of documents; empty if there was nothing
+    to do."""
 
     since: int
     version: int
@@ -43,10 +44,10 @@ def upgrade_index(
     replicas: int = 1,
     report: Report = lambda done, total: None,
 ) -> Upgraded:
-    """Brings the index up to date, or continues an interrupted upgrade. Nothing but the upgrade writes meanwhile: it
-    holds the leases of all sources.
+    """Upgrade the index, or continue an interrupted upgrade. It holds the leases of all sources, so nothing else writes
+    meanwhile.
 
-    ``shards`` and ``replicas`` are those of new collections. Raises `UnusableIndex` or `NotCreated`.
+    ``shards`` and ``replicas`` are for new collections. Raises `UnusableIndex` or `NotCreated`.
     """
     schema = opened_schema(solr)
     require_known(schema)

@@ -1,6 +1,6 @@
-"""Watches directories, so that a source is polled sooner than its interval says.
+"""Watches directories, so that a source is polled before its interval has passed.
 
-A wake-up is a hint and is never relied upon: a directory that cannot be watched costs latency, not data.
+A wake-up is only a hint. A directory that cannot be watched costs latency, not data.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from watchdog.observers import Observer
 log = structlog.stdlib.get_logger(__name__)
 
 WRITES: list[type[FileSystemEvent]] = [FileCreatedEvent, FileModifiedEvent, FileMovedEvent, FileClosedEvent]
-"""The events that wake a source. Not the opening or reading of a file, which navlin itself does all the time."""
+"""Events that wake a source. Opening and reading files are not among them, because navlin itself does that all the
+time."""
 
 Wake = Callable[[str], None]
 
@@ -58,15 +59,16 @@ class Watching:
         self._observer.start()
 
     def stop(self) -> None:
-        """Ends, within about a second."""
+        """Stop watching, which takes about a second."""
         if self._observer.is_alive():
             self._observer.stop()
             self._observer.join(5)
 
     def watch(self, wanted: Iterable[tuple[str, str]]) -> None:
-        """Watches exactly these (source, directory), each with all below it.
+        """Watch exactly these (source, directory) pairs, each directory recursively.
 
-        Called repeatedly: a directory that was missing, or was replaced by another of its name, is then watched.
+        Must be called repeatedly, because a directory may have been missing, or replaced by another one with the same
+        name.
         """
         wanted = set(wanted)
         for key in [key for key in self._watched if key not in wanted]:
@@ -95,7 +97,8 @@ class Watching:
     def _let_go(self, key: tuple[str, str]) -> None:
         watched = self._watched.pop(key)
         self._observer.remove_handler_for_watch(watched.waker, watched.watch)
-        # Two sources may watch one directory: for the observer it is one watch, which is removed with the last of them.
+        # If two sources watch one directory, the observer has a single watch, which is removed with the last of the
+        # two.
         if all(other.watch != watched.watch for other in self._watched.values()):
             self._observer.unschedule(watched.watch)
 

@@ -1,4 +1,4 @@
-"""Answering over HTTP: the settings that `navlin.api` needs from this configuration, and the server around it."""
+"""The HTTP server: provides `navlin.api` with the settings of a configuration, and runs it in uvicorn."""
 
 from __future__ import annotations
 
@@ -48,15 +48,15 @@ log = structlog.stdlib.get_logger(__name__)
 CLOSE_S: Final = 10
 ASK_S: Final = 2.0
 TURN_S: Final = 0.001
-"""Time slice of a Python thread while others wait: a search needs two milliseconds in all, in many slices, next to walks
-of the graph that need a hundred."""
+"""Time slice of a Python thread while others wait. It is short because a search needs only two milliseconds, in many
+slices, next to graph walks that need a hundred."""
 KEEP_ALIVE_S: Final = 75
-"""A client that sends a request at the moment in which its connection is closed sees an error: people pause for longer
-than the five seconds of uvicorn."""
+"""Timeout of idle connections. A client that sends a request at the moment when its connection is closed gets an error,
+and users pause for longer than uvicorn's default of five seconds."""
 
 
 def service_of(configuration: Configuration, environment: Mapping[str, str]) -> Service:
-    """The endpoints' environment. The index is located at the first request."""
+    """Return the environment of the endpoints. The index is located at the first request."""
     state = configuration.navlin.state_directory
     least_free_bytes = configuration.navlin.least_free_bytes
     web = configuration.web
@@ -102,12 +102,12 @@ def service_of(configuration: Configuration, environment: Mapping[str, str]) -> 
 def _event_door(web: WebSettings, address: Callable[[], SolrAddress]) -> EventDoor | None:
     if web.openlineage_directory is None:
         return None
-    # The source that follows it fails as long as it is missing.
+    # The source that reads this directory fails as long as it is missing.
     web.openlineage_directory.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def read(sizes_bytes: Mapping[str, int]) -> set[str]:
         try:
-            # The sender waits for the answer.
+            # A short timeout, because the sender waits for the response.
             with Solr(replace(address(), timeout_s=ASK_S, connect_timeout_s=ASK_S)) as solr:
                 return read_to_end(solr, sizes_bytes)
         except SolrError:  # files not known to be read are not removed
@@ -121,7 +121,7 @@ def now_ms() -> int:
 
 
 def make_first_user(state: Path) -> None:
-    """Creates an administrator if there are no users yet; the log names the file with the password."""
+    """Create an administrator if there are no users yet, and log the name of the file with the password."""
     if (file := AccessFile(state).make_first_user()) is not None:
         log.info("first user made", user="admin", file=str(file))
 
@@ -134,8 +134,8 @@ def answer(
     *,
     ended: Callable[[], None] | None = None,
 ) -> None:
-    """Answers until a request to stop, or until ``ended`` returns (it is called in a thread of its own). The address is
-    written to the file of `web_address` in ``state``."""
+    """Serve HTTP until a signal, or until ``ended`` returns, which is called in a separate thread. The URL is written
+    to a file in ``state`` for `web_address`."""
     proxies = settings.proxy.addresses if settings.proxy is not None else ()
     connections = Connections(most_connections(), proxies)
     for name in ("asyncio", "uvicorn.error"):
@@ -173,7 +173,7 @@ def answer(
     try:
         address = save_web_address(state, listening.url, alone=ended is None)
     except OSError as error:
-        # On a full disk, requests are still answered.
+        # With a full disk, requests are still answered.
         log.warning("web address not written, `navlin status` does not show it", error=str(error))
     log.info("web ready", url=listening.url)
     try:
@@ -184,15 +184,16 @@ def answer(
 
 
 class _Server(uvicorn.Server):
-    """Ends in order at a signal, with exit code 0: uvicorn's own would send itself the signal once more."""
+    """A server that shuts down cleanly at a signal, with exit code 0. uvicorn's own server would send itself the signal
+    again."""
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Leaves the handlers as they are."""
+        """Do not change the signal handlers."""
         yield
 
 
 def standard_input_ends() -> None:
-    """Returns once standard input is closed: its writer has ended, for whatever reason."""
+    """Wait until standard input is closed, which means that the writing process has ended for whatever reason."""
     while sys.stdin.buffer.read(4_096):
         pass

@@ -1,4 +1,4 @@
-"""The addresses of a state directory's web processes: a small file for each, which exists as long as its process."""
+"""URLs of the web processes on a state directory, each in a small file that exists as long as the process."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from navlin.files import replace_content
 from navlin.index.holder import Holder, lives, this_process
 
 SERVE: Final = "web.json"
-"""The file of ``navlin serve``."""
+"""File name for ``navlin serve``."""
 ALONE: Final = "web-{pid}.json"
-"""The file of a separate ``navlin web``."""
+"""File name for a separate ``navlin web``."""
 
 
 def save_web_address(state_directory: Path, url: str, *, alone: bool) -> Path:
-    """Writes the file, whole or not at all, and returns it: the caller removes it at the end."""
+    """Write the file of this process atomically, and return its path. The caller removes the file at the end."""
     for file, address in _found(state_directory):
-        # Left by a process that was killed.
+        # The file of a process that was killed.
         if not address:
             file.unlink(missing_ok=True)
     holder = this_process()
@@ -30,17 +30,17 @@ def save_web_address(state_directory: Path, url: str, *, alone: bool) -> Path:
 
 
 def web_address(state_directory: Path) -> str:
-    """The address, as people type it, of ``navlin serve``, else of another process; "" if there is none."""
+    """Return the URL of ``navlin serve``, or else of another web process; "" if none runs."""
     return next(iter(web_addresses(state_directory)), "")
 
 
 def web_addresses(state_directory: Path) -> list[str]:
-    """The addresses of all running processes, that of ``navlin serve`` first."""
+    """Return the URLs of all running web processes, that of ``navlin serve`` first."""
     return [address for _, address in _found(state_directory) if address]
 
 
 def _found(state_directory: Path) -> list[tuple[Path, str]]:
-    """The files, each with its address; "" if its process has ended."""
+    """Return (file, URL) of each process; the URL is "" if the process has ended."""
     others = sorted(state_directory.glob(ALONE.format(pid="[0-9]*")))
     return [(file, _address(file)) for file in (state_directory / SERVE, *others)]
 

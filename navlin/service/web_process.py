@@ -1,6 +1,6 @@
-"""The HTTP process of ``navlin serve``: starts, watches, restarts and ends it.
+"""Starts, watches, restarts and ends the HTTP process of ``navlin serve``.
 
-It is a separate process, so that no request, however slow, takes time from an extraction.
+HTTP is served by a separate process, so that no request, however slow, takes time from an extraction.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ log = structlog.stdlib.get_logger(__name__)
 FIRST_WAIT_S: Final = 1.0
 MOST_WAIT_S: Final = 300.0
 WELL_S: Final = 60.0
-"""A process that lived this long was well: the next wait starts from the shortest again."""
+"""After a process has lived this long, the next wait starts from `FIRST_WAIT_S` again."""
 STOP_S: Final = 15.0
 
 
 class WebProcess:
-    """At most one child. It ends with this process, however that ends: its standard input closes."""
+    """At most one child process. It ends with this process, however that ends, because its standard input is closed."""
 
     def __init__(self, file: Path) -> None:
-        """``file`` is the configuration's."""
+        """``file`` is the configuration file."""
         self._command = [sys.executable, "-m", "navlin", "--config", str(file), "web", "--child"]
         self._listening: Listening | None = None
         self._child: subprocess.Popen[bytes] | None = None
@@ -39,8 +39,8 @@ class WebProcess:
         self._wait_s = 0.0
 
     def look_after(self, configuration: Configuration) -> None:
-        """Starts the child if it should run, also after it died; ends it if it should not; restarts it for another
-        configuration, which it reads itself. To be called repeatedly."""
+        """Start the child if it should run, also after it died; end it if it should not; restart it for another
+        configuration, which it reads itself. Must be called repeatedly."""
         if configuration is not self._configuration:
             self._end_child()
             if self._configuration is None or configuration.web != self._configuration.web:
@@ -61,7 +61,7 @@ class WebProcess:
             self._forget()
 
     def stop(self) -> None:
-        """Lets it finish its answers, waits for its end and closes the port. Harmless if none runs."""
+        """Let the child finish its responses, wait until it ends, and close the port. Harmless if no child runs."""
         self._end_child()
         self._close()
 
@@ -87,7 +87,8 @@ class WebProcess:
                 log.error("nobody is answered over HTTP", error=str(error), again_in_s=self._wait_s)
                 return
         descriptor = self._listening.socket.fileno()
-        # A session of its own: Ctrl-C in a terminal reaches only this process, which then ends the child in order.
+        # In its own session, so that Ctrl-C in a terminal reaches only this process, which then shuts down the child
+        # cleanly.
         self._child = subprocess.Popen(
             [*self._command, str(descriptor)],
             stdin=subprocess.PIPE,

@@ -1,4 +1,4 @@
-"""``[web]`` of the configuration: the HTTP server."""
+"""``[web]`` in the configuration: settings of the HTTP server."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _BASE_PATH = re.compile(r"(/[A-Za-z0-9._~-]+)*")
 
 @dataclass(frozen=True, slots=True)
 class WebSettings:
-    """The server's address, and the access to it."""
+    """Address of the HTTP server, and access to it."""
 
     enabled: bool = True
     address: str = "127.0.0.1"
@@ -41,7 +41,7 @@ class WebSettings:
 
     @property
     def secure(self) -> bool:
-        """Whether browsers reach it by TLS."""
+        """Whether browsers connect with TLS."""
         return self.certificate_file is not None or self.tls_by_proxy
 
     @property
@@ -54,11 +54,11 @@ class WebSettings:
 
     @property
     def loopback(self) -> bool:
-        """Whether only this machine reaches it."""
+        """Whether the server can only be reached from this machine."""
         return ip_address(self.address).is_loopback
 
     def problems(self) -> Iterator[tuple[str, str]]:
-        """Yields (key, sentence) for each problem."""
+        """Yield (key, sentence) for each problem."""
         if not 0 <= self.port <= 65535:
             yield "port", "port must be from 0 (any free one) to 65535"
         if not _BASE_PATH.fullmatch(self.base_path):

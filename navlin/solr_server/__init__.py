@@ -1,1 +1,1 @@
-"""The embedded Solr: fetching its jars, starting it, watching it and stopping it. Independent of the indexed content."""
+"""The embedded Solr: fetching the jars, and starting and stopping the server. Independent of the indexed content."""

@@ -1,7 +1,7 @@
-"""The Solr that navlin starts and stops itself: a Java child on loopback, with a home and a password of its own.
+"""The Solr that navlin starts and stops itself: a Java child process on loopback, with its own home and password.
 
-The home, ``<state>/solr``, is made from ``conf/solr`` and refreshed when that changes. The child lives as long as the
-pipe on its stdin: if navlin dies, Solr ends too, and if Solr dies, its update log holds all acknowledged writes.
+The home, ``<state>/solr``, is created from ``conf/solr`` and updated when that changes. The child ends when its stdin
+is closed, so Solr ends if navlin dies. If Solr dies, the update log contains all acknowledged writes.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ __all__ = ["EmbeddedSolr", "NoSolr", "SolrSettings", "StateInUse", "running_solr
 
 HOST: Final = "127.0.0.1"
 START_S: Final = 600.0
-"""Longest time for a start, which replays acknowledged but uncommitted writes."""
+"""Timeout for a start, which replays acknowledged but uncommitted writes."""
 STOP_S: Final = 40.0
-"""Longest time for a stop: requests in flight, closing the cores, occasionally writing a class archive."""
+"""Timeout for a stop, which finishes requests, closes the cores and occasionally writes a class archive."""
 
 
 @dataclass(frozen=True, slots=True)
 class SolrSettings:
-    """The options of the embedded Solr. ``port`` 0 takes any free one."""
+    """Options of the embedded Solr. ``port`` 0 selects any free port."""
 
     memory: str = "1g"
     port: int = 0
@@ -41,7 +41,7 @@ class SolrSettings:
 
 
 class EmbeddedSolr:
-    """A Solr as a child process. ``start`` returns when every core has replayed its log and answers."""
+    """Solr as a child process. ``start`` returns when every core has replayed its log and answers queries."""
 
     def __init__(
         self,
@@ -54,10 +54,9 @@ class EmbeddedSolr:
         cache: Path | None = None,
         java_home: Path | None = None,
     ) -> None:
-        """``state`` is navlin's state directory, ``jars`` holds Solr's jars, ``conf`` is the shipped ``conf/solr``.
-        ``cores`` are made before the first start, if they are missing. ``cache`` keeps the compiled launcher (default:
-        next to the home).
-        """
+        """``state`` is navlin's state directory, ``jars`` contains Solr's jars, ``conf`` is the shipped ``conf/solr``.
+        Missing ``cores`` are created before a start. ``cache`` is the directory for the compiled launcher (default:
+        next to the home)."""
         self.home = state.absolute() / "solr"
         self.settings = settings
         self._conf = conf
@@ -68,14 +67,14 @@ class EmbeddedSolr:
 
     @property
     def address(self) -> SolrAddress:
-        """Its URL and password; unchanged when this object restarts the child."""
+        """URL, user and password of the server; unchanged when this object restarts the child."""
         if self._address is None:
             raise NoSolr("the embedded Solr was not started")
         return self._address
 
     @property
     def pid(self) -> int | None:
-        """Process id of the child, None without one."""
+        """Process id of the child; None without a child."""
         return self._child.pid if self._child else None
 
     @property
@@ -84,7 +83,7 @@ class EmbeddedSolr:
         return self._child is not None and self._child.poll() is None
 
     def start(self) -> SolrAddress:
-        """Starts the child, also again after it died. Raises `NoSolr` with a remedy."""
+        """Start the child if it does not run. Raises `NoSolr` with a remedy."""
         if self.alive:
             return self.address
         home.make(self.home, self._conf, cores=self._cores)
@@ -105,7 +104,7 @@ class EmbeddedSolr:
                 start_new_session=True,  # Ctrl-C is for navlin, which ends its child in its own time
             )
         lines: Queue[str | None] = Queue()
-        # Read forever: a full pipe would block the child.
+        # Read until the end, because a full pipe would block the child.
         threading.Thread(
             target=_read_lines, args=(self._child, lines), name="solr-stdout", daemon=True
         ).start()
@@ -122,9 +121,8 @@ class EmbeddedSolr:
         return self._address
 
     def use(self, configset: str) -> None:
-        """Replaces the cores in use by those made for a configset, and restarts the child. If interrupted, either all
-        are replaced or none.
-        """
+        """Replace the cores in use by those created for a configset, and restart the child. After an interruption,
+        either all are replaced or none."""
         self.stop()
         home.use(self.home, configset)
         self.start()
@@ -158,7 +156,7 @@ class EmbeddedSolr:
         )
 
     def stop(self, wait_s: float = STOP_S) -> None:
-        """Lets requests in flight finish, closes the cores and waits for the child's end. Harmless if none runs."""
+        """Let requests in flight finish, close the cores and wait for the child to end. Harmless if no child runs."""
         child = self._child
         if child is None:
             return
@@ -188,12 +186,13 @@ class EmbeddedSolr:
 
 
 def running_solr(state: Path) -> SolrAddress | None:
-    """The embedded Solr that another navlin runs on this state directory; None if there is none. It may end at any time."""
+    """Return the address of the embedded Solr that another navlin runs on this state directory; None if none runs. It
+    may end at any time."""
     place = state.absolute() / "solr"
     address = home.note(place)
     if address is None:
         return None
-    # A kill leaves the note, and another server may have its port by now: so the server is asked for its home.
+    # After a kill the note remains, and another server may have the port by now. So ask the server for its home.
     question = f"{address.url}/admin/info/properties?name={home.LOG_PROPERTY}"
     try:
         with SolrSession(replace(address, timeout_s=10.0, connect_timeout_s=2.0)) as session:

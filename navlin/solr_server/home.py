@@ -1,4 +1,4 @@
-"""The home of the embedded Solr: its files, its password, and the note by which another navlin finds the running server."""
+"""The home of the embedded Solr: files, password, and the note by which another navlin finds the running server."""
 
 from __future__ import annotations
 
@@ -19,22 +19,23 @@ USER: Final = "navlin"
 PASSWORD_FILE: Final = "password"
 SERVER_FILE: Final = "server.json"
 CONFIGSET_FILE: Final = "configset"
-"""Names the configset that the home's cores use."""
+"""Name of the file with the name of the configset that the cores use."""
 FIRST_CONFIGSET: Final = "navlin"
 """The configset of homes without that file."""
 LOCK_FILE: Final = "navlin.lock"
-"""The file that a running server holds locked."""
+"""Name of the file that a running server keeps locked."""
 _REPLACED: Final = "solr.replaced"
 LOG_PROPERTY: Final = "solr.log.dir"
-"""Java property that names the home's directory of logs; a running server discloses it to clients with the password."""
+"""Java property with the path of the log directory in the home. A running server discloses it to clients that have the
+password."""
 
 
 def make(home: Path, conf: Path, *, cores: Sequence[str]) -> None:
-    """Creates the home, or updates it to ``conf``; an existing index is kept.
+    """Create the home, or update it to ``conf``; an existing index is kept.
 
-    ``conf`` holds ``solr.xml``, ``log4j2.xml`` and the folder of one configset. Existing ``cores`` keep the configset
-    that they were made with, until `use` names another; then the cores made for that take their names, and the old ones
-    are removed.
+    ``conf`` contains ``solr.xml``, ``log4j2.xml`` and the folder of one configset. Existing ``cores`` keep the
+    configset with which they were created until `use` selects another. Then the cores created for that configset take
+    over the names, and the old cores are removed.
     """
     (shipped,) = (path for path in conf.iterdir() if path.is_dir())
     undo_replacement(home)
@@ -67,17 +68,17 @@ def make(home: Path, conf: Path, *, cores: Sequence[str]) -> None:
 
 
 def use(home: Path, configset: str) -> None:
-    """Selects the configset of the cores, from the next `make` on."""
+    """Select the configset of the cores. It takes effect with the next `make`."""
     replace_content(home / CONFIGSET_FILE, f"{configset}\n".encode())
 
 
 def used(home: Path) -> str:
-    """The configset of the cores of an existing home."""
+    """Return the configset of the cores in an existing home."""
     return _used(home, FIRST_CONFIGSET, ())
 
 
 def lay_out(home: Path, configset: str, cores: Sequence[str]) -> dict[str, Path]:
-    """Lays out an empty home with these cores; returns the directory for the files of each core's index."""
+    """Create the directories of an empty home with these cores. Return core → directory for the files of the index."""
     (home / "configsets" / configset / "conf").mkdir(parents=True)
     use(home, configset)
     indexes = {}
@@ -89,7 +90,7 @@ def lay_out(home: Path, configset: str, cores: Sequence[str]) -> dict[str, Path]
 
 
 def replace(home: Path, by: Path) -> None:
-    """Replaces this home, which may be missing, by another one, and removes this one. Neither may be in use."""
+    """Replace ``home``, which may be missing, by another home, and delete the old one. Neither may be in use."""
     replaced = home.with_name(_REPLACED)
     shutil.rmtree(replaced, ignore_errors=True)
     if home.exists():
@@ -99,7 +100,7 @@ def replace(home: Path, by: Path) -> None:
 
 
 def undo_replacement(home: Path) -> None:
-    """Puts back the home that an interrupted `replace` had moved away, or removes it if the new one is in place."""
+    """Restore the home that an interrupted `replace` moved away, or delete it if the new home is in place."""
     replaced = home.with_name(_REPLACED)
     if not replaced.is_dir():
         return
@@ -110,14 +111,15 @@ def undo_replacement(home: Path) -> None:
 
 
 def _used(home: Path, shipped: str, cores: Sequence[str]) -> str:
-    """The configset of the home's cores; a new home has the shipped one."""
+    """Return the configset of the cores in a home; the shipped one for a new home."""
     with suppress(FileNotFoundError):
         return (home / CONFIGSET_FILE).read_text().strip()
     return FIRST_CONFIGSET if any((home / core).is_dir() for core in cores) else shipped
 
 
 def _directory(core: str, configset: str) -> str:
-    """The directory of a core: its name, and the suffix that distinguishes its configset from the first one."""
+    """Return the name of the directory of a core: the name of the core plus the suffix that distinguishes the configset
+    from the first one."""
     _, dash, version = configset.partition("-")
     return core + dash + version
 
@@ -131,14 +133,14 @@ def _remove_unused(home: Path, used: str, cores: Sequence[str]) -> None:
     for configset in [path for path in (home / "configsets").iterdir() if path.name != used]:
         for core in cores:
             directory = home / _directory(core, configset.name)
-            # First the file that makes it a core: a partial core would not open.
+            # Without this file, the directory is not a core. It goes first because a partial core would not open.
             (directory / "core.properties").unlink(missing_ok=True)
             shutil.rmtree(directory, ignore_errors=True)
         shutil.rmtree(configset)
 
 
 def password(home: Path) -> str:
-    """The server's password, generated on first use; in a file that only its owner can read."""
+    """Return the password of the server. It is generated on first use, in a file that only its owner can read."""
     file = home / PASSWORD_FILE
     try:
         return file.read_text().strip()
@@ -155,12 +157,13 @@ LATE_COMPILER: Final = (
     "-XX:Tier4CompileThreshold=150000",
     "-XX:Tier4BackEdgeThreshold=400000",
 )
-"""Ten times Java's own thresholds for its optimizing compiler, which otherwise takes as much of two cores as the first
-50,000 documents do. Three loads of 56,000 documents one after the other took 41, 24 and 16 processor seconds with Java's
-defaults, and 28, 15 and 11 with these and the serial collector."""
+"""Thresholds of the optimizing compiler, ten times Java's defaults. With the defaults the compiler takes as much of two
+cores as the first 50,000 documents do. Three consecutive loads of 56,000 documents took 41, 24 and 16 processor seconds
+with the defaults, and 28, 15 and 11 with these thresholds and the serial collector."""
 CONSOLE_LOG_BYTES: Final = 4 << 20
 SMALL_HEAP_MB: Final = 2_048
-"""Up to this size the collector that needs no threads of its own is the cheapest, and its pauses are short."""
+"""Maximum heap size for the serial collector. Up to this size it is the cheapest, needs no threads, and pauses only
+briefly."""
 
 
 def logs(home: Path) -> Path:
@@ -168,7 +171,7 @@ def logs(home: Path) -> Path:
 
 
 def java_options(home: Path, memory: str) -> list[str]:
-    """The Java options for this home and a heap of ``memory``, such as ``1g``."""
+    """Return the Java options for this home and a heap of ``memory``, such as ``1g``."""
     return [
         f"-D{LOG_PROPERTY}={logs(home)}",
         f"-Dlog4j2.configurationFile={(home / 'log4j2.xml').as_uri()}",
@@ -186,7 +189,8 @@ def _megabytes(memory: str) -> float:
 
 
 def console_log(home: Path) -> Path:
-    """The file for Java's output, which is little. A large one is moved aside at a start; one older is kept."""
+    """Return the file for Java's output, which is usually small. A large file is renamed first; one old file is
+    kept."""
     file = logs(home) / "console.log"
     with suppress(FileNotFoundError):
         if file.stat().st_size > CONSOLE_LOG_BYTES:
@@ -195,7 +199,8 @@ def console_log(home: Path) -> Path:
 
 
 def note(home: Path) -> SolrAddress | None:
-    """The server that was last started on this home and not stopped since; it may have died."""
+    """Return the address of the server last started on this home and not stopped since; None if there is none. The
+    server may have died."""
     try:
         server = json.loads((home / SERVER_FILE).read_text())
         word = (home / PASSWORD_FILE).read_text().strip()
@@ -205,7 +210,7 @@ def note(home: Path) -> SolrAddress | None:
 
 
 def last_lines(path: Path, limit_chars: int = 1_000) -> str:
-    """The end of a text file on one line, for a message."""
+    """Return the end of a text file on one line, for a message; "" without the file."""
     try:
         return " ".join(path.read_text(errors="replace")[-limit_chars:].split())
     except FileNotFoundError:
@@ -223,7 +228,7 @@ def _security(word: str) -> dict[str, object]:
 
 
 def _hashed(word: str) -> str:
-    """Solr's form of a stored password: base64(sha256(sha256(salt + password))), a space, base64(salt)."""
+    """Return a password as Solr stores it: base64(sha256(sha256(salt + password))), a space, base64(salt)."""
     salt = secrets.token_bytes(32)
     digest = hashlib.sha256(hashlib.sha256(salt + word.encode()).digest()).digest()
     return f"{base64.b64encode(digest).decode()} {base64.b64encode(salt).decode()}"

@@ -1,10 +1,10 @@
-"""Fetches a named set of jars with the Ivy among PySpark's own, and checks each against a stored checksum.
+"""Fetches a named set of jars with the Ivy in PySpark's jars, and checks each jar against a stored checksum.
 
-A set is two files in conf/jars: SET.xml, an ivy.xml with pinned revisions, and SET.sha256, in the format of sha256sum.
-The directory of a set holds only its jars, so that it can be a class path.
+A set is defined by two files in conf/jars: SET.xml, an ivy.xml with pinned revisions, and SET.sha256, in the format of
+sha256sum. The directory of a set contains only jars, so that it can be a class path.
 
-Ivy is already installed, with Spark, and resolves the hundred jars of Solr from four coordinates. No maintained Python
-package does that, so fetching by coordinate would need a resolver of our own.
+Ivy is already installed with Spark, and resolves the hundred jars of Solr from four coordinates. No maintained Python
+package does that, so the alternative would be our own resolver.
 """
 
 import argparse
@@ -31,7 +31,7 @@ _SUFFIXES = (".jar", ".war")
 _PAUSES_S = (5.0, 20.0)
 _POLL_S = 0.5
 _SPARSE_S = 15.0
-# Ivy's messages when the network, and not the repository's content, was the cause.
+# Ivy's messages if the network, not the content of the repository, is the cause.
 _NETWORK = re.compile(
     r"timed out|timeout|connection (reset|refused)|unknown ?host|network is unreachable|premature|"
     r"unexpected end|HTTP response code: 5\d\d|server error|remote host terminated",
@@ -41,7 +41,7 @@ _LACK = re.compile(r": not found$|download failed|FAILED|error", re.IGNORECASE)
 
 
 class JarsNotFetched(Exception):
-    """A set could not be fetched whole. Its directory is unchanged."""
+    """A set could not be fetched completely. The directory is unchanged."""
 
 
 def fetch(
@@ -53,12 +53,12 @@ def fetch(
     sets: Path = SETS,
     pause: Callable[[float], None] = time.sleep,
 ) -> list[Path]:
-    """Returns the jars of the set, in `into`, each with its stored checksum.
+    """Fetch the jars of the set into `into`, and return them, each verified by its stored checksum.
 
-    If all are there already, nothing else happens: no JVM, no network, no writes. Otherwise Ivy loads them into a hidden
-    directory next to `into`, which then replaces it as a whole. A killed fetch is continued by the next one; of several
-    at once, one works and the others wait. `report` gets a progress line every half second. Raises JarsNotFetched, with
-    a remedy.
+    If all are there already, nothing else happens: no JVM, no network, no writes. Otherwise Ivy loads them into a
+    hidden directory next to `into`, which then replaces `into` as a whole. The next fetch continues a killed one; if
+    several run at once, one works and the others wait. `report` gets a progress line every half second. Raises
+    JarsNotFetched, with a remedy.
     """
     into = into.resolve()
     expected = _read_sums(sets, jar_set)
@@ -77,8 +77,8 @@ def fetch(
 def renew_sums(
     jar_set: str, into: Path, *, report: Callable[[str], None], java: str = "java", sets: Path = SETS
 ) -> Path:
-    """Fetches without checking and stores the checksums of the fetched jars, after a change of the set. Returns their
-    file."""
+    """Fetch without checking, and store the checksums of the fetched jars, after a change of the set. Return the file
+    with the checksums."""
     into = into.resolve()
     with _workplace(into, report) as (work, lock):
         _load(jar_set, sets, work, None, lock, java=java, report=report, pause=time.sleep)
@@ -91,7 +91,7 @@ def renew_sums(
 
 @contextmanager
 def progress_on(stream: TextIO) -> Iterator[Callable[[str], None]]:
-    """A `report` that updates one line on a terminal, and otherwise writes a line from time to time."""
+    """Provide a `report` that updates one line on a terminal, and otherwise writes a line from time to time."""
     on_terminal = stream.isatty()
     held = ""
     written_s = -_SPARSE_S
@@ -131,7 +131,8 @@ def _sha256(path: Path) -> str:
 
 
 def _deviations(directory: Path, expected: dict[str, str]) -> list[str]:
-    """The deviations of the directory from the set; a tenth of a second for 50 MB, so checked every time."""
+    """Return the differences between the directory and the set. Checking 50 MB takes a tenth of a second, so it is done
+    every time."""
     present = {path.name: path for path in directory.iterdir()} if directory.is_dir() else {}
     found = [f"{name} is missing" for name in expected if name not in present]
     found += [f"{name} is not in the list" for name in sorted(present.keys() - expected.keys())]
@@ -151,7 +152,7 @@ def _explain(jar_set: str, sets: Path, deviations: list[str]) -> str:
 
 
 def _refuse_foreign(into: Path) -> None:
-    """The directory will be replaced as a whole, so one with other content is refused."""
+    """Refuse a directory with other content, because the directory will be replaced as a whole."""
     if into.exists() and not into.is_dir():
         raise JarsNotFetched(f"{into} is no directory; name one that is new, empty or holds jars alone")
     foreign = [path.name for path in into.iterdir() if path.suffix not in _SUFFIXES] if into.exists() else []
@@ -163,9 +164,9 @@ def _refuse_foreign(into: Path) -> None:
 
 @contextmanager
 def _workplace(into: Path, report: Callable[[str], None]) -> Iterator[tuple[Path, IO[bytes]]]:
-    """The hidden directory next to `into`, for one fetch at a time, and its lock.
+    """Provide (hidden directory next to `into`, lock), to one fetch at a time.
 
-    The lock's descriptor is inherited by Ivy, so that the lock also covers an Ivy whose parent was killed.
+    Ivy inherits the descriptor of the lock, so that an Ivy whose parent was killed still holds the lock.
     """
     _refuse_foreign(into)
     into.parent.mkdir(parents=True, exist_ok=True)
@@ -189,7 +190,8 @@ def _load(
     report: Callable[[str], None],
     pause: Callable[[float], None],
 ) -> None:
-    """Fills work/jars, retrying after a pause if the network was the cause. work/cache keeps the files fetched so far."""
+    """Load the jars into work/jars, retrying after a pause if the network fails. work/cache keeps the files fetched so
+    far."""
     work.mkdir(exist_ok=True)
     for pause_s in (*_PAUSES_S, None):
         shutil.rmtree(work / "jars", ignore_errors=True)
@@ -217,7 +219,7 @@ def _run_ivy(
     java: str,
     report: Callable[[str], None],
 ) -> int:
-    # Relative to `work`: a bracket in its path would be read as part of the pattern.
+    # Paths are relative to `work`, because a bracket in its path would be read as part of the pattern.
     arguments = ["-settings", str(sets / _SETTINGS), "-ivy", str(sets / f"{jar_set}.xml")]
     arguments += ["-cache", "cache", "-types", "jar", "bundle", "war"]
     arguments += ["-retrieve", "jars/[artifact]-[revision](-[classifier]).[ext]"]
@@ -271,14 +273,15 @@ def _jars_in(directory: Path) -> list[Path]:
 
 
 def _amount(jars: list[Path], total: int | None) -> str:
-    # A file that Ivy is renaming at this moment counts the next time.
+    # A file that Ivy is renaming at this moment is counted the next time.
     sizes = [jar.stat().st_size for jar in jars if jar.exists()]
     of_total = f" of {total}" if total else ""
     return f"{len(sizes)}{of_total} jars, {sum(sizes) / 1e6:.1f} MB"
 
 
 def _reasons(log: str) -> str:
-    """Ivy's own warnings. It also reports unreachable modules as "not found", so network errors take precedence."""
+    """Return Ivy's own warnings. Network errors take precedence, because Ivy also reports unreachable modules as "not
+    found"."""
     lines = dict.fromkeys(line.strip(" :\t") for line in log.splitlines())
     causes = [line for line in lines if _NETWORK.search(line)] or [
         line for line in lines if _LACK.search(line)
@@ -294,8 +297,8 @@ def _replace(into: Path, work: Path) -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """`python -m navlin.solr_server.jars SET DIRECTORY`; Java is that of JAVA_HOME, else of PATH. Returns 1 if it
-    failed."""
+    """Run `python -m navlin.solr_server.jars SET DIRECTORY`, with the Java in JAVA_HOME or else on the PATH. Return the
+    exit code: 1 after a failure."""
     parser = argparse.ArgumentParser(
         prog="python -m navlin.solr_server.jars", description="Fetch a set of jars."
     )

@@ -1,4 +1,4 @@
-"""The launcher of the embedded Solr: its jars, and the command that starts it."""
+"""The launcher of the embedded Solr, a Java program, and the command that starts it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class StateInUse(NoSolr):
 
 
 class Launcher:
-    """The launcher for one set of jars. It is compiled again when its source, the jars or Java change."""
+    """The launcher for one set of jars. It is compiled again when the source, the jars or Java change."""
 
     def __init__(self, jars: Path, cache: Path, java_home: Path | None) -> None:
         self._jars = jars
@@ -29,13 +29,13 @@ class Launcher:
         self._java_home = java_home
 
     def command(self, options: Sequence[str], arguments: Sequence[str]) -> list[str]:
-        """The whole command line. The first orderly end writes an archive of the loaded classes; later starts then take
-        about half as long."""
+        """Return the whole command line. When Solr first ends normally, it writes an archive of the loaded classes,
+        with which later starts take about half as long. Raises `NoSolr`."""
         with _no_solr():
             return self._program().command(options, arguments, archive_classes=True)
 
     def archive(self) -> Path:
-        """The path of that archive, which may not exist."""
+        """Return the path of the class archive, which may not exist. Raises `NoSolr`."""
         with _no_solr():
             return self._program().archive()
 

@@ -1,7 +1,7 @@
-"""Apache Atlas: the entities that its Hive and Impala hooks would have made, under the same names.
+"""Export to Apache Atlas: the entities that Atlas's Hive and Impala hooks would have created, under the same names.
 
 Sources: the type definitions, hooks and REST interface of apache/atlas; "Impala entities created in Atlas" (Cloudera)
-and "Hook & Bridge for Apache Hive" (Atlas), which differ from the hooks in the points of `documented`.
+and "Hook & Bridge for Apache Hive" (Atlas). The two documents differ from the hooks as listed in `documented`.
 """
 
 from __future__ import annotations
@@ -23,8 +23,6 @@ from navlin.export.values import Dataset, Item, Operation, Renamed, Run
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The options of an export to Atlas."""
-
     namespace: Annotated[
         str,
         "What stands behind the @ of names: Atlas's atlas.metadata.namespace; the cluster's name without it.",
@@ -37,15 +35,15 @@ class Options:
 
 
 def records(items: Iterable[Item], options: Options) -> Iterator[bytes]:
-    """Yields the lines of requests or messages."""
+    """Yield lines of requests; with ``hook``, lines of messages."""
     form = Form(Namespace(options.namespace), options.as_documented)
     found = (change for item in _newest(list(items), form) for change in _changes(item, form))
     return messages(found, options.hook_user) if options.hook else requests(found)
 
 
 def _newest(items: Sequence[Item], form: Form) -> Iterator[Item]:
-    """Yields the items without the operations that are the same process as one that ran later; executions of those are
-    kept."""
+    """Yield the items. If several operations are the same process in Atlas, yield only the one that ran last; the
+    executions of all are kept."""
     newest: dict[Ref, tuple[int, str]] = {}
     names = {
         each.id: Ref(processes.type_of(each), processes.qualified_name(each, form))

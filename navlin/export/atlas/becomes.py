@@ -1,4 +1,4 @@
-"""navlin's model in Atlas: the counterpart of each part."""
+"""The counterpart in Atlas of each element of navlin's model."""
 
 from __future__ import annotations
 

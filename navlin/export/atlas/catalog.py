@@ -1,4 +1,4 @@
-"""Datasets → hive_db, hive_table with its storage and columns, hdfs_path, aws_s3_v2_*, DataSet."""
+"""Convert datasets to hive_db, hive_table with storage and columns, hdfs_path, aws_s3_v2_*, or DataSet."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _ACTIONS: Final = {
 
 
 def changes(dataset: Dataset, namespace: Namespace) -> Iterator[Change]:
-    """Yields the changes in Atlas for a dataset and for its deleted columns."""
+    """Yield the changes in Atlas for a dataset and for its deleted columns."""
     name = dataset.name
     if dataset.deleted:
         yield Deletion(reference(name, namespace))
@@ -60,8 +60,8 @@ def changes(dataset: Dataset, namespace: Namespace) -> Iterator[Change]:
 
 
 def renamed(rename: Renamed, namespace: Namespace) -> Iterator[Change]:
-    """Yields the renames in the order of the hook: columns, storage, then the table itself, so that nothing below it
-    still has the old name."""
+    """Yield the renames in the order of the hook: columns, storage, then the table itself, so that nothing below the
+    table still has the old name."""
     before, after = rename.before, rename.after
     for column in rename.columns:
         new = names.of_column(after, column, namespace)
@@ -77,12 +77,12 @@ def renamed(rename: Renamed, namespace: Namespace) -> Iterator[Change]:
 
 
 def reference(name: DatasetName, namespace: Namespace) -> Ref:
-    """The reference to a dataset."""
+    """Return the reference to a dataset."""
     return Ref(names.type_of(name), names.of_dataset(name, namespace))
 
 
 def column_reference(column: ColumnName, namespace: Namespace) -> Ref:
-    """The reference to a column of a table."""
+    """Return the reference to a column of a table."""
     return Ref("hive_column", names.of_column(column.dataset, column.name, namespace))
 
 
@@ -171,7 +171,7 @@ def _order(column: str) -> dict[str, Any]:
 
 
 def _placed(dataset: Dataset) -> Iterator[tuple[Column, int]]:
-    """Yields columns and partition keys, each kind with an index of its own."""
+    """Yield (column, index): first the ordinary columns, then the partition keys, both numbered from 0."""
     for kind in (False, True):
         of_kind = [column for column in dataset.columns if column.partition_key is kind]
         yield from ((column, index) for index, column in enumerate(of_kind))
@@ -189,7 +189,8 @@ def _column(column: Column, dataset: Dataset, index: int, namespace: Namespace) 
         "position": index,
         **worded(column.words),
     }
-    # Two relationships have an end of this name: without its type Atlas takes every column for an ordinary one.
+    # Two relationships have an end of this name. Without the relationship's type Atlas treats every column as an
+    # ordinary one.
     relationship = "hive_table_partitionkeys" if column.partition_key else "hive_table_columns"
     return AtlasEntity(
         "hive_column",
@@ -225,7 +226,7 @@ def _hdfs_path(dataset: Dataset, namespace: Namespace) -> AtlasEntity:
 
 
 def permissions(text: str) -> dict[str, Any] | None:
-    """``rwxr-x--t`` as Atlas's struct; None for any other text."""
+    """Convert permissions such as ``rwxr-x--t`` to Atlas's struct. Return None for any other text."""
     if len(text) != 9 or not set(text) <= set("rwx-tTsS"):
         return None
 
@@ -238,7 +239,7 @@ def permissions(text: str) -> dict[str, Any] | None:
 
 
 def _on_s3(dataset: Dataset, namespace: Namespace) -> Iterator[AtlasEntity]:
-    """Yields the bucket, each directory on the way, and the path itself, each contained in the previous one."""
+    """Yield the bucket, each parent directory, and the path itself, each contained in the previous one."""
     name = dataset.name
     above = names.bucket(name)
     whole = _asset(names.type_of(name), dataset, namespace)

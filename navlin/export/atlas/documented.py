@@ -1,6 +1,6 @@
-"""Differences of Cloudera's and Atlas's documents from the hooks: names with generated ids, kinds of dependency.
+"""Names with generated ids and kinds of dependency as in Cloudera's and Atlas's documents, which differ from the hooks.
 
-An id is derived from the operation, not random: exporting twice changes nothing.
+An id is derived from the operation instead of random, so exporting twice changes nothing.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ ID_DIGITS: Final = 12
 
 
 def dependency(part: ColumnLineage) -> str:
-    """SIMPLE: the input's value unchanged; EXPRESSION: computed; SCRIPT: by a user's own code.
+    """Return the kind of dependency: SIMPLE (the value of the input, unchanged), EXPRESSION (computed), or SCRIPT (made
+    by user code).
 
-    Hive gives an expression for a computed column, and none for a column that a script makes.
+    Hive records an expression for a computed column, and none for a column made by a script.
     """
     about = part.details
     if about.opaque:
@@ -31,7 +32,8 @@ def dependency(part: ColumnLineage) -> str:
 
 
 def process_name(operation: Operation, namespace: names.Namespace) -> str:
-    """``db.table@cluster:id`` for an Impala query, the text in lower case for a Hive query; "" for all others."""
+    """Return the documented name of a process: ``db.table@cluster:id`` for an Impala query, the text in lower case for
+    a Hive query, "" for all others."""
     if operation.statement.engine == "HIVE":
         return operation.statement.text.strip().lower()
     if operation.statement.engine != "IMPALA":
@@ -43,7 +45,7 @@ def process_name(operation: Operation, namespace: names.Namespace) -> str:
 def process_attributes(
     operation: Operation, kind: str, inputs: tuple[Ref, ...], outputs: tuple[Ref, ...]
 ) -> dict[str, Any]:
-    """The attributes of a process that differ in the documents: its name is the query's text."""
+    """Return the attributes of a process that differ in the documents. The name is the text of the query."""
     if kind not in ("impala_process", "hive_process"):
         return {}
     text = operation.statement.text.strip()
@@ -55,8 +57,8 @@ def process_attributes(
 
 
 def execution_attributes(operation: Operation, execution: Execution, process: str) -> dict[str, Any]:
-    """Those of an execution: the qualifiedName is ``process:start in epoch ms:generated id``, the name ``text:start in
-    epoch ms``."""
+    """Return the attributes of an execution that differ in the documents. The qualifiedName is ``process:start in epoch
+    ms:generated id``, the name ``text:start in epoch ms``."""
     run, text = execution.details, operation.statement.text.strip()
     name = f"{text or operation.name}:{run.started_ms}"
     found = {"qualifiedName": f"{process}:{run.started_ms}:{generated(execution.id)}", "name": name}
@@ -67,7 +69,7 @@ def execution_attributes(operation: Operation, execution: Execution, process: st
 
 
 def generated(identity: str) -> str:
-    """A number derived from an identity."""
+    """Derive a decimal number from an identity; one that is not hexadecimal is returned unchanged."""
     try:
         return str(int(identity[:ID_DIGITS], 16))
     except ValueError:

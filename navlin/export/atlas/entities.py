@@ -1,4 +1,4 @@
-"""Entities of Atlas, and references to them."""
+"""Atlas entities, references to entities, and changes."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ CUSTOM_VALUE_CHARS: Final = 500
 """Atlas's limits for labels and custom attributes; both may contain only letters, digits, dashes and underscores."""
 _NO_WORD: Final = re.compile(r"[^A-Za-z0-9_-]+")
 IDENTITY: Final = "navlin_id"
-"""The custom attribute with navlin's identity of the entity."""
+"""Name of the custom attribute that holds navlin's identity of the entity."""
 
 
 CLEARED: Final = object()
-"""Value of an attribute that somebody removed."""
+"""Value of an attribute that a user removed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ref:
-    """A reference to an entity; ``relationship`` is the type of the relationship whose end it is."""
+    """A reference to an entity. ``relationship`` is the type of the relationship in which the reference is an end."""
 
     type: str
     qualified_name: str
@@ -32,15 +32,15 @@ class Ref:
 
     @property
     def key(self) -> tuple[str, str]:
-        """The part that identifies the entity."""
+        """Type and name, which identify the entity."""
         return self.type, self.qualified_name
 
     def at(self, relationship: str) -> Ref:
-        """The same reference as an end of a relationship."""
+        """Return the same reference as an end of a relationship."""
         return Ref(self.type, self.qualified_name, relationship)
 
     def to_json(self, guids: Mapping[tuple[str, str], str] | None = None) -> dict[str, Any]:
-        """The form that Atlas reads, with the guid of the entity in its request, if any."""
+        """Return the JSON for Atlas. ``guids`` maps keys to the guids in the same request; a known guid is included."""
         found: dict[str, Any] = {
             "typeName": self.type,
             "uniqueAttributes": {"qualifiedName": self.qualified_name},
@@ -54,8 +54,8 @@ class Ref:
 
 @dataclass(frozen=True, slots=True)
 class AtlasEntity:
-    """An entity with its ends of relationships. Attributes and labels that are None are left out, and Atlas keeps their
-    present values; an attribute that is `CLEARED` becomes empty."""
+    """An entity; ``ends`` maps relationship attributes to the entities at the other end. Attributes and labels that are
+    None are left out, and Atlas keeps the present values; an attribute that is `CLEARED` becomes empty."""
 
     type: str
     attributes: Mapping[str, Any]
@@ -69,7 +69,7 @@ class AtlasEntity:
         return Ref(self.type, str(self.attributes["qualifiedName"]))
 
     def to_json(self, guids: Mapping[tuple[str, str], str]) -> dict[str, Any]:
-        """The form that Atlas reads."""
+        """Return the JSON for Atlas. ``guids`` maps keys to the guids in the same request."""
         found: dict[str, Any] = {
             "typeName": self.type,
             "guid": guids[self.ref.key],
@@ -94,21 +94,21 @@ class AtlasEntity:
 
 @dataclass(frozen=True, slots=True)
 class Upsert:
-    """The entities of one dataset or operation: the main one, then those that depend on it. Sent together."""
+    """The entities of one dataset or operation, sent together: first the main entity, then those that depend on it."""
 
     entities: tuple[AtlasEntity, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Deletion:
-    """A deleted entity; Atlas deletes its parts with it."""
+    """A deleted entity. Atlas also deletes the entities that it owns."""
 
     ref: Ref
 
 
 @dataclass(frozen=True, slots=True)
 class Rename:
-    """An entity that keeps its guid under a new name. ``attributes`` are its new ones."""
+    """An entity that keeps its guid under a new name. ``attributes`` are the new attributes."""
 
     ref: Ref
     attributes: Mapping[str, Any]
@@ -118,13 +118,14 @@ Change = Upsert | Deletion | Rename
 
 
 def numbered(entities: Iterable[AtlasEntity]) -> dict[tuple[str, str], str]:
-    """A guid for each entity of one request: negative numbers, in their order."""
+    """Return key → guid for the entities of one request. The guids are -1, -2 and so on, in the order of the
+    entities."""
     keys = dict.fromkeys(entity.ref.key for entity in entities)
     return {key: f"-{number}" for number, key in enumerate(keys, start=1)}
 
 
 def unique(entities: Iterable[AtlasEntity]) -> Iterator[AtlasEntity]:
-    """Yields the first entity of each name."""
+    """Yield the first entity with each key."""
     seen = set()
     for entity in entities:
         if entity.ref.key not in seen:
@@ -133,13 +134,13 @@ def unique(entities: Iterable[AtlasEntity]) -> Iterator[AtlasEntity]:
 
 
 def labels(words: Words) -> tuple[str, ...] | None:
-    """People's tags as labels; None if there are none, and nobody removed any."""
+    """Return user-written and inherited tags as labels; None if there are none and no user removed any."""
     found = (_NO_WORD.sub("_", tag)[:LABEL_CHARS] for tag in (*words.tags, *words.inherited_tags))
     return tuple(dict.fromkeys(each for each in found if each.strip("_"))) or (() if words.edited else None)
 
 
 def custom(identity: str, words: Words) -> dict[str, str]:
-    """navlin's identity and people's properties as custom attributes."""
+    """Return navlin's identity and user-written properties as custom attributes."""
     found = {IDENTITY: identity}
     for key, values in words.properties.items():
         if text := ", ".join(values):
@@ -148,8 +149,8 @@ def custom(identity: str, words: Words) -> dict[str, str]:
 
 
 def worded(words: Words) -> dict[str, Any]:
-    """The attributes of an Asset that people fill in. Atlas keeps those left out, so those that somebody removed are
-    cleared."""
+    """Return the user-written attributes of an Asset. Those that a user removed are cleared, because Atlas keeps
+    attributes that are left out."""
     found = {"displayName": words.name, "userDescription": words.description}
     empty = dict.fromkeys(found, CLEARED) if words.edited else {}
     return {**empty, **{name: value for name, value in found.items() if value}}

@@ -1,7 +1,8 @@
-"""Qualified names in the form of Atlas's own hooks: the same name is the same entity, whoever sends it.
+"""Qualified names in the form of Atlas's own hooks, because entities with the same name are the same, whoever sends
+them.
 
 The forms are those of the Hive and Impala hooks (apache/atlas, AtlasHiveHookContext, AtlasPathExtractorUtil): names of
-tables in lower case, the namespace as it is; paths keep their case.
+tables are in lower case; the namespace and paths keep their case.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from navlin.model.source import HDFS, S3
 OUTPUT_NAMED: Final = frozenset(
     "CREATETABLE CREATETABLE_AS_SELECT CREATEVIEW ALTERVIEW_AS ALTERTABLE_LOCATION".split()
 )
-"""Kinds of statements whose process is named only after the table that they make."""
+"""Kinds of statements whose process is named only after the table or view that they create or change."""
 WRITE_TYPES: Final = {
     "INSERT": "INSERT",
     "INSERT_OVERWRITE": "INSERT_OVERWRITE",
@@ -25,7 +26,7 @@ WRITE_TYPES: Final = {
     "DELETE": "DELETE",
     "MERGE": "UPDATE",
 }
-"""Kinds of statements that the hooks call QUERY, and the way each writes."""
+"""Kind of statement → how it writes, for the kinds that the hooks call QUERY."""
 QUERY: Final = "QUERY"
 WITH_CLAUSE: Final = "QUERY_WITH_CLAUSE"
 
@@ -35,17 +36,17 @@ UNKNOWN_CLUSTER: Final = "cm"
 
 @dataclass(frozen=True, slots=True)
 class Namespace:
-    """The namespace after the @ of names: the chosen one, else the cluster of the source."""
+    """The namespace after the @ in names: the chosen one, or else the cluster of the source."""
 
     chosen: str = ""
 
     def of(self, source: KnownSource) -> str:
-        """The namespace of a source."""
+        """Return the namespace of a source."""
         return self.chosen or source.cluster or UNKNOWN_CLUSTER
 
 
 def type_of(name: DatasetName) -> str:
-    """Atlas's type of a dataset."""
+    """Return Atlas's type for a dataset."""
     match name.type:
         case "DATABASE":
             return "hive_db"
@@ -61,7 +62,7 @@ def type_of(name: DatasetName) -> str:
 
 
 def of_dataset(name: DatasetName, namespace: Namespace) -> str:
-    """The qualifiedName of a database, table, view, path or other dataset."""
+    """Return the qualifiedName of a database, table, view, path or other dataset."""
     match type_of(name):
         case "hive_db":
             return f"{name.name.lower()}@{namespace.of(name.source)}"
@@ -82,24 +83,25 @@ def of_dataset(name: DatasetName, namespace: Namespace) -> str:
 
 
 def of_column(table: DatasetName, column: str, namespace: Namespace) -> str:
-    """The qualifiedName of a column."""
+    """Return the qualifiedName of a column."""
     return f"{table.full_name.lower()}.{column.lower()}@{namespace.of(table.source)}"
 
 
 def of_storage(table: DatasetName, namespace: Namespace) -> str:
-    """The qualifiedName of a table's storage descriptor: the table's, with the suffix after the namespace."""
+    """Return the qualifiedName of a table's storage descriptor: that of the table, with a suffix after the
+    namespace."""
     return f"{of_dataset(table, namespace)}_storage"
 
 
 def uri(path: DatasetName) -> str:
-    """A path with its scheme and authority."""
+    """Return a path with its scheme and authority."""
     if path.authority == "file://":
         return f"file:{path.name}"
     return f"{path.authority}{path.name}"
 
 
 def bucket(path: DatasetName) -> str:
-    """The bucket of a path on S3, with the scheme of Hadoop's own client."""
+    """Return the bucket of a path on S3, with the scheme of Hadoop's own client."""
     host = path.authority.partition("://")[2] or path.name.strip("/")
     return f"s3a://{host}"
 
@@ -108,7 +110,7 @@ def bucket(path: DatasetName) -> str:
 
 
 def operation_kind(operation: Operation) -> str:
-    """The kind of a statement in the hooks' terms: a statement that writes rows is a QUERY."""
+    """Return the kind of a statement as the hooks call it. A statement that reads or writes rows is a QUERY."""
     kind = operation.statement.type
     if kind in WRITE_TYPES or kind in ("", "SELECT"):
         kind = QUERY
@@ -120,9 +122,9 @@ def operation_kind(operation: Operation) -> str:
 def of_process(
     operation: Operation, inputs: Iterable[End], outputs: Iterable[End], namespace: Namespace
 ) -> str:
-    """The qualifiedName of a Hive or Impala process."""
+    """Return the qualifiedName of a Hive or Impala process."""
     kind = operation_kind(operation)
-    # For sorting, Hive writes a table among inputs and outputs as db@table.
+    # For sorting inputs and outputs, Hive writes a table as db@table.
     between = "." if operation.statement.engine == "IMPALA" else "@"
     read_ends, written_ends = _sorted(inputs, between), _sorted(outputs, between)
     if kind in OUTPUT_NAMED:
@@ -151,7 +153,7 @@ def _sorted(ends: Iterable[End], between: str) -> list[End]:
 
 
 def _part(end: End, namespace: Namespace) -> str:
-    # Only here is the namespace lower-cased as well.
+    # In the name of a process, the namespace is also in lower case.
     return of_dataset(end.dataset, namespace).lower().replace("/", "") + _created(end)
 
 

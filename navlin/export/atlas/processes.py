@@ -1,4 +1,4 @@
-"""Operations and their runs → processes of Hive, Impala and Spark, their executions, column lineage and DDL."""
+"""Convert operations and runs to processes of Hive, Impala and Spark, with executions, column lineage and DDL."""
 
 from __future__ import annotations
 
@@ -42,14 +42,15 @@ _NAMESPACED: Final = {"HIVE": "hive", "IMPALA": "impala", "SPARK": "spark"}
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """Settings of processes. ``as_documented``: as in the documents, not as in the hooks (`documented`)."""
+    """Options for the form of processes. ``as_documented``: as in the documents instead of the hooks (`documented`)."""
 
     namespace: Namespace = field(default_factory=Namespace)
     as_documented: bool = False
 
 
 def changes(operation: Operation, form: Form) -> Iterator[Change]:
-    """Yields the changes in Atlas for an operation. None if it writes nothing, or is a rename, which is not a process."""
+    """Yield the changes in Atlas for an operation. There are none if it writes nothing, or is a rename, which is not a
+    process."""
     if operation.statement.type in RENAMES:
         return
     if operation.deleted:
@@ -71,11 +72,11 @@ def changes(operation: Operation, form: Form) -> Iterator[Change]:
 
 
 def run_changes(run: Run, form: Form) -> Iterator[Change]:
-    """Yields the changes in Atlas for an execution, in addition to its process."""
+    """Yield the changes in Atlas for an execution, in addition to those for its operation."""
     operation, execution = run.operation, run.execution
     kind = type_of(operation)
     if kind == "spark_process":
-        # Spark processes have no executions: each is a process of its own, and the last was sent as one.
+        # Spark processes have no executions: each execution is a separate process, and the last one was already sent.
         if operation.latest is None or execution.id != operation.latest.id:
             yield from changes(replace(operation, latest=execution), form)
         return
@@ -88,13 +89,13 @@ def run_changes(run: Run, form: Form) -> Iterator[Change]:
 
 
 def type_of(operation: Operation) -> str:
-    """Atlas's type of an operation's process; a plain Process for engines without a type in Atlas."""
+    """Return Atlas's type for the process of an operation; a plain Process for engines without a type in Atlas."""
     engine = _NAMESPACED.get(operation.statement.engine)
     return f"{engine}_process" if engine else "Process"
 
 
 def qualified_name(operation: Operation, form: Form) -> str:
-    """The qualifiedName of an operation's process."""
+    """Return the qualifiedName of the process of an operation."""
     if form.as_documented and (name := documented.process_name(operation, form.namespace)):
         return name
     match type_of(operation):
@@ -106,7 +107,8 @@ def qualified_name(operation: Operation, form: Form) -> str:
 
 
 def _spark_name(operation: Operation) -> str:
-    """The name of a Spark process. No hook defines it: like connectors did, the application's id and the execution's."""
+    """Return the name of a Spark process. No hook defines it; like existing connectors, use the ids of application and
+    execution."""
     run = operation.latest.details if operation.latest is not None else ExecutionDetails()
     number = run.execution_id or run.name.rpartition("-exec.")[2]
     return f"{run.application}.{number}" if run.application and number else operation.id
@@ -132,7 +134,7 @@ def _process(
             attributes |= {
                 "startTime": started_ms,
                 "endTime": latest.ended_ms or started_ms,
-                # These belong to the execution; here they are required, and left empty.
+                # These belong to the execution. They are required here, so they are empty.
                 "userName": "",
                 "queryText": "",
                 "queryId": "",
@@ -202,7 +204,7 @@ def _application(execution: Execution | None) -> Iterator[AtlasEntity]:
 
 
 def _ddl(operation: Operation, run: ExecutionDetails, form: Form) -> Iterator[AtlasEntity]:
-    """Yields the statement that made or changed a table; none if its text is unknown."""
+    """Yield the statement that created or changed a table, if its text is known."""
     tables = [end for end in _live(operation.outputs) if end.dataset.is_table]
     text = operation.statement.text
     if operation.statement.type not in DDL or not tables or not text or not run.started_ms:
@@ -223,7 +225,7 @@ def _ddl(operation: Operation, run: ExecutionDetails, form: Form) -> Iterator[At
 
 
 def _column_lineage(operation: Operation, process: AtlasEntity, form: Form) -> Iterable[AtlasEntity]:
-    """One entity for each output column, with all its inputs, whichever parts of the operation name them."""
+    """Return one entity for each name of an output column, with the inputs from all sub-operations."""
     if process.type == "Process":
         return ()
     made: dict[str, tuple[list[ColumnLineage], dict[ColumnName, None]]] = {}
@@ -285,7 +287,8 @@ def _made_of(
 
 
 def _column_end(column: ColumnName, form: Form) -> Ref:
-    """The column; or, as an input itself, a table as a whole or a path, whose columns have no type in Atlas."""
+    """Return the reference to a column. For a whole table, or a path, whose columns have no type in Atlas, it is the
+    reference to the dataset."""
     if column.name and column.dataset.is_table:
         return column_reference(column, form.namespace)
     return reference(column.dataset, form.namespace)
@@ -295,7 +298,8 @@ def _column_end(column: ColumnName, form: Form) -> Ref:
 
 
 def _references(ends: Iterable[End], form: Form, relationship: str) -> tuple[Ref, ...]:
-    """Each dataset once; after a path, the tables at that location, without which Atlas's lineage would stop there."""
+    """Return a reference to each dataset, once. A path is followed by the tables at that location; otherwise Atlas's
+    lineage would stop at the path."""
     found = (
         reference(each.dataset, form.namespace).at(relationship)
         for end in _live(ends)
@@ -305,7 +309,7 @@ def _references(ends: Iterable[End], form: Form, relationship: str) -> tuple[Ref
 
 
 def _live(ends: Iterable[End]) -> list[End]:
-    # A deleted one must not be named any more: the server would refuse everything that refers to it.
+    # Deleted datasets are left out, because the server would refuse everything that refers to them.
     return [end for end in ends if not end.deleted]
 
 

@@ -1,8 +1,9 @@
-"""Changes → the lines of a file: requests of Atlas's REST interface, or the messages that its hooks send to Kafka.
+"""Convert changes to lines of a file: requests for Atlas's REST interface, or messages as Atlas's hooks send them to
+Kafka.
 
-A line of requests has one of three keys. One with ``entities`` may be posted to ``/api/atlas/v2/entity/bulk`` as it is;
-``deletions`` and ``renames`` have interfaces of their own (`navlin.export.atlas.sending`). A line of messages goes to
-the topic ``ATLAS_HOOK`` as it is.
+A line of requests has one of three keys. A line with ``entities`` can be posted unchanged to
+``/api/atlas/v2/entity/bulk``; ``deletions`` and ``renames`` have other endpoints (`navlin.export.atlas.sending`). A
+line of messages can be sent unchanged to the topic ``ATLAS_HOOK``.
 """
 
 from __future__ import annotations
@@ -15,13 +16,14 @@ import orjson
 from navlin.export.atlas.entities import AtlasEntity, Change, Deletion, Rename, Upsert, numbered, unique
 
 CHANGES_A_REQUEST: Final = 10
-"""Tables or operations in one request: Atlas takes the most entities a second at this size, and a refusal costs little."""
+"""Tables or operations in one request. With this number Atlas accepts the most entities per second, and a refusal costs
+little."""
 MESSAGE_BYTES: Final = 900_000
-"""Kafka takes 1,000,000; the hooks split longer messages, which navlin avoids."""
+"""Maximum size of a message. Kafka accepts 1,000,000 bytes; the hooks split longer messages, which navlin avoids."""
 
 
 def requests(changes: Iterable[Change]) -> Iterator[bytes]:
-    """Yields lines of requests, in the order of the changes."""
+    """Yield lines of requests, in the order of the changes."""
     for kind, group in _grouped(changes):
         if kind is Upsert:
             entities = [*unique(each for change in group for each in change.entities)]
@@ -34,7 +36,7 @@ def requests(changes: Iterable[Change]) -> Iterator[bytes]:
 
 
 def messages(changes: Iterable[Change], user: str) -> Iterator[bytes]:
-    """Yields lines of messages, split to fit the topic."""
+    """Yield lines of messages. Entities that exceed `MESSAGE_BYTES` are divided among several messages."""
     for change in changes:
         match change:
             case Upsert(entities=entities):
@@ -56,7 +58,7 @@ def messages(changes: Iterable[Change], user: str) -> Iterator[bytes]:
 
 
 def _grouped(changes: Iterable[Change]) -> Iterator[tuple[type[Change], list[Any]]]:
-    """Yields consecutive changes of one kind, some at a time."""
+    """Yield (kind, changes) for consecutive changes of one kind, at most `CHANGES_A_REQUEST` at a time."""
     group: list[Change] = []
     for change in changes:
         if group and (type(group[0]) is not type(change) or len(group) == CHANGES_A_REQUEST):
@@ -90,7 +92,7 @@ def _created(entities: Sequence[AtlasEntity], user: str) -> Iterator[bytes]:
 
 
 def _message(message: dict[str, Any]) -> bytes:
-    # Nothing depends on the time of a message; without it the same export is the same text.
+    # Nothing depends on the time of a message. Without it, the same export gives the same text.
     return _line(
         {
             "version": {"version": "1.0.0", "versionParts": [1]},

@@ -1,4 +1,5 @@
-"""Sends lines of requests to an Atlas; the refused part of a request is found by sending its parts one by one."""
+"""Sends lines of requests to an Atlas server. After a refusal, the parts of the request are sent one by one to find the
+refused ones."""
 
 from __future__ import annotations
 
@@ -24,11 +25,11 @@ _HANGING: Final = (
     " impala_column_lineage spark_column_lineage hive_table_ddl"
 )
 _PARTS: Final = frozenset(_HANGING.split())
-"""Types that depend on the entity before them in a request, and have no meaning without it."""
+"""Types of entities that depend on the entity before them in a request, and are useless without it."""
 
 
 def ask(connection: Connection, options: Any) -> str:
-    """Requests the types, which needs the same login as sending."""
+    """Check the server by requesting its types, which requires the same login as sending."""
     answer = connection.send("GET", TYPES)
     types = orjson.loads(answer.content) if answer.ok and answer.content[:1] == b"[" else None
     if not isinstance(types, list) or not any(each.get("name") == "DataSet" for each in types):
@@ -37,8 +38,8 @@ def ask(connection: Connection, options: Any) -> str:
 
 
 def send(connection: Connection, records: Iterable[bytes], options: Any) -> Iterator[int | Refused]:
-    """Sends lines, and yields the number of entities of each request, or a part of it that was refused. Raises
-    ValueError for messages."""
+    """Send lines of requests. Yield the number of accepted entities, or a refused entity. Raises ValueError for
+    messages."""
     if options.hook:
         raise ValueError(
             "messages of --hook are for Kafka: write them to a file, and send that to the topic ATLAS_HOOK"
@@ -85,7 +86,8 @@ def _create(connection: Connection, entities: list[dict[str, Any]]) -> Iterator[
 
 
 def _post(connection: Connection, entities: list[dict[str, Any]]) -> requests.Response:
-    """The answer to a request: Atlas assigns an entity to each guid in it, to unchanged ones too."""
+    """Create or update entities, and check that Atlas confirms the guid of each, including unchanged ones. Return the
+    response."""
     answer = connection.send("POST", BULK, orjson.dumps({"entities": entities}))
     if answer.ok:
         found = object_of(answer, _MUTATION)
@@ -95,7 +97,7 @@ def _post(connection: Connection, entities: list[dict[str, Any]]) -> requests.Re
 
 
 def _own(answer: requests.Response) -> requests.Response:
-    """The answer, if a 404 is Atlas's own, which has an error code. Raises `NotConfirmed`."""
+    """Return the response. Raises `NotConfirmed` for a 404 that is not Atlas's own, that is, without an error code."""
     if answer.status_code == requests.codes.not_found and "errorCode" not in object_of(answer, _MUTATION):
         not_confirmed(answer, _MUTATION)
     return answer
@@ -104,7 +106,8 @@ def _own(answer: requests.Response) -> requests.Response:
 def _label(
     connection: Connection, entities: list[dict[str, Any]], created: requests.Response
 ) -> Iterator[Refused]:
-    """Sets the labels of entities that existed already: Atlas takes the labels of an entity only when it creates it."""
+    """Set the labels of entities that already existed, because Atlas takes the labels in a request only for new
+    entities. Yield refusals."""
     labelled = [each for each in entities if "labels" in each]
     new = _new(created) if labelled else frozenset()
     for each in labelled:
@@ -119,7 +122,7 @@ def _label(
 
 
 def _new(answer: requests.Response) -> frozenset[tuple[str, str]]:
-    """The types and names of the entities that a request created, as far as the answer lists them."""
+    """Return (type, name) of the entities that a request created, as far as the response lists them."""
     headers = (object_of(answer, _MUTATION).get("mutatedEntities") or {}).get("CREATE") or ()
     return frozenset(
         (str(each["typeName"]), str((each.get("attributes") or {}).get("qualifiedName"))) for each in headers
@@ -127,7 +130,7 @@ def _new(answer: requests.Response) -> frozenset[tuple[str, str]]:
 
 
 def _groups(entities: list[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
-    """Yields each independent entity with those that depend on it."""
+    """Yield each independent entity together with the entities that depend on it."""
     group: list[dict[str, Any]] = []
     for each in entities:
         if group and each["typeName"] not in _PARTS:
@@ -140,7 +143,7 @@ def _groups(entities: list[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
 
 def _delete(connection: Connection, reference: dict[str, Any]) -> Iterator[int | Refused]:
     answer = _own(connection.send("DELETE", BY_NAME + quote(reference["typeName"]), params=_named(reference)))
-    # An entity that is missing, or was deleted before, is fine.
+    # A missing or already deleted entity is not an error.
     if _changed(answer):
         yield 1
     else:
@@ -150,7 +153,7 @@ def _delete(connection: Connection, reference: dict[str, Any]) -> Iterator[int |
 def _rename(connection: Connection, rename: dict[str, Any]) -> Iterator[int | Refused]:
     body = orjson.dumps({"entity": {"typeName": rename["typeName"], "attributes": rename["attributes"]}})
     answer = _own(connection.send("PUT", BY_NAME + quote(rename["typeName"]), body, params=_named(rename)))
-    # Atlas may never have seen the old name; the entity comes under the new one in any case.
+    # Atlas may not know the old name; the entity is exported under the new name in any case.
     if _changed(answer):
         yield 1
     else:
@@ -158,7 +161,7 @@ def _rename(connection: Connection, rename: dict[str, Any]) -> Iterator[int | Re
 
 
 def _changed(answer: requests.Response) -> bool:
-    """Whether Atlas changed an entity, or has none of that name. Raises `NotConfirmed`."""
+    """Whether Atlas changed the entity, or does not have it. Raises `NotConfirmed`."""
     if answer.ok:
         object_of(answer, _MUTATION)
     return answer.ok or answer.status_code == requests.codes.not_found

@@ -1,5 +1,5 @@
-"""DataHub: metadata change proposals (MCPs), as a file that its file source reads, or posted to its metadata service
-(GMS).
+"""Export to DataHub: metadata change proposals (MCPs), written to a file for DataHub's file source, or posted to
+DataHub's metadata service (GMS).
 
     TABLE, VIEW, path …  dataset: properties, schema, container, owner, tags
     DATABASE             container
@@ -8,8 +8,8 @@
     OPERATION_EXECUTION  dataProcessInstance: properties, relationships, input, output, run events
     deleted              status: removed, and no other aspect
 
-A proposal replaces one aspect of one entity as a whole, so each is made from one item only. None depends on the time of
-the export: exporting twice sends the same bytes.
+A proposal replaces a whole aspect of one entity, so each is made from a single item. No proposal depends on the time of
+the export, so exporting twice sends the same bytes.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ from navlin.model.batches import in_batches
 Aspect = Mapping[str, Any]
 Proposal = dict[str, Any]
 MAX_NAMES: Final = 100
-"""Most columns listed in an operation's control flow."""
+"""Maximum number of columns to list in the control flow of an operation."""
 
 
 @dataclass(frozen=True, slots=True)
 class DataHubOptions:
-    """Settings that must match the site's own ingestion, so that both name the same entities."""
+    """Settings of an export. They must match the site's own ingestion, so that both use the same names for entities."""
 
     platform_instance: Annotated[str, "the platform instance of tables and databases"] = ""
     storage_instance: Annotated[str, "the platform instance of paths"] = ""
@@ -66,7 +66,7 @@ class DataHubOptions:
 
 
 def records(items: Iterable[Item], options: DataHubOptions) -> Iterator[bytes]:
-    """Yields the proposals of items, each a line of JSON."""
+    """Yield the proposals of items, each a line of JSON."""
     export = _Export(options, options.names)
     for item in items:
         for proposal in export.of(item):
@@ -78,7 +78,7 @@ class _Export:
     options: DataHubOptions
     names: names.Names
     flows: set[str] = field(default_factory=set)
-    """Flows that were sent with an earlier operation: once is enough."""
+    """URNs of the flows already sent with an earlier operation; each is sent once."""
 
     def of(self, item: Item) -> Iterator[Proposal]:
         match item:
@@ -87,7 +87,7 @@ class _Export:
             case Dataset():
                 yield from self._dataset(item)
             case Renamed():
-                # DataHub identifies it by its name: under the new name it comes as another dataset.
+                # DataHub identifies a dataset by its name, so the new name is exported as another dataset.
                 yield _proposal(self.names.dataset(item.before), "status", {"removed": True})
             case Operation(derived=True):
                 yield from self._upstreams(item)
@@ -96,7 +96,7 @@ class _Export:
             case Run():
                 yield from self._run(item)
             case _:
-                # Purged entities were flagged deleted, and sent as such, long before.
+                # Purged entities were flagged deleted, and exported as deleted, long before.
                 return
 
     # -- Databases, tables, paths ------------------------------------------------------------------------------------
@@ -125,13 +125,13 @@ class _Export:
         if name.type == "VIEW" and item.details.text:
             yield _proposal(urn, "viewProperties", aspects.view(item))
         if name.is_table and not name.source.granted and not item.placeholder:
-            # Nothing is known of the databases of a metastore that is only referenced, nor of a table that was never
-            # extracted.
+            # Nothing is known about the databases of a metastore that is only referenced, or about a table that was
+            # never extracted.
             yield _proposal(urn, "container", {"container": self.names.container(name.database)})
         yield from self._of_any(item, urn)
 
     def _of_any(self, item: Dataset, urn: str) -> Iterator[Proposal]:
-        """Yields the aspects that databases and datasets have in common."""
+        """Yield the aspects that databases and datasets have in common."""
         platform = {"platform": names.platform_urn(self.names.platform(item.name))}
         if instance := self.names.platform_instance(item.name):
             platform["instance"] = instance
@@ -145,7 +145,8 @@ class _Export:
     # -- Operations --------------------------------------------------------------------------------------------------
 
     def _upstreams(self, item: Operation) -> Iterator[Proposal]:
-        """Yields the upstreams of a view from its text, or of a dataset from a statement of somebody's: there is no job."""
+        """Yield the upstreams of a view (from its text) or of a dataset (as stated by a person or program), for which
+        there is no job."""
         for output in item.outputs:
             if output.deleted or item.deleted:
                 continue
@@ -190,7 +191,8 @@ class _Export:
         yield _proposal(urn, "status", {"removed": False})
 
     def _ends(self, item: Operation) -> tuple[list[str], list[str]]:
-        """The datasets that an operation reads and writes, each once per side; with a path, the tables at that location."""
+        """Return the URNs of the inputs and of the outputs of an operation, each once per side. A path includes the
+        tables at that location."""
         inputs, outputs = (
             {
                 self.names.dataset(end.dataset): None
@@ -234,7 +236,7 @@ class _Export:
         urn = names.execution(execution.id)
         parents = [names.execution(each.id) for each in (*execution.run_for, *execution.run_as)]
         for parent in parents:
-            # Makes sure that it exists, whether or not it is exported itself.
+            # The parent must exist, even if it is not exported itself.
             yield _proposal(parent, "status", {"removed": False})
         yield _proposal(urn, "dataProcessInstanceProperties", aspects.run(item))
         relationships: dict[str, Any] = {
@@ -256,7 +258,8 @@ class _Export:
 
 
 def _deciding(item: Operation) -> list[str]:
-    """The columns that decide which rows an operation writes: DataHub has no other place for them."""
+    """Return the columns that determine which rows an operation writes, as text, because DataHub has no place for
+    control flow."""
     found = {each.id: each for part in item.columns for each in part.inputs_of(Flow.CONTROL) if each.name}
     shown = [f"{each.dataset.full_name}.{each.name}" for each in found.values()]
     more = len(shown) - MAX_NAMES
@@ -280,7 +283,7 @@ _PROTOCOL: Final = {"X-RestLi-Protocol-Version": "2.0.0"}
 
 
 def ask(connection: Connection, options: DataHubOptions) -> str:
-    """Requests GMS's own configuration."""
+    """Check the server by requesting GMS's configuration."""
     answer = connection.send("GET", "/config")
     found = object_of(answer, "DataHub's configuration")
     if not answer.ok or "noCode" not in found:
@@ -292,7 +295,7 @@ def ask(connection: Connection, options: DataHubOptions) -> str:
 
 
 def send(connection: Connection, lines: Iterable[bytes], options: DataHubOptions) -> Iterator[int | Refused]:
-    """Posts proposals to GMS, in batches; if it refuses a batch, its proposals one by one."""
+    """Post proposals to GMS in batches. The proposals of a refused batch are posted one by one."""
 
     def one(proposal: Proposal) -> Iterator[int | Refused]:
         reason = _refusal(connection, "ingestProposal", {"proposal": proposal})
@@ -314,14 +317,14 @@ def _shown(proposal: Proposal) -> str:
 
 
 def _posted(line: bytes) -> Proposal:
-    """A proposal in GMS's form: the aspect as text."""
+    """Convert a proposal to the form for GMS, with the aspect as text."""
     proposal: Proposal = orjson.loads(line)
     value = orjson.dumps(proposal["aspect"]["json"]).decode()
     return {**proposal, "aspect": {"value": value, "contentType": "application/json"}}
 
 
 def _refusal(connection: Connection, action: str, body: Mapping[str, Any]) -> str:
-    """The reason why GMS refuses a request; "" if it accepts it. Raises `NotConfirmed`."""
+    """Return the reason why GMS refuses a request; "" if GMS accepts it. Raises `NotConfirmed`."""
     answer = connection.send(
         "POST", "/aspects", orjson.dumps(body), params={"action": action}, headers=_PROTOCOL
     )
@@ -330,7 +333,7 @@ def _refusal(connection: Connection, action: str, body: Mapping[str, Any]) -> st
         not_confirmed(answer, wanted)
     if not answer.ok:
         return words_of(answer)
-    # All releases confirm a request as a whole, with one text: "success", or the URN of the first.
+    # All releases confirm a request as a whole, with a single text: "success", or the URN of the first proposal.
     if not isinstance(object_of(answer, wanted).get("value"), str):
         not_confirmed(answer, wanted)
     return ""

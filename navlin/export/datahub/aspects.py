@@ -1,4 +1,4 @@
-"""The aspects of DataHub's entities, as JSON values. Sources: DataHub's own schemas."""
+"""Aspects of DataHub entities as JSON values, following DataHub's own schemas."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ _TYPES: Final = {
     "struct": "Record",
     "uniontype": "Union",
 }
-"""DataHub's type of a column by the first word of Hive's."""
+"""First word of a column type in Hive, Impala or Spark → DataHub's type."""
 _FIRST_WORD: Final = re.compile(r"\w+")
 
 UNDER_WAY: Final = frozenset({"RUNNING", "ACCEPTED", "SUBMITTED", "NEW", "NEW_SAVING", "UNKNOWN"})
-"""Statuses of runs without a known end."""
+"""Statuses of runs that have not ended, or whose end is unknown."""
 RESULTS: Final = {
     "SUCCEEDED": "SUCCESS",
     "FINISHED": "SUCCESS",
@@ -48,12 +48,12 @@ RESULTS: Final = {
     "ERROR": "FAILURE",
     "KILLED": "FAILURE",
 }
-"""DataHub's result of a run by its status. A run killed before it began is `SKIPPED`."""
+"""Status of a run → DataHub's result. A run killed before it began is `SKIPPED`."""
 SKIPPED: Final = "SKIPPED"
 
 
 def stamp(time_ms: int, actor: str = ACTOR) -> Aspect:
-    """An audit stamp: actor and time; 0 if the time is unknown."""
+    """Return an audit stamp. ``time_ms`` is 0 if the time is unknown."""
     return {"time": time_ms, "actor": actor}
 
 
@@ -61,12 +61,12 @@ def stamp(time_ms: int, actor: str = ACTOR) -> Aspect:
 
 
 def container(item: Dataset, env: str) -> Aspect:
-    """``containerProperties`` of a database."""
+    """Return the ``containerProperties`` of a database."""
     return {**_described(item), "name": item.words.name or item.name.name, "env": env}
 
 
 def dataset(item: Dataset) -> Aspect:
-    """``datasetProperties`` of a table, view, path or other dataset."""
+    """Return the ``datasetProperties`` of a table, view, path or other dataset."""
     location = item.details.storage.location
     found = {
         **_described(item),
@@ -91,12 +91,12 @@ def _described(item: Dataset) -> Aspect:
 
 
 def _description(words: Words, comment: str) -> str:
-    """People's words take precedence over the source's."""
+    """Return the description; a user's takes precedence over the source's comment."""
     return words.description or comment
 
 
 def _of_dataset(item: Dataset) -> dict[str, str]:
-    """Properties without a field in DataHub."""
+    """Return the properties for which DataHub has no field."""
     details = item.details
     storage = details.storage
     return {
@@ -137,7 +137,7 @@ def _filled(texts: Mapping[str, str]) -> dict[str, str]:
 
 
 def schema(item: Dataset, names: Names, *, tags: bool) -> Aspect:
-    """``schemaMetadata``: the columns in their order, partition keys last."""
+    """Return the ``schemaMetadata``, with the columns in table order, partition keys last."""
     return {
         "schemaName": item.name.full_name,
         "platform": platform_urn(names.platform(item.name)),
@@ -167,25 +167,25 @@ def _field(column: Column, names: Names, *, tags: bool) -> Aspect:
 
 
 def type_of(native: str) -> str:
-    """DataHub's type for a type of Hive, Impala or Spark; Null for an unknown one."""
+    """Return DataHub's type for a type of Hive, Impala or Spark; Null if the type is unknown."""
     word = _FIRST_WORD.match(native.strip().lower())
     return _TYPES.get(word[0] if word else "", "Null")
 
 
 def view(item: Dataset) -> Aspect:
-    """``viewProperties``: the text."""
+    """Return the ``viewProperties``, with the text of the view."""
     materialized = item.details.kind == "MATERIALIZED_VIEW"
     return {"materialized": materialized, "viewLogic": item.details.text, "viewLanguage": "SQL"}
 
 
 def ownership(owner: str) -> Aspect:
-    """``ownership``: the owner at the source."""
+    """Return the ``ownership``, with the owner according to the source."""
     owners = [{"owner": user(owner), "type": "TECHNICAL_OWNER", "source": {"type": "SERVICE"}}]
     return {"owners": owners, "lastModified": stamp(0)}
 
 
 def global_tags(names: Iterable[str]) -> Aspect:
-    """``globalTags``."""
+    """Return the ``globalTags``."""
     return {"tags": [{"tag": tag(each)} for each in names]}
 
 
@@ -193,14 +193,15 @@ def global_tags(names: Iterable[str]) -> Aspect:
 
 
 def flow(item: Operation, env: str) -> Aspect:
-    """``dataFlowInfo`` of a source."""
+    """Return the ``dataFlowInfo`` of the source of an operation."""
     source = item.source
     known = _filled({"cluster": source.cluster, "navlin.sourceType": source.type})
     return {"name": source.name or source.id, "env": env, "customProperties": known}
 
 
 def job(item: Operation, flow_urn: str, env: str, deciding: Iterable[str]) -> Aspect:
-    """``dataJobInfo`` of an operation. ``deciding`` are the columns that decide which rows it writes."""
+    """Return the ``dataJobInfo`` of an operation. ``deciding`` are the columns that determine which rows the operation
+    writes."""
     statement, runs = item.statement, item.runs
     ends = {
         "unlinked": ", ".join(each.name for each in item.unlinked),
@@ -231,7 +232,7 @@ def job(item: Operation, flow_urn: str, env: str, deciding: Iterable[str]) -> As
 
 
 def run(item: Run) -> Aspect:
-    """``dataProcessInstanceProperties``."""
+    """Return the ``dataProcessInstanceProperties``."""
     operation, details = item.operation, item.execution.details
     found: Aspect = {
         "name": details.name or operation.name or item.execution.id,
@@ -256,20 +257,20 @@ def run(item: Run) -> Aspect:
 
 
 def _process_type(item: Run) -> str:
-    """The process type of a run; "" if unknown."""
+    """Return the process type of a run; "" if unknown."""
     if item.operation.statement.type == "STREAM":
         return "STREAMING"
     return "BATCH_SCHEDULED" if item.execution.run_for else ""
 
 
 def kind_of(operation: Operation) -> str:
-    """The kind of job that was run."""
+    """Return the kind of job: the type of the statement, or else the engine."""
     return operation.statement.type or engine(operation).upper()
 
 
 def run_events(item: Run) -> Iterator[Aspect]:
-    """``dataProcessInstanceRunEvent``: the start, and the end if known. DataHub replaces an event with the same id and
-    time, so an event that is sent again is the same event."""
+    """Yield each ``dataProcessInstanceRunEvent``: the start, and the end if known. DataHub replaces an event that has
+    the same id and time, so sending an event again makes no duplicate."""
     details, identity = item.execution.details, item.execution.id
     began_ms = details.started_ms or details.ended_ms or details.as_of_ms
     result = result_of(details)
@@ -287,7 +288,7 @@ def run_events(item: Run) -> Iterator[Aspect]:
 
 
 def result_of(details: ExecutionDetails) -> str:
-    """DataHub's result of a run; "" if unknown."""
+    """Return DataHub's result of a run; "" if unknown."""
     if details.status == "KILLED" and not details.started_ms:
         return SKIPPED
     return RESULTS.get(details.status, "")

@@ -1,7 +1,7 @@
-"""DataHub's names (URNs) of exported entities, in the form of DataHub's own ingestion of Hive, HDFS and S3.
+"""URNs of exported entities, in the form of DataHub's own ingestion of Hive, HDFS and S3.
 
-URNs are compared byte by byte: they match those of a site's own ingestion only with the same platform instance,
-environment and case.
+URNs are compared byte by byte. They match those of a site's own ingestion only if platform instance, environment and
+case are the same.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from navlin.export.values import ColumnName, DatasetName, Operation
 HIVE: Final = "hive"
 ACTOR: Final = "urn:li:corpuser:navlin"
 _RESERVED: Final = str.maketrans({",": "%2C", "(": "%28", ")": "%29", "␟": "%E2%90%9F"})
-"""Separators of a URN's components, which must be encoded within one."""
+"""Characters that separate the components of a URN and must be encoded within a component."""
 _PLATFORMS: Final = {
     "hdfs": "hdfs",
     "viewfs": "hdfs",
@@ -27,13 +27,14 @@ _PLATFORMS: Final = {
     "file": "file",
     **dict.fromkeys(("abfs", "abfss", "wasb", "wasbs", "adl", "adls"), "adls"),
 }
-"""The platform of a path, by its scheme."""
+"""URI scheme of a path → platform."""
 
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """The URNs of one export. ``instance`` is the platform instance of tables and databases, ``storage_instance`` that
-    of paths; "" for none. ``lowercase`` folds the names of tables, databases and columns, never a path's."""
+    """URNs for one export. ``instance`` is the platform instance of tables and databases, ``storage_instance`` that of
+    paths; "" for none. ``lowercase`` converts the names of tables, databases and columns, but not paths, to lower
+    case."""
 
     instance: str = ""
     storage_instance: str = ""
@@ -41,53 +42,54 @@ class Names:
     lowercase: bool = False
 
     def platform(self, name: DatasetName) -> str:
-        """The platform of a dataset or database."""
+        """Return the platform of a dataset or database."""
         if name.is_table or name.type == "DATABASE":
-            # One table, whichever engine wrote it.
+            # A table has the same platform, whichever engine wrote it.
             return HIVE
         if name.is_path:
             return _PLATFORMS.get(_scheme(name.authority), _scheme(name.authority) or HDFS)
         return name.source.type.lower() or "navlin"
 
     def instance_of(self, name: DatasetName) -> str:
-        """The platform instance of a dataset or database; "" for none."""
+        """Return the platform instance of a dataset or database; "" for none."""
         return self.instance if self.platform(name) == HIVE else self.storage_instance
 
     def dataset(self, name: DatasetName) -> str:
-        """The URN of a table, view, path or other dataset."""
+        """Return the URN of a table, view, path or other dataset."""
         instance, own = self.instance_of(name), self._own(name)
         whole = f"{instance}.{own}" if instance else own
         platform = self.platform(name)
         return f"urn:li:dataset:({platform_urn(platform)},{encoded(whole)},{self.env})"
 
     def column(self, column: ColumnName) -> str:
-        """The URN of a column."""
+        """Return the URN of a column."""
         return f"urn:li:schemaField:({self.dataset(column.dataset)},{encoded(self.field_path(column))})"
 
     def field_path(self, column: ColumnName) -> str:
-        """A column's name within its dataset."""
+        """Return the name of a column within the dataset."""
         return column.name.lower() if self.lowercase and column.dataset.is_table else column.name
 
     def container(self, database: str) -> str:
-        """The URN of a database. Without an instance the key has the environment in its place, as in older versions of
-        DataHub."""
+        """Return the URN of a database. Without a platform instance, the key contains the environment instead, as in
+        older versions of DataHub."""
         name = database.lower() if self.lowercase else database
         key = {"database": name, "instance": self.instance or self.env, "platform": HIVE}
         text = json.dumps(key, sort_keys=True, separators=(",", ":"))
         return f"urn:li:container:{hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()}"
 
     def flow(self, operation: Operation) -> str:
-        """The URN of the flow of a source: all operations that it ran."""
+        """Return the URN of the flow to which an operation belongs, which has all operations of the same source and
+        engine."""
         source = operation.source
         flow = encoded(source.name or source.id)
         return f"urn:li:dataFlow:({encoded(engine(operation))},{flow},{self.env})"
 
     def job(self, operation: Operation) -> str:
-        """The URN of an operation."""
+        """Return the URN of an operation."""
         return f"urn:li:dataJob:({self.flow(operation)},{encoded(operation.id)})"
 
     def platform_instance(self, name: DatasetName) -> str:
-        """The URN of the platform instance of a dataset; "" for none."""
+        """Return the URN of the platform instance of a dataset; "" for none."""
         instance = self.instance_of(name)
         platform = platform_urn(self.platform(name))
         return f"urn:li:dataPlatformInstance:({platform},{encoded(instance)})" if instance else ""
@@ -109,12 +111,12 @@ HDFS: Final = "hdfs"
 
 
 def engine(operation: Operation) -> str:
-    """The engine of an operation: ``hive``, ``impala``, ``spark`` …"""
+    """Return the engine of an operation in lower case: ``hive``, ``impala``, ``spark`` …"""
     return (operation.statement.engine or operation.source.type or "navlin").lower()
 
 
 def execution(identity: str) -> str:
-    """The URN of a run."""
+    """Return the URN of a run."""
     return f"urn:li:dataProcessInstance:{encoded(identity)}"
 
 
@@ -123,17 +125,17 @@ def platform_urn(platform: str) -> str:
 
 
 def user(name: str) -> str:
-    """The URN of a user; of navlin itself if there is no name."""
+    """Return the URN of a user; the URN of navlin itself if there is no name."""
     return f"urn:li:corpuser:{encoded(name)}" if name else ACTOR
 
 
 def tag(name: str) -> str:
-    """The URN of a tag."""
+    """Return the URN of a tag."""
     return f"urn:li:tag:{encoded(name)}"
 
 
 def encoded(component: str) -> str:
-    """A text encoded as a component of a URN."""
+    """Encode a text as a component of a URN."""
     return component.translate(_RESERVED)
 
 

@@ -1,7 +1,8 @@
-"""OpenLineage (spec 2-0-2): run events, job events for lineage without a run, and dataset events, one per line.
+"""Export as OpenLineage (spec 2-0-2): run events, job events for lineage without a run, and dataset events, one per
+line.
 
-Sources of names, facets and their meaning to consumers: the specification and `website/docs/spec/naming.md` of
-OpenLineage, and Marquez, which takes the run sent last as the truth about its job.
+Names, facets and their meaning to consumers follow the specification and `website/docs/spec/naming.md` of OpenLineage,
+and Marquez, which describes a job by the run received last.
 """
 
 from __future__ import annotations
@@ -24,13 +25,11 @@ from navlin.export.values import Dataset, Item, Operation, Renamed, Run
 
 _NO_SUCH_ADDRESS: Final = (404, 405)
 _REFUSED: Final = frozenset({"error", "failed", "failure"})
-"""JSON statuses by which servers that always answer 200 refuse an event."""
+"""JSON statuses that mean a refusal, from servers whose HTTP status is always 200."""
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The options of an export as OpenLineage."""
-
     namespace: Annotated[str, "The namespace of jobs; the cluster's name without it."] = ""
     parent: Annotated[
         bool, "Name the run that each is a part of: OpenMetadata wants it, Marquez renames jobs by it."
@@ -39,8 +38,8 @@ class Options:
 
 
 def records(items: Iterable[Item], options: Options) -> Iterator[bytes]:
-    """Yields lines of events. Those of an operation are in the order of time, and a dataset comes before events that
-    refer to it."""
+    """Yield the lines of events. The events of an operation are in chronological order, and a dataset comes before
+    events that refer to it."""
     naming = Naming(options.namespace)
     for item in items:
         for event in _events(item, naming, parent=options.parent):
@@ -60,7 +59,8 @@ def _events(item: Item, naming: Naming, *, parent: bool) -> Iterator[dict[str, A
 
 
 def send(connection: Connection, records: Iterable[bytes], options: Any) -> Iterator[int | Refused]:
-    """Sends events, one per request. An event that the server can never accept is refused; anything else is retried."""
+    """Send events, one per request. Yield 1 for an accepted event, or the refusal if the server can never accept the
+    event; after any other failure the event is sent again."""
 
     def one(line: bytes) -> Iterator[int | Refused]:
         answer = connection.send("POST", options.endpoint, line.strip())
@@ -71,7 +71,8 @@ def send(connection: Connection, records: Iterable[bytes], options: Any) -> Iter
 
 
 def ask(connection: Connection, options: Options) -> str:
-    """Requests the events' address without an event: servers have no other check, so any answer but 404 will do."""
+    """Send a GET request to the endpoint for events. Servers have no other check, so any response but 404 is good
+    enough."""
     answer = connection.send("GET", options.endpoint)
     if answer.status_code in _NO_SUCH_ADDRESS[:1]:
         not_confirmed(answer, f"an address that takes events ({options.endpoint})")
@@ -79,8 +80,8 @@ def ask(connection: Connection, options: Options) -> str:
 
 
 def _refusal(answer: requests.Response) -> str:
-    """The reason why a server refuses an event; "" if it accepts it. The standard requires no body; servers that send
-    one send JSON. Raises `NotConfirmed`."""
+    """Return the reason why a server refuses an event; "" if it accepts the event. The standard requires no response
+    body; a body must be JSON or ``OK``. Raises `NotConfirmed`."""
     wanted = "OpenLineage's confirmation"
     if answer.status_code in _NO_SUCH_ADDRESS:
         not_confirmed(answer, wanted)

@@ -1,4 +1,4 @@
-"""Datasets as dataset events: their columns, other names, descriptions from people and sources, and deletion."""
+"""Convert datasets to dataset events: columns, locations, descriptions from users and sources, tags, and deletion."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ _TYPES: Final = {
 
 
 def events(dataset: Dataset, naming: Naming) -> Iterator[dict[str, Any]]:
-    """Yields the event of a dataset. OpenLineage has no databases, only names that contain them."""
+    """Yield the event of a dataset. There is none for a database, because in OpenLineage databases are only part of
+    names."""
     if dataset.name.type == "DATABASE":
         return
     details = dataset.details
@@ -29,7 +30,7 @@ def events(dataset: Dataset, naming: Naming) -> Iterator[dict[str, Any]]:
 
 
 def rename(renamed: Renamed, naming: Naming) -> dict[str, Any]:
-    """The event of a renamed table."""
+    """Return the event of a renamed table."""
     changed = facet(
         "lifecycleStateChange",
         {"lifecycleStateChange": "RENAME", "previousIdentifier": naming.dataset(renamed.before)},
@@ -63,13 +64,13 @@ def _facets(dataset: Dataset, naming: Naming) -> dict[str, Any]:
 
 
 def _links(dataset: Dataset, naming: Naming) -> list[dict[str, str]]:
-    """The locations of a table."""
+    """Return the locations of a table; none for any other dataset."""
     locations = dataset.locations if dataset.name.is_table else ()
     return [{**naming.dataset(each), "type": "LOCATION"} for each in locations]
 
 
 def tags_of(words: Words) -> Iterator[dict[str, str]]:
-    """People's tags and properties."""
+    """Yield user-written tags and properties as tags."""
     for tag in words.tags:
         yield {"key": tag, "value": "true", "source": "USER"}
     for key, values in words.properties.items():

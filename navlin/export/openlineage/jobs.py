@@ -1,4 +1,4 @@
-"""Operations as job events and their executions as run events, with their inputs and outputs, by dataset and by column."""
+"""Convert operations to job events and executions to run events, with inputs, outputs and column lineage."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ _ENDED: Final = {
     "ERROR": "FAIL",
     "KILLED": "ABORT",
 }
-"""Result of an execution by its status. With any other status the end is unknown."""
+"""Status of an execution → event type. With any other status, the result is unknown."""
 _SUBTYPES: Final = frozenset({"IDENTITY", "TRANSFORMATION", "AGGREGATION"})
 
 
 def job_events(operation: Operation, naming: Naming) -> Iterator[dict[str, Any]]:
-    """Yields the event of an operation whose lineage is in no run: a view's, or one whose last execution did not
-    complete."""
+    """Yield the event of an operation whose lineage no run event contains: the operation of a view, or one whose last
+    execution did not complete."""
     if operation.deleted or (operation.latest is not None and _ended(operation.latest) == "COMPLETE"):
         return
     time_ms = operation.latest.details.as_of_ms if operation.latest is not None else operation.runs.last_ms
@@ -41,7 +41,7 @@ def job_events(operation: Operation, naming: Naming) -> Iterator[dict[str, Any]]
 
 
 def run_events(run: Run, naming: Naming, *, parent: bool) -> Iterator[dict[str, Any]]:
-    """Yields the events of an execution, its start and its end, each with all that is known."""
+    """Yield the events of an execution (the start, and the end or the present state), each with all known details."""
     execution, about = run.execution, run.execution.details
     facets: dict[str, Any] = {
         "navlin_run": own_facet(
@@ -74,7 +74,8 @@ def _ended(execution: Execution) -> str:
 
 
 def _parent(run: Run, naming: Naming) -> dict[str, Any]:
-    """The run that this one is a step of, or that carries it out; else its source, for consumers that require a parent."""
+    """Return the facet of the parent: the workflow run with this run as a step, or the run that executes it; otherwise
+    the source, for consumers that require a parent."""
     above: RunName | None = next(iter((*run.execution.run_for, *run.execution.run_as)), None)
     source = run.operation.source if above is None else above.source
     identity, name = (source.id, source.name or source.type) if above is None else (above.id, above.name)
@@ -82,7 +83,7 @@ def _parent(run: Run, naming: Naming) -> dict[str, Any]:
     return facet("parent", {"run": {"runId": run_id(identity)}, "job": job})
 
 
-# -- What an operation reads and writes ----------------------------------------------------------------------------------
+# -- Inputs and outputs of an operation ----------------------------------------------------------------------------------
 
 
 def _described(operation: Operation, naming: Naming) -> dict[str, Any]:
@@ -103,7 +104,7 @@ def _named(end: End, naming: Naming) -> dict[str, Any]:
 
 
 def _input(end: End, naming: Naming) -> dict[str, Any]:
-    """An input that only decides is still an input; a facet of navlin's own marks it, because its columns may be
+    """Return an input. One that is only control flow is marked by navlin's own facet, because column lineage may be
     unknown."""
     only_decides = {"navlin_flow": own_facet("flow", flow="CONTROL")} if end.flow is Flow.CONTROL else {}
     return {**_named(end, naming), "inputFacets": only_decides}
@@ -132,7 +133,7 @@ def _job_facets(operation: Operation) -> dict[str, Any]:
 
 
 class _ColumnLineage:
-    """The source columns of an operation's outputs."""
+    """Column lineage of the outputs of an operation."""
 
     def __init__(self, operation: Operation, naming: Naming) -> None:
         self._naming = naming
@@ -153,7 +154,7 @@ class _ColumnLineage:
                     _add(self._rows.setdefault(column.dataset.id, []), control)
 
     def facets(self, name: DatasetName) -> dict[str, Any]:
-        """The facet of an output, if anything is known about its columns."""
+        """Return the facet of an output, or nothing if the source columns are unknown."""
         fields, rows = self._fields.get(name.id, {}), self._rows.get(name.id, [])
         if not fields and not rows:
             return {}
@@ -176,13 +177,12 @@ def _direct(details: PartDetails) -> dict[str, Any]:
 
 
 def _add(known: list[dict[str, Any]], more: list[dict[str, Any]]) -> None:
-    """Adds sources of a column, each once, with all its transformations."""
+    """Add source columns to ``known``, each once, with all its transformations."""
     for each in more:
         named = (each["namespace"], each["name"], each["field"])
         same = next((one for one in known if (one["namespace"], one["name"], one["field"]) == named), None)
         if same is None:
-            # A copy: a column that decides over several output columns is one shared value, and may be data for one of
-            # them.
+            # Copied because a control column is shared by several output columns, and may also be data for one of them.
             known.append({**each, "transformations": [*each["transformations"]]})
         else:
             same["transformations"] += [

@@ -27,21 +27,21 @@ _FACETS: Final = {
     "symlinks": ("1-0-1", "SymlinksDatasetFacet"),
     "tags": ("1-0-0", "TagsDatasetFacet"),
 }
-"""The version and the definition of each facet that is written."""
+"""Facet → (version, definition in the specification)."""
 EARLIEST_MS: Final = 946_684_800_000
-"""The year 2000, for events without a time of their own: the same each time, and earlier than any real one."""
+"""The year 2000, as the time of events without a known time: constant, and earlier than any real time."""
 _RUNS: Final = uuid.UUID("6f0c7a52-3d0e-5c0b-9d5a-5f1f7d1f0a11")
 """The UUID namespace of the ids of runs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Naming:
-    """The names of one export. ``namespace`` is that of jobs, "" for the cluster's name."""
+    """Names for one export. ``namespace`` is the namespace of jobs; "" for the name of the cluster."""
 
     namespace: str = ""
 
     def dataset(self, name: DatasetName) -> dict[str, str]:
-        """The namespace and name of a dataset."""
+        """Return the namespace and name of a dataset."""
         authority = name.authority or _unknown(name)
         if name.is_table:
             return _table(name, authority)
@@ -53,17 +53,17 @@ class Naming:
         return {"namespace": authority, "name": name.name}
 
     def job(self, operation: Operation) -> dict[str, str]:
-        """The namespace and name of an operation. No name contains the text of a query."""
+        """Return the namespace and name of an operation. The name never contains the text of a query."""
         source = operation.source
         return {"namespace": self.of_jobs(source), "name": f"{source.name or source.type}.{operation.id}"}
 
     def of_jobs(self, source: KnownSource) -> str:
-        """The namespace of a source's jobs."""
+        """Return the namespace for the jobs of a source."""
         return self.namespace or source.cluster or "navlin"
 
 
 def run_id(identity: str) -> str:
-    """The id of a run, the same each time."""
+    """Return the id of a run, which depends only on ``identity``."""
     return str(uuid.uuid5(_RUNS, identity))
 
 
@@ -76,7 +76,7 @@ def _table(name: DatasetName, authority: str) -> dict[str, str]:
 
 
 def _unknown(name: DatasetName) -> str:
-    """The authority of a dataset if only the type of its source is known: assumed from the source's cluster."""
+    """Return an authority, derived from the cluster of the source, for a dataset without a known authority."""
     source = name.source
     if name.is_table:
         return f"thrift://{source.cluster or source.name or 'unknown'}"
@@ -86,12 +86,13 @@ def _unknown(name: DatasetName) -> str:
 
 
 def event(kind: str, time_ms: int, **more: Any) -> dict[str, Any]:
-    """An event: RunEvent, JobEvent or DatasetEvent."""
+    """Return an event. ``kind`` is RunEvent, JobEvent or DatasetEvent."""
     return {"eventTime": moment(time_ms), "producer": PRODUCER, "schemaURL": _CORE + kind, **more}
 
 
 def facet(name: str, content: Mapping[str, Any], definition: str = "") -> dict[str, Any]:
-    """A facet by its name; ``definition`` is one other than the usual of that name (a job's instead of a dataset's)."""
+    """Return a facet. ``definition`` replaces the usual definition of a facet with this name, for example that of jobs
+    instead of datasets."""
     version, usual = _FACETS[name]
     defined = definition or usual
     return {
@@ -102,12 +103,12 @@ def facet(name: str, content: Mapping[str, Any], definition: str = "") -> dict[s
 
 
 def own_facet(name: str, **content: Any) -> dict[str, Any]:
-    """A facet of navlin's own, without empty values."""
+    """Return one of navlin's own facets, without empty values."""
     known = {key: value for key, value in content.items() if value}
     return {"_producer": PRODUCER, "_schemaURL": f"{PRODUCER}:{name}:1-0-0", **known}
 
 
 def moment(time_ms: int) -> str:
-    """A time in the format of events; `EARLIEST_MS` if it is unknown or earlier."""
+    """Format a time for events. A time that is unknown or before `EARLIEST_MS` becomes `EARLIEST_MS`."""
     whole_s, rest_ms = divmod(max(time_ms, EARLIEST_MS), 1_000)
     return f"{datetime.fromtimestamp(whole_s, UTC):%Y-%m-%dT%H:%M:%S}.{rest_ms:03d}Z"

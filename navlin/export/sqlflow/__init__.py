@@ -1,14 +1,14 @@
-"""SQLFlow's lineage model, as the XML of its reference 1.2 and as the JSON of its current releases.
+"""Export to SQLFlow's lineage model, as the XML of reference 1.2 or as the JSON of current releases.
 
     TABLE, VIEW, path …    table, view, path, with columns
     OPERATION              process
-    SUB_OPERATION          relations: fdd to its output columns, fdr to columns, or to rows, that it decides over
+    SUB_OPERATION          relations: fdd to output columns, fdr to columns or rows that are only controlled
     its expression         a result set between its inputs and its outputs
     a query's result       a result set without outgoing relations
     an external table      path → process → table
 
-Lineage known only for whole datasets flows between their rows (PseudoRows). A document has references in both
-directions, so its elements are kept on disk until the last item has been read.
+Lineage known only for whole datasets is a flow between their PseudoRows. A document has references in both directions,
+so its elements are kept on disk until the last item has been read.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class SqlFlowOptions:
 
 
 def xml_records(items: Iterable[Item], options: SqlFlowOptions) -> Iterator[bytes]:
-    """Yields the document of items as XML, piece by piece."""
+    """Yield an XML document with all items, piece by piece."""
     with Spool() as spool:
         _fill(spool, items, options, xml_element, xml_element)
         yield HEAD.encode()
@@ -52,7 +52,7 @@ def xml_records(items: Iterable[Item], options: SqlFlowOptions) -> Iterator[byte
 
 
 def json_records(items: Iterable[Item], options: SqlFlowOptions) -> Iterator[bytes]:
-    """Yields the document of items as JSON, piece by piece."""
+    """Yield a JSON document with all items, piece by piece."""
     with Spool() as spool:
         _fill(spool, items, options, json_process, json_relation)
         pieces = json_of(_objects(spool, options), spool.texts(RELATIONS), spool.texts(PROCESSES))
@@ -76,7 +76,7 @@ def _fill(
         relations = table_level(lineage) if options.table_level else lineage.relations
         ends = {end.parent_id for each in lineage.relations for end in (each.target, *each.sources)}
         for placed in made.placed:
-            # A result set without any relation left is omitted; at the table level, every one is.
+            # Result sets without a remaining relation are omitted; at the table level, all result sets are.
             if not placed.object.kind.intermediate or (placed.object.id in ends and not options.table_level):
                 spool.add_object(placed)
         for process in lineage.processes:
@@ -86,7 +86,7 @@ def _fill(
 
 
 def _objects(spool: Spool, options: SqlFlowOptions) -> Iterator[Placed]:
-    """Yields all objects; at the table level, without columns."""
+    """Yield all objects, without columns at the table level."""
     for each in spool.objects():
         yield each._replace(object=replace(each.object, columns=())) if options.table_level else each
 

@@ -1,4 +1,4 @@
-"""navlin's model in SQLFlow's lineage model: the counterpart of each part."""
+"""The counterpart in SQLFlow's lineage model of each element of navlin's model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Datasets and operations → SQLFlow's elements."""
+"""Convert datasets and operations to SQLFlow's elements."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ _FLOWS: Final = {ItemFlow.DATA: Flow.FDD, ItemFlow.CONTROL: Flow.FDR}
 
 
 class Made(NamedTuple):
-    """The result for one item: its objects with their servers, and its lineage."""
+    """The elements for one item: objects with their servers, and lineage."""
 
     placed: tuple[Placed, ...]
     lineage: Dlineage
 
 
 def elements_of(item: Item) -> Made | None:
-    """The elements of an item; None for items without a place in the model: databases, runs, deleted ones."""
+    """Return the elements for an item; None for databases, runs and deleted items, which the model does not have."""
     match item:
         case Dataset(name=DatasetName(type="DATABASE")) | Dataset(deleted=True):
             return None
@@ -62,7 +62,7 @@ def elements_of(item: Item) -> Made | None:
 
 
 def uri_of(name: DatasetName) -> str:
-    """A path with its scheme and authority, as far as these are known."""
+    """Return a path with its scheme and authority, as far as these are known."""
     return name.authority + name.name
 
 
@@ -85,7 +85,7 @@ def _column(name: ColumnName) -> Column:
 
 
 def _rows(name: DatasetName) -> Column:
-    """The column that represents a dataset's rows as a whole; for a path, SQLFlow uses its URI."""
+    """Return the column that represents all rows of a dataset. For a path, SQLFlow uses the URI."""
     if name.is_path:
         return Column(number(name.id, "uri"), f"uri={uri_of(name)}")
     return Column(number(name.id, PSEUDO_ROWS), PSEUDO_ROWS, SYSTEM)
@@ -96,7 +96,7 @@ def _end(column: Column, parent: DbObject, clause: str = "") -> End:
 
 
 def _dataset(item: Dataset) -> Made:
-    """A dataset; for an external table, with the paths of its data."""
+    """Return the elements for a dataset; for an external table, they include the paths of its data."""
     table = replace(_object(item.name), columns=tuple(_column(each.name) for each in item.columns))
     if item.details.kind != "EXTERNAL_TABLE" or not item.locations:
         return Made((_placed(item.name, table),), Dlineage(objects=(table,)))
@@ -119,7 +119,7 @@ def _dataset(item: Dataset) -> Made:
 
 
 def _live(ends: Iterable[OperationEnd]) -> dict[str, OperationEnd]:
-    """The ends that are not deleted, by id; after a path, the tables at that location."""
+    """Return id → end for the ends that are not deleted. A path is followed by the tables at that location."""
     found: dict[str, OperationEnd] = {}
     for end in (one for each in ends for one in (each, *each.tables)):
         if not end.deleted:
@@ -128,7 +128,8 @@ def _live(ends: Iterable[OperationEnd]) -> dict[str, OperationEnd]:
 
 
 def _inputs(operation: Operation) -> dict[str, OperationEnd]:
-    """The inputs of an operation. A rename keeps its input, though nothing has that name any more."""
+    """Return id → end for the inputs of an operation. The input of a rename is kept, although nothing has that name any
+    more."""
     if operation.statement.type not in RENAMES:
         return _live(operation.inputs)
     return {end.dataset.id: end for end in operation.inputs}
@@ -136,7 +137,7 @@ def _inputs(operation: Operation) -> dict[str, OperationEnd]:
 
 @dataclass(slots=True)
 class _OfOperation:
-    """The elements of one operation, while they are collected."""
+    """Collects the elements for one operation."""
 
     operation: Operation
     placed: dict[int, Placed] = field(default_factory=dict)
@@ -172,13 +173,14 @@ class _OfOperation:
     # -- Parts ---------------------------------------------------------------------------------------------------------
 
     def _of_part(self, part: ColumnLineage, *, decides_rows: bool) -> None:
-        """Adds a part with output columns, or one that decides over the rows of its output datasets."""
+        """Add a sub-operation: its output columns, or the PseudoRows of its output datasets if it ``decides_rows``, are
+        targets."""
         targets = list(self._rows_of(part) if decides_rows else self._columns_of(part))
         clause = clause_of(self.operation.statement.text) if decides_rows else ""
         data = [self._column_end(each) for each in part.inputs_of(ItemFlow.DATA)]
         control = [self._column_end(each, clause) for each in part.inputs_of(ItemFlow.CONTROL)]
         if part.details.transformation == "AGGREGATION" and not control:
-            # Over all rows: their number decides the result.
+            # An aggregation over all rows, whose number determines the result.
             control = list(
                 {end.id: end for end in map(self._rows_of_data, part.inputs_of(ItemFlow.DATA))}.values()
             )
@@ -194,7 +196,8 @@ class _OfOperation:
             self._relate(Flow.FDR, effect, target, control)
 
     def _of_derived(self) -> None:
-        """Adds a view's columns, as the linker read them; inputs that decide over all columns decide over the rows."""
+        """Add the columns of a view, as the linker read them. Control inputs that all columns share control the
+        rows."""
         parts = self.operation.columns
         deciding = [{each.id: each for each in part.inputs_of(ItemFlow.CONTROL)} for part in parts]
         shared = set.intersection(*map(set, deciding)) if deciding else set()
@@ -208,11 +211,11 @@ class _OfOperation:
             self._of_part(replace(parts[0], inputs=inputs), decides_rows=True)
 
     def _computed(self, part: ColumnLineage) -> bool:
-        """Whether the part has an expression that does more than pass a column on."""
+        """Whether the sub-operation has an expression that does more than copy a column."""
         return bool(part.details.expression) and part.details.transformation != "IDENTITY"
 
     def _result_of(self, part: ColumnLineage) -> End:
-        """The expression, as the column of a result set of its own."""
+        """Add a result set with the expression as its column, and return that column."""
         expression = " ".join(part.details.expression.split())[:EXPRESSION_CHARS]
         kind = "function" if _CALL.match(expression) else "select_list"
         return self._in_result_set(
@@ -220,7 +223,7 @@ class _OfOperation:
         )
 
     def _columns_of(self, part: ColumnLineage) -> Iterator[End]:
-        """Yields the output columns of a part; for a query's result, a column with the part's label."""
+        """Yield the output columns of a sub-operation. For the result of a query, yield a column with the label."""
         for each in part.outputs:
             yield self._column_end(each)
         if not part.outputs:
@@ -232,7 +235,7 @@ class _OfOperation:
         return self._rows_end(name.dataset)
 
     def _rows_of(self, part: ColumnLineage) -> Iterator[End]:
-        """Yields the PseudoRows of each output dataset of a part."""
+        """Yield the PseudoRows of each output dataset of a sub-operation."""
         for name in {each.dataset.id: each.dataset for each in part.outputs}.values():
             yield self._rows_end(name)
         if not part.outputs:
@@ -241,7 +244,7 @@ class _OfOperation:
     # -- Datasets ------------------------------------------------------------------------------------------------------
 
     def _between_datasets(self, outputs: Iterable[DatasetName]) -> None:
-        """Adds flows between datasets that do not show between their columns."""
+        """Add the flows between datasets that the relations of their columns do not imply."""
         inputs = _inputs(self.operation).values()
         targets = [(number(each.id), self._rows_end(each)) for each in outputs]
         if inputs and not targets:
@@ -258,7 +261,8 @@ class _OfOperation:
                 self._relate(flow, effect_of(self.operation), target, sources)
 
     def _shown(self) -> dict[tuple[int, int], Flow]:
-        """The flow from dataset to dataset that the columns' relations imply."""
+        """Return (source id, target id) → flow, for the flows between objects that the relations of their columns
+        imply."""
         lineage = Dlineage(
             (), tuple(each.object for each in self.placed.values()), tuple(self.relations.values())
         )
@@ -299,7 +303,8 @@ class _OfOperation:
         return _end(column, found)
 
     def _relate(self, flow: Flow, effect: str, target: End, sources: Iterable[End]) -> None:
-        """Adds a relation with one target, if it has sources; further sources of the same flow and target join it."""
+        """Add a relation with one target, if there are sources. Further sources with the same flow and target are added
+        to the same relation."""
         found = {each.id: each for each in sources}
         if not found:
             return
@@ -314,6 +319,6 @@ class _OfOperation:
 
 
 def _placed_by(operation: Operation, found: DbObject) -> Placed:
-    """A result set, at the source of its operation."""
+    """Return a result set, placed at the source of its operation."""
     source = operation.source
     return Placed(source.name or source.id, _VENDORS.get(operation.statement.engine, "dbvgeneric"), found)

@@ -1,7 +1,7 @@
-"""SQLFlow's lineage model as the JSON of its current releases: objects below servers, databases and schemas, ids as
+"""SQLFlow's lineage model as the JSON of current releases. Objects are below servers, databases and schemas; ids are
 text.
 
-Hive, Impala and Spark have no schemas in its sense: their tables are directly below the database.
+Hive, Impala and Spark have no schemas in that sense, so their tables are directly below the database.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from navlin.export.sqlflow.spool import Placed
 
 _LISTS: Final = {Kind.TABLE: "tables", Kind.VIEW: "views"}
 OTHERS: Final = "others"
-"""The list of paths and result sets."""
+"""Key of the list with all other objects: paths and result sets."""
 NO_SCHEMA: Final = "DEFAULT"
 """SQLFlow's database name for objects without one."""
 
 
 def json_of(placed: Iterable[Placed], relations: Iterable[str], processes: Iterable[str]) -> Iterator[str]:
-    """Yields the document, piece by piece. ``placed`` are sorted by server and schema; relations and processes are JSON
-    text already, from `json_relation` and `json_process`."""
+    """Yield the document, piece by piece. ``placed`` are sorted by server and schema; ``relations`` and ``processes``
+    are JSON texts from `json_relation` and `json_process`."""
     yield '{"dbobjs":{"servers":['
     for number, (server, objects) in enumerate(groupby(placed, key=lambda each: (each.server, each.vendor))):
         yield f"{',' if number else ''}{_server(*server)}"
@@ -54,7 +54,7 @@ def json_of(placed: Iterable[Placed], relations: Iterable[str], processes: Itera
 
 
 def json_process(element: Process) -> str:
-    """A process as JSON text."""
+    """Return a process as JSON text."""
     return _text(
         {
             "id": str(element.id),
@@ -66,7 +66,7 @@ def json_process(element: Process) -> str:
 
 
 def json_relation(element: Relation | TableRelation) -> str:
-    """A relation of columns, or one of objects and processes, as JSON text."""
+    """Return a relation between columns, or between objects and processes, as JSON text."""
     if isinstance(element, TableRelation):
         ends = {
             "target": _table_end("target", element.target),

@@ -1,10 +1,10 @@
-"""SQLFlow's lineage model: its elements as values, its fold to the table level, and its end-to-end rule.
+"""SQLFlow's lineage model: elements as values, reduction to the table level, and end-to-end relations.
 
-After Gudu's "Data lineage model reference" 1.2: tables, views, paths and result sets with columns; a `Relation` has one
-target column and any number of sources. ``fdd``: values of the sources reach the target; ``fdr``: the sources decide
-which rows or groups there are. The rows of an object as a whole are a pseudo column, `PSEUDO_ROWS`.
+According to Gudu's "Data lineage model reference" 1.2, tables, views, paths and result sets have columns; a `Relation`
+has one target column and any number of sources. ``fdd``: values of the sources reach the target; ``fdr``: the sources
+determine which rows or groups there are. A pseudo column, `PSEUDO_ROWS`, represents all rows of an object.
 
-Ids are derived from navlin's, so that an object has the same id in every export, and references need no memory.
+Ids are derived from navlin's ids. So an object has the same id in every export, and references need no lookup.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ SYSTEM: Final = "system"
 
 
 class Position(NamedTuple):
-    """A place in a text: line and column, counted from 1, and the text, by its hash; "0" if there is only one."""
+    """A place in a text: line and column, counted from 1. ``text`` is the hash of the text; "0" if there is only one
+    text."""
 
     line: int
     column: int
@@ -30,9 +31,9 @@ class Position(NamedTuple):
 
 
 Coordinate = tuple[Position, Position]
-"""The place of a beginning, and the place after the end."""
+"""The place of the beginning, and the place after the end."""
 NOWHERE: Final[Coordinate] = (Position(-1, -1), Position(-1, -1))
-"""Coordinate of an element that is in no text."""
+"""Coordinate of an element that does not occur in a text."""
 
 
 class Flow(StrEnum):
@@ -53,20 +54,20 @@ class Kind(StrEnum):
 
     @property
     def intermediate(self) -> bool:
-        """Whether it exists only while a statement runs."""
+        """Whether the object exists only while a statement runs."""
         return self in (Kind.RESULTSET, Kind.VARIABLE)
 
 
 @lru_cache(maxsize=65_536)
 def number(*parts: str) -> int:
-    """The id for these names: 63 bits, so that collisions are unlikely among some hundred million."""
+    """Return the id for these names. With 63 bits, collisions are unlikely among some hundred million ids."""
     digest = hashlib.md5("##".join(parts).encode("utf-8", "replace"), usedforsecurity=False).digest()
     return int.from_bytes(digest[:8], "big") >> 1 or 1
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column. ``source`` is `SYSTEM` for one that no SQL text names."""
+    """A column. ``source`` is `SYSTEM` for a column that is not in the SQL text."""
 
     id: int
     name: str
@@ -76,8 +77,8 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class DbObject:
-    """A table, view, path, result set or variable. ``processes`` are the ids of those that write it; ``database`` is the
-    catalog, ``schema`` a database in Hive's terms; ``uri`` is a path's."""
+    """A table, view, path, result set or variable. ``processes`` are the ids of the processes that write the object;
+    ``database`` is the catalog, ``schema`` is Hive's database; only a path has a ``uri``."""
 
     kind: Kind
     id: int
@@ -105,8 +106,8 @@ class Process:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """A column at one end of a relation, with the object that it belongs to. ``clause``: its clause in the statement,
-    for example ``where``."""
+    """A column at one end of a relation, with the object (parent) that contains it. ``clause`` is the clause of the
+    statement that uses the column, for example ``where``."""
 
     id: int
     column: str
@@ -119,7 +120,8 @@ class End:
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """One target column and its sources. ``effect`` is the kind of statement, ``process`` its id, 0 if unknown."""
+    """One target column and its sources. ``effect`` is the kind of statement; ``process`` is the id of the statement's
+    process, 0 if unknown."""
 
     id: int
     type: Flow
@@ -130,7 +132,8 @@ class Relation:
 
 
 class TableEnd(NamedTuple):
-    """An object or a process at one end of a relation of tables. ``id`` is the end's own."""
+    """An object or process (``of_id``, ``of_name``) at one end of a relation at the table level. ``id`` identifies the
+    end itself."""
 
     id: int
     of_id: int
@@ -139,7 +142,7 @@ class TableEnd(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TableRelation:
-    """One object or process, and one source of its data."""
+    """A relation at the table level, from one object or process to another."""
 
     id: int
     type: Flow
@@ -152,7 +155,7 @@ Element = Process | DbObject | Relation | TableRelation
 
 @dataclass(frozen=True, slots=True)
 class Dlineage:
-    """Elements that belong together: a statement with the objects that it reads and writes, or several."""
+    """Elements that belong together: one or more statements with the objects that they read and write."""
 
     processes: tuple[Process, ...] = ()
     objects: tuple[DbObject, ...] = ()
@@ -163,9 +166,9 @@ class Dlineage:
 
 
 def end_to_end(lineage: Dlineage) -> list[Relation]:
-    """The relations without the result sets and variables in between: from permanent objects to permanent objects, and
-    to result sets without outgoing relations. A chain with an ``fdr`` in it is ``fdr``; if there are several chains, an
-    ``fdd`` wins."""
+    """Return relations that skip the intermediate result sets and variables. They lead from permanent objects to
+    permanent objects and to result sets without outgoing relations. A chain that contains an ``fdr`` is ``fdr``; if
+    there are several chains, ``fdd`` wins."""
     between = _between(lineage)
     into: dict[int, list[Relation]] = {}
     for relation in lineage.relations:
@@ -184,7 +187,7 @@ def end_to_end(lineage: Dlineage) -> list[Relation]:
 
 
 def _between(lineage: Dlineage) -> set[int]:
-    """The ids of the intermediate objects that are sources of a relation."""
+    """Return the ids of the result sets and variables that are sources of a relation."""
     intermediate = {each.id for each in lineage.objects if each.kind.intermediate}
     flowing = {source.parent_id for relation in lineage.relations for source in relation.sources}
     return intermediate & flowing
@@ -193,7 +196,7 @@ def _between(lineage: Dlineage) -> set[int]:
 def _reached(
     last_hops: Iterable[Relation], into: Mapping[int, list[Relation]], between: set[int]
 ) -> dict[int, tuple[Flow, End]]:
-    """The ends at the beginning of all chains, by the column's id, with the type of the chain."""
+    """Return column id → (type of the chain, end) for the columns at the beginning of all chains."""
     flows: dict[int, tuple[Flow, End]] = {}
     seen: set[tuple[int, Flow]] = set()
     waiting = [(relation, relation.type) for relation in last_hops]
@@ -226,10 +229,11 @@ def _relations_of(
 
 
 def table_level(lineage: Dlineage) -> list[TableRelation]:
-    """The relations between objects and processes: object → process → object. Without a known process, object → object.
+    """Return the relations between objects and processes: object → process → object. Without a known process, object →
+    object.
 
-    An operation whose result is not kept gives only the part up to its process, one without inputs only the part after
-    it.
+    For an operation whose result is not kept, there is only the part up to the process; for one without inputs, only
+    the part after the process.
     """
     written_by = {each.id: each.processes for each in lineage.objects}
     intermediate = {each.id for each in lineage.objects if each.kind.intermediate}
@@ -255,7 +259,7 @@ def table_level(lineage: Dlineage) -> list[TableRelation]:
 
 
 def table_relation(flow: Flow, source: int, target: int, named: Mapping[int, str]) -> TableRelation:
-    """The relation of two objects or processes; ``named`` has the names of both."""
+    """Return the relation between two objects or processes; ``named`` maps their ids to names."""
     key = (str(source), str(target))
     return TableRelation(
         number("table relation", *key),

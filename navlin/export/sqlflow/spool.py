@@ -1,4 +1,4 @@
-"""SQLFlow's elements on disk until all of them are known: in a document, objects come before relations, and an object
+"""Stores SQLFlow's elements on disk until all are known. In a document, objects come before relations, and an object
 lists the ids of all processes that write it, which are read later."""
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ CREATE TABLE texts (place INTEGER PRIMARY KEY, part TEXT, id INTEGER, text TEXT,
 
 
 class Placed(NamedTuple):
-    """An object with its server, and the kind of that server's database."""
+    """An object with its server, and the vendor of the server's database."""
 
     server: str
     vendor: str
@@ -27,15 +27,15 @@ class Placed(NamedTuple):
 
 
 class Spool(ScratchDatabase):
-    """Elements in a file that is removed with the spool, in the order of arrival. Duplicates are kept once: the first
-    version of an object counts, but its columns and processes add up. To be closed."""
+    """Elements in a file that is removed when the spool is closed. Duplicates are kept once. The first version of an
+    object counts, but the columns and processes of all versions are kept."""
 
     def __init__(self) -> None:
         super().__init__(_TABLES)
         self._db.execute("BEGIN")
 
     def add_object(self, placed: Placed) -> None:
-        """Adds an object with the columns and processes known so far."""
+        """Add an object with the columns and processes known so far."""
         server, vendor, each = placed
         self._db.execute(
             "INSERT OR IGNORE INTO objects VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -50,12 +50,12 @@ class Spool(ScratchDatabase):
         )
 
     def add_text(self, part: str, identity: int, text: str) -> None:
-        """Adds the text of a process or a relation, in its ``part`` of the document."""
+        """Add the text of a process or relation to a ``part`` of the document."""
         row = (part, identity, text)
         self._db.execute("INSERT OR IGNORE INTO texts (part, id, text) VALUES (?, ?, ?)", row)
 
     def objects(self) -> Iterator[Placed]:
-        """Yields all objects whole, by server, schema, kind and name."""
+        """Yield all objects with all columns and processes, sorted by server, schema, kind and name."""
         rows = self._db.execute("SELECT * FROM objects ORDER BY server, vendor, schema, kind, name, id")
         for identity, server, vendor, schema, kind, name, type_, sub_type, uri in rows:
             columns = self._db.execute(
@@ -78,6 +78,6 @@ class Spool(ScratchDatabase):
             yield Placed(server, vendor, found)
 
     def texts(self, part: str) -> Iterator[str]:
-        """The texts of one part, in the order of arrival."""
+        """Yield the texts of one part, in the order of arrival."""
         rows = self._db.execute("SELECT text FROM texts WHERE part = ? ORDER BY place", (part,))
         return (text for (text,) in rows)

@@ -1,4 +1,4 @@
-"""A statement in SQLFlow's terms: its process, the effect of its relations, and the clause in which a column decides."""
+"""Statements as SQLFlow describes them: the process, the effect of the relations, and the clause of conditions."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from navlin.export.values import Operation
 
 
 class Statement(NamedTuple):
-    """A kind of statement: the effect of its relations, and the type of its process."""
+    """A kind of statement: the effect of the relations, and the type of the process."""
 
     effect: str
     process: str
 
 
 INSERTS: Final = "insert"
-"""The effect of a statement of unknown kind: readers ignore effects that they do not know."""
+"""Effect of an insert, also used for unknown kinds of statements, because readers ignore effects that they do not
+know."""
 STATEMENTS: Final = {
     "SELECT": Statement("select", "Select"),
     "EXECUTE": Statement(INSERTS, "Execute"),
@@ -47,7 +48,7 @@ STATEMENTS: Final = {
     "ALTERVIEW_RENAME": Statement("rename_table", "Alter View"),
     "ALTERTABLE_EXCHANGEPARTITION": Statement(INSERTS, "Alter Table"),
 }
-"""By Navigator's operationType. A job without SQL (a stream, a MapReduce job) has none."""
+"""Navigator's operationType → kind of statement. Jobs without SQL (streams, MapReduce jobs) are missing."""
 RENAMES: Final = frozenset(
     name for name, statement in STATEMENTS.items() if statement.effect == "rename_table"
 )
@@ -64,27 +65,27 @@ _CONDITIONS: Final = re.compile(
 
 
 def process_of(operation: Operation) -> Process:
-    """The process of an operation."""
+    """Return the process of an operation."""
     statement = STATEMENTS.get(operation.statement.type)
     kind = statement.process if statement else operation.statement.type or operation.statement.engine or "Job"
-    # A job without SQL has a name of its own.
+    # A job without SQL has its own name.
     name = f"Query {kind}" if statement else operation.name or kind
     return Process(number(operation.id, "process"), name, kind, coordinate_of(operation.statement.text))
 
 
 def external_process(table_id: str) -> Process:
-    """The statement that created a table at the location of existing data."""
+    """Return the process of the statement that created a table at the location of existing data."""
     return Process(number(table_id, "external table"), f"Query {EXTERNAL.process}", EXTERNAL.process)
 
 
 def effect_of(operation: Operation) -> str:
-    """The effect of an operation's relations."""
+    """Return the effect of the relations of an operation."""
     statement = STATEMENTS.get(operation.statement.type)
     return statement.effect if statement else INSERTS
 
 
 def coordinate_of(text: str) -> Coordinate:
-    """The coordinate of a statement, which is a text of its own, from its beginning to its end."""
+    """Return the coordinate of a statement, from beginning to end. Each statement is a separate text."""
     if not text:
         return NOWHERE
     text_hash = hashlib.md5(text.encode("utf-8", "replace"), usedforsecurity=False).hexdigest()
@@ -93,6 +94,6 @@ def coordinate_of(text: str) -> Coordinate:
 
 
 def clause_of(text: str) -> str:
-    """The clause of all conditions of a statement, if that is certain: "where" if it has no other kind."""
+    """Return the clause of all conditions in a statement: "where" if there is no other kind of condition, else ""."""
     found = {each[1].lower() for each in _CONDITIONS.finditer(_QUOTED.sub(" ", text))}
     return "where" if found == {"where"} else ""

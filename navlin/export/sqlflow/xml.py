@@ -1,4 +1,4 @@
-"""SQLFlow's lineage model as the XML of its reference 1.2."""
+"""SQLFlow's lineage model as the XML of reference 1.2."""
 
 from __future__ import annotations
 
@@ -26,12 +26,13 @@ FOOT: Final = "</dlineage>\n"
 _NO_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML forbids, even escaped."""
 _ODD: Final = re.compile("[^ !#-%'-;=?-~]")
-"""Characters that may need escaping. Hardly any name has one."""
+"""Characters that may need escaping. They are rare in names."""
 _INSTEAD: Final = "\N{REPLACEMENT CHARACTER}"
 
 
 def xml_element(element: Element) -> str:
-    """One element with its children, indented, with a line end: a piece between `HEAD` and `FOOT`."""
+    """Return one element with its children, indented, with a line break at the end. It goes between `HEAD` and
+    `FOOT`."""
     match element:
         case Process():
             return _line(
@@ -64,7 +65,8 @@ def _object_attributes(element: DbObject) -> dict[str, object]:
         "uri": element.uri,
         "type": element.type,
         "subType": element.sub_type,
-        # The reference has none for a path; without them the process that writes it could not be found.
+        # The reference has no processIds for a path, but without them the process that writes the path could not be
+        # found.
         "processIds": " ".join(map(str, element.processes)),
         "coordinate": _at(element.coordinate),
     }
