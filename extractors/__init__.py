@@ -1,4 +1,4 @@
-"""The extractors of each system: a module, or a folder if a system needs more than one. Each registers its extractors.
+"""The extractors: a module for each system, or a folder if a system needs several. Each registers its extractors.
 
 `lineage` registers none: it holds code that several extractors share.
 """

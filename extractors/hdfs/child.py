@@ -18,17 +18,17 @@ from navlin.java_child import WHOLE, Ended, JavaChild
 
 SOURCE: Final = Path(__file__).with_name("HdfsClient.java")
 SLOWEST_BYTES_S: Final = 16 << 10
-"""A fetch that reports progress may take longer than an answer, as long as this many bytes arrive per second."""
+"""Minimum rate (bytes per second) of a fetch that reports progress, once it takes longer than a response may."""
 _JARS: Final = ("hadoop-client-api-*", "hadoop-client-runtime-*", "slf4j-api-*", "jackson-core-*")
 _OPTIONS: Final = (
     "-Xmx192m",
     "-XX:+UseSerialGC",
-    # Returns memory that it no longer needs.
+    # These two return unused memory to the system.
     "-XX:MinHeapFreeRatio=10",
     "-XX:MaxHeapFreeRatio=30",
     "-XX:TieredStopAtLevel=1",
     "-XX:-UsePerfData",
-    # No logging library is on its path, and it would complain.
+    # slf4j complains if no logging library is on the class path.
     "-Dslf4j.internal.verbosity=ERROR",
     "-Djava.net.preferIPv4Stack=true",
 )
@@ -64,10 +64,10 @@ class Child:
     def ask(
         self, request: Mapping[str, Any], progress: Callable[[int, int], None] = lambda done, total: None
     ) -> tuple[dict[str, Any], bytes]:
-        """Returns the answer and the bytes that belong to it. A child that has died since the last request is replaced
-        and asked again.
+        """Send a request; return the response and the bytes that follow it. A child that has died since the last
+        request is replaced, and the request is sent again.
 
-        Raises an `HdfsError`; `HdfsUnavailable` if there is silence for longer than the timeout.
+        Raises an `HdfsError`; `HdfsUnavailable` if no response comes in time, or the child dies again.
         """
         with self._lock:
             started_anew = self._child is None
@@ -84,7 +84,7 @@ class Child:
                 ) from second
 
     def stop(self) -> None:
-        """Ends the child; the next request starts another. Harmless if none runs."""
+        """End the child; the next request starts another. Harmless if none runs."""
         with self._lock:
             if self._child is not None:
                 with suppress(Ended):
@@ -118,7 +118,7 @@ class Child:
                 f"{self._where}: Hadoop's client answers with something else ({error})"
             ) from error
         except BaseException:
-            # Interrupted halfway: the rest of this answer would be taken for the next one.
+            # Interrupted halfway: the rest of this response would be taken for the next one.
             self._end()
             raise
         if "error" in answer:

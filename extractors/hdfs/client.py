@@ -1,7 +1,7 @@
 """HDFS through Hadoop's own client, in a small Java child: events, file statuses, file contents, and the image.
 
-High availability, retries, Kerberos and the true length of files being written come with it. An answer comes in pages,
-held only as requested, and an abandoned iterator leaves no state.
+Hadoop's client brings high availability, retries, Kerberos and the true length of files being written. Results come in
+pages, each fetched when it is needed; an abandoned iterator leaves no state.
 """
 
 from __future__ import annotations
@@ -38,29 +38,29 @@ _RETURNS: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class HdfsAddress:
-    """One HDFS and the credentials for it. ``namenodes`` form an HA pair for ``url`` if no configuration directory
-    describes it.
+    """An HDFS and the credentials for it. ``namenodes`` are those of the nameservice in ``url``, needed only if no
+    configuration directory names them.
     """
 
     url: str
     """``hdfs://ns1`` or ``hdfs://host:8020``"""
     namenodes: tuple[str, ...] = ()
-    """``host:port`` of each"""
+    """``host:port`` of each NameNode"""
     configuration_directory: str = ""
-    """with core-site.xml, hdfs-site.xml and, if TLS needs it, ssl-client.xml"""
+    """Directory with core-site.xml, hdfs-site.xml and, if TLS needs it, ssl-client.xml"""
     user: str = ""
-    """for simple authentication; that of the process if empty"""
+    """User for simple authentication; that of the process if empty"""
     principal: str = ""
     keytab: str = ""
-    """without it the ticket cache is used"""
+    """Keytab of ``principal``; if empty, the ticket cache is used"""
     http: tuple[str, ...] = ()
-    """``http(s)://host:9870`` of the NameNodes, if the configuration does not have them"""
+    """``http(s)://host:9870`` of each NameNode, if the configuration does not name it"""
     cache: str = ""
-    """directory for the compiled child; the system's temporary directory if empty"""
+    """Directory for the compiled child; if empty, one in the system's temporary directory"""
     timeout_s: float = 60.0
     java_home: str = ""
     java_options: tuple[str, ...] = ()
-    """such as ``-Djava.security.krb5.conf=…``, ``-Djavax.net.ssl.trustStore=…``"""
+    """Options such as ``-Djava.security.krb5.conf=…``, ``-Djavax.net.ssl.trustStore=…``"""
 
     def __post_init__(self) -> None:
         if not self.url.startswith("hdfs://") or len(self.url.rstrip("/")) <= len("hdfs://"):
@@ -73,8 +73,8 @@ class Event(NamedTuple):
     """One event. ``kind`` is CREATE, CLOSE, APPEND, RENAME, METADATA, UNLINK or TRUNCATE.
 
     A RENAME (from ``path`` to ``to``, replacing anything there) or UNLINK of a directory applies to everything below
-    it. Only CREATE sets ``directory``. ``time_ms`` is 0 if the edit has none. Names that are not UTF-8 come with U+FFFD
-    for the bad bytes: the NameNode itself does not keep them in its edits.
+    it. Only CREATE sets ``directory``. ``time_ms`` is 0 if the edit has none. Bytes of a name that are not UTF-8 arrive
+    as U+FFFD, because the NameNode itself does not keep them in its edits.
     """
 
     txid: int
@@ -139,7 +139,7 @@ class Events:
 
 
 class HdfsClient:
-    """One HDFS. Thread-safe; get it from `hdfs`. All methods raise `HdfsError`."""
+    """Client for one HDFS. Thread-safe; get it from `hdfs`. All methods may raise `HdfsError`."""
 
     def __init__(self, address: HdfsAddress) -> None:
         self.address = address
@@ -167,35 +167,37 @@ class HdfsClient:
         return self._child.pid
 
     def stop(self) -> None:
-        """Ends the Java child. The next request starts another."""
+        """End the Java child. The next request starts another."""
         self._child.stop()
 
     def transaction(self) -> int:
-        """Returns the newest transaction that the NameNode has written, which may not be readable yet (``through`` of
-        `Events` is the last one read); -1 while it becomes active. Superusers only.
+        """Return the newest transaction that the NameNode has written, which may not be readable yet (``through`` of
+        `Events` is the last one read); -1 while the NameNode is becoming active. Superusers only.
         """
         answer, _ = self._child.ask({"op": "transaction"})
         newest: int = answer["transaction"]
         return newest
 
     def events(self, after: int, limit: int = 100_000) -> Events:
-        """Returns the events after a transaction, until none is left, or somewhat more than ``limit`` were given.
+        """Return an iterator over the events after a transaction. It ends when none is left, or at the end of the page
+        that reaches ``limit``.
 
-        A transaction is always given whole. Raises `MissingEvents`. Superusers only.
+        Transactions are never split. Iterating raises `MissingEvents`. Superusers only.
         """
         return Events(self._child, after, limit)
 
     def describe(self, paths: Sequence[str]) -> Iterator[Status | None]:
-        """Yields the current status of each path, in the same order; None for a missing one. Does not follow symlinks."""
+        """Yield the current status of each path, in the same order; None for a missing one. Does not follow symlinks."""
         for some in in_batches(paths, DESCRIBED_AT_ONCE):
             answer, _ = self._child.ask({"op": "describe", "paths": some})
             for path, row in zip(some, answer["rows"], strict=True):
                 yield None if row is None else _to_status(path, row)
 
     def list(self, directory: str) -> Iterator[Status]:
-        """Yields the contents of a directory, in byte order of the names, in pages of the NameNode's choosing.
+        """Yield the contents of a directory in byte order of the names, fetched in pages whose size the NameNode sets.
 
-        Raises `HdfsNotFound` if it is not a directory. If it changes meanwhile, the listing matches no single state of it.
+        Raises `HdfsNotFound` if it is not a directory. If the directory changes meanwhile, the listing may match no
+        single state.
         """
         start: str | None = ""
         above = directory.rstrip("/")
@@ -206,13 +208,13 @@ class HdfsClient:
             start = page.get("next")
 
     def lengths(self, paths: Sequence[str]) -> Iterator[int]:
-        """Yields the number of bytes that can be read of each file now, even if it is being written; 0 if unreadable."""
+        """Yield the current readable length of each file in bytes, even while it is being written; 0 if unreadable."""
         for some in in_batches(paths, DESCRIBED_AT_ONCE):
             answer, _ = self._child.ask({"op": "lengths", "paths": some})
             yield from answer["lengths"]
 
     def read(self, path: str, offset: int = 0, length: int = -1) -> Iterator[bytes]:
-        """Yields a file's bytes from an offset, some MiB at a time; if the file is being written, up to the last flush."""
+        """Yield a file's bytes from an offset, some MiB at a time; if the file is being written, up to the last flush."""
         with HdfsFile(self._child, path) as file:
             end = file.length if length < 0 else min(file.length, offset + length)
             while offset < end and (data := file.read_at(offset, end - offset)):
@@ -220,18 +222,18 @@ class HdfsClient:
                 yield data
 
     def open(self, path: str) -> HdfsFile:
-        """Opens a file for reading at any offset, with its length at the time of opening."""
+        """Open a file for reading at any offset, with its length at the time of opening."""
         return HdfsFile(self._child, path)
 
     def namespace(self) -> tuple[str, str]:
-        """Returns the ids of the cluster and the block pool, as a NameNode's JMX shows them to everyone; empty if it
-        cannot be asked.
+        """Return the ids of the cluster and of the block pool, from a NameNode's JMX, which everyone may read; both are
+        empty if no NameNode responds.
         """
         answer, _ = self._child.ask({"op": "namespace"})
         return answer["cluster"], answer["pool"]
 
     def offered_image(self) -> tuple[int, str]:
-        """Returns the transaction of the image that `fetch_image` would fetch now, and its MD5 ("" if not given),
+        """Return the transaction of the image that `fetch_image` would fetch now, and its MD5 ("" if not given),
         without reading the image.
         """
         answer, _ = self._child.ask({"op": "offered"})
@@ -240,25 +242,26 @@ class HdfsClient:
     def fetch_image(
         self, into: Path, report: Callable[[int, int], None] = lambda done_bytes, total_bytes: None
     ) -> Path:
-        """Fetches the newest image of any NameNode as ``fsimage_<txid>`` into ``into``, from a standby rather than from
-        the active one. Its MD5 is checked and saved next to it (``.md5``), unless the NameNode does not give it.
+        """Fetch the newest image that any NameNode offers into the directory ``into``, as ``fsimage_<txid>``; return its
+        path. A standby is preferred to the active NameNode. If the NameNode sends the image's MD5, it is checked and
+        saved next to the image (``.md5``).
 
-        ``report`` gets the bytes so far and the total (-1 if unknown), some times a second. An interrupted fetch leaves
-        no file, but one hidden ``.fsimage_<txid>.part`` if this process is killed.
+        ``report`` gets the bytes so far and the total (-1 if unknown), several times a second. An interrupted fetch
+        leaves no file, except a hidden ``.fsimage_<txid>.part`` if this process is killed.
         """
         answer, _ = self._child.ask({"op": "image", "into": str(into.absolute())}, report)
         return Path(answer["image"])
 
 
 class HdfsFile:
-    """An open file. If the Java child was replaced meanwhile, the next read opens it again."""
+    """An open file. If the Java child was replaced meanwhile, the next read reopens the file."""
 
     def __init__(self, child: Child, path: str) -> None:
         self.path = path
         self._child = child
         self._file = 0
         self.length = self._open()
-        """bytes that could be read when it was opened, also of a file being written"""
+        """Readable bytes when the file was opened, even if it is being written"""
 
     def __enter__(self) -> Self:
         return self
@@ -267,13 +270,13 @@ class HdfsFile:
         self.close()
 
     def close(self) -> None:
-        """Closes the file. Harmless if it is closed already."""
-        # A restarted child knows nothing of the file, and should not be started for that.
+        """Close the file. Harmless if it is closed already."""
+        # A new child does not know the file, and none should be started just to close it.
         if self._child.pid == self._pid:
             self._child.ask({"op": "close", "file": self._file})
 
     def read_at(self, offset: int, length: int) -> bytes:
-        """Returns at most ``length`` bytes, and no more than some MiB; empty only at the end."""
+        """Return up to ``length`` bytes, but no more than `READ_BYTES`; empty only at the end of the file."""
         for _ in range(_RETURNS):
             if self._child.pid == self._pid:
                 request = {"op": "read", "path": self.path, "file": self._file, "offset": offset}
@@ -300,7 +303,7 @@ _clients_lock = threading.Lock()
 
 
 def hdfs(address: HdfsAddress) -> HdfsClient:
-    """Returns this process's client for an address. Its Java child starts at the first request, and ends with this
+    """Return this process's client for an address. Its Java child starts at the first request, and ends with this
     process or after ten minutes without a request.
     """
     # A forked process must not use its parent's connection.

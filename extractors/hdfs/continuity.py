@@ -1,8 +1,8 @@
 """Checks whether an HDFS is still the one that was followed.
 
-Transactions count from 1 in each namespace, and go back if a NameNode is restored from an older image: then other edits
-have the same numbers. So the ids that a namespace gets when it is formatted are saved with the transaction, together
-with a digest of the last edits followed, which are read again. For an image its MD5 is saved.
+Transactions are numbered from 1 in each namespace. If a NameNode is restored from an older image, numbers are reused
+for different edits. So the ids assigned when a namespace is formatted are saved with the transaction, together with a
+digest of the last edits followed, which are read again and compared. For an image, its MD5 is saved.
 """
 
 from __future__ import annotations
@@ -19,21 +19,25 @@ from extractors.hdfs.errors import MissingEvents
 from navlin.model.records import Position
 
 NAMESPACE_ID: Final = "namespace id"
-"""Position: the number in the image's header."""
+"""Position: the namespace id in the image's header."""
 CLUSTER_ID: Final = "cluster id"
 BLOCK_POOL_ID: Final = "block pool id"
 EDITS: Final = "last edits"
-"""Position: the first and last of the last followed transactions that gave events, and the digest of the events."""
+"""Position: [first transaction, last transaction, digest of their events], of the last `TRANSACTIONS_KEPT` transactions
+followed that gave events.
+"""
 
 TRANSACTIONS_KEPT: Final = 16
-"""Several: a permission change gives an event without a time, which another history may have under the same number."""
+"""More than one, because a permission change gives an event without a time, and a different history may have the same
+event under the same number.
+"""
 
 _READ_AGAIN: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class Namespace:
-    """The ids of a namespace: assigned when it is formatted, kept over restarts, failovers and upgrades. 0 or "" if
+    """The ids of a namespace, assigned when it is formatted and kept across restarts, failovers and upgrades; 0 or "" if
     unknown.
     """
 
@@ -48,7 +52,7 @@ class Namespace:
         )
 
     def with_known(self, other: Namespace) -> Namespace:
-        """Returns the other's ids, and this one's for those that the other does not know."""
+        """Return the ids of ``other``, completed with those of this namespace where ``other`` lacks one."""
         return Namespace(
             other.namespace_id or self.namespace_id,
             other.cluster_id or self.cluster_id,
@@ -56,7 +60,7 @@ class Namespace:
         )
 
     def unlike(self, other: Namespace) -> str:
-        """Describes an id in which the other differs; "" if none that both know does."""
+        """Describe the first id that is known in both namespaces and differs; "" if there is none."""
         for each in fields(self):
             here, there = getattr(self, each.name), getattr(other, each.name)
             if here and there and here != there:
@@ -64,7 +68,9 @@ class Namespace:
         return ""
 
     def positions(self, saved: Namespace) -> tuple[Position, ...]:
-        """Returns the ids that differ from the saved ones. The namespace's id is saved when the image is read."""
+        """Return the cluster and block pool ids that differ from the saved ones, as positions. The namespace id is saved
+        when the image is read.
+        """
         return tuple(
             Position(key, now or None)
             for key, now, before in (
@@ -79,7 +85,7 @@ UNKNOWN: Final = Namespace()
 
 
 def version_beside(image: Path) -> Namespace:
-    """Returns the ids in the file VERSION of a NameNode's directory; unknown ones if there is no such file."""
+    """Return the ids in the file VERSION next to the image; all unknown if that file cannot be read."""
     try:
         lines = image.with_name("VERSION").read_text("utf-8", "replace").splitlines()
     except OSError:
@@ -94,7 +100,7 @@ def version_beside(image: Path) -> Namespace:
 
 
 def why_another(followed: Namespace, now: Namespace) -> str:
-    """Explains why this is a different namespace from the one followed; "" if it may be the same."""
+    """Explain why this is a different namespace from the one followed; "" if it may be the same."""
     unlike = followed.unlike(now)
     return f"this is another HDFS than the one that was followed: {unlike}" if unlike else ""
 
@@ -111,7 +117,7 @@ class LastEdits:
             self._events.popitem(last=False)
 
     def position(self) -> list[Any] | None:
-        """Returns [first transaction, last transaction, digest]; None if there was no event."""
+        """Return [first transaction, last transaction, digest]; None if there was no event."""
         if not self._events:
             return None
         digest = blake2b(digest_size=16)
@@ -122,8 +128,8 @@ class LastEdits:
 
 
 def edits_before(client: HdfsClient, transaction: int) -> list[Any] | None:
-    """Returns the last edits up to a transaction, as a position; None if the NameNode no longer has them, or they gave
-    no events.
+    """Return the last edits up to a transaction, as `LastEdits.position` does; None if the NameNode no longer has them
+    or they gave no events.
     """
     last = LastEdits()
     try:
@@ -136,9 +142,10 @@ def edits_before(client: HdfsClient, transaction: int) -> list[Any] | None:
 
 
 def why_not_continued(client: HdfsClient, kept: list[Any] | None) -> str:
-    """Explains why the NameNode's edits are not those that were followed; "" if they may be.
+    """Explain why the NameNode's edits are not those that were followed; "" if they may be.
 
-    Reads them again, which costs one call. Edits that the NameNode no longer has cannot be compared.
+    The edits of the position ``kept`` are read again, which costs one call. The result is "" if the NameNode no longer
+    has them.
     """
     if not kept:
         return ""

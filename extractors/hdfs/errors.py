@@ -13,6 +13,7 @@ _SUPERUSER: Final = re.compile(r"[Ss]uperuser privilege is required|is not (a|an
 _KERBEROS: Final = re.compile(
     r"SIMPLE authentication is not enabled|Kerberos|GSS|neither a keytab", re.IGNORECASE
 )
+# Prefixes of the Java classes of errors that may be over at the next try.
 _GONE: Final = (
     "java.net.",
     "java.nio.channels.",
@@ -33,8 +34,8 @@ _GONE: Final = (
 
 
 class HdfsError(OSError):
-    """HDFS refused, or gave no answer. ``path`` and ``user`` are the request's, if it had them; ``kind`` is the error's
-    Java class.
+    """A request to HDFS failed. ``path`` and ``user`` are those of the request, "" if unknown; ``kind`` is the Java class
+    of the error.
     """
 
     def __init__(self, message: str, path: str = "", user: str = "", kind: str = "") -> None:
@@ -48,11 +49,14 @@ class HdfsError(OSError):
 
 
 class HdfsUnavailable(HdfsError):
-    """HDFS cannot be reached now; a retry may succeed."""
+    """HDFS cannot be reached or cannot serve the request now; a retry may succeed. Raised also for a missing block, safe
+    mode, an image that is not offered or arrives damaged, and a failed login.
+    """
 
 
 class HdfsRefused(HdfsError, PermissionError):
-    """The user lacks permission. The message names the user or group that has it."""
+    """The user lacks permission, or Kerberos authentication failed. The message has a remedy if Hadoop's text shows one.
+    """
 
 
 class HdfsNotFound(HdfsError, FileNotFoundError):
@@ -74,8 +78,8 @@ class MissingEvents(HdfsError):
 
 
 def to_error(answer: dict[str, Any], where: str) -> HdfsError:
-    """Converts the Java child's error answer (class, message, path, user) to an error; ``where`` is the file system's
-    URL.
+    """Convert the error in the Java child's response (class, message, path, user; for missing events also expected and
+    actual) to an exception. ``where`` is the file system's URL.
     """
     kind, message = answer["class"], answer["message"]
     path, user = answer.get("path", ""), answer.get("user", "")
@@ -86,7 +90,7 @@ def to_error(answer: dict[str, Any], where: str) -> HdfsError:
     if "AccessControlException" in kind or "AuthorizationException" in kind or "Kerberos" in kind:
         return HdfsRefused(_who_may(message, about, user), path, user, kind)
     if "FileNotFoundException" in kind or "NoSuchFile" in kind or "ParentNotDirectory" in kind:
-        # Configuration files may be missing as well: that says nothing about any path.
+        # Without a path, the missing file is one of the configuration's.
         return (HdfsNotFound if path else HdfsError)(f"{about}: {message}", path, user, kind)
     if kind.startswith(_GONE) or "LoginException" in kind:
         return HdfsUnavailable(f"{about}: {_short(message)} ({simple})", path, user, kind)
@@ -112,7 +116,7 @@ def _who_may(message: str, about: str, user: str) -> str:
 
 
 def _remedy(user: str, access: str, group: str, mode: str) -> str:
-    """Returns the remedy: joining the group, if its bits allow the access; otherwise an ACL entry."""
+    """Return the remedy: joining the group if its permission bits allow the access, otherwise an ACL entry."""
     bits = {"READ": "r", "WRITE": "w", "EXECUTE": "x", "READ_EXECUTE": "rx"}.get(access, "rwx")
     if all(bit in mode[4:7] for bit in bits):
         return f"add {user} to the group {group}"
@@ -120,5 +124,5 @@ def _remedy(user: str, access: str, group: str, mode: str) -> str:
 
 
 def _short(message: str) -> str:
-    """Returns Hadoop's message without its boilerplate suffix."""
+    """Return Hadoop's message without its boilerplate suffix."""
     return message.split("; For more details see:")[0].partition("\n")[0]

@@ -1,7 +1,7 @@
 """HDFS: files and directories, with owners and sizes, from the NameNode's image and then from its events.
 
-The first plan reads a whole image. From then on the NameNode's edits (inotify) show the touched paths, which are read
-in their current state. An image is read again if the edits do not suffice (they have a gap, the NameNode was restored,
+The first plan reads a whole image. After that, the NameNode's edits (inotify) show the touched paths, which are read in
+their current state. An image is read again if the edits do not suffice (they have a gap, the NameNode was restored, or
 navlin may not follow them), and every ``complete_every_s`` in any case, because some changes give no event (quotas,
 snapshots, erasure coding).
 """
@@ -49,8 +49,9 @@ from navlin.model.source import HDFS, Estate, Source
 @extractor("hdfs", source_type=HDFS, mode=PULL, version=1)
 @dataclass(frozen=True, slots=True)
 class Hdfs(Extractor):
-    """One HDFS. ``image`` is "namenode", an image's file, or a directory of checkpoints (a standby's, mounted).
-    ``roots`` are listed if images are not available. Globs: see `extractors.hdfs.filters`.
+    """Extractor for one HDFS. ``image`` is "namenode", an image file, or a directory of checkpoints, such as a mounted
+    one of a standby. ``roots`` are listed if images may not be read. ``include`` and ``exclude`` are globs (see
+    `extractors.hdfs.filters`).
     """
 
     source: Source
@@ -59,8 +60,8 @@ class Hdfs(Extractor):
     namenodes: tuple[str, ...] = ()
     hadoop_configuration_directory: str = ""
     http: tuple[str, ...] = ()
-    # A superuser sees everything. For all others the image or the listing is read whole each time, and they leave no
-    # transaction from which a superuser would follow events.
+    # Positions survive a change of user: a superuser sees everything, and for others the image or the listing is read
+    # whole each time, without saving a transaction from which a superuser would follow events.
     user: str = keeps_positions("")
     principal: str = keeps_positions("")
     keytab: str = keeps_positions("")
@@ -69,7 +70,7 @@ class Hdfs(Extractor):
     image: str = NAMENODE
     events: bool = True
     roots: tuple[str, ...] = ("/",)
-    # Each plan checks whether the last complete one is older.
+    # Each plan compares this with the age of the last complete one.
     complete_every_s: int = keeps_positions(604_800)
     include: tuple[str, ...] = ("/",)
     exclude: tuple[str, ...] = STAGING
@@ -80,14 +81,14 @@ class Hdfs(Extractor):
 
     @classmethod
     def serves(cls, settings: Mapping[str, Any]) -> tuple[str, ...]:
-        """Returns the URLs of the file system and of its NameNodes, as claims spell them."""
+        """Return the URLs of the file system and of its NameNodes, as claims spell them."""
         directory = settings.get("hadoop_configuration_directory", "")
         return tuple(
             dict.fromkeys(authorities(settings.get("url", ""), settings.get("namenodes", ()), directory))
         )
 
     def problems(self) -> Iterator[tuple[str, str]]:
-        """Yields problems that the types do not catch, as (setting, text)."""
+        """Yield problems that the types do not catch, as (setting, text)."""
         try:
             _ = self._address
         except ValueError as error:
@@ -126,7 +127,7 @@ class Hdfs(Extractor):
     # -- plan ----------------------------------------------------------------------------------------------------------
 
     def plan(self, positions: Positions) -> Plan:
-        """Plans a run. Costs some small calls if nothing has happened."""
+        """Plan a run. If nothing has happened, this costs only a few small calls."""
         saved = saved_in(positions.values)
         planning = Planning(self.source, self._filters, self.sidecars, self._spool, positions.now_ms)
         here = self._namespace()
@@ -145,12 +146,12 @@ class Hdfs(Extractor):
         spool.clear(self._spool, keep=next(read, None))
         ids = before.namespace.with_known(here).positions(saved.namespace)
         if plan.splits and positions.values.get(ENTRIES) != self.entries:
-            # Tells whoever asks the index whether it would know of a file.
+            # Shows users of the index whether it would know a given file.
             ids = (*ids, Position(ENTRIES, self.entries))
         return replace(plan, positions=(*plan.positions, *ids)) if ids else plan
 
     def _namespace(self) -> Namespace:
-        """Returns the ids known before reading: for a NameNode, those of its cluster and its block pool."""
+        """Return the ids known before reading: those of a local image, or the NameNode's cluster and block pool ids."""
         if self.image != NAMENODE and not self.events:
             return local_image(self.image).namespace
         try:
@@ -197,14 +198,16 @@ class Hdfs(Extractor):
         self, planning: Planning, saved: Saved, here: Namespace, newest: int, missing: MissingEvents
     ) -> Plan:
         missed = saved.missed + 1
-        # Once may be an outage of navlin's own; a second time, it will keep happening.
+        # The first time, navlin itself may have been down; a second time means that it will keep happening.
         note = f"{missing}; {RAISE}" if missed > 1 else str(missing)
         return self._plan_whole(planning, saved, here, newest, note, missed=missed)
 
     def _plan_whole(
         self, planning: Planning, saved: Saved, here: Namespace, newest: int, because: str, *, missed: int = 0
     ) -> Plan:
-        """Plans the newest image; if images are refused, though events are not, a listing that began at ``newest``."""
+        """Plan to read the newest image or, if images are refused although events are not, to list the roots and follow
+        events from ``newest`` on. After a gap (``missed``), wait until there is a newer image.
+        """
         note = f"complete plan: {because}"
         try:
             image = self._newest_image(saved.namespace.with_known(here))
@@ -224,7 +227,7 @@ class Hdfs(Extractor):
     def _plan_by_images(
         self, planning: Planning, saved: Saved, here: Namespace, because: str, *, complete: bool
     ) -> Plan:
-        """Plans without events: every newer image is a complete plan; without images, a listing is."""
+        """Plan without events: read every newer image whole or, if images are refused, list the roots at every run."""
         try:
             image = self._newest_image(saved.namespace.with_known(here))
         except HdfsRefused as refused:
@@ -236,7 +239,7 @@ class Hdfs(Extractor):
                 f"; the NameNode was restored: its image of transaction {saved.image} is another than before"
             )
             same, saved = False, replace(saved, rounds=())
-        # An older one may come from a NameNode that lags, or from a restored one: time tells which.
+        # An older image may come from a NameNode that lags or from a restored one, so it is read only when overdue.
         older = image.transaction < saved.image and not self._overdue(planning, saved)
         if (same or older) and not complete:
             return Plan(note=f"{because}; there is no newer image than that of transaction {saved.image}")
@@ -244,7 +247,7 @@ class Hdfs(Extractor):
         return plan_image(planning, saved, image, note, follow=False)
 
     def _newest_image(self, of: Namespace) -> OfferedImage:
-        """Returns the newest image. Raises HdfsError for a file of another namespace than the followed one."""
+        """Return the newest image. Raises HdfsError if a local image is not from ``of``, the followed namespace."""
         if self.image == NAMENODE:
             return OfferedImage(*hdfs(self._address).offered_image(), Namespace())
         image = local_image(self.image)
@@ -288,8 +291,8 @@ class Hdfs(Extractor):
     # -- check ---------------------------------------------------------------------------------------------------------
 
     def check(self) -> Iterator[str]:
-        """For ``navlin check``: says whether events may be followed and images read; if not, whether the roots can be
-        listed.
+        """Yield the lines of ``navlin check``: whether events may be followed and images read, or the roots are listed
+        instead. Raises HdfsNotFound for a missing root.
         """
         client = hdfs(self._address)
         if self.events:

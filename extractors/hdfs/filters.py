@@ -1,4 +1,4 @@
-"""Path filters: globs, and the regular expressions that they become.
+"""Path filters: globs, and the regular expressions built from them.
 
 In a glob ``*`` matches anything within one name, ``?`` one character, ``[abc]`` and ``[!abc]`` one of a set, and ``**``
 any number of names. A glob covers the paths it matches and everything below them.
@@ -13,21 +13,21 @@ from dataclasses import dataclass, field
 from extractors.lineage.staging import left_out
 
 STAGING = left_out()
-"""Temporary and discarded files of jobs and people: excluded unless the configuration includes them."""
+"""Globs for temporary and discarded files of jobs and people: the default of ``exclude``."""
 
 ANY_DEPTH = "**"
 _ONE_OF = re.compile(r"\[!?[^]/]+\]")
 
 
 class BadGlob(ValueError):
-    """A glob that makes no sense; the text says which and why."""
+    """An invalid glob; the message names it and says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """``include`` and ``exclude`` as regular expressions over paths; the directories above an included path are included.
+    """Globs to include and exclude, compiled to regular expressions. The directories above an included path are included.
 
-    Everything below an excluded path is excluded as well, so there is no need to descend.
+    Everything below an excluded path is excluded as well, so a walk need not descend.
     """
 
     include: tuple[str, ...] = ("/",)
@@ -47,19 +47,19 @@ class Filters:
 
     @property
     def included(self) -> str:
-        """Expression that matches, as a whole, every included path. RE2 understands it as well."""
+        """Regular expression that fully matches every included path; also valid in RE2."""
         return _either(
             [*map(_at_or_below, self.include), *(on for glob in self.include for on in _on_the_way(glob))]
         )
 
     @property
     def excluded(self) -> str:
-        """Expression that matches, as a whole, every excluded path. RE2 understands it as well."""
+        """Regular expression that fully matches every excluded path; also valid in RE2."""
         return _either(_excluding(self.exclude, in_tree=False))
 
     @property
     def matching(self) -> str:
-        """Expression that matches, as a whole, the tree paths that are read (`Covered.matching`); "" if all are."""
+        """Regular expression that fully matches the tree paths that are read (`Covered.matching`); "" if all are."""
         excluded = [f"(?!{_either(_excluding(self.exclude, in_tree=True))}\\Z)"] if self.exclude else []
         if self.include == ("/",):
             return f"(?s:{excluded[0]}.*)" if excluded else ""
@@ -69,8 +69,8 @@ class Filters:
 
 
 def check_include(glob: str) -> None:
-    """Checks a glob of ``include``; raises `BadGlob`. The directories above an included path must be known by name:
-    ``**`` may only be at the end.
+    """Check a glob of ``include``; raises `BadGlob`. ``**`` may only be at the end, because the directories above an
+    included path must be known by name.
     """
     check_exclude(glob)
     if ANY_DEPTH in _names(glob)[:-1]:
@@ -78,7 +78,7 @@ def check_include(glob: str) -> None:
 
 
 def check_exclude(glob: str) -> None:
-    """Checks any glob; raises `BadGlob`."""
+    """Check any glob; raises `BadGlob`."""
     if not glob.startswith("/"):
         raise BadGlob(f'"{glob}" must begin with a slash ("/**/{glob}" is that name anywhere)')
     for name in _names(glob):
@@ -105,7 +105,7 @@ def _names(glob: str) -> list[str]:
 
 
 def _either(expressions: Sequence[str]) -> str:
-    # Without any: an empty character class, because neither Python nor RE2 has a plain "never".
+    # Without expressions: an empty character class, because neither Python nor RE2 has a plain "never".
     return f"(?s:{'|'.join(expressions)})" if expressions else r"[^\s\S]"
 
 
@@ -121,7 +121,9 @@ def _on_the_way(glob: str, *, in_tree: bool = False) -> Iterator[str]:
 
 
 def _excluding(globs: Sequence[str], *, in_tree: bool) -> list[str]:
-    """Returns expressions for excluded globs. Names excluded at any depth share one, because very many paths are tested."""
+    """Return expressions for excluded globs. Names excluded at any depth share one expression, because very many paths
+    are tested.
+    """
     anywhere: list[str] = []
     others: list[str] = []
     for glob in globs:
@@ -141,7 +143,7 @@ def _expressions(names: Sequence[str], *, in_tree: bool) -> Iterator[str]:
 
 
 def _name(glob: str, *, in_tree: bool) -> str:
-    """Converts one name of a glob. In a tree path a percent sign is written ``%25``."""
+    """Convert one name of a glob to a regular expression. In a tree path a percent sign is written ``%25``."""
     one = "(?:%25|[^/%])" if in_tree else "[^/]"
     parts: list[str] = []
     for part in re.findall(f"{_ONE_OF.pattern}|.", glob, re.DOTALL):

@@ -1,4 +1,4 @@
-"""An image → listings: fetched or found, checked, prepared once, and read in parts by parallel tasks."""
+"""Turns an image into listings: it is fetched or found, checked, prepared once, and read in parts by parallel tasks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 NAMENODE: Final = "namenode"
 VOLATILE: Final = {"lastAccessed": "lastAccessed", "size": "uc_size"}
-"""Attributes and their columns. The size of a file being written changes all the time."""
+"""Attribute → image column, for attributes that change all the time (the size is that of a file being written)."""
 SIDECARS_IN_SPLIT: Final = 200
 _SIDECARS: Final = r"/\.(?:[^/]*\.)?navigator$"
 _FETCHED: Final = re.compile(r"fsimage_(\d+)")
@@ -49,7 +49,7 @@ class OfferedImage:
 
 
 def local_image(place: str) -> OfferedImage:
-    """Returns the newest image at a place, with the ids in its header and in the file VERSION next to it. Raises
+    """Return the newest image at a place, with the ids in its header and in the file VERSION next to it. Raises
     ImageError.
     """
     # pyarrow is loaded only when an image is read.
@@ -62,7 +62,8 @@ def local_image(place: str) -> OfferedImage:
 
 
 def read_image(settings: ImageSettings, split: ImageSplit, fetch: Fetch) -> Iterator[Record]:
-    """Fetches (or finds) the image, compares its MD5, prepares it; yields its parts. May be called repeatedly.
+    """Fetch or find the image, check its MD5 and prepare it; then yield positions, a `Reject` if it is from another
+    namespace, and a `PartSplit` for each part. May be called repeatedly.
 
     Raises ImageError for an unsound image; a fetched one is removed.
     """
@@ -79,7 +80,7 @@ def read_image(settings: ImageSettings, split: ImageSplit, fetch: Fetch) -> Iter
                 image.unlink(missing_ok=True)
             raise
     yield from _namespace(split, image.name, describe_image(image).namespace_id)
-    # An image has no time of its own. It is not older than its newest file.
+    # An image does not state its time, but is at least as new as its newest file.
     newest_ms = min(split.as_of_ms, prepared.changed_ns // 1_000_000, prepared.newest_s * 1000)
     weeks = list(prepared.read_weeks)
     yield Position(ACCESSES, {"image": split.transaction, "as_of_ms": newest_ms, "weeks": weeks})
@@ -125,7 +126,9 @@ def _fetched(directory: Path, split: ImageSplit) -> Path | None:
 
 
 def read_image_part(reading: Reading, split: PartSplit) -> Iterator[Record]:
-    """Yields the files and directories of a part, without excluded ones, and splits for the sidecars among them."""
+    """Yield listings of the files and directories of a part, without excluded ones, and splits for the paths that the
+    sidecars among them describe.
+    """
     from extractors.hdfs.image import read_part
 
     sidecars: list[str] = []
@@ -140,7 +143,7 @@ def read_image_part(reading: Reading, split: PartSplit) -> Iterator[Record]:
 
 
 def _kept(reading: Reading, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, list[str]]:
-    """Returns the rows of a batch that are read, and the paths of the sidecars among them."""
+    """Return the rows of a batch that pass the filters, and the paths of the sidecars among them."""
     import pyarrow.compute as pc
 
     paths, directories = batch.column("path"), batch.column("directory")
@@ -155,8 +158,8 @@ def _kept(reading: Reading, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, list
 
 
 def _listings(reading: Reading, batch: pa.RecordBatch) -> Iterator[Listing]:
-    """Yields directories and all other rows separately: most rows have no contents, and empty columns cost as much as
-    full ones.
+    """Yield a listing of the directories and one of all other rows, which have no sums over contents: empty columns cost
+    as much as full ones.
     """
     import pyarrow.compute as pc
 

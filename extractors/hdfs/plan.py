@@ -30,20 +30,22 @@ COMPLETE_MS: Final = "complete_ms"
 ROUNDS: Final = "rounds"
 """Position: the last rounds that followed events, as [transaction, epoch ms], oldest first."""
 MISSED: Final = "missed events"
-"""Position: how many times in a row the events since an image were gone before they were followed."""
+"""Position: number of consecutive times that the events since an image were gone before they could be followed."""
 
 ROUNDS_KEPT: Final = 200
-"""More than a day of rounds every ten minutes: an image is seldom older."""
+"""More than a day of rounds at ten-minute intervals; an image is seldom older."""
 EVENTS_AT_ONCE: Final = 100_000
 MOST_PLACES: Final = 1_000_000
-"""Touched paths in one round, after which the rest is left to the next round: all of them are held in memory."""
+"""Number of touched paths that ends a round, because all are held in memory; later events are left to the next round."""
 MOST_MOVES: Final = 10_000
-"""Renames in one round with which business metadata moves: the index's entries below their names are read beforehand."""
+"""Maximum number of renames in one round that business metadata follows: the index entries below each renamed path must
+be read first.
+"""
 SILENT_TRANSACTIONS: Final = 10_000
 """Fewer transactions than this without events are not worth saving a position for."""
 PATHS_IN_SPLIT: Final = 1_000
 TREES_IN_SPLIT: Final = 200
-"""Renamed paths in one split: mostly files; large directories are split further."""
+"""Number of trees in one split. Renamed paths are mostly files; large directories are split further."""
 
 RAISE = (
     "the NameNode forgets its edits before they are followed: raise dfs.namenode.num.extra.edits.retained"
@@ -53,7 +55,7 @@ RAISE = (
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """The positions as they were saved."""
+    """The saved positions."""
 
     transaction: int | None = None
     image: int = -1
@@ -66,7 +68,7 @@ class Saved:
 
 
 def saved_in(values: Mapping[str, Any]) -> Saved:
-    """Reads the positions."""
+    """Parse the saved positions; missing ones get their defaults."""
     return Saved(
         values.get(TRANSACTION),
         values.get(IMAGE, -1),
@@ -103,15 +105,16 @@ def plan_image(
     follow: bool = True,
     edits: list[Any] | None = None,
 ) -> Plan:
-    """Plans to read an image, the first or a newer one. With ``follow``, events are followed from its transaction on;
-    ``edits`` are the last before that.
+    """Plan to read an image, the first or a newer one. With ``follow``, events are followed from its transaction on.
+    ``edits`` are the last edits up to that transaction (`edits_before`).
     """
     transaction = image.transaction
     as_of_ms = image_as_of_ms(saved.rounds, transaction, planning.now_ms)
     directory = str(planning.spool / str(transaction))
     split = ImageSplit(directory, transaction, as_of_ms, saved.namespace.namespace_id, image.md5)
     positions = (
-        # A user who may not follow events may not see all sidecars: a user with events starts with all of them.
+        # A user who may not follow events may not see all sidecars either. So no transaction is saved for that user, and
+        # a later user who may follow events starts with a complete plan.
         Position(TRANSACTION, transaction if follow else None),
         Position(EDITS, edits),
         Position(IMAGE, transaction),
@@ -126,12 +129,13 @@ def plan_image(
 
 
 def image_as_of_ms(rounds: Sequence[tuple[int, int]], transaction: int, now_ms: int) -> int:
-    """Returns the time of an image's state, by navlin's own clock: before the first round that followed transactions it
-    lacks.
+    """Return the time to assume for an image's state, by navlin's own clock: just before the first round that followed
+    transactions newer than the image.
 
-    So changes that events have shown since are neither overwritten nor taken for deleted, though the image is read later.
+    So changes read from events since then are neither overwritten nor taken for deletions, although the image is read
+    later.
     """
-    # Two milliseconds: the contents of sidecars of an image's files are one newer than the image.
+    # Two milliseconds, because attributes from sidecars get a time one millisecond after the image's.
     return min((at_ms - 2 for followed, at_ms in rounds if followed > transaction), default=now_ms)
 
 
@@ -139,8 +143,8 @@ def image_as_of_ms(rounds: Sequence[tuple[int, int]], transaction: int, now_ms: 
 
 
 def follow(client: HdfsClient, planning: Planning, after: int) -> tuple[Touched, int, LastEdits]:
-    """Returns the paths touched after a transaction, the last transaction, and the last edits; stops early at the
-    memory limit.
+    """Return the paths touched after a transaction, the last transaction read, and the last edits; stop early after
+    `MOST_PLACES`.
 
     Raises `MissingEvents`.
     """
@@ -160,7 +164,7 @@ def follow(client: HdfsClient, planning: Planning, after: int) -> tuple[Touched,
 def plan_touched(
     planning: Planning, saved: Saved, touched: Touched, through: int, edits: list[Any] | None
 ) -> Plan:
-    """Plans to read touched paths in their current state; missing ones are covered and not read."""
+    """Plan to read touched paths in their current state. Paths that are gone are covered, but not read."""
     now_ms = planning.now_ms
     splits: list[Split] = [
         DescribeSplit(paths, now_ms) for paths in in_batches(touched.described(), PATHS_IN_SPLIT)
@@ -196,7 +200,7 @@ def plan_listing(
     missed: int = 0,
     edits: list[Any] | None = None,
 ) -> Plan:
-    """Plans to list trees, whole each time. With ``through``, events are followed from that transaction on."""
+    """Plan to list whole trees. With ``through``, events are followed from that transaction on."""
     splits = tuple(TreeSplit((root,), planning.now_ms, configured=True) for root in roots)
     covers = tuple(_whole(planning, root, planning.now_ms) for root in roots)
     positions = [Position(COMPLETE_MS, planning.now_ms)]

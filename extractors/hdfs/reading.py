@@ -1,4 +1,5 @@
-"""NameNode statuses → listings: single paths, whole trees in bounded pieces, and the attributes in sidecars."""
+"""Turns NameNode statuses into listings: of single paths, of whole trees in bounded pieces, and of sidecars' attributes.
+"""
 
 from __future__ import annotations
 
@@ -18,19 +19,19 @@ from navlin.model.source import Source
 
 ROWS_IN_LISTING: Final = 5_000
 ROWS_IN_WALK: Final = 20_000
-"""Rows after which the rest of a walk goes to splits of its own."""
+"""Number of rows after which the rest of a walk is put into new splits."""
 PIECES: Final = 16
-"""Most splits for the rest of a walk: with each round, this many times more are read in parallel."""
+"""Maximum number of splits for the rest of a walk; parallelism grows by up to this factor with each round."""
 
 _T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The source being read, its filters, and the time of the reading. A sidecar's attributes are one millisecond newer
-    than its target.
+    """The source being read, its filters, and the time of the read. Attributes from a sidecar get a time one millisecond
+    after that of the path described.
 
-    ``files_where_claimed``: files count only if a relation names them.
+    ``files_where_claimed``: see `Listing.where_claimed`; directories are always written.
     """
 
     source: Source
@@ -41,7 +42,9 @@ class Reading:
     as_of_ms: int
 
     def listing(self, statuses: Sequence[Status], words: Sequence[Mapping[str, Any]] = ()) -> Listing:
-        """Returns a listing of these, with ``words``, the attributes of their sidecars, one for each, if there are any."""
+        """Return a listing of the statuses. ``words`` are the attributes in each one's sidecar, in the same order; empty
+        for a listing without sidecars.
+        """
         listing = to_listing(self.source, self.as_of_ms + bool(words), statuses)
         names = sorted({name for each in words for name in each})
         columns = {name: [each.get(name) for each in words] for name in names}
@@ -49,14 +52,14 @@ class Reading:
         return replace(listing, attributes={**listing.attributes, **columns}, where_claimed=marked)
 
     def listings(self, statuses: Iterable[Status]) -> Iterator[Listing]:
-        """Yields those that are read, in listings of a bounded size."""
+        """Yield listings of a bounded size, with the statuses that pass the filters."""
         taken = (each for each in statuses if self.filters.takes(each.path))
         for some in in_batches(taken, ROWS_IN_LISTING):
             yield self.listing(some)
 
 
 def read_described(client: HdfsClient, reading: Reading, paths: Sequence[str]) -> Iterator[Record]:
-    """Reads the current state of paths, with their sidecars' attributes."""
+    """Yield listings of the current state of paths, with the attributes in their sidecars."""
     statuses, refused = _described(client, reading, paths)
     yield from refused
     yield from reading.listings(statuses)
@@ -64,7 +67,7 @@ def read_described(client: HdfsClient, reading: Reading, paths: Sequence[str]) -
 
 
 def read_trees(client: HdfsClient, reading: Reading, split: TreeSplit) -> Iterator[Record]:
-    """Reads paths and everything below them. Raises `HdfsNotFound` if a configured one does not exist."""
+    """Yield listings of paths and everything below them. Raises `HdfsNotFound` if a configured path does not exist."""
     if split.configured:
         statuses = list(zip(split.paths, client.describe(split.paths), strict=True))
         if absent := [path for path, status in statuses if status is None]:
@@ -81,9 +84,9 @@ def read_trees(client: HdfsClient, reading: Reading, split: TreeSplit) -> Iterat
 
 
 def read_walk(client: HdfsClient, reading: Reading, directories: Sequence[str]) -> Iterator[Record]:
-    """Reads everything below directories, up to the limit of one split; the rest is split up.
+    """Yield listings of everything below directories up to the limit of one split, then splits for the rest.
 
-    A directory that HDFS does not answer for gets its own split, so that it fails alone.
+    A directory that HDFS cannot list now gets its own split, so that it fails alone.
     """
     waiting = [path for path in directories if reading.filters.takes(path)]
     rows = 0
@@ -115,7 +118,9 @@ def read_walk(client: HdfsClient, reading: Reading, directories: Sequence[str]) 
 
 
 def read_words(client: HdfsClient, reading: Reading, statuses: Sequence[Status]) -> Iterator[Record]:
-    """Yields paths that have a sidecar once more, with its attributes."""
+    """Yield a second listing of the paths that have a sidecar, with its attributes, and a `Reject` for each unreadable
+    sidecar.
+    """
     if not reading.sidecars:
         return
     beside = {
@@ -148,8 +153,8 @@ def read_words(client: HdfsClient, reading: Reading, statuses: Sequence[Status])
 def _described(
     client: HdfsClient, reading: Reading, paths: Sequence[str]
 ) -> tuple[list[Status], list[Reject]]:
-    """Returns the existing paths, and rejects for those that cannot be described or that the user may not see, though
-    the image had them.
+    """Return the statuses of the existing paths, and rejects for those that cannot be described, such as paths from an
+    image that the user may not see.
     """
     try:
         return [status for status in client.describe(paths) if status is not None], []
@@ -158,7 +163,7 @@ def _described(
     except HdfsError as error:
         if len(paths) == 1:
             return [], [_rejected(client, reading, paths[0], error)]
-    # One of them makes the NameNode refuse all.
+    # A single path makes the whole request fail.
     half = len(paths) // 2
     found, refused = _described(client, reading, paths[:half])
     more, also = _described(client, reading, paths[half:])
@@ -166,7 +171,7 @@ def _described(
 
 
 def _rejected(client: HdfsClient, reading: Reading, path: str, error: HdfsError) -> Reject:
-    """Returns a reject for an unreadable path. Raises the error if nothing of this HDFS can be read."""
+    """Return a reject for an unreadable path. Raises the error if this HDFS cannot be read at all."""
     if not isinstance(error, HdfsRefused) and not _answers(client):
         raise error
     return Reject(f"{reading.url}{path}", str(error), tree_path=to_tree(path))
@@ -180,12 +185,12 @@ def _answers(client: HdfsClient) -> bool:
 
 
 def to_tree(path: str) -> str:
-    """Converts a path to its place in the source's tree."""
+    """Convert a path to its place in the source's tree."""
     return path.replace("%", "%25")
 
 
 def from_tree(place: str) -> str:
-    """Returns the path of a place in the source's tree."""
+    """Return the path of a place in the source's tree."""
     return place.replace("%25", "%")
 
 

@@ -1,4 +1,4 @@
-"""Sidecars: hidden files in which people describe a neighboring file or directory, as Navigator reads them.
+"""Sidecars: hidden files in which people describe a neighboring file or directory, in Navigator's format.
 
 ``/dir/.navigator`` describes the directory, ``/dir/.file.txt.navigator`` describes ``/dir/file.txt``. The content is
 JSON: ``{"name": …, "description": …, "tags": […], "properties": {…}}``.
@@ -20,7 +20,7 @@ class BadSidecar(ValueError):
 
 
 def target_of(path: str) -> str:
-    """Returns the path that a sidecar describes; "" if the file is not a sidecar."""
+    """Return the path that a sidecar describes; "" if the file is not a sidecar."""
     directory, _, name = path.rpartition("/")
     if name == SUFFIX:
         return directory or "/"
@@ -30,7 +30,7 @@ def target_of(path: str) -> str:
 
 
 def sidecar_of(path: str, *, directory: bool) -> str:
-    """Returns the path of a path's sidecar. A directory's is inside it."""
+    """Return the sidecar path of a file or directory; that of a directory is inside the directory."""
     if directory:
         return f"{path.rstrip('/')}/{SUFFIX}"
     above, _, name = path.rpartition("/")
@@ -38,7 +38,7 @@ def sidecar_of(path: str, *, directory: bool) -> str:
 
 
 def parse_sidecar(text: bytes) -> dict[str, Any]:
-    """Returns the attributes in a sidecar: ``name``, ``description``, ``tags``, ``up_<key>``. Raises `BadSidecar`."""
+    """Return the attributes in a sidecar: ``name``, ``description``, ``tags``, ``up_<key>``. Raises `BadSidecar`."""
     if len(text) > MOST_BYTES:
         raise BadSidecar(f"it has more than {MOST_BYTES} bytes")
     try:
@@ -65,7 +65,7 @@ def parse_sidecar(text: bytes) -> dict[str, Any]:
 
 
 def _without_halves(payload: Any) -> Any:
-    """Replaces lone surrogates, which JSON can escape and UTF-8 cannot hold, with U+FFFD."""
+    """Replace lone surrogates, which JSON can escape and UTF-8 cannot hold, with U+FFFD."""
     written = json.dumps(payload, ensure_ascii=False).encode("utf-16-le", "surrogatepass")
     return json.loads(written.decode("utf-16-le", "replace"))
 

@@ -1,4 +1,4 @@
-"""Names by which an HDFS is claimed: its URL and its NameNodes' addresses, from the settings or from hdfs-site.xml."""
+"""Finds the names of an HDFS in claims: its URL and the addresses of its NameNodes, from settings or hdfs-site.xml."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ RPC_PORT: Final = "8020"
 
 
 def authorities(url: str, namenodes: Sequence[str], configuration_directory: str) -> Iterator[str]:
-    """Yields every spelling under which its files may be named: ``hdfs://ns1``, ``hdfs://host:8020`` …"""
+    """Yield every URL under which files of this HDFS may be named: ``hdfs://ns1``, ``hdfs://host:8020`` …"""
     host = url.removeprefix("hdfs://").strip("/")
     if not host:
         return
@@ -28,7 +28,7 @@ def authorities(url: str, namenodes: Sequence[str], configuration_directory: str
 
 
 def _namenodes(nameservice: str, directory: str) -> Iterator[str]:
-    """Yields the addresses of a nameservice's NameNodes; none if the configuration does not have it."""
+    """Yield the addresses of a nameservice's NameNodes; nothing if the configuration does not define the nameservice."""
     settings = _settings(Path(directory) / "hdfs-site.xml") if directory else {}
     for each in settings.get(f"dfs.ha.namenodes.{nameservice}", "").split(","):
         if address := settings.get(f"dfs.namenode.rpc-address.{nameservice}.{each.strip()}"):
@@ -36,7 +36,9 @@ def _namenodes(nameservice: str, directory: str) -> Iterator[str]:
 
 
 def _settings(file: Path) -> dict[str, str]:
-    """Reads a Hadoop configuration file; empty if it cannot be read: the error shows when a value is needed."""
+    """Read the properties in a Hadoop configuration file. If it cannot be read, return none: the error appears once a
+    value is needed.
+    """
     try:
         root = ElementTree.parse(file).getroot()
     except (OSError, ElementTree.ParseError):

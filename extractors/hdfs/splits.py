@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 class ImageSplit(Split):
     """A whole image, to be fetched, checked and prepared; it yields a split for each part.
 
-    The image is of ``transaction`` or newer. ``directory`` holds it and the files made from it. ``namespace_id`` is the
-    followed namespace's, 0 if unknown; ``md5`` is the offered image's, "" if unknown.
+    The image is of ``transaction`` or newer. ``directory`` holds the image and the files prepared from it.
+    ``namespace_id`` is that of the followed namespace, 0 if unknown; ``md5`` is that of the offered image, "" if unknown.
     """
 
     directory: str
@@ -37,7 +37,7 @@ class ImageSplit(Split):
 
 @dataclass(frozen=True, slots=True)
 class PartSplit(Split):
-    """A run of an image's inodes; ``directory`` is its `ImageSplit`'s."""
+    """A range of an image's inodes. ``directory`` is that of the `ImageSplit`; ``number`` counts the parts from 1."""
 
     directory: str
     prepared: Prepared
@@ -81,7 +81,7 @@ class TreeSplit(Split):
 
 @dataclass(frozen=True, slots=True)
 class WalkSplit(Split):
-    """Directories that were read themselves, but not yet everything below them."""
+    """Directories that have been read themselves; everything below them is still to be read."""
 
     directories: tuple[str, ...]
     as_of_ms: int

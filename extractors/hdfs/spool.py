@@ -17,8 +17,8 @@ _LOCK: Final = "lock"
 
 
 def spool_of(estate: Estate, source: Source) -> Path:
-    """Returns the directory of one source. Raises PermissionError if it is in a world-writable place and somebody
-    else's.
+    """Return the spool directory of one source. Raises PermissionError if it is in the temporary directory and belongs
+    to another user.
     """
     if estate.spool:
         return Path(estate.spool) / source.id
@@ -30,7 +30,7 @@ def spool_of(estate: Estate, source: Source) -> Path:
 
 
 def clear(spool: Path, keep: int | None = None) -> None:
-    """Removes the files of earlier plans, except those being read now and the image of transaction ``keep``."""
+    """Remove the files of earlier plans, except those being read now and the image of transaction ``keep``."""
     with suppress(FileNotFoundError):
         for directory in spool.iterdir():
             if directory.name != str(keep):
@@ -47,7 +47,7 @@ def _remove(directory: Path) -> None:
 
 @contextmanager
 def alone_in(directory: Path) -> Iterator[None]:
-    """Creates the directory and locks it exclusively."""
+    """Create the directory and hold an exclusive lock on it."""
     directory.mkdir(parents=True, exist_ok=True)
     with _locked(directory, fcntl.LOCK_EX):
         yield
@@ -55,7 +55,7 @@ def alone_in(directory: Path) -> Iterator[None]:
 
 @contextmanager
 def reading_in(directory: Path) -> Iterator[None]:
-    """Keeps the directory from being removed. Raises FileNotFoundError if it has been."""
+    """Keep the directory from being removed. Raises FileNotFoundError if it has been."""
     with _locked(directory, fcntl.LOCK_SH):
         yield
 
@@ -82,5 +82,5 @@ class Progress:
             self._file.write_text(f"{what}: {done} of {total if total >= 0 else 'unknown'} bytes\n")
 
     def of(self, what: str) -> Callable[[int, int], None]:
-        """Returns a reporter for one kind of work."""
+        """Return a reporter for one kind of work."""
         return lambda done, total: self.report(what, done, total)

@@ -11,7 +11,7 @@ from navlin.model.source import Source
 
 
 def to_listing(source: Source, as_of_ms: int, statuses: Iterable[Status]) -> Listing:
-    """Converts statuses of files and directories to a listing, with the same attributes as the image gives."""
+    """Convert statuses of files and directories to a listing, with the same attributes as the image gives."""
     rows = list(statuses)
 
     def column(value_of: Any) -> list[Any]:

@@ -1,7 +1,8 @@
-"""The paths touched by the events of one round, merged: each is read once, in its state by then.
+"""Merges the paths touched by the events of one round, so that each is read once, in its current state.
 
-Kept as a tree of names, because one event for a directory applies to everything below it. The order of events only
-tells which paths may be gone: the files are read after the events, and may be in a state that later events report.
+The paths form a tree of names, because one event for a directory applies to everything below it. The order of events
+only tells which paths may be gone, because the files are read after the events, and may already be in a state that later
+events report.
 """
 
 from __future__ import annotations
@@ -20,24 +21,24 @@ class _Place:
     below: dict[str, _Place] = field(default_factory=dict)
     described: bool = False
     listed: bool = False
-    """A new directory, or anything that a rename brought: one listing has everything below it."""
+    """A new directory or the target of a rename, to be listed with everything below it."""
     gone: bool = False
     """The entry that was here at the beginning is gone."""
 
 
 @dataclass(slots=True)
 class Touched:
-    """Filled by `add`, event by event. ``takes`` tells whether a path is read at all.
+    """The touched paths, filled by `add`, event by event. ``takes`` tells whether a path is read at all.
 
-    With ``sidecars``, the file that a sidecar describes is touched along with it.
+    With ``sidecars``, the path that a sidecar describes is touched along with the sidecar.
     """
 
     takes: Callable[[str], bool]
     sidecars: bool = True
     places: int = 0
-    """Size of the tree (this count only grows)."""
+    """Number of names ever added to the tree; it never decreases."""
     renames: list[tuple[str, str]] = field(default_factory=list)
-    """Paths before and after, in their order, of renames where both are read."""
+    """(path before, path after) of each rename with both paths read, in the order of the events."""
     _root: _Place = field(default_factory=_Place)
 
     def add(self, event: Event) -> None:
@@ -62,15 +63,17 @@ class Touched:
                     self._describe(target)
 
     def described(self) -> Iterator[str]:
-        """Yields paths to read by themselves: changed or new, or containing such. Parents come first."""
+        """Yield paths to read individually: changed and new paths, and parents of new or removed ones. Parents come
+        first.
+        """
         return (path for path, place, _ in self._walk() if place.described and not place.listed)
 
     def listed(self) -> Iterator[str]:
-        """Yields paths that arrived with everything below them: to be listed."""
+        """Yield paths to list with everything below them."""
         return (path for path, place, _ in self._walk() if place.listed)
 
     def gone(self) -> Iterator[str]:
-        """Yields paths whose former entries, at them and below, are gone, except those read in this round."""
+        """Yield paths whose former entries, including those below, are gone unless they are read in this round."""
         return (path for path, place, within in self._walk() if _is_covered(place) and not within)
 
     def _arrive(self, path: str) -> None:
@@ -90,7 +93,9 @@ class Touched:
             place.described = True
 
     def _at(self, path: str) -> _Place | None:
-        """Returns the place of a path; None if it is not read at all, or listed anyway with a directory above it."""
+        """Return the place of a path, adding it if necessary; None if the path is not read at all, or is listed anyway
+        with a directory above it.
+        """
         if not self.takes(path):
             return None
         place = self._root
@@ -104,7 +109,7 @@ class Touched:
         return place
 
     def _walk(self) -> Iterator[tuple[str, _Place, bool]]:
-        """Yields every place with its path and whether a place above it covers its former entries; parents first."""
+        """Yield every place with its path and whether a place above it covers its former entries; parents first."""
         waiting = [("/", self._root, False)]
         while waiting:
             path, place, within = waiting.pop()

@@ -1,11 +1,11 @@
 """HDFS images (fsimage) as record batches: never held whole, read in parts, rejected if unsound.
 
 The format is that of Hadoop 2.4 and later: a magic number, sections of delimited protobuf messages, a summary at the
-end with the location of each section (Hadoop's fsimage.proto). An INODE has no parent, and its section no order:
-`prepare` walks the image once and writes flat files (each inode's parent, each directory's path), and `read_part` turns
-any range of inodes into rows.
+end with the location of each section (Hadoop's fsimage.proto). An INODE message does not name its parent, and the section
+has no order. So `prepare` walks the image once and writes flat files (each inode's parent, each directory's path), and
+`read_part` turns any range of inodes into rows.
 
-Nothing here knows of extractors. It needs pyarrow and NumPy, so it is imported only where it is used.
+This package does not depend on the extractors. It needs pyarrow and NumPy, so it is imported only where it is used.
 """
 
 from extractors.hdfs.image.errors import ImageError

@@ -1,4 +1,4 @@
-"""The bytes of many messages as arrays: numbers, packed numbers, texts."""
+"""Decodes values of many messages at once into arrays: numbers, packed numbers, texts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Numbers = NDArray[np.uint64]
 Flags = NDArray[np.bool_]
 
 PAD_BYTES: Final = 16
-"""Zero bytes after a page's data: a number is fetched as a word, wherever it begins."""
+"""Number of zero bytes after a page's data, so that a whole word can be fetched at any byte of the data."""
 _SLICE_BYTES: Final = 4 << 20
 _SLASH: Final = pa.scalar("/", pa.large_string())
 _CONTINUES: Final = np.uint64(0x8080808080808080)
@@ -30,7 +30,9 @@ _LOW28, _HIGH28 = np.uint64(0x000000000FFFFFFF), np.uint64(0x0FFFFFFF00000000)
 
 
 class Page:
-    """``data`` with `PAD_BYTES` zeros after its ``size`` bytes, as bytes and as the word that begins at each byte."""
+    """``size`` bytes of messages in ``data``, then `PAD_BYTES` zeros; ``bytes`` views the data as bytes, ``words`` as the
+    word that begins at each byte.
+    """
 
     __slots__ = ("bytes", "data", "size", "words")
 
@@ -41,7 +43,7 @@ class Page:
 
 
 def varints(page: Page, at: Ints) -> tuple[Numbers, Ints]:
-    """Returns the numbers that begin at these bytes, and the byte length of each."""
+    """Decode the numbers that begin at these bytes; return them and the byte length of each."""
     first = page.bytes[at]
     if first.max(initial=0) < 0x80:
         return first.astype(np.uint64), np.ones(len(at), np.int64)
@@ -68,7 +70,7 @@ def varints(page: Page, at: Ints) -> tuple[Numbers, Ints]:
 
 
 def _long_varints(page: Page, at: Ints, rows: Ints, value: Numbers, lengths: Ints) -> None:
-    """Completes the numbers of nine and ten bytes, whose first eight bytes are in ``value``."""
+    """Complete the numbers of nine and ten bytes, whose first eight bytes are in ``value``."""
     where = at[rows] + 8
     ninth = page.bytes[np.minimum(where, page.size)].astype(np.uint64)
     tenth = page.bytes[np.minimum(where + 1, page.size)].astype(np.uint64)
@@ -83,7 +85,9 @@ def _long_varints(page: Page, at: Ints, rows: Ints, value: Numbers, lengths: Int
 
 
 def read_packed(page: Page, rows: Ints, starts: Ints, ends: Ints) -> Iterator[tuple[Ints, Numbers]]:
-    """Yields all numbers in these spans, each with its span's row, some millions at a time at most."""
+    """Yield all numbers in these spans as pairs of arrays (the rows of the numbers' spans, the numbers), with at most a
+    few million numbers each.
+    """
     some = ends > starts
     rows, starts, ends = rows[some], starts[some], ends[some]
     if not len(rows):
@@ -126,13 +130,13 @@ def _unpacked(page: Page, rows: Ints, starts: Ints, ends: Ints) -> tuple[Ints, N
 
 
 def gather(page: Page, starts: Ints, ends: Ints) -> pa.BinaryArray:
-    """Copies the bytes between ``starts`` and ``ends``. The spans must be in the page's order; an absent one (both are
+    """Copy the bytes between ``starts`` and ``ends``. The spans must be in the page's order; an absent one (both are
     0) is empty.
     """
     count = len(starts)
     if not count:
         return pa.array([], pa.binary())
-    # An array of the spans and the gaps between them, from which every other one is taken: this copies at Arrow's speed.
+    # Build an array of the spans and the gaps between them and take every other element: this copies at Arrow's speed.
     offsets = np.empty(2 * count, np.int32)
     if ends.min() == 0:
         begins = np.where(ends > 0, starts, np.maximum.accumulate(ends))
@@ -146,14 +150,14 @@ def gather(page: Page, starts: Ints, ends: Ints) -> pa.BinaryArray:
 
 
 def pieces(array: Any) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
-    """Returns the offsets and bytes of an unsliced binary or string array."""
+    """Return the offsets and bytes of an unsliced binary or string array."""
     _, offsets, data = array.buffers()
     begin = np.frombuffer(offsets, np.int32)[: len(array) + 1]
     return begin, np.frombuffer(data, np.uint8)[: begin[-1]] if data is not None else np.zeros(0, np.uint8)
 
 
 def as_text(array: pa.BinaryArray) -> pa.StringArray:
-    """Decodes UTF-8; each byte that is not UTF-8 is written ``\\xNN``."""
+    """Decode UTF-8; each byte that is not UTF-8 is written ``\\xNN``."""
     try:
         return array.cast(pa.string())
     except pa.ArrowInvalid:
@@ -161,12 +165,12 @@ def as_text(array: pa.BinaryArray) -> pa.StringArray:
 
 
 def joined(paths: Any, names: pa.StringArray) -> Any:
-    """Joins ``paths`` (large strings) and ``names`` with a slash, row by row."""
+    """Join ``paths`` (large strings) and ``names`` with a slash, row by row."""
     return pc.binary_join_element_wise(paths, names.cast(pa.large_string()), _SLASH)
 
 
 def bad_name(names: pa.BinaryArray) -> int:
-    """Returns the first row with a name that no inode but the root can have: empty, or with a slash; -1 for none."""
+    """Return the first row with a bad name, empty or with a slash; -1 if there is none. Only the root's may be empty."""
     offsets, data = pieces(names)
     empty = offsets[1:] == offsets[:-1]
     if empty.any():

@@ -1,4 +1,4 @@
-"""Decodes protobuf messages by the ten thousand, in parallel.
+"""Decodes tens of thousands of protobuf messages at a time, in parallel.
 
 A `Page` holds many messages. Each has a cursor; a step takes the lowest field tag at any cursor and decodes that field
 in all messages that have it there, with array operations. Writers put fields in ascending order, so messages of one
@@ -20,8 +20,8 @@ from extractors.hdfs.image.errors import Malformed
 
 FEW_ROWS: Final = 24
 STEPS_IN_COMMON: Final = 24
-"""After this many steps, if fewer than `FEW_ROWS` are at a field, these are read to their end one by one: a step costs
-the same for one row as for a hundred, and a single file may have a hundred thousand blocks.
+"""After this many steps, if fewer than `FEW_ROWS` messages have the next field, they are read to their end one by one,
+because a step costs the same for one row as for a hundred, and a single file may have a hundred thousand blocks.
 """
 
 _DONE: Final = 0xFFFF
@@ -46,7 +46,7 @@ class Known:
 
 
 Shape = Mapping[int, Known]
-"""Fields by their tag as written: ``number << 3 | wire type``. All others are skipped."""
+"""Tag as written (``number << 3 | wire type``) → wanted field. All other fields are skipped."""
 
 
 def tag(number: int, wire_type: int) -> int:
@@ -63,11 +63,11 @@ class Decoded:
     each: dict[str, list[tuple[Ints, Ints, Ints]]] = field(default_factory=dict)
 
     def has(self, column: str) -> Flags:
-        """Mask of the rows that have this SPAN."""
+        """Return a mask of the rows that have this SPAN."""
         return self.ends[column] > 0
 
     def spans(self, column: str) -> tuple[Ints, Ints, Ints]:
-        """Returns row, start and end of each message of an EACH field, ordered only within a row."""
+        """Return row, start and end of each message of an EACH field, ordered only within a row."""
         if not self.each[column]:
             return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int64)
         rows, starts, ends = (np.concatenate(parts) for parts in zip(*self.each[column], strict=True))
@@ -75,7 +75,9 @@ class Decoded:
 
 
 def decode(page: Page, start: Ints, end: Ints, shape: Shape, *, strict: bool = False) -> Decoded:
-    """Decodes the messages between ``start`` and ``end``. Raises `Malformed`; if ``strict``, for any other field too."""
+    """Decode the messages between ``start`` and ``end``. Raises `Malformed`; if ``strict``, also for a field that
+    ``shape`` does not have.
+    """
     count = len(start)
     out = Decoded()
     for known in shape.values():
@@ -111,7 +113,7 @@ def decode(page: Page, start: Ints, end: Ints, shape: Shape, *, strict: bool = F
 
 
 def _step(page: Page, out: Decoded, rows: Any, cursor: Ints, end: Ints, lowest: int, shape: Shape) -> None:
-    """Decodes the field with this tag in these rows and moves their cursors past it."""
+    """Decode the field with this tag in these rows, and move the rows' cursors past it."""
     begin = cursor[rows]
     limit = end[rows]
     if lowest >= 0x80 or lowest < 8:

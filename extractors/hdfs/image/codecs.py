@@ -1,8 +1,8 @@
-"""Decompresses a section, by the class names that Hadoop writes into the summary.
+"""Decompresses a section with the codec whose class name Hadoop wrote into the summary.
 
-A section may be several consecutive streams (parallel images write one for each of its parts): all are read, and their
-contents are one sequence of bytes. Snappy and LZ4 come in the blocks of Hadoop's BlockCompressorStream: the length of
-the plain bytes (four bytes, big endian), then for each chunk of them the length of the compressed bytes and these bytes.
+A section may be several consecutive streams (parallel images write one for each part of the section), which are read as
+one sequence of bytes. Snappy and LZ4 come in the blocks of Hadoop's BlockCompressorStream: the length of the plain bytes
+(four bytes, big endian), then for each chunk of them the length of the compressed bytes and these bytes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from extractors.hdfs.image.errors import Malformed
 INPUT_BYTES: Final = 64 << 10
 OUTPUT_BYTES: Final = 1 << 20
 MAX_BLOCK_BYTES: Final = 64 << 20
-"""Hadoop's buffer is 256 KiB unless someone raised it; a block larger than this is damage."""
+"""Maximum size of a block. Hadoop's buffer is 256 KiB unless someone raised it; a larger block means damage."""
 MAX_WINDOW_BYTES: Final = 128 << 20
 
 Pieces = Iterator[bytes]
@@ -31,7 +31,7 @@ class UnknownCodec(ValueError):
 
 
 class _Stream(Protocol):
-    """A compressed stream being read. ``rest`` is its unused input, once it has ended."""
+    """A compressed stream being read. Once it has ended, ``rest`` is the unused input."""
 
     ended: bool
     rest: bytes
@@ -40,7 +40,7 @@ class _Stream(Protocol):
 
 
 def decompress(codec: str, source: BinaryIO, size: int) -> Pieces:
-    """Yields the plain bytes of the next ``size`` compressed bytes in ``source``, a piece at a time.
+    """Yield the plain bytes of the next ``size`` compressed bytes in ``source``, a piece at a time.
 
     Raises `Malformed` (offset in the compressed bytes) and `UnknownCodec`.
     """
@@ -102,7 +102,7 @@ class _Bzip2:
 
 
 class _Zstandard:
-    # The output of one call is bounded by its input: a block of zstandard is 128 KiB at most.
+    # Small inputs bound the output of one call, because a zstandard block has at most 128 KiB.
     def __init__(self) -> None:
         self._stream = zstandard.ZstdDecompressor(max_window_size=MAX_WINDOW_BYTES).decompressobj()
         self.ended, self.rest = False, b""

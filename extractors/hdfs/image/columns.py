@@ -70,7 +70,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Kinds:
-    """The rows of a page by type, each with its fields."""
+    """The rows of a page by inode type, and the decoded fields of each type. ``sizes`` are those of the files."""
 
     files: Ints
     directories: Ints
@@ -81,7 +81,7 @@ class Kinds:
     sizes: Ints
 
     def numbers(self, column: str, count: int) -> Numbers:
-        """Returns a field of all rows; 0 for kinds without it."""
+        """Return a field of all rows; 0 for rows of a type without it."""
         out = np.zeros(count, np.uint64)
         for rows, fields in (
             (self.files, self.file),
@@ -114,7 +114,7 @@ def attribute_columns(
     inherited: NDArray[np.int16],
     policy_names: Sequence[str],
 ) -> dict[str, Any]:
-    """Returns all columns except the path, with a row for each inode of the page.
+    """Return all columns except the path, with a row for each inode of the page.
 
     ``inherited`` is the number of the erasure coding policy in force in the directory above; ``starts`` are the
     beginnings of the messages.
@@ -148,7 +148,7 @@ def attribute_columns(
 
 
 def content_columns(count: int, rows: Ints, sums: Mapping[str, Ints]) -> dict[str, Any]:
-    """Returns the columns of the sums over directories' contents; the directories are in ``rows``."""
+    """Return a column for each sum over the contents of directories; the directories are in ``rows``."""
     some = sums["contentFiles"] > 0
     return {
         name: _scattered(count, rows, values, (some & (values != NOT_KNOWN)) if name in _TIMES else None)
@@ -157,7 +157,7 @@ def content_columns(count: int, rows: Ints, sums: Mapping[str, Ints]) -> dict[st
 
 
 def _rights(permissions: Numbers, starts: Ints, strings: Strings) -> tuple[Any, Any, Any]:
-    """Returns owner, group and permission text. Few distinct values fill many rows: each is decoded once."""
+    """Return columns of owner, group and permission text. Few distinct values fill many rows, so each is decoded once."""
     encoded = pa.array(permissions).dictionary_encode()
     distinct = encoded.dictionary.to_pylist()
 
@@ -178,7 +178,7 @@ def _rights(permissions: Numbers, starts: Ints, strings: Strings) -> tuple[Any, 
 
 
 def _scattered(count: int, rows: Ints, values: NDArray[Any], which: Flags | None = None) -> Any:
-    """Returns a column of numbers that only these rows have, or only those of them that ``which`` selects."""
+    """Return a column with a number in each of ``rows`` (only in those that ``which`` selects), null elsewhere."""
     if which is not None:
         rows, values = rows[which], values[which]
     out = np.zeros(count, np.int64)
@@ -189,14 +189,14 @@ def _scattered(count: int, rows: Ints, values: NDArray[Any], which: Flags | None
 
 
 def _flags(count: int, rows: Ints) -> Any:
-    """True in these rows, null elsewhere."""
+    """Return a column that is true in these rows, null elsewhere."""
     absent = np.ones(count, np.bool_)
     absent[rows] = False
     return pa.array(~absent, mask=absent)
 
 
 def _spread(count: int, rows: Ints, values: Any) -> Any:
-    """Returns an Arrow array with a value for each of ``rows`` as a column of ``count``; null elsewhere."""
+    """Return a column of ``count`` rows, with ``values`` (an Arrow array) in ``rows`` and null elsewhere."""
     if not len(rows):
         return pa.nulls(count, values.type)
     index = np.zeros(count, np.int32)
@@ -224,7 +224,9 @@ def _symlink_targets(page: Page, kinds: Kinds, count: int) -> Any:
 def _understood(
     page: Page, starts: Ints, ends: Ints, understand: Callable[[bytes], T]
 ) -> tuple[Ints, list[T]]:
-    """Applies ``understand`` to these bytes, once for equal ones. Returns each one's index into the list of results."""
+    """Apply ``understand`` once to each distinct byte string of these spans. Return the index of each span's result, and
+    the list of results.
+    """
     encoded = gather(page, starts, ends).dictionary_encode()
     index = encoded.indices.to_numpy()
     out = []
@@ -238,7 +240,7 @@ def _understood(
 
 
 def _attributes(page: Page, kinds: Kinds, strings: Strings) -> list[DirectoryAttributes]:
-    """Returns the attributes of each directory of the page."""
+    """Return the attributes of each directory of the page."""
     fields = kinds.directory
     found = [DirectoryAttributes()] * len(kinds.directories)
     rows = np.flatnonzero(fields.has("attributes"))
@@ -273,7 +275,9 @@ def _policies(
     inherited: NDArray[np.int16],
     policy_names: Sequence[str],
 ) -> Any:
-    """Returns a striped file's own policy; a directory's own or, without one, that in force above it."""
+    """Return a column of erasure coding policies: for a striped file its own; for a directory its own or, without one,
+    the policy in force above it.
+    """
     own = any(each.policy for each in attributes)
     if not striped.any() and not own and not len(policy_names):
         return pa.nulls(count, pa.string())

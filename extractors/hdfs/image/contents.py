@@ -1,7 +1,8 @@
-"""Sums over the contents of each directory: files, bytes and times, summed over all files once, deepest first.
+"""Sums over everything below each directory: files, bytes and times. Each file is added to its directory once, and the
+directories are then added to their parents, deepest first.
 
-The walk writes the values to be summed, by inode; once the directory of each is known, the sums of directories are
-written in the section's order, so that a part finds its own.
+The walk writes the values of each inode; once the directory of each inode is known, the sums are written in the section's
+order of directories, so that a part finds the sums that it needs.
 """
 
 from __future__ import annotations
@@ -30,13 +31,13 @@ _FIELDS: Final[Shape] = {
     tag(11, VARINT): Known("block_type", Kind.NUMBER),
 }
 _FACTS: Final = {"file_bytes": "<i8", "file_copies": "<u1", "file_modified": "<u4", "file_accessed": "<u4"}
-"""By inode; copies are 0 except for files, times are seconds."""
+"""Column → type, with a value for each inode. Copies are 0 except for files, times are in seconds."""
 CONTENTS: Final = "contents"
-"""For each live directory, in the section's order: the index of its inode in the section, and `SUMS`."""
+"""File with a row for each live directory, in the section's order: the index of its inode in the section, and `SUMS`."""
 SUMS: Final = ("contentFiles", "contentSize", "contentSpace", "contentModified", "contentAccessed")
-"""Files, their bytes, the bytes of all their copies, and the newest modification and access time (epoch ms)."""
+"""Number of files, their bytes, the bytes of all copies, and the newest modification and access time (epoch ms)."""
 NOT_KNOWN: Final = -1
-"""An access time, if that of any file below was not kept."""
+"""Access time of a directory with any file below whose access time was not kept."""
 _NO_TIME: Final = 0xFFFFFFFF
 _WEEK_S: Final = 604_800
 WEEKS_KEPT: Final = 210
@@ -58,7 +59,7 @@ class FileFacts:
         self._opened.close()
 
     def add(self, page: Page, heads: Heads) -> None:
-        """Adds the inodes of a page."""
+        """Add the inodes of a page."""
         count, files = len(heads.ids), heads.of(FILE)
         found = decode(page, heads.bodies.starts["file"][files], heads.bodies.ends["file"][files], _FIELDS)
         striped = found.numbers["block_type"] == 1
@@ -78,15 +79,15 @@ class FileFacts:
 
 
 def _seconds(times_ms: Numbers) -> Numbers:
-    """Rounds up to seconds: nothing may seem older than it is."""
+    """Convert to seconds, rounded up so that nothing seems older than it is."""
     seconds: Numbers = times_ms // np.uint64(1000) + np.uint64(1)
     return np.minimum(seconds, np.uint64(_NO_TIME - 1), dtype=np.uint64)
 
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """``newest_s`` is the newest time of any file, ``read_weeks`` the weeks (of seven days since 1970) in which a file
-    was accessed for the last time after it had been written: they show that access times were kept.
+    """``newest_s`` is the newest time of any file. ``read_weeks`` are the weeks (of seven days, numbered since 1970) that
+    have the last access to a file after its last modification; they show that access times were kept.
     """
 
     newest_s: int
@@ -94,8 +95,8 @@ class Times:
 
 
 def sum_contents(tree: Tree, ranked: Ints, inodes: Ints, count: int, scratch: Path) -> Times:
-    """Writes `CONTENTS`; the column of parents already holds ranks. ``inodes`` are the directories' indices in the
-    section, ``count`` is its number of inodes.
+    """Write `CONTENTS` and delete the columns of `FileFacts`; the column of parents already holds ranks. ``inodes`` are
+    the indices of the directories in the section, ``count`` is the number of all inodes.
     """
     sums = np.zeros((len(ranked), len(SUMS)), np.int64)
     newest_s, weeks = 0, set[int]()
@@ -157,7 +158,9 @@ class Contents:
         self._inodes = np.ascontiguousarray(self._table[:, 0])
 
     def of(self, first: int, count: int) -> tuple[Ints, dict[str, Ints]]:
-        """Returns the rows of the directories among ``count`` inodes of the section from ``first`` on, and their sums."""
+        """Return the directories among ``count`` inodes of the section from ``first`` on: their rows, counted from
+        ``first``, and their sums.
+        """
         begin, end = np.searchsorted(self._inodes, (first, first + count))
         found = np.asarray(self._table[begin:end])
         return found[:, 0] - first, {name: found[:, at] for at, name in enumerate(SUMS, 1)}

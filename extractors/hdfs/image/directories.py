@@ -39,8 +39,8 @@ _CHUNK_ROWS: Final = 64 << 10
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """By directory, in the section's order. ``depths`` (the root's is 0) and ``lengths`` (bytes of the path) are valid
-    for live ones.
+    """Arrays with an element for each directory, in the section's order. Only for ``live`` directories, which reach the
+    root, ``depths`` (0 for the root) and ``lengths`` (bytes of the path) are valid.
     """
 
     live: Flags
@@ -57,9 +57,11 @@ def grow(
     name_lengths: Ints,
     contested: Mapping[int, Sequence[int]],
 ) -> Tree:
-    """Follows every directory to the root; one that does not reach it belongs only to snapshots. Raises on a cycle.
+    """Follow every directory to the root; one that does not reach it belongs only to snapshots. Raises ImageError on a
+    cycle.
 
-    ``contested`` directories have several parents, and at most one of these may be live: the others are in snapshots too.
+    ``contested`` maps each directory that has several parents to these parents. At most one of them may be live, because
+    the others list the directory only in snapshots.
     """
     count = len(ids)
     above = parents.astype(np.int64)
@@ -84,7 +86,7 @@ def grow(
 
 
 def live_owner(image: str, ids: Numbers, tree: Tree, inode: int, owners: Sequence[int]) -> int:
-    """Returns the live one of these directories, -1 if none is. Raises if several are."""
+    """Return the live directory among ``owners``, -1 if none is live. Raises ImageError if several are."""
     live = [each for each in owners if tree.live[each]]
     if len(live) > 1:
         what = f"inode {inode} is listed by directory {ids[live[0]]} and by {ids[live[1]]}"
@@ -97,7 +99,7 @@ def live_owner(image: str, ids: Numbers, tree: Tree, inode: int, owners: Sequenc
 
 
 def _climb(image: str, ids: Numbers, root: int, above: Ints, name_lengths: Ints) -> Tree:
-    """Makes every directory point to its parent, then two up, then four, and so on, until all have arrived."""
+    """Make every directory point to its parent, then two up, then four, and so on, until all have arrived."""
     count = len(ids)
     # A dummy after the directories is the parent of those that no directory lists.
     to = np.append(above, count)
@@ -121,7 +123,7 @@ def _climb(image: str, ids: Numbers, root: int, above: Ints, name_lengths: Ints)
 
 
 def rank(tree: Tree) -> Ints:
-    """Returns the live directories, the shallow ones first, beginning with the root."""
+    """Return the live directories, the shallow ones first, beginning with the root."""
     live = np.flatnonzero(tree.live)
     return live[np.argsort(tree.depths[live], kind="stable")]
 
@@ -129,8 +131,8 @@ def rank(tree: Tree) -> Ints:
 def write_paths(
     image: str, ids: Numbers, tree: Tree, ranked: Ints, renamed: Mapping[int, bytes], scratch: Path
 ) -> None:
-    """Writes `PATHS` and `PATH_ENDS` in the order of ``ranked``. The root's is empty: a slash joins any name to any
-    path.
+    """Write `PATHS` and `PATH_ENDS` in the order of ``ranked``. The path of the root is empty, so that a slash joins any
+    name to any path.
     """
     lengths = tree.lengths[ranked]
     longest = int(np.argmax(lengths))
@@ -168,7 +170,7 @@ def write_paths(
 
 
 def _mapped(scratch: Path, ends: NDArray[np.int64], begin: int, end: int) -> Any:
-    """Returns the paths of one depth."""
+    """Return the paths of one depth."""
     low, high = int(ends[begin]), int(ends[end])
     data = pa.memory_map(str(scratch / PATHS)).read_buffer()[low:high] if high > low else pa.py_buffer(b"")
     return pa.Array.from_buffers(
@@ -177,7 +179,7 @@ def _mapped(scratch: Path, ends: NDArray[np.int64], begin: int, end: int) -> Any
 
 
 def _cuts(lengths: Ints, begin: int, end: int) -> list[tuple[int, int]]:
-    """Splits rows into runs bounded in rows and in bytes."""
+    """Split rows into runs bounded in rows and in bytes."""
     sums = np.cumsum(lengths[begin:end])
     cuts = [begin]
     while cuts[-1] < end:
@@ -212,7 +214,9 @@ class _Names:
 
 
 def write_policies(tree: Tree, ranked: Ints, set_on: Mapping[int, str], scratch: Path) -> list[str]:
-    """Writes `POLICIES`: by rank, the number of the erasure coding policy in force there; returns the policies' names."""
+    """Write `POLICIES`, the number of the erasure coding policy in force in each directory, by rank. Return the names of
+    the policies, by number; if there are none, write nothing.
+    """
     names = sorted(set(set_on.values()) - {REPLICATED})
     if not names:
         return []

@@ -1,4 +1,4 @@
-"""Errors of images, with their place."""
+"""Errors in images, with the file, section and byte."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Malformed(ValueError):
 
 @contextmanager
 def placed(file: Path | str, section: str, base: int) -> Iterator[None]:
-    """Turns `Malformed` into an `ImageError`; ``base`` is the offset at which the bytes read begin."""
+    """Turn `Malformed` into an `ImageError`; ``base`` is the offset of the first byte read."""
     try:
         yield
     except Malformed as error:

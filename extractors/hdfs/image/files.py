@@ -1,5 +1,5 @@
-"""Finds the image to read and checks that it is whole: a NameNode writes its MD5 next to it, in md5sum's format, last
-of all.
+"""Finds the image to read and checks that it is whole. A NameNode writes the MD5 of an image next to it, in md5sum's
+format, after everything else.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ _NAME: Final = re.compile(r"fsimage_([0-9]+)")
 
 
 def find_image(place: Path | str) -> Path:
-    """Returns the newest image. ``place`` is an image, or a directory with images (its ``current`` is searched too).
+    """Return the newest image. ``place`` is an image, or a directory with images (its ``current`` is searched too).
 
-    In a directory only ``fsimage_<transaction id>`` counts, and only with its ``.md5``: a NameNode writes that last.
+    In a directory, only ``fsimage_<transaction id>`` counts, and only with its ``.md5``, because a NameNode writes that
+    last. Raises `ImageError` if there is none.
     """
     path = Path(place)
     try:
@@ -53,7 +54,7 @@ def find_image(place: Path | str) -> Path:
 
 
 def md5_beside(image: Path) -> str:
-    """Returns the MD5 recorded for an image; "" if there is none."""
+    """Return the MD5 recorded for an image; "" if there is none."""
     try:
         found = _LINE.fullmatch(checksum_file(image).read_text(encoding="utf-8", errors="replace")[:4096])
     except OSError:
@@ -70,7 +71,9 @@ def checksum_file(image: Path) -> Path:
 
 
 def check_md5(path: Path | str, report: Callable[[int, int], None] | None = None) -> None:
-    """Reads the whole image and compares its MD5; ``report`` gets bytes done and bytes in all. Raises `ImageError`."""
+    """Read the whole image and compare its MD5 with the recorded one; ``report`` gets the bytes done and the total. Raises
+    `ImageError`.
+    """
     image = Path(path)
     beside = checksum_file(image)
     try:

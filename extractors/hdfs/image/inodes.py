@@ -21,7 +21,7 @@ from extractors.hdfs.image.wire import BYTES, FIXED64, VARINT, read_varint
 
 ROOT_ID: Final = 16385
 MAX_INODES: Final = (1 << 32) - 16
-"""Their indices are kept in four bytes, and the last values are special."""
+"""Maximum number of inodes: indices are stored in four bytes, and the highest values are reserved."""
 FILE, DIRECTORY, SYMLINK = 1, 2, 3
 
 _INODE: Final[Shape] = {
@@ -62,7 +62,7 @@ _BLOCK: Final[Shape] = {tag(3, VARINT): Known("bytes", Kind.NUMBER)}
 
 @dataclass(frozen=True, slots=True)
 class Heads:
-    """The fields of all inodes; ``bodies`` has the spans "name", "file", "directory" and "symlink"."""
+    """The fields that inodes of all types have; ``bodies`` has the spans "name", "file", "directory" and "symlink"."""
 
     ids: Numbers
     kinds: NDArray[np.uint8]
@@ -87,13 +87,13 @@ def decode_heads(page: Page, starts: Ints, ends: Ints) -> Heads:
 
 
 def decode_files(page: Page, starts: Ints, ends: Ints) -> tuple[Decoded, Ints]:
-    """Decodes the files' fields, and sums the sizes of their blocks."""
+    """Return the decoded fields of the files, and each file's size."""
     files = decode(page, starts, ends, FILE_FIELDS)
     return files, file_sizes(page, files)
 
 
 def file_sizes(page: Page, files: Decoded) -> Ints:
-    """Returns the size of each decoded file, the sum over its blocks."""
+    """Return the size of each decoded file, the sum over its blocks."""
     rows, first, last = files.spans("blocks")
     sizes = np.zeros(len(files.numbers["replication"]), np.int64)
     np.add.at(sizes, rows, decode(page, first, last, _BLOCK).numbers["bytes"].view(np.int64))
@@ -107,8 +107,9 @@ def _check(good: NDArray[np.bool_], starts: Ints, what: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Scanned:
-    """Result of one walk. Directories are in the section's order: ``ids`` and ``inodes`` (the index of each in the
-    section). ``policies`` are the erasure coding policies set on directories, by the directory's number.
+    """Result of one walk over ``count`` inodes. ``ids`` and ``inodes`` (indices in the section) are those of the
+    directories, in the section's order, which numbers the directories. ``policies`` maps such a number to the erasure
+    coding policy set on that directory.
     """
 
     count: int
@@ -125,8 +126,8 @@ def scan(
     report: Callable[[int, int], None],
     lay_down: Callable[[Page, Heads], None],
 ) -> Scanned:
-    """Walks over the section and writes the columns by inode, and the names of directories; ``expected`` is the number
-    of inodes in its header. ``lay_down`` gets each page.
+    """Walk over the section; write columns with a value for each inode, and the names of directories. ``expected`` is the
+    number of inodes in the section's header. ``lay_down`` is called with each page.
     """
     plain = source.plain
     header = source.read(0, min(plain.length, 64))
@@ -176,7 +177,7 @@ def _marks(some: Messages, first: int) -> Ints:
 
 
 def _write_names(page: Page, heads: Heads, which: Ints, file: BinaryIO) -> Ints:
-    """Writes the directories' names one after another; returns their lengths."""
+    """Write the directories' names one after another; return the length of each."""
     starts, ends = heads.bodies.starts["name"][which], heads.bodies.ends["name"][which]
     names = gather(page, starts, ends)
     below = np.flatnonzero(heads.ids[which] != ROOT_ID)
@@ -191,7 +192,9 @@ def _write_names(page: Page, heads: Heads, which: Ints, file: BinaryIO) -> Ints:
 
 
 def _policies(page: Page, heads: Heads, which: Ints, first: int, strings: Strings) -> dict[int, str]:
-    """Returns the erasure coding policies set on these directories, by the directory's number."""
+    """Return directory number → erasure coding policy, for each of these directories with a policy of its own. ``first``
+    is the number of the first one.
+    """
     starts, ends = heads.bodies.starts["directory"][which], heads.bodies.ends["directory"][which]
     attributes = decode(page, starts, ends, _ATTRIBUTES)
     found = {}

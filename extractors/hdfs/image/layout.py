@@ -18,13 +18,13 @@ ONDISK_VERSION: Final = 1
 MAX_SUMMARY_BYTES: Final = 1 << 20
 MAX_EMPTY_STREAM_BYTES: Final = 64
 MAX_SMALL_BYTES: Final = 256 << 20
-"""Limit for sections held in memory (string table, erasure coding policies): no image has more of them."""
+"""Maximum size of a section held in memory (string table, erasure coding policies); no real image has larger ones."""
 
 NS_INFO, INODE, INODE_DIR = "NS_INFO", "INODE", "INODE_DIR"
 INODE_REFERENCE, STRING_TABLE, ERASURE_CODING = "INODE_REFERENCE", "STRING_TABLE", "ERASURE_CODING"
 NEEDED: Final = (NS_INFO, INODE, INODE_DIR, STRING_TABLE)
 _PART_OF: Final = "_SUB"
-"""Suffix of the name of a section that is a part of another one: the parts of INODE and INODE_DIR in a parallel image."""
+"""Suffix of the names of sections that are parts of another one: of INODE or INODE_DIR, in a parallel image."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class ImageSummary:
-    """The summary of an image. ``codec`` is the class that Hadoop names, "" for none; ``sections`` are in the file's
+    """The summary of an image. ``codec`` is the name of Hadoop's class, "" for none; ``sections`` are in the file's
     order, without the parts of parallel images. ``namespace_id`` is 0 if the image has none. ``changed_ns`` and
     ``file_id`` (the inode) identify the file.
     """
@@ -57,7 +57,7 @@ class ImageSummary:
 
 
 def describe_image(path: Path | str) -> ImageSummary:
-    """Reads the summary and the headers of an image; raises `ImageError` if it is not one, or not whole."""
+    """Read the summary and the headers of an image; raises `ImageError` if the file is not an image or not whole."""
     file = str(path)
     try:
         with open(path, "rb") as source:
@@ -88,7 +88,7 @@ def _describe(file: str, source: BinaryIO) -> ImageSummary:
     data = source.read(length)
     with placed(file, "summary", begin):
         layout, codec, sections = _read_summary(data)
-    # Not the device: a mounted file is the same on another machine.
+    # The device is left out, because a mounted file is the same on another machine.
     file_id = status.st_ino
     summary = ImageSummary(
         file,
@@ -156,7 +156,9 @@ def _read_section(data: bytes, start: int, end: int) -> Section:
 
 
 def _checked(file: str, sections: list[Section], end: int, *, compressed: bool) -> tuple[Section, ...]:
-    """Returns the sections without parts of sections. They must follow one another from the magic number to the summary."""
+    """Return the sections, without parts of sections. Raises ImageError unless they follow one another from the magic
+    number to the summary.
+    """
     for each in sections:
         if each.length > end or each.offset < len(MAGIC) or each.offset + each.length > end:
             what = f"the section claims bytes {each.offset} to {each.offset + each.length}, and the summary begins at {end}"
@@ -190,7 +192,7 @@ def _checked(file: str, sections: list[Section], end: int, *, compressed: bool) 
 
 
 def _header(summary: ImageSummary, source: BinaryIO, name: str, number: int) -> int:
-    """Reads a number from the message that a section begins with."""
+    """Return field ``number`` of the message at the beginning of a section; 0 if it is not set."""
     section = summary.section(name)
     if section is None:
         raise ImageError(summary.path, "the section is not there", name)
@@ -209,7 +211,7 @@ def _header(summary: ImageSummary, source: BinaryIO, name: str, number: int) -> 
 
 
 def read_section(summary: ImageSummary, section: Section, source: BinaryIO) -> Iterator[bytes]:
-    """Yields the section's bytes, decompressed, a piece at a time."""
+    """Yield the section's bytes, decompressed, a piece at a time."""
     source.seek(section.offset)
     if summary.codec:
         try:
@@ -230,7 +232,7 @@ def read_section(summary: ImageSummary, section: Section, source: BinaryIO) -> I
 
 
 def small_section(summary: ImageSummary, name: str) -> bytes:
-    """Reads a section that fits into memory, whole and decompressed; b"" if the image has none."""
+    """Read a section that fits into memory, whole and decompressed; b"" if the image has none."""
     section = summary.section(name)
     if section is None:
         return b""

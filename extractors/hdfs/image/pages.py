@@ -16,14 +16,14 @@ from extractors.hdfs.image.wire import read_varint
 PAGE_BYTES: Final = 4 << 20
 PAGE_MESSAGES: Final = 32 << 10
 MAX_MESSAGE_BYTES: Final = 256 << 20
-"""Even a file of ten million blocks, or a directory of forty million children, has less."""
+"""Maximum size of a message. Even a file of ten million blocks, or a directory of forty million children, has less."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plain:
     """Location of the plain bytes of a section: in the image itself, or in a scratch file that it was decompressed into.
 
-    ``image`` and ``section`` are for messages; so is ``base``, the offset reported for the first byte.
+    ``image``, ``section`` and ``base`` (the offset to report for the first byte) are for error messages.
     """
 
     image: str
@@ -53,7 +53,7 @@ class Source:
         os.close(self._descriptor)
 
     def read(self, at: int, size: int, kept: bytes | memoryview = b"") -> Page:
-        """Reads a page: the bytes ``kept`` from the one before, then ``size`` bytes of the section from ``at`` on."""
+        """Read a page: the bytes ``kept`` from the previous page, then ``size`` bytes of the section from ``at`` on."""
         data = bytearray(len(kept) + size + PAD_BYTES)
         data[: len(kept)] = kept
         into, done = memoryview(data)[len(kept) : len(kept) + size], 0
@@ -88,9 +88,9 @@ class Messages:
 
 
 def frame_ends(data: bytes | bytearray, size: int, most: int) -> list[int]:
-    """Returns the end of each whole message of a delimited sequence, ``most`` of them at most.
+    """Return the end of each whole message of a delimited sequence, for up to ``most`` messages.
 
-    ``data`` has zeros after its ``size`` bytes, more than a number can take.
+    After the ``size`` bytes, ``data`` has more zeros than a number has bytes.
     """
     ends: list[int] = []
     add = ends.append
@@ -114,7 +114,7 @@ def frame_ends(data: bytes | bytearray, size: int, most: int) -> list[int]:
 
 
 def read_messages(source: Source, at: int) -> Iterator[Messages]:
-    """Yields all messages from ``at`` to the section's end."""
+    """Yield all messages from ``at`` to the section's end, a page at a time."""
     plain = source.plain
     kept: bytes | memoryview = b""
     wanted = PAGE_BYTES
@@ -135,7 +135,7 @@ def read_messages(source: Source, at: int) -> Iterator[Messages]:
 
 
 def _whole(page: Page, left: int) -> int:
-    """Returns the page size needed to hold its first message."""
+    """Return the size that a page needs in order to hold its first message."""
     if page.size == left or page.size >= 16:
         size, start = read_varint(page.data, 0, page.size)
         if size > min(left - start, MAX_MESSAGE_BYTES):
@@ -145,7 +145,9 @@ def _whole(page: Page, left: int) -> int:
 
 
 def framed(source: Source, page: Page, at: int, ends: Ints) -> Messages:
-    """Removes the length prefixes of the messages that end at ``ends`` and fill the page up to the last of these."""
+    """Return the messages that end at ``ends`` and fill the page up to the last of these. Raises `ImageError` if a
+    message's length prefix does not match its end.
+    """
     frames = np.empty_like(ends)
     frames[0] = 0
     frames[1:] = ends[:-1]

@@ -1,9 +1,9 @@
 """The directory of each inode: the sections INODE_DIR and INODE_REFERENCE, and their join with the inodes.
 
 A DirEntry lists its children by inode id, and those shared with a snapshot by their index in INODE_REFERENCE
-(fsimage.proto, INodeDirectorySection and INodeReferenceSection). If files come and go, ids spread over billions, so
-nothing is addressed by id: both sides of the join are sorted, one range of ids after another, in as many ranges as the
-memory limit requires.
+(fsimage.proto, INodeDirectorySection and INodeReferenceSection). As files come and go, ids spread over billions, so no
+array is indexed by id. Instead, both sides of the join are sorted, one range of ids after another, with as many ranges
+as the memory limit requires.
 """
 
 from __future__ import annotations
@@ -52,7 +52,9 @@ _SAMPLES: Final = 1 << 16
 
 @dataclass(slots=True)
 class References:
-    """INODE_REFERENCE in its order: the inode that each refers to, and the names of those that have their own."""
+    """The section INODE_REFERENCE: ``referred`` has the inode id of each reference, in order; ``names`` maps the index of
+    a reference to its own name, if it has one.
+    """
 
     referred: Numbers = field(default_factory=lambda: np.zeros(0, np.uint64))
     names: dict[int, bytes] = field(default_factory=dict)
@@ -76,8 +78,8 @@ def read_references(source: Source | None) -> References:
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """Number of children in the columns `CHILDREN` (inode ids) and `OWNERS` (numbers of directories), and the names of
-    those with another name than their inode's.
+    """Number of rows in the columns `CHILDREN` (inode ids) and `OWNERS` (numbers of directories). ``renamed`` maps inode
+    ids to names from references, which replace the names in section INODE.
     """
 
     count: int
@@ -91,14 +93,16 @@ def list_children(
     scratch: Path,
     report: Callable[[int, int], None],
 ) -> Listed:
-    """Writes every pair of child and directory; ``directory_ids`` is by the directories' numbers."""
+    """Write every pair of child and directory. ``directory_ids`` are the inode ids of the directories, in the order of
+    their numbers.
+    """
     order = np.argsort(directory_ids)
     known = directory_ids[order]
     renamed: dict[int, bytes] = {}
     with Column(scratch / CHILDREN, "<u8") as children, Column(scratch / OWNERS, "<u4") as owners:
         for some in read_messages(source, 0):
             with placed(source.plain.image, source.plain.section, source.plain.base + some.at):
-                # Any field hidden here would be children lost silently.
+                # Children in a field overlooked here would be lost silently.
                 out = decode(some.page, some.starts, some.ends, _ENTRY, strict=True)
                 _refuse_unpacked(out.numbers, some.starts)
                 numbers = _numbers(out.numbers["parent"], known, order, some.starts)
@@ -150,8 +154,8 @@ def _refuse_unpacked(numbers: dict[str, Numbers], starts: Ints) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """``parents`` is memory-mapped, by inode. An inode that several directories list has none there: ``contested`` has
-    these. ``named`` maps the ids asked for to their indices.
+    """``parents`` (memory-mapped) has each inode's directory number, or `NOBODY` also if several directories list the
+    inode: these are in ``contested``, by the inode's index. ``named`` maps the wanted ids to their indices.
     """
 
     parents: NDArray[np.uint32]
@@ -168,7 +172,7 @@ def join(
     wanted: list[int],
     memory_bytes: int,
 ) -> Joined:
-    """Finds each inode's directory, by number; ``wanted`` are inode ids whose own number is returned."""
+    """Find the directory number of each inode. ``wanted`` are the inode ids whose indices are returned in ``named``."""
     parents = filled(scratch / PARENTS, "<u4", inodes, NOBODY)
     contested: dict[int, list[int]] = {}
     named: dict[int, int] = {}
@@ -201,7 +205,7 @@ def join(
 
 
 def _ranges(scratch: Path, inodes: int, count: int) -> Iterator[tuple[int, int]]:
-    """Yields ``count`` ranges of ids, both ends included, with about the same number of inodes in each."""
+    """Yield ``count`` ranges of ids, both ends included, with about the same number of inodes in each."""
     top = (1 << 64) - 1
     if count > 1 and inodes:
         step = max(1, inodes // _SAMPLES)
@@ -220,7 +224,7 @@ def _ranges(scratch: Path, inodes: int, count: int) -> Iterator[tuple[int, int]]
 def _sorted(
     scratch: Path, keys: tuple[str, str], payload: tuple[str, str] | None, count: int, low: int, high: int
 ) -> tuple[Numbers, NDArray[Any]]:
-    """Returns the keys within the range, in order, each with its payload; without one, with its index."""
+    """Return the keys within the range, sorted, and the payload of each; without ``payload``, the index of each."""
     held: list[Numbers] = [np.zeros(0, np.uint64)]
     with_them: list[NDArray[Any]] = [np.zeros(0, np.uint32)]
     for first, chunk in chunks(scratch / keys[0], keys[1], count):

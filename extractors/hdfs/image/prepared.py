@@ -1,4 +1,4 @@
-"""Output of the first pass, kept in scratch for the parts: flat files of numbers and texts, and the record of them."""
+"""Output of the first pass, kept in scratch for the parts: flat files of numbers and texts, and a record about them."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from extractors.hdfs.image.errors import ImageError
 from extractors.hdfs.image.pages import Plain
 
 FORM: Final = 3
-"""Version of the scratch format. Raise it if that changes, so that nothing older is used."""
+"""Version of the scratch format. Raise it with every change of the format, so that older output is not reused."""
 RECORD: Final = "prepared.json"
 
-# By inode, in the section's order; parents are first the directory's number, and its rank in the end.
+# A value for each inode, in the section's order. A parent is the directory's number at first, its rank in the end.
 FRAMES, MARKS, PARENTS = "frames", "marks", "parents"
-# By directory, the shallow ones first: its position in this order is its rank.
+# A value for each directory, the shallow ones first. A directory's position in this order is its rank.
 PATHS, PATH_ENDS, POLICIES = "paths", "path_ends", "policies"
 RENAMED: Final = "renamed.json"
 # Only during the first pass: ids by inode, names by directory in the section's order, all pairs of child and owner.
 IDS, NAMES, NAME_ENDS, CHILDREN, OWNERS = "ids", "names", "name_ends", "children", "owners"
 
 MARK_EVERY: Final = 4096
-"""Number of inodes between the offsets that are kept, from which a part finds its beginning."""
+"""Number of inodes between two saved offsets; a part finds its beginning from the nearest one."""
 NOBODY: Final = 0xFFFFFFFF
-"""The directory of an inode that no directory lists."""
+"""Parent of an inode that no directory lists."""
 ROOT: Final = NOBODY - 1
-"""In the end, the directory of the root itself."""
+"""In the end, the parent of the root itself."""
 NO_POLICY: Final = -1
 CHUNK: Final = 1 << 20
 
@@ -51,8 +51,8 @@ class ImagePart:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """``inodes`` counts those of the section, including those of snapshots; ``live`` and ``directories`` are of the
-    live tree.
+    """A prepared image. ``inodes`` counts all inodes of the section, including those of snapshots; ``live`` and
+    ``directories`` count the inodes and directories of the live tree.
 
     ``transaction_id`` is the last transaction that the image holds.
     """
@@ -71,12 +71,12 @@ class Prepared:
     file_id: int
     section: Plain
     newest_s: int = 0
-    """The newest time of any file, seconds."""
+    """Newest modification or access time of any file, in epoch seconds."""
     read_weeks: tuple[int, ...] = ()
     """See `extractors.hdfs.image.contents.Times`."""
 
     def parts(self, inodes_in_part: int) -> list[ImagePart]:
-        """Splits the whole image into ranges of this many inodes."""
+        """Split the whole image into ranges of this many inodes."""
         marks = read_column(Path(self.scratch, MARKS), "<i8")
         parts = []
         for first in range(0, self.inodes, inodes_in_part):
@@ -87,7 +87,7 @@ class Prepared:
         return parts
 
     def check_unchanged(self) -> None:
-        """Raises `ImageError` if the file is no longer the one that was prepared."""
+        """Raise `ImageError` if the file is no longer the one that was prepared."""
         try:
             status = os.stat(self.image)
         except OSError as error:
@@ -101,7 +101,7 @@ class Prepared:
 
 
 def prepared_from_json(text: str) -> Prepared | None:
-    """Parses the output of `Prepared.to_json`; None if it is of another version."""
+    """Parse the output of `Prepared.to_json`; None if it is from another version or damaged."""
     try:
         held: dict[str, Any] = json.loads(text)
         if held.pop("form") != FORM:
@@ -114,9 +114,7 @@ def prepared_from_json(text: str) -> Prepared | None:
 
 
 def write_renamed(renamed: Mapping[int, bytes], scratch: Path) -> None:
-    """Writes the names of the few inodes whose name is in the reference that leads to them, by their index in the
-    section.
-    """
+    """Write index in the section → name, for the few inodes that get their name from a reference."""
     (scratch / RENAMED).write_text(json.dumps({str(inode): name.hex() for inode, name in renamed.items()}))
 
 
@@ -144,7 +142,7 @@ class Column:
 
 
 def read_column(path: Path, dtype: str, first: int = 0, count: int = -1) -> NDArray[Any]:
-    """Reads ``count`` numbers from the ``first`` on, all without it; raises OSError if there are fewer."""
+    """Read ``count`` numbers from index ``first`` on, all of them if -1; raises OSError if there are fewer."""
     kind = np.dtype(dtype)
     values = np.fromfile(path, kind, count, offset=first * kind.itemsize)
     if len(values) < count:
@@ -153,13 +151,13 @@ def read_column(path: Path, dtype: str, first: int = 0, count: int = -1) -> NDAr
 
 
 def chunks(path: Path, dtype: str, count: int) -> Iterator[tuple[int, NDArray[Any]]]:
-    """Yields the column in pieces, each with the index of its first value."""
+    """Yield the column in pieces, each with the index of its first value."""
     for first in range(0, count, CHUNK):
         yield first, read_column(path, dtype, first, min(CHUNK, count - first))
 
 
 def filled(path: Path, dtype: str, count: int, value: int) -> NDArray[Any]:
-    """Creates a column of ``count`` times ``value``, memory-mapped so that it can be changed in any order."""
+    """Create a column of ``count`` times ``value``, memory-mapped so that it can be changed in any order."""
     kind = np.dtype(dtype)
     chunk = np.full(min(CHUNK, count), value, kind)
     with path.open("wb") as file:

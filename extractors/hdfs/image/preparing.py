@@ -53,11 +53,11 @@ Report = Callable[[str, int, int], None]
 def prepare(
     image: Path | str, scratch: Path | str, *, memory_bytes: int = 512 << 20, report: Report | None = None
 ) -> Prepared:
-    """Walks the image once and writes into ``scratch`` the data that `read_part` needs: 8 bytes an inode, the
-    directories' paths and sums (and section INODE if it is compressed); while it works, some 40 bytes an inode more.
+    """Walk the image once and write into ``scratch`` the data that `read_part` needs: 8 bytes per inode, the
+    directories' paths and sums (and section INODE if it is compressed); temporarily, some 40 bytes more per inode.
 
-    Output of this very image is used again, that of another one is removed. ``memory_bytes`` bounds the memory for
-    inodes; some 250 bytes a directory come on top. Raises `ImageError`, also if the directories do not form a tree.
+    Finished output for the same image is reused, any other is removed. ``memory_bytes`` bounds the memory for inodes;
+    some 250 bytes per directory are added. Raises `ImageError`, also if the directories do not form a tree.
     """
     summary = describe_image(Path(image).absolute())
     folder = Path(scratch).absolute() / FOLDER
@@ -69,7 +69,7 @@ def prepare(
         folder.mkdir(parents=True)
         prepared = _prepare(summary, folder, memory_bytes, report or (lambda what, done, total: None))
         prepared.check_unchanged()
-        # The record marks all else as complete: it comes last, and atomically.
+        # The record marks everything else as complete, so it is written last, and atomically.
         new = folder / f"{RECORD}.new"
         new.write_text(prepared.to_json())
         new.replace(folder / RECORD)
@@ -152,7 +152,7 @@ def _lay_tree(
     joined: Joined,
     renamed: Mapping[int, bytes],
 ) -> tuple[Tree, NDArray[np.int64]]:
-    """Finds the live directories and writes their paths; ``renamed`` is by the inode's number."""
+    """Find the live directories and write their paths; ``renamed`` maps inode indices to names."""
     parents = np.asarray(joined.parents[found.inodes])
     if parents[root] != NOBODY or int(found.inodes[root]) in joined.contested:
         raise ImageError(summary.path, "the root is listed as a child", INODE_DIR)
@@ -169,14 +169,14 @@ def _lay_tree(
 
 
 def _among(inodes: NDArray[np.int64], wanted: list[int]) -> list[int]:
-    """Returns the positions of the wanted inodes."""
+    """Return the positions of the wanted inodes."""
     return np.flatnonzero(np.isin(inodes, wanted)).tolist() if wanted else []
 
 
 def _rank_parents(
     summary: ImageSummary, tree: Tree, ranked: NDArray[np.int64], found: Scanned, joined: Joined, root: int
 ) -> int:
-    """Turns the column of parents from directories' numbers to ranks, `NOBODY` for all that is not live. Returns the
+    """Convert the column of parents from directory numbers to ranks, `NOBODY` for an inode that is not live. Return the
     number of live inodes.
     """
     ranks = np.full(len(tree.live) + 1, NOBODY, np.uint32)
@@ -195,7 +195,7 @@ def _rank_parents(
 
 
 def _plain(summary: ImageSummary, name: str, scratch: Path, report: Report) -> Plain:
-    """Returns the location of the section's plain bytes; those of a compressed image are written to scratch."""
+    """Return the location of the section's plain bytes; those of a compressed image are written to scratch."""
     section = summary.section(name)
     if section is None:
         raise ImageError(summary.path, "the section is not there", name)

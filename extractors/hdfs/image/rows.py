@@ -41,9 +41,10 @@ MAX_ROW_PATH_BYTES: Final = 4 * MAX_PATH_BYTES
 
 
 def read_part(prepared: Prepared, part: ImagePart) -> Iterator[pa.RecordBatch]:
-    """Yields the rows of a part, some ten thousand in a batch, in the image's order; the columns are `SCHEMA` of `columns`.
+    """Yield the rows of a part, some ten thousand in a batch, in the image's order; the columns are those of `SCHEMA`.
 
-    The same part yields the same rows again. Raises `ImageError`, at the end too, if the file is not the prepared one.
+    A part yields the same rows each time. Raises `ImageError`, perhaps only after the last row, if the file is no longer
+    the prepared one.
     """
     try:
         prepared.check_unchanged()
@@ -64,7 +65,7 @@ def read_part(prepared: Prepared, part: ImagePart) -> Iterator[pa.RecordBatch]:
 
 
 def _pages(prepared: Prepared, part: ImagePart, source: Source) -> Iterator[tuple[int, Messages]]:
-    """Yields the part's messages, and the number of each page's first inode."""
+    """Yield (index of the first inode, messages) for each page of the part."""
     at, end = part.at, part.first + part.count
     first = part.first
     while first < end:
@@ -78,7 +79,7 @@ def _pages(prepared: Prepared, part: ImagePart, source: Source) -> Iterator[tupl
 
 
 class _Directories:
-    """The paths of the live directories, by rank, memory-mapped."""
+    """The paths and policies of the live directories, by rank, memory-mapped."""
 
     def __init__(self, prepared: Prepared) -> None:
         scratch = Path(prepared.scratch)
@@ -174,7 +175,7 @@ def _paths(
 
 
 def _cuts(lengths: Ints, rows: Ints) -> list[tuple[int, int]]:
-    """Splits ``rows`` into runs bounded by the bytes of their paths."""
+    """Split ``rows`` into runs bounded by the bytes of their paths."""
     if not len(rows):
         return []
     sums = np.cumsum(lengths[rows])

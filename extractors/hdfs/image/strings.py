@@ -21,10 +21,12 @@ from extractors.hdfs.image.wire import fields_by_number, read_fields, read_frame
 
 USER, GROUP, ATTRIBUTE = 1, 2, 3
 MAX_NAME_BYTES: Final = 4096
-"""Longest name of a user, group, attribute, policy or key; many rows repeat them. Hadoop itself allows at most 255."""
+"""Maximum length of the name of a user, group, attribute, policy or key, because many rows repeat these names. Hadoop
+itself allows at most 255.
+"""
 MAX_TEXT_BYTES: Final = 64 << 10
 MAX_ACL_ENTRIES: Final = 1024
-"""HDFS allows 32, and 32 more default ones."""
+"""Maximum number of ACL entries. HDFS allows 32, and 32 more default ones."""
 
 # Names of the policies that every Hadoop has: the image gives them by number alone (SystemErasureCodingPolicies).
 _SYSTEM_POLICIES: Final = {
@@ -48,7 +50,7 @@ _ACTIONS: Final = tuple(
 
 @dataclass(frozen=True, slots=True)
 class Strings:
-    """``by_kind`` maps kind and bare number to the text; ``policies`` the erasure coding policies' numbers to names."""
+    """``by_kind`` maps (kind, bare number) to a text, ``policies`` the number of an erasure coding policy to its name."""
 
     by_kind: dict[tuple[int, int], str]
     policies: dict[int, str]
@@ -114,7 +116,7 @@ def _base(summary: ImageSummary, name: str) -> int:
 
 
 def permission_text(mode: int) -> str:
-    """Formats a mode as Hadoop's FsPermission does, including the sticky bit."""
+    """Format a mode as Hadoop's FsPermission does, including the sticky bit."""
     text = _ACTIONS[mode >> 6 & 7] + _ACTIONS[mode >> 3 & 7] + _ACTIONS[mode & 7]
     if mode & 0o1000:
         text = text[:-1] + ("t" if mode & 1 else "T")
@@ -122,7 +124,7 @@ def permission_text(mode: int) -> str:
 
 
 def acl_texts(strings: Strings, feature: bytes) -> list[str]:
-    """Formats the entries of an AclFeatureProto as Hadoop's AclEntry does."""
+    """Format the entries of an AclFeatureProto as Hadoop's AclEntry does."""
     packed = b""
     for field in read_fields(feature, 0, len(feature)):
         match field.number, field.wire:
@@ -151,7 +153,7 @@ def _acl_text(strings: Strings, entry: int) -> str:
 class DirectoryAttributes:
     """The erasure coding policy and the encryption zone's key in a directory's extended attributes; "" for none.
 
-    A ``policy`` of `REPLICATED` ends the policy of the directories above: nothing below is erasure-coded.
+    A ``policy`` of `REPLICATED` ends the effect of policies above: by default, files below are not erasure-coded.
     """
 
     policy: str = ""
@@ -159,7 +161,7 @@ class DirectoryAttributes:
 
 
 def directory_attributes(strings: Strings, feature: bytes) -> DirectoryAttributes:
-    """Reads the encryption zone and the erasure coding policy of an XAttrFeatureProto."""
+    """Read the encryption zone and the erasure coding policy of an XAttrFeatureProto."""
     policy = zone_key = ""
     for field in read_fields(feature, 0, len(feature)):
         if (field.number, field.wire) != (1, 2):
