@@ -1,7 +1,7 @@
-"""The Hive Metastore.
+"""The Hive Metastore extractor.
 
-`client` talks to it (`thrift` is the wire, `idl` its calls). `plan` decides what to read: everything, or the objects
-`touched` according to `events`. `reading` and `fetch` get them, `entities` turns them into records.
+`client` talks to a metastore (`thrift` is the protocol, `idl` has the calls). `plan` decides what to read: everything,
+or the objects `touched` according to `events`. `reading` and `fetch` get the objects, `entities` turns them into records.
 """
 
 from extractors.hms.extractor import HiveMetastore

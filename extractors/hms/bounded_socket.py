@@ -1,4 +1,4 @@
-"""Sockets of Thrift that bound each answer in time and in bytes."""
+"""Thrift sockets that limit the time and the size of each response."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from thrift.transport.TSSLSocket import TSSLSocket
 from thrift.transport.TTransport import TTransportException
 
 WHOLE: Final = 4
-"""An answer may take this many times the timeout in all."""
+"""A whole response may take this many times the timeout."""
 MOST_BYTES: Final = 1 << 28
 
 
 class _Bounded:
-    """Bounds one answer at a time: `begin` starts the next."""
+    """Limits one response at a time; `begin` starts the next."""
 
     handle: Any
     _deadline_s = _silence_s = 0.0
     _left_bytes = 0
 
     def begin(self, silence_s: float) -> None:
-        """Bounds the reads from here on: ``silence_s`` between two bytes, and `WHOLE` times as long in all."""
+        """Limit the following reads to ``silence_s`` between two bytes, `WHOLE` times that in all, and `MOST_BYTES`."""
         self.setTimeout(silence_s * 1000)  # type: ignore[attr-defined]
         self._silence_s, self._deadline_s = silence_s, time.monotonic() + WHOLE * silence_s
         self._left_bytes = MOST_BYTES
 
     def read(self, size: int) -> bytes:
-        """Reads as TSocket does, within the bounds."""
+        """Read as TSocket does, within the limits. Raises `TTransportException` beyond them."""
         left_s = self._deadline_s - time.monotonic()
         if left_s <= 0:
             raise TTransportException(TTransportException.TIMED_OUT, "the answer is not whole")

@@ -1,4 +1,4 @@
-"""One connection to a Hive metastore: opening it, and each call, with errors that say what to do."""
+"""A connection to a Hive metastore, with the extractor's calls and with errors that say what to do."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _BUFFER_BYTES = 64 * 1024
 _ALL = -1
 _MOST_BYTES = 1 << 28
 _MOST_ITEMS = 1 << 22
-"""Limits for a string and a list in an answer: Thrift allocates as much as the answer promises."""
+"""Limits for a string and a list in a response, because Thrift allocates as much memory as the response asks for."""
 _NOT_THRIFT = (TProtocolException, EOFError, ValueError, TypeError, OverflowError, MemoryError)
 """Errors that Thrift's decoder raises on damaged bytes."""
 
@@ -47,15 +47,15 @@ class MetastoreTimedOut(MetastoreError):
 
 
 class MetastoreRefused(MetastoreError):
-    """The metastore answered that it will not or cannot do it."""
+    """The metastore refused the call, or could not carry it out."""
 
 
 class MetastoreGarbled(MetastoreError):
-    """The answer is not Thrift, or not what the call returns. The connection is no longer usable."""
+    """The response is not Thrift, or does not match the call. The connection is no longer usable."""
 
 
 class MetastoreLost(MetastoreError):
-    """The connection broke: the metastore ended, or the requested object broke it."""
+    """The connection broke, because the metastore ended or because of the requested object."""
 
 
 class CallUnknown(MetastoreError):
@@ -76,11 +76,11 @@ class Address:
     catalog: str = DEFAULT_CATALOG
     tls: bool = False
     ca_file: str = ""
-    """authorities to trust instead of the system's, as PEM"""
+    """PEM file of the CA certificates to trust instead of the system's"""
 
 
 class Connection:
-    """A connection to the first of the addresses that answers. Not thread-safe."""
+    """A connection to the first instance in ``uris`` that responds. Not thread-safe."""
 
     def __init__(self, address: Address) -> None:
         self._address = address
@@ -89,14 +89,14 @@ class Connection:
         self.open()
 
     def open(self) -> None:
-        """Opens the connection, at first and again after any `MetastoreError` that makes it unusable."""
+        """Open the connection. Call this again after a `MetastoreError` that makes the connection unusable."""
         failures, hint = [], ""
         for uri in dict.fromkeys(each.rstrip("/") for each in self._address.uris):
             try:
                 self._socket = _socket(uri, self._address)
                 self._protocol: Any = _protocol(self._socket, uri, self._address)
             except KerberosFailed as error:
-                # The instance is up. Its reason to reject our login holds for the others too.
+                # The instance is up, and the others would reject the login for the same reason.
                 raise MetastoreError(f"{uri}: {error}") from error
             except NoAuthorities as error:
                 raise MetastoreError(f"{uri}: {error}") from error
@@ -116,14 +116,14 @@ class Connection:
         self._protocol.trans.close()
 
     def call(self, call: Call[_T], *arguments: Any) -> _T:
-        """Makes a call of `extractors.hms.idl`. Raises a `MetastoreError` that names host, port and call, and says what
+        """Make a call of `extractors.hms.idl`. Raises a `MetastoreError` that names host, port and call, and says what
         to do.
         """
         return self.ask(call, *arguments)()
 
     def ask(self, call: Call[_T], *arguments: Any) -> Callable[[], _T]:
-        """Sends a call and returns the function that waits for its answer: the metastore works in the meantime. No
-        other call may be made before that. Both raise as `call` does.
+        """Send a call; return a function that waits for the result, so that the metastore works in the meantime. No
+        other call may be made before the result is received. Both raise as `call` does.
         """
         with self._explained(call.name):
             call.send(self._protocol, *arguments)
@@ -183,20 +183,20 @@ class Connection:
         return self.call(idl.GET_ALL_TABLES, self._in_catalog(database))
 
     def _in_catalog(self, database: str) -> str:
-        """Returns a database's name for calls without a catalog parameter. Metastores before Hive 3 know no catalogs."""
+        """Return a database's name for calls without a catalog parameter. Metastores before Hive 3 have no catalogs."""
         catalog = self._address.catalog
         return database if catalog == DEFAULT_CATALOG else f"@{catalog}#{database}"
 
     def tables(self, database: str, names: Sequence[str]) -> list[idl.Table]:
-        """Returns the existing tables of these names, in any order."""
+        """Return the existing tables with these names, in any order."""
         return self.ask_tables(database, names)()
 
     def ask_tables(self, database: str, names: Sequence[str]) -> Callable[[], list[idl.Table]]:
-        """Asks for `tables`, in the manner of `ask`."""
+        """Send the call of `tables`; return a function that waits for the result, as `ask` does."""
         if not self._knows_requests:
             return self.ask(idl.GET_TABLES, database, list(names))
         capabilities = idl.ClientCapabilities([idl.INSERT_ONLY_TABLES])
-        # No processor capabilities: to a client that names some, Hive 4 shows tables changed to suit them.
+        # No processor capabilities, because to a client that names some, Hive 4 shows tables changed to suit them.
         request = idl.GetTablesRequest(database, list(names), capabilities, self._address.catalog)
         answer = self.ask(idl.GET_TABLES_REQ, request)
 
@@ -210,37 +210,39 @@ class Connection:
         return tables
 
     def partition_names(self, database: str, table: str) -> list[str]:
-        """Returns the names of all partitions, some 50 bytes each: the call has no paging."""
+        """Return the names of all partitions at once, some 50 bytes each, because the call has no paging."""
         return self.call(idl.GET_PARTITION_NAMES, self._in_catalog(database), table, _ALL)
 
     def ask_partitions(
         self, database: str, table: str, names: Sequence[str]
     ) -> Callable[[], list[idl.Partition]]:
-        """Asks for the existing partitions of these names, in any order; in the manner of `ask`."""
+        """Send a call for the existing partitions with these names, in any order; return a function that waits for the
+        result, as `ask` does.
+        """
         return self.ask(idl.GET_PARTITIONS_BY_NAMES, self._in_catalog(database), table, list(names))
 
     def catalogs(self) -> list[str]:
-        """Returns the names of all catalogs; the default one if the metastore knows no catalogs."""
+        """Return the names of all catalogs; only the default one if the metastore has no catalogs."""
         try:
             return self.call(idl.GET_CATALOGS).names or []
         except CallUnknown:
             return [DEFAULT_CATALOG]
 
     def current_event_id(self) -> int:
-        """Returns the id of the newest notification; 0 if no listener writes any, or the metastore is too old for it."""
+        """Return the id of the newest notification; 0 if no listener writes any, or the metastore is too old."""
         try:
             return self.call(idl.GET_CURRENT_EVENT_ID).eventId or 0
         except CallUnknown:
             return 0
 
     def events(self, after_id: int, at_most: int) -> list[idl.NotificationEvent]:
-        """Returns the oldest notifications with an id greater than ``after_id``, ascending."""
+        """Return the oldest notifications with an id greater than ``after_id``, ascending, up to ``at_most``."""
         return self.call(idl.GET_NEXT_EVENTS, idl.NotificationEventRequest(after_id, at_most)).events or []
 
 
 @contextmanager
 def connected(address: Address) -> Iterator[Connection]:
-    """Yields a connection and closes it at the end."""
+    """Yield a connection, and close it at the end."""
     connection = Connection(address)
     try:
         yield connection
@@ -254,7 +256,7 @@ def _socket(uri: str, address: Address) -> PlainSocket | TlsSocket:
 
 
 def _protocol(socket: PlainSocket | TlsSocket, uri: str, address: Address) -> Any:
-    """Opens the socket and returns the protocol over it."""
+    """Open the socket, and return the protocol over it."""
     socket.begin(address.connect_timeout_s)
     transport = _wrapped(socket, host_and_port(uri)[0], address)
     transport.open()
@@ -281,13 +283,13 @@ def _kerberos(socket: Any, host: str, address: Address) -> SaslTransport:
 
 
 def service_and_host(principal: str) -> tuple[str, str]:
-    """Splits ``hive/_HOST@REALM`` into (``hive``, ``_HOST``)."""
+    """Split ``hive/_HOST@REALM`` into (``hive``, ``_HOST``)."""
     service, _, host = principal.partition("@")[0].partition("/")
     return service or "hive", host
 
 
 def host_and_port(uri: str) -> tuple[str, int]:
-    """Splits ``thrift://host:9083`` into (``host``, 9083). Raises `MetastoreError` for anything else."""
+    """Split ``thrift://host:9083`` into (``host``, 9083). Raises `MetastoreError` for anything else."""
     parts = urlsplit(uri if "://" in uri else f"thrift://{uri}")
     try:
         port = parts.port or DEFAULT_PORT
@@ -299,6 +301,6 @@ def host_and_port(uri: str) -> tuple[str, int]:
 
 
 def _line(message: str | None) -> str:
-    """Returns the first line of an external message, bounded: metastores send whole stack traces."""
+    """Return the first line of an external message, bounded, because metastores send whole stack traces."""
     lines = (message or "no message").strip().splitlines()
     return lines[0][:300] if lines else "no message"

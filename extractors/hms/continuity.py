@@ -1,7 +1,7 @@
 """Checks whether a metastore is still the one that was followed.
 
-After a restore from a backup, notification ids go back: a restored metastore that has grown past our position since
-shows other events under the same ids. So a digest of the last event followed is saved, and the event is read again.
+After a restore from a backup, notification ids go back. Once the restored metastore has grown past navlin's position, it
+has other events under the same ids. So a digest of the last event followed is saved, and the event is read again.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from extractors.hms.idl import NotificationEvent
 from navlin.model.plan import SourceTime
 
 EVENT_DIGEST = "event digest"
-"""Position: the digest of the event whose id is saved; absent if the log did not have it."""
+"""Position: the digest of the event whose id is saved; absent if the log did not have the event."""
 
 
 def digest_of(event: NotificationEvent) -> str:
-    """Returns a digest that distinguishes an event from another one with its id: 32 hexadecimal digits."""
+    """Return a digest (32 hexadecimal digits) that distinguishes an event from another one with the same id."""
     digest = blake2b(digest_size=16)
     for part in (
         event.eventId,
@@ -32,7 +32,8 @@ def digest_of(event: NotificationEvent) -> str:
 
 
 def event_at(metastore: Connection, event_id: int) -> NotificationEvent | None:
-    """Returns the event with an id; None if the log no longer has it: a metastore forgets events after some days."""
+    """Return the event with an id; None if the log no longer has it, because a metastore forgets events after some days.
+    """
     if event_id <= 0:
         return None
     found = metastore.events(event_id - 1, 1)
@@ -40,7 +41,7 @@ def event_at(metastore: Connection, event_id: int) -> NotificationEvent | None:
 
 
 def why_not_continued(event: NotificationEvent | None, followed: int, digest: str) -> str:
-    """Explains why the log is not the one that was followed up to ``followed``; "" if it may be.
+    """Explain why the log is not the one that was followed up to ``followed``; "" if it may be.
 
     ``event`` is the log's current event with that id. Without it, or without a digest, there is nothing to compare.
     """
@@ -50,7 +51,7 @@ def why_not_continued(event: NotificationEvent | None, followed: int, digest: st
 
 
 def time_of(event: NotificationEvent | None, uri: str) -> SourceTime | None:
-    """Returns the metastore's clock, as far as its newest event shows it."""
+    """Return the time on the metastore's clock, as far as its newest event shows it; None without an event."""
     if event is None or not event.eventTime:
         return None
     return SourceTime(event.eventTime * 1000, f"the newest event of the metastore {uri}", exact=False)

@@ -1,4 +1,4 @@
-"""A metastore's objects → entities and relations. Pure: nothing here makes calls."""
+"""Converts a metastore's objects to entities and relations, without any calls."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Reading:
 
 
 def to_database(reading: Reading, database: Database, name: str) -> Iterator[Record]:
-    """Yields a database and its location."""
+    """Yield a database and its location."""
     key = database_key(reading.source, database.name or name)
     parameters = database.parameters or {}
     location = _location(database.locationUri)
@@ -72,13 +72,13 @@ def to_database(reading: Reading, database: Database, name: str) -> Iterator[Rec
 def to_table(
     reading: Reading, table: Table, name: TableName, *, renamed_from: TableName | None
 ) -> Iterator[Record]:
-    """Yields a table or view, its columns, and its location. Parts missing in a broken table are left out."""
+    """Yield a table or view, its columns, and its location. Parts missing in a broken table are left out."""
     parameters = table.parameters or {}
     descriptor = table.sd or StorageDescriptor()
     partition_keys = table.partitionKeys or []
     view = table.tableType in VIEW_TYPES
     kind = EntityType.VIEW if view else EntityType.TABLE
-    # The database as requested: its spelling is the key's whatever a broken table has.
+    # The database's name as requested: a broken table may have another spelling, or none.
     key = table_key(reading.source, name.database, table.tableName or name.table, kind)
     location = _location(usable_location(table))
     attributes = {
@@ -107,14 +107,16 @@ def to_table(
     try:
         columns = columns_of(table)
     except ValueError as error:
-        # The path excludes its indexed columns from the coverage: they are unread, not gone.
+        # The tree path excludes the table's indexed columns from the coverage, because they are unread, not gone.
         yield Reject(f"{reading.place} {name}", str(error), tree_path=key.tree_path)
         columns = partition_keys
     yield from _columns(reading, key, columns, renamed_from)
 
 
 def columns_of(table: Table) -> list[FieldSchema]:
-    """Returns the columns in order, partition keys last. Raises ValueError if Spark keeps them and they do not parse."""
+    """Return the columns in order, partition keys last. Raises ValueError if Spark keeps the columns in parameters that
+    do not parse.
+    """
     columns = (table.sd.cols if table.sd else None) or []
     if hides_columns(columns):
         columns = spark_columns(table.parameters or {}) or columns
@@ -125,7 +127,7 @@ def columns_of(table: Table) -> list[FieldSchema]:
 
 
 def usable_location(table: Table) -> str | None:
-    """Returns the location of the table's files; None for views, and for Kudu, HBase or JDBC tables, whose location is
+    """Return the location of the table's files; None for views, and for Kudu, HBase or JDBC tables, whose location is
     made up.
     """
     parameters = table.parameters or {}
@@ -140,7 +142,7 @@ def usable_location(table: Table) -> str | None:
     if provider:
         if provider.lower() in _PROVIDERS_WITHOUT_FILES:
             return None
-        # If Hive could not read the table, Spark keeps its real location with the SerDe.
+        # If Hive could not read the table, Spark keeps the table's real location with the SerDe.
         serde = (descriptor.serdeInfo.parameters if descriptor.serdeInfo else None) or {}
         location = next((value for key, value in serde.items() if key.lower() == "path"), location)
     return None if location and location.endswith(_PLACEHOLDER) else location
@@ -149,7 +151,7 @@ def usable_location(table: Table) -> str | None:
 def to_partition(
     reading: Reading, table: Key, name: str, partition: Partition, *, renamed_from: TableName | None
 ) -> Iterator[Record]:
-    """Yields a partition, by its name in the metastore, and its location."""
+    """Yield a partition, by its name in the metastore, and its location."""
     key = partition_key(table, name)
     parameters = partition.parameters or {}
     descriptor = partition.sd or StorageDescriptor()
@@ -175,7 +177,7 @@ def to_partition(
 
 
 def to_rename(source: Source, rename: TableRenamed) -> Iterator[Record]:
-    """Converts a rename that the metastore reported to the statement it was: old → ALTER … RENAME → new."""
+    """Convert a rename that the metastore reported to the operation old table → ALTER … RENAME → new table."""
     kind, word = (EntityType.VIEW, "VIEW") if rename.view else (EntityType.TABLE, "TABLE")
     before = table_key(source, *rename.before, kind)
     after = table_key(source, *rename.after, kind)
@@ -249,7 +251,7 @@ def _avro_schema_url(parameters: Mapping[str, str], descriptor: StorageDescripto
 
 
 def _properties(parameters: Mapping[str, str]) -> dict[str, str] | None:
-    """Returns parameters in a fixed order, without statistics, times and Spark's schema."""
+    """Return parameters in a fixed order, without statistics, times and Spark's schema."""
     kept = {
         key: value or ""
         for key, value in sorted(parameters.items())
@@ -259,7 +261,7 @@ def _properties(parameters: Mapping[str, str]) -> dict[str, str] | None:
 
 
 def _fleeting(parameters: Mapping[str, str], last_access_s: int | None) -> dict[str, Any]:
-    """Returns times and statistics: current values, which alone do not count as a change."""
+    """Return times and statistics, whose changes alone do not count as a change of the object."""
     touched_s = parameters.get("transient_lastDdlTime") or parameters.get("last_modified_time")
     if touched_s and len(touched_s) > MAX_DIGITS:
         touched_s = None
@@ -273,7 +275,7 @@ def _fleeting(parameters: Mapping[str, str], last_access_s: int | None) -> dict[
 
 
 MAX_DIGITS = 1_000
-"""Python parses no number of more than some thousand digits."""
+"""Maximum number of digits of a time, because Python does not parse numbers with more than a few thousand."""
 _SHOWN_STATISTICS = frozenset({"numRows", "rawDataSize", "totalSize", "numFiles"})
 
 
@@ -300,5 +302,5 @@ def _text(text: str | None) -> str | None:
 
 
 def _location(text: str | None) -> str | None:
-    # It becomes part of the path's identity.
+    # Bounded and redacted, because it becomes part of the path's identity.
     return bounded(redact(text)) if text else None

@@ -1,4 +1,4 @@
-"""Notification events of a Hive metastore → changes. Pure; the objects are read afterwards, in their current state.
+"""Converts notification events of a Hive metastore to changes. The objects are read afterwards, in their current state.
 
 There are three message formats: ``json-0.2`` (Hive 2 and later: the objects as Thrift JSON, keyed by field id), plain
 JSON that names database and table only (Hive 1, CDH 5), and ``gzip(json-2.0)`` (base64 of gzipped JSON, Hive 4, HDP).
@@ -20,17 +20,17 @@ from extractors.hms.idl import NotificationEvent
 from extractors.hms.names import partition_name
 
 Message = Mapping[str, Any]
-"""A notification's message, parsed. Missing keys are unknown."""
+"""The parsed message of a notification. A missing key means unknown."""
 
 DEFAULT_CATALOG = "hive"
 STATISTICS = frozenset(
     "numRows rawDataSize totalSize numFiles numPartitions numFilesErasureCoded COLUMN_STATS_ACCURATE"
     " STATS_GENERATED STATS_GENERATED_VIA_STATS_TASK DO_NOT_UPDATE_STATS".split()
 )
-"""Parameters that are statistics. Spark's own begin with `SPARK_STATISTICS`."""
+"""Parameters that are statistics. Those of Spark begin with `SPARK_STATISTICS`."""
 SPARK_STATISTICS = "spark.sql.statistics."
 TOUCHED_AT = frozenset({"transient_lastDdlTime", "last_modified_time", "last_modified_by"})
-"""Parameters that change with anything else."""
+"""Parameters that change along with any other change."""
 VIEW_TYPES = frozenset({"VIRTUAL_VIEW", "MATERIALIZED_VIEW"})
 
 
@@ -87,8 +87,8 @@ Change = DatabaseChanged | TableCreated | TableAltered | TableDropped | TableRen
 
 
 def parse_event(event: NotificationEvent, catalog: str = DEFAULT_CATALOG) -> Change | None:
-    """Returns the change that an event reports; None if navlin does not read it: other catalogs, functions,
-    transactions, statistics, and changes of nothing but statistics and times.
+    """Return the change that an event reports; None if navlin ignores the event. These are events of other catalogs,
+    functions, transactions and statistics, and changes of nothing but statistics and times.
     """
     if (event.catName or DEFAULT_CATALOG).lower() != catalog.lower():
         return None
@@ -125,7 +125,7 @@ def parse_event(event: NotificationEvent, catalog: str = DEFAULT_CATALOG) -> Cha
 
 
 def parse_message(event: NotificationEvent) -> Message:
-    """Returns the message of an event in any format; empty if it cannot be read."""
+    """Return the message of an event in any format; empty if it cannot be read."""
     text = event.message or ""
     try:
         if (event.messageFormat or "").startswith("gzip"):
@@ -156,7 +156,9 @@ def _altered(event: NotificationEvent, after_name: TableName) -> Change | None:
 
 
 def _partitions(message: Message) -> tuple[str, ...] | None:
-    """Returns the names of the partitions in a message. Partition values are mapped by key, in key order."""
+    """Return the names of the partitions in a message; None if it does not name them. A message maps the keys of each
+    partition to values, in the order of the keys.
+    """
     values = message.get("partitions") or ([message["keyValues"]] if message.get("keyValues") else None)
     keys, rows = message.get("partitionKeys"), message.get("partitionValues")
     if isinstance(keys, list) and isinstance(rows, list) and all(isinstance(row, list) for row in rows):
@@ -187,7 +189,7 @@ _PARTITION = _Shape("7", ("2", "3", "5", "8", "10", "11", "12", "13"))
 
 
 def _plain_object(message: Message, name: str) -> dict[str, Any]:
-    """Returns an object in a message as plain values by field id; empty if it is absent."""
+    """Return an object in a message as plain values by field id; empty if it is absent."""
     text = message.get(f"{name}Json") or message.get(name)
     try:
         parsed = orjson.loads(text) if isinstance(text, str) else text
@@ -198,8 +200,8 @@ def _plain_object(message: Message, name: str) -> dict[str, Any]:
 
 
 def _plain(tagged: Any) -> Any:
-    """Removes the tags from a value of TJSONProtocol, ``{"rec": {"1": {"str": "x"}}}``. Empty and false fields are left
-    out: the same object comes with and without its defaults.
+    """Remove the tags from a value of TJSONProtocol, ``{"rec": {"1": {"str": "x"}}}``. Empty and false fields are left
+    out, because the same object arrives with and without its default values.
     """
     if not isinstance(tagged, dict) or len(tagged) != 1:
         return tagged
@@ -222,7 +224,7 @@ def _plain(tagged: Any) -> Any:
 
 
 def _lasting(plain: Mapping[str, Any], shape: _Shape) -> dict[str, Any]:
-    """Returns an object without the parts that change all the time: statistics, times, privileges."""
+    """Return an object without the parts that change all the time: statistics, times, privileges."""
     kept = {field: value for field, value in plain.items() if field not in shape.fleeting}
     parameters = kept.pop(shape.parameters, None)
     if not isinstance(parameters, dict):

@@ -20,7 +20,9 @@ _N = TypeVar("_N")
 _T = TypeVar("_T")
 
 COLUMNS_A_CALL = 20_000
-"""Target size of a call for tables: a metastore's time and memory depend on columns, and some tables have ten thousand."""
+"""Target number of columns in a call for tables, because a metastore's time and memory depend on it, and some tables have
+ten thousand.
+"""
 _SLOW_ONES = 3
 _ONE_FAILED = (MetastoreTimedOut, MetastoreRefused, MetastoreGarbled, MetastoreLost)
 """Errors that a single object may cause for the whole call."""
@@ -48,13 +50,13 @@ def fetch(
     at_once: int,
     weight: Callable[[_T], int] = lambda _: 0,
 ) -> Iterator[tuple[str, _T] | Missed]:
-    """Yields the objects that ``ask`` returns for ``names``, at most ``at_once`` a call, each with the name it was
-    asked for by.
+    """Yield (name, object) for each of ``names``, or `Missed` for an object that ``ask`` cannot get.
 
-    Begins with half of that and doubles after each answer. A call that takes too long, is refused (one object that the
-    metastore cannot read spoils its whole batch: JDOObjectNotFoundException), cannot be decoded or breaks the
-    connection twice is halved, down to the object that is missed. ``weight`` is an object's number of columns. Raises
-    `MetastoreTimedOut` if single objects time out one after another: the metastore is then gone.
+    A call requests at most ``at_once`` objects: half of that at first, twice as many after each success. A call that
+    takes too long, is refused (one object that the metastore cannot read spoils its whole batch:
+    JDOObjectNotFoundException), cannot be decoded or breaks the connection twice is halved, down to the object that is
+    missed. ``weight`` is an object's number of columns. Raises `MetastoreTimedOut` if single objects time out one after
+    another, because the metastore is then gone.
     """
     at, size, slow, again = 0, max(1, at_once // 2), 0, False
     asked = names[:size]
@@ -83,7 +85,7 @@ def fetch(
             reason = str(error)
         else:
             slow, again = 0, False
-            # By name, not by position: missing objects leave no gap, and the order is the metastore's own.
+            # By name, not by position, because missing objects leave no gap, and the metastore chooses the order.
             found = {name_of(one): one for one in answered}
             columns = sum(map(weight, answered)) // len(asked) or 1
             size = max(1, min(at_once, 2 * size, COLUMNS_A_CALL // columns))
@@ -91,7 +93,7 @@ def fetch(
         at += len(asked)
         asked = names[at : at + size]
         if asked:
-            # Before the objects are processed, so that the metastore and we work at the same time.
+            # Sent before the objects are processed, so that the metastore and navlin work at the same time.
             answer = _sent(ask, asked)
         for name in just_asked:
             one = found.get(name)
@@ -101,7 +103,7 @@ def fetch(
 def one_by_one(
     metastore: Connection, names: Iterable[_N], call: Callable[[_N], _T]
 ) -> Iterator[tuple[_N, _T | Missed]]:
-    """Yields each name with its call's answer, or why there is none. Raises as `fetch` does if the metastore is gone."""
+    """Yield (name, result of ``call``, or `Missed`) for each name. Raises as `fetch` does if the metastore is gone."""
     slow = 0
     for name in names:
         found = _one(metastore, name, call)
@@ -126,7 +128,7 @@ def _one(metastore: Connection, name: _N, call: Callable[[_N], _T], *, again: bo
 def _sent(
     ask: Callable[[Sequence[str]], Callable[[], Sequence[_T]]], names: Sequence[str]
 ) -> Callable[[], Sequence[_T]]:
-    """Returns the function that waits for the answer; it raises the error if the connection broke while asking."""
+    """Return a function that waits for the result; it raises the error if the connection broke during ``ask``."""
     try:
         return ask(names)
     except MetastoreLost as lost:
@@ -139,5 +141,5 @@ def _sent(
 
 
 def columns_in(table: Table) -> int:
-    """Returns the weight of a table."""
+    """Return the number of a table's columns, without partition keys: the ``weight`` for `fetch`."""
     return len((table.sd.cols if table.sd else None) or ())

@@ -95,7 +95,7 @@ class ClientCapabilities(Struct):
 
 
 INSERT_ONLY_TABLES = 2
-"""The capability without which Hive 3 and later refuse to show an insert-only table, and with it its whole batch."""
+"""Without this capability, Hive 3 and later refuse to show an insert-only table, and any batch that contains one."""
 
 
 @struct

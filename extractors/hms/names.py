@@ -13,14 +13,14 @@ _ESCAPED = re.compile(r"[\x01-\x1f\"#%'*/:=?\\\x7f{\[\]^]")
 
 
 def partition_name(keys: Iterable[str], values: Iterable[str]) -> str:
-    """Returns the name of the partition with these values of the partition keys."""
+    """Return the name of the partition with these values of the partition keys."""
     return "/".join(
         f"{_escape(key.lower())}={_escape(value)}" for key, value in zip(keys, values, strict=False)
     )
 
 
 def partition_values(name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Returns the keys and the values in a partition's name."""
+    """Return the keys and the values in a partition's name."""
     parts = [part.partition("=") for part in name.split("/")]
     return tuple(_unescape(key) for key, _, _ in parts), tuple(_unescape(value) for _, _, value in parts)
 

@@ -42,9 +42,11 @@ COMPLETE_MS = "complete_ms"
 EVENTS_A_CALL = 500
 DATABASES_A_SPLIT = 100
 TABLES_A_SPLIT = 500
-"""Some ten thousand records. A metastore's first answer on a connection costs it some 15 ms, so not too few."""
+"""These give some ten thousand records. Fewer would waste time: the first call on a connection costs a metastore some
+15 ms.
+"""
 TABLES_A_LISTING = 20
-"""Tables whose partitions one split lists."""
+"""Number of tables whose partitions one split lists."""
 
 
 class LogBroken(Exception):
@@ -53,8 +55,8 @@ class LogBroken(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """Filters for databases and tables: globs that ignore case. One for tables matches ``db.table`` if it has a dot,
-    else the table's name in any database.
+    """Filters for databases and tables: globs that ignore case. A glob for tables matches ``db.table`` if it has a dot,
+    otherwise the table's name in any database.
     """
 
     databases: tuple[str, ...] = ("*",)
@@ -97,10 +99,10 @@ class Planning:
 def read_log(
     metastore: Connection, last: int, current: int, catalog: str
 ) -> tuple[Touched, NotificationEvent | None]:
-    """Returns the objects of the catalog touched after event ``last``, at least up to event ``current``, and the last
+    """Return the objects of the catalog touched after event ``last``, at least up to event ``current``, and the last
     event.
 
-    Raises `LogBroken` if an id is missing or occurs twice: ids are consecutive.
+    Raises `LogBroken` if an id is missing or occurs twice, because ids are consecutive.
     """
     touched, event = Touched(), None
     for event in _events(metastore, last, current):
@@ -111,7 +113,7 @@ def read_log(
 
 
 def at_event(event: NotificationEvent | None, event_id: int) -> tuple[Position, Position]:
-    """Returns the positions after an event. If the log does not have it, only the id is known."""
+    """Return the positions to save after an event. If the log does not have it (None), only ``event_id`` is known."""
     if event is None:
         return Position(EVENT_ID, event_id), Position(EVENT_DIGEST, None)
     return Position(EVENT_ID, event.eventId), Position(EVENT_DIGEST, digest_of(event))
@@ -130,7 +132,7 @@ def _events(metastore: Connection, last: int, current: int) -> Iterator[Notifica
 
 
 def plan_incremental(planning: Planning, touched: Touched, positions: tuple[Position, ...]) -> Plan:
-    """Plans to read touched objects; dropped ones are covered and not read."""
+    """Plan to read touched objects. Dropped objects are covered, but not read."""
     splits = (*_rename_splits(planning, touched), *_touched_splits(planning, touched))
     moves = tuple(_moves(planning, touched))
     return Plan(splits, positions, tuple(_dropped(planning, touched)), moves=moves)
@@ -139,8 +141,8 @@ def plan_incremental(planning: Planning, touched: Touched, positions: tuple[Posi
 def plan_complete(
     planning: Planning, metastore: Connection, touched: Touched, at: tuple[Position, ...], note: str
 ) -> Plan:
-    """Plans to list everything that the filters include. Of ``touched`` only the renames are used: a listing does not
-    show them.
+    """Plan to list everything that the filters include. Only the renames in ``touched`` are used, because a listing does
+    not show them. Raises `MetastoreRefused` if the tables of no database can be listed.
     """
     positions = (*at, Position(COMPLETE_MS, planning.now_ms))
     splits: list[Split] = list(_rename_splits(planning, touched))

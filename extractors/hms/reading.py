@@ -20,7 +20,7 @@ from navlin.model.tree import below
 
 @dataclass(frozen=True, slots=True)
 class BatchSizes:
-    """Most objects that a call asks for."""
+    """Maximum number of objects that one call requests."""
 
     tables: int
     partitions: int
@@ -129,7 +129,7 @@ def _missed_table(reading: Reading, name: TableName, reason: str) -> Reject:
 
 
 def _by_database(names: Sequence[TableName]) -> Iterator[tuple[str, list[str]]]:
-    """Groups tables by database; those of a split are sorted by it."""
+    """Yield (database, names of its tables) for each database."""
     tables: dict[str, list[str]] = {}
     for name in names:
         tables.setdefault(name.database, []).append(name.table)

@@ -1,4 +1,4 @@
-"""The columns of a Spark data source table, which Spark keeps in table parameters if Hive's own cannot hold them.
+"""The columns of a Spark data source table, which Spark keeps in table parameters if Hive's schema cannot hold them.
 
 ``spark.sql.sources.schema`` holds the schema as JSON, cut into ``….part.0``, ``….part.1`` and so on if it is long
 (Spark's HiveExternalCatalog). Hive then sees no columns, or a single ``col array<string>``.
@@ -20,14 +20,14 @@ _CHAR_OR_VARCHAR = "__CHAR_VARCHAR_TYPE_STRING"
 
 
 def hides_columns(columns: Sequence[FieldSchema]) -> bool:
-    """Whether these columns, as Hive sees them, are none at all or Spark's placeholder."""
+    """Whether Hive sees no columns at all, or only Spark's placeholder."""
     return not columns or (
         len(columns) == 1 and columns[0].name == "col" and columns[0].type == "array<string>"
     )
 
 
 def spark_columns(parameters: Mapping[str, str]) -> list[FieldSchema] | None:
-    """Returns the columns that Spark recorded, including its partition columns, with Hive's type names; None if it
+    """Return the columns that Spark recorded, including its partition columns, with Hive's type names; None if it
     recorded none.
 
     Raises ValueError if they cannot be read: a part is missing, or is not JSON.

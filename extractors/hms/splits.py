@@ -28,7 +28,7 @@ class DatabaseSplit(Split):
 class TableSplit(Split):
     """Tables with their columns; yields further splits for the partitions of those in ``list_partitions`` (None: of all).
 
-    ``touched``: events named them. Each then covers everything directly below it.
+    ``touched``: events named the tables. Each table then covers everything directly below it.
     """
 
     tables: tuple[TableName, ...]
@@ -44,7 +44,7 @@ class TableSplit(Split):
 
 @dataclass(frozen=True, slots=True)
 class PartitionListSplit(Split):
-    """All partitions of some tables: few are read at once, many in splits of their own."""
+    """All partitions of some tables. If a table has few, they are read at once, otherwise in further splits."""
 
     tables: tuple[TableName, ...]
     as_of_ms: int
@@ -73,7 +73,7 @@ class PartitionSplit(Split):
 
 @dataclass(frozen=True, slots=True)
 class RenameSplit(Split):
-    """Renames that events reported: no call to the metastore is needed."""
+    """Renames that events reported; reading them needs no call to the metastore."""
 
     renames: tuple[TableRenamed, ...]
 

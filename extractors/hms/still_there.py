@@ -21,8 +21,8 @@ class _Table(NamedTuple):
 
 
 def places_there(metastore: Connection, paths: Sequence[str], batch: int) -> Iterator[str]:
-    """Yields those of these places in the metastore's tree that exist. A column is checked with its table: if the table
-    was listed, it was read whole, and a column that it does not have is gone.
+    """Yield the tree paths among ``paths`` whose database, table or partition still exists. Columns are never yielded:
+    if their table was listed, it was read whole, and a column that it does not have is gone.
     """
     databases: dict[str, str] = {}
     tables: dict[_Table, str] = {}
@@ -45,7 +45,7 @@ def places_there(metastore: Connection, paths: Sequence[str], batch: int) -> Ite
             for found in _unless_unknown(partial(metastore.tables, database, some)) or ():
                 yield tables[_Table(database, (found.tableName or "").lower())]
     for (database, name), wanted in partitions.items():
-        # For a missing table, some metastores answer with an internal error.
+        # Some metastores respond with an internal error if the table is missing, so it is looked up first.
         if not _unless_unknown(partial(metastore.tables, database, [name])):
             continue
         listed = set(metastore.partition_names(database, name))
@@ -53,8 +53,8 @@ def places_there(metastore: Connection, paths: Sequence[str], batch: int) -> Ite
 
 
 def _unless_unknown(call: Callable[[], _T]) -> _T | None:
-    """Returns the result of a call; None if the requested object does not exist. Other refusals are raised: they prove
-    nothing.
+    """Return the result of a call; None if the requested object does not exist. Other refusals are raised, because they
+    prove nothing.
     """
     try:
         return call()

@@ -8,7 +8,7 @@
     GET_ALL_TABLES = Call("get_all_tables", (str,), list[str], throws=(MetaException,))
 
 The declaration is the interface definition: `struct` derives from it the ``thrift_spec`` that Thrift's own compiler would
-have written, and its C code then reads and writes plain slotted dataclasses. Every field may be None, as on the wire.
+have written, and Thrift's C code then reads and writes plain slotted dataclasses. Every field may be None, as on the wire.
 """
 
 from __future__ import annotations
@@ -61,13 +61,13 @@ _T = TypeVar("_T")
 
 
 def at(field_id: int) -> Any:
-    """Declares a structure's field by its id on the wire."""
+    """Declare a structure's field by its id on the wire."""
     return field(default=None, metadata={"id": field_id})
 
 
 @dataclass_transform(field_specifiers=(at,))
 def struct(cls: type[_S]) -> type[_S]:
-    """Turns the declaration into a dataclass with its ``thrift_spec``."""
+    """Turn a declaration into a dataclass with the matching ``thrift_spec``."""
     made = dataclass(slots=True)(cls)
     hints = get_type_hints(made, include_extras=True)
     by_id = {one.metadata["id"]: one.name for one in fields(made)}
@@ -76,7 +76,7 @@ def struct(cls: type[_S]) -> type[_S]:
 
 
 def refusal(name: str) -> type[Refusal]:
-    """Creates an exception class of the service: all have one field, the message."""
+    """Create an exception class of the service, with a message as its only field."""
     spec = _spec({1: ("message", str)})
 
     def __init__(self: Refusal, message: str | None = None) -> None:
@@ -104,7 +104,7 @@ class Call(Generic[_T]):
         self._gives = _spec(results if returns is NoneType else {0: ("success", returns), **results})
 
     def send(self, protocol: Any, *arguments: Any) -> None:
-        """Sends the call on an open protocol. Its answer must be received before another call is sent."""
+        """Send the call on an open protocol. The result must be received before another call is sent."""
         named = SimpleNamespace(**{f"a{i}": value for i, value in enumerate(arguments, 1)})
         protocol.writeMessageBegin(self.name, TMessageType.CALL, 0)
         if protocol._fast_encode is not None:
@@ -115,8 +115,8 @@ class Call(Generic[_T]):
         protocol.trans.flush()
 
     def receive(self, protocol: Any) -> _T:
-        """Returns the answer. Raises the service's errors, a `TApplicationException` if it does not know the call, and
-        Thrift's transport and protocol errors.
+        """Return the result. Raises the service's errors, a `TApplicationException` if the service does not know the
+        call or gives no result, and Thrift's transport and protocol errors.
         """
         name, kind, _ = protocol.readMessageBegin()
         if kind == TMessageType.EXCEPTION:

@@ -39,7 +39,7 @@ class SaslTransport(TTransportBase, CReadableTransport):  # type: ignore[misc]  
         return bool(self._socket.isOpen())
 
     def open(self) -> None:
-        """Connects and negotiates. Raises `KerberosFailed`, and the socket's errors."""
+        """Connect and negotiate. Raises `KerberosFailed`, and the socket's errors."""
         self._socket.open()
         try:
             self._negotiate()

@@ -16,11 +16,12 @@ _OTHER_NAMES: Final = (62, 64)
 
 
 class NoAuthorities(OSError):
-    """The file of authorities cannot be used."""
+    """The file of CA certificates cannot be used."""
 
 
 def tls_socket(host: str, port: int, ca_file: str) -> TlsSocket:
-    """Returns a socket that trusts the authorities of a PEM file, or the system's, and rejects certificates of other names.
+    """Return a socket that trusts the CA certificates of a PEM file (the system's if ``ca_file`` is empty), and rejects
+    certificates for other names.
 
     Raises `NoAuthorities`.
     """
@@ -34,7 +35,7 @@ def tls_socket(host: str, port: int, ca_file: str) -> TlsSocket:
 
 
 def tls_in_words(error: BaseException | None, host: str) -> str:
-    """Explains a failed handshake and what to do; "" if TLS was not the reason."""
+    """Explain a failed handshake and what to do; "" if TLS was not the reason."""
     match error:
         case ssl.SSLCertVerificationError() if error.verify_code in _OTHER_NAMES:
             return (

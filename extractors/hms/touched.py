@@ -1,4 +1,4 @@
-"""The objects touched by the events of one round, merged per table: each is read once, in its state by then."""
+"""Merges the objects touched by the events of one round, so that each is read once, in its current state."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from extractors.hms.events import (
 )
 
 MANY_PARTITIONS = 1_000
-"""From this many touched partitions of a table on, all of them are listed: that costs less than naming each."""
+"""If more partitions of a table than these are touched, all are listed, because that costs less than naming each."""
 
 
 @dataclass(slots=True)
 class TouchedTable:
-    """The parts of one table to read again. A partition maps to whether it exists."""
+    """The parts of one table to read again. ``partitions`` maps the name of a partition to whether it still exists."""
 
     itself: bool = False
     all_partitions: bool = False
@@ -30,9 +30,9 @@ class TouchedTable:
 
 @dataclass(slots=True)
 class Touched:
-    """Filled by `add`, event by event.
+    """The touched objects, filled by `add`, change by change.
 
-    ``gone_databases`` and ``gone_tables`` were dropped or renamed away in this round: everything below them is gone,
+    ``gone_databases`` and ``gone_tables`` were dropped or renamed away in this round; everything below them is gone,
     except the objects read again. ``databases`` and ``tables`` are to be read. ``renamed_from`` maps a table's name to
     its name before this round.
     """
