@@ -55,8 +55,7 @@ class HdfsUnavailable(HdfsError):
 
 
 class HdfsRefused(HdfsError, PermissionError):
-    """The user lacks permission, or Kerberos authentication failed. The message has a remedy if Hadoop's text shows one.
-    """
+    """The user lacks permission, or Kerberos authentication failed. The message has a remedy if Hadoop's text shows one."""
 
 
 class HdfsNotFound(HdfsError, FileNotFoundError):

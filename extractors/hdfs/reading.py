@@ -1,5 +1,4 @@
-"""Turns NameNode statuses into listings: of single paths, of whole trees in bounded pieces, and of sidecars' attributes.
-"""
+"""Turns NameNode statuses into listings: of single paths, of whole trees in bounded pieces, and of sidecars' attributes."""
 
 from __future__ import annotations
 

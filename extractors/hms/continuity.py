@@ -32,8 +32,7 @@ def digest_of(event: NotificationEvent) -> str:
 
 
 def event_at(metastore: Connection, event_id: int) -> NotificationEvent | None:
-    """Return the event with an id; None if the log no longer has it, because a metastore forgets events after some days.
-    """
+    """Return the event with an id; None if the log no longer has it, because a metastore forgets events after some days."""
     if event_id <= 0:
         return None
     found = metastore.events(event_id - 1, 1)

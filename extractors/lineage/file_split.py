@@ -1,7 +1,7 @@
 """The part of one growing file to read: how the file is recognized, and where to continue.
 
-A file is recognized by its fingerprint, never by its name: host, device and inode (the position's key), and hashes of
-its first bytes and of those before the position (in its value).
+A file is recognized by its fingerprint, never by its name: host, device and inode (in the key of the position), and
+hashes of the file's first bytes and of those before the offset (in the value of the position).
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from typing import Any, BinaryIO, Final
 from navlin.model.records import Split
 
 HEAD_BYTES: Final = 16 << 10
-"""Bytes at a file's beginning that distinguish it from others: engines write the query's text first, so that files may
-well share their first few hundred bytes.
+"""Number of bytes at a file's beginning that distinguish it from other files. Engines write the query's text first, so
+files may well share their first few hundred bytes.
 """
 COPIED: Final = "@"
-"""Separates, in a key, the file from the mark of content that the file no longer has."""
+"""Separator in a key, between the file and the mark of content that the file no longer has."""
 MARK_BYTES: Final = 4 << 10
-"""Bytes before a position that must be unchanged."""
+"""Number of bytes before an offset that must be unchanged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +29,9 @@ class FileSplit(Split):
     ``head`` and ``mark`` are hashes of the file's first ``head_bytes`` bytes and of those before ``offset``, if known.
     ``skipping``: the offset is within a line that is too long. ``final``: no further newline is expected. ``extra`` is
     the extractor's own state at ``offset``, as JSON values. ``planned_ms`` is the time of planning. ``held`` is a path
-    that opens the descriptor held for it, in case it is no longer in its directory. ``ctime_ns`` is the time of its
-    last change of any kind, by the kernel's clock, which nobody can set back; ``seen`` and ``seen_ns`` are its size and
-    time at the previous plan.
+    that opens the descriptor held for the file, in case the file has left its directory. ``ctime_ns`` is the time of the
+    file's last change of any kind, by the kernel's clock, which nobody can set back; ``seen`` and ``seen_ns`` are the
+    file's size and modification time at the previous plan.
     """
 
     key: str
@@ -69,7 +69,7 @@ class FileSplit(Split):
 
     @property
     def of_copy(self) -> bool:
-        """Whether it is the rest of a file that was emptied, to be read from the copy made before."""
+        """Whether this is the unread rest of a file that was emptied, to be read from a copy made before."""
         return self.inode < 0
 
     @property
@@ -77,7 +77,7 @@ class FileSplit(Split):
         return True
 
     def copied(self) -> FileSplit:
-        """Returns the unread rest of content that has been replaced."""
+        """Return a split for the unread rest of content that has been replaced."""
         return replace(
             self,
             key=f"{self.key}{COPIED}{self.mark[:16]}",
@@ -99,19 +99,19 @@ def goes_on_in(raw: BinaryIO, split: FileSplit) -> bool:
 
 
 def head_of(raw: BinaryIO, end: int) -> tuple[str, int]:
-    """Returns the hash of the file's first bytes, of at most ``end``, and their number."""
+    """Return the hash of the file's first bytes, up to ``end``, and the number of these bytes."""
     raw.seek(0)
     head = raw.read(min(HEAD_BYTES, end))
     return hash_of(head), len(head)
 
 
 def mark_of(raw: BinaryIO, offset: int) -> str:
-    """Returns the hash of the bytes before an offset."""
+    """Return the hash of the bytes before an offset."""
     mark_bytes = min(MARK_BYTES, offset)
     raw.seek(offset - mark_bytes)
     return hash_of(raw.read(mark_bytes))
 
 
 def hash_of(data: bytes) -> str:
-    """Returns the hash that represents these bytes in a position."""
+    """Return the hash that represents these bytes in a position."""
     return hashlib.blake2b(data, digest_size=16).hexdigest()

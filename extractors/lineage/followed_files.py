@@ -1,24 +1,24 @@
 """Reads growing text files line by line, from the last position.
 
 `extractors.lineage.planned_files` finds the unread parts, `follow` reads them: whole lines only, up to the size that
-the plan saw, so that the same split yields the same lines however often it is read. A renamed file is continued; a file
-that was truncated, replaced or that got a used inode is read from its beginning: reading twice changes nothing, missing
-a line would. Nothing is ever moved, changed or deleted. Only regular files are read, and no link that leads out of its
-directory (`extractors.lineage.regular_files`).
+the plan saw, so that the same split yields the same lines however often it is read. A renamed file is continued. A file
+that was truncated, replaced or that got a used inode is read from its beginning, because reading a line twice does no
+harm, but missing one does. Nothing is ever moved, changed or deleted. Only regular files are read, and no link that leads
+out of its directory (`extractors.lineage.regular_files`).
 
-A file that is no longer in its directory is still read to its end: under another name there, by the descriptor held for
-it (`extractors.lineage.held_files`), or in a ``.gz`` there that begins as the file did. Bytes that were seen and can no
-longer be read are lost: `extractors.lineage.moved_files.FileWentAway` counts them.
+A file that has left its name is still read to its end: under another name in the same directory, by the descriptor held
+for it (`extractors.lineage.held_files`), or in a ``.gz`` in that directory that begins as the file did. Bytes that were
+seen and can no longer be read are lost; `extractors.lineage.moved_files.FileWentAway` counts them.
 
-A file with new content may have been copied before: the unread part of its old content is looked for in a copy there
-that begins as the file did, compressed or not, as `FileSplit.copied`.
+If a file has new content, the old content may have been copied before. Its unread part is then a split of its own
+(`FileSplit.copied`), and is looked for in copies in the same directory that begin as the file did, compressed or not.
 
-NULs at the beginning of a line are skipped and counted in a `Reject`: a file that was truncated under a writer that
-continues at its old offset has a hole there, and so has one whose host went down before all blocks were written.
+NULs at the beginning of a line are skipped and counted in a `Reject`. They are a hole in the file, which was truncated
+under a writer that continues at its old offset, or whose host went down before all blocks were written.
 
 The rest of a file after its last newline waits for the newline. If the file has not changed for an hour, the rest is
-handed out as a line anyway (``Line.whole`` is False), once; the position stays before it, so that it is read again,
-whole, should the file still grow.
+handed out once as a line anyway (``Line.whole`` is False). The position stays before the rest, so that it is read again
+as a whole line if the file still grows.
 """
 
 from __future__ import annotations
@@ -42,16 +42,16 @@ SPLIT_BYTES: Final = 16 << 20
 SPLIT_LINES: Final = 5_000
 MAX_LINE_BYTES: Final = 64 << 20
 ARCHIVED_BYTES: Final = 1 << 30
-"""Most bytes read of a file's rest that was compressed. For a log that is polled every few seconds it is far less."""
+"""Maximum number of bytes read of a file's rest that was compressed. A log polled every few seconds has far fewer."""
 ARCHIVED_PARTS: Final = 8
-"""Factor for the bytes read at once from an archive: each part must first decompress everything before it."""
+"""Factor for the size of the splits of an archive, because each split must first decompress everything before it."""
 _NULS: Final = re.compile(rb"\0+")
 _NEWLINES: Final = re.compile(rb"\n+")
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line without its newline, and its offset in the file. ``whole`` is False for a rest without newline."""
+    """One line without its newline, and its offset in the file. ``whole`` is False for a rest that has no newline."""
 
     offset: int
     text: bytes
@@ -62,7 +62,7 @@ class FollowedFile:
     """An open file and how far it has been read. Made by `follow`.
 
     ``offset`` is after the last line handed out, ``extra`` is the state that the extractor saved there (None if the
-    file is read from its beginning after all). ``raw`` is the file itself, for one that is not read by lines.
+    file is read from its beginning after all). ``raw`` is the file itself, for an extractor that does not read by lines.
     """
 
     def __init__(
@@ -82,12 +82,13 @@ class FollowedFile:
         self._damage = ""
         self._at_end = self.offset >= self.end
         self._read: deque[tuple[int, bytes]] = deque()
-        """The last pieces read of an archive, each with its offset: seeking back would start over."""
+        """(offset, bytes) of the last pieces read from an archive, because seeking back would decompress it again."""
 
     def lines(self, *, max_bytes: int = SPLIT_BYTES, max_lines: int = SPLIT_LINES) -> Iterator[Line | Reject]:
-        """Yields the next lines, at least one, until either bound is reached; a line that is too long comes as a `Reject`.
+        """Yield the next lines, at least one, until either bound is reached; a `Reject` for a line that is too long, and
+        for a hole.
 
-        A caller may stop at any line: `done` then yields a split for the rest.
+        A caller may stop at any line; `done` then yields a split for the rest.
         """
         if self._archive:
             max_bytes, max_lines = ARCHIVED_PARTS * max_bytes, ARCHIVED_PARTS * max_lines
@@ -158,7 +159,7 @@ class FollowedFile:
             return self.raw.read(count)
         try:
             at = self.raw.tell()
-            chunk = cast(gzip.GzipFile, self.raw).read1(count)  # up to the damage
+            chunk = cast(gzip.GzipFile, self.raw).read1(count)  # returns the data before any damage
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             self._damage = str(error)
             return b""
@@ -168,7 +169,7 @@ class FollowedFile:
         return chunk
 
     def _mark(self) -> str:
-        """Returns the hash of the bytes before the offset."""
+        """Return the hash of the bytes before the offset."""
         begin = max(0, self.offset - MARK_BYTES)
         if not self._read or self._read[0][0] > begin:
             return mark_of(self.raw, self.offset)
@@ -181,20 +182,18 @@ class FollowedFile:
         return Reject(self.path, f"{count} NUL bytes passed over: {why}", self.offset)
 
     def _data_behind(self, at: int) -> int:
-        """Returns the next offset, from ``at`` on, with allocated blocks: a hole may be larger than all that could be
-        read.
-        """
+        """Return the next offset from ``at`` on that has data on the disk, because a hole may be too large to read."""
         if self._archive:
             return at
         try:
             data = min(self.end, os.lseek(self.raw.fileno(), at, os.SEEK_DATA))
-        except OSError:  # there are none
+        except OSError:  # there is none
             data = self.end
         self.raw.seek(data)
         return data
 
     def skip(self) -> None:
-        """Leaves the rest unread: nothing in it is for this extractor."""
+        """Leave the rest unread, because nothing in it is for this extractor."""
         self.offset, self._at_end, self._skipping = self.end, True, False
 
     @property
@@ -209,27 +208,26 @@ class FollowedFile:
 
     @property
     def archived(self) -> bool:
-        """Whether it is read from a compressed copy."""
+        """Whether the file is read from a compressed copy."""
         return self._archive
 
     def leave(self, offset: int) -> None:
-        """Leaves the data from ``offset`` on, though handed out, to a later reading: it is still incomplete."""
+        """Leave the data from ``offset`` on to a later read although it was handed out, because it is incomplete."""
         self.offset = offset
 
     def stand(self, offset: int, *, at_end: bool) -> None:
-        """Makes a caller that stops now continue at ``offset``; with ``at_end``, only if there is more than the plan
-        saw.
-        """
+        """Set the ``offset`` at which the next read continues; with ``at_end``, only if there is more than the plan saw."""
         self.offset, self._at_end = offset, at_end
 
     def done(self, extra: Any = None) -> Iterator[Position | FileSplit]:
-        """Yields how far the file has been read and, if it continues, the split for the rest.
+        """Yield the position reached and, if there is more to read, a split for the rest.
 
-        ``extra`` is the extractor's state at ``offset``, small, as JSON values. Both are yielded if the bound was
-        reached; the position of the later round wins, and the earlier one never looks as if nothing were left.
+        ``extra`` is the extractor's state at ``offset``: small JSON values. If both are yielded, the position after the
+        rest wins in the end, and the earlier position never looks as if nothing were left. If the file has new content,
+        the unread rest of the old content is yielded in the same way.
         """
         split = self._split
-        # The beginning of an archive is known: it was found by that.
+        # The beginning of an archive is known, because the archive was found by it.
         head, head_bytes = (split.head, split.head_bytes) if self._archive else head_of(self.raw, self.end)
         mark = self._mark()
         # A copy may have another name when it is looked for again.
@@ -277,7 +275,7 @@ class FollowedFile:
 
 @contextmanager
 def follow(split: FileSplit, *, max_line_bytes: int = MAX_LINE_BYTES) -> Iterator[FollowedFile]:
-    """Opens the file of a split, under whatever name it has now, at the split's offset if the data before it is unchanged.
+    """Open the file of a split, under whatever name it has now, at the split's offset if the data before it is unchanged.
 
     Raises `extractors.lineage.moved_files.FileWentAway` if nothing of the file is left, and `OSError` if it cannot be
     opened.
@@ -295,12 +293,12 @@ def follow(split: FileSplit, *, max_line_bytes: int = MAX_LINE_BYTES) -> Iterato
 
 
 def sought(split: FileSplit) -> Position:
-    """Returns the position of a file that went away: it is not looked for any more, unless it comes back."""
+    """Return the position of a file that went away, with which it is no longer looked for unless it comes back."""
     return Position(split.key, {**_value(split), "size": split.end, "sought": True})
 
 
 def unread(split: FileSplit) -> Position:
-    """Returns the position of a file with an unread rest, until that is read."""
+    """Return the position of a file with an unread rest, to save until the rest is read."""
     return Position(split.key, {**_value(split), "size": -1, "seen": split.end, "extra": split.extra})
 
 

@@ -4,8 +4,8 @@
      "edges": [{"sources": [2], "targets": [0], "edgeType": "PROJECTION", "expression"}],
      "vertices": [{"id": 2, "vertexType": "COLUMN", "vertexId": "db.table.column"}]}
 
-A record without an essential part raises `NotARecord`. A broken edge or vertex is a problem of the statement: it is reported
-as a separate `Reject`, and the rest of the statement is kept.
+A record without an essential part raises `NotARecord`. If an edge or vertex is broken, the rest of the statement is kept.
+All problems of a record are one `Reject`, apart from its odd times.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class NotARecord(ValueError):
 
 
 def parse(text: bytes) -> dict[str, Any]:
-    """Returns the record's object. Raises `NotARecord`."""
+    """Return the record's object. Raises `NotARecord`."""
     try:
         record = orjson.loads(text)
     except orjson.JSONDecodeError as refused:
@@ -49,7 +49,7 @@ def parse(text: bytes) -> dict[str, Any]:
 
 
 def _leniently(text: str) -> Any:
-    """Parses JSON as the standard library does, with raw control characters and lone surrogates; the latter become
+    """Parse JSON as the standard library does, accepting raw control characters and lone surrogates; the latter become
     U+FFFD.
     """
     value = json.loads(text, strict=False)
@@ -60,12 +60,12 @@ def _leniently(text: str) -> Any:
 
 
 def sample_of(text: bytes) -> str:
-    """Returns the beginning of an unreadable text if it is part of a record: any other text is not shown to anybody."""
+    """Return the beginning of an unreadable text if it is part of a record, otherwise "": other text is shown to nobody."""
     return sample(text) if KEYS.search(text) else ""
 
 
 def query_text(record: Mapping[str, Any]) -> str:
-    """Returns the statement. Raises `NotARecord` if there is none."""
+    """Return the statement. Raises `NotARecord` if there is none."""
     text = record.get("queryText")
     if not isinstance(text, str) or not text:
         raise NotARecord("the record has no queryText")
@@ -73,18 +73,18 @@ def query_text(record: Mapping[str, Any]) -> str:
 
 
 def text_of(record: Mapping[str, Any], name: str) -> str:
-    """Returns a string of the record, bounded; "" if it has none."""
+    """Return a string field of the record, bounded; "" if it is missing."""
     value = record.get(name)
     return bounded(value) if isinstance(value, str) else ""
 
 
 def principal(user: str) -> str:
-    """Shortens ``impala/host@REALM`` to ``impala``."""
+    """Shorten ``impala/host@REALM`` to ``impala``."""
     return re.split(r"[/@]", user, maxsplit=1)[0] or user
 
 
 def digest(text: str) -> str:
-    """Returns an identifier for a statement whose record has no hash."""
+    """Return an identifier for a statement whose record has no hash."""
     return hashlib.md5(text.encode(errors="surrogatepass"), usedforsecurity=False).hexdigest()
 
 
@@ -92,7 +92,9 @@ def digest(text: str) -> str:
 
 
 def objects(value: Any, what: str, problems: list[str]) -> list[dict[str, Any]]:
-    """Returns the elements of edges or vertices, each an object or (Impala, late 2015) a string that holds one."""
+    """Return the elements of a list of edges or vertices, each an object or (Impala, late 2015) a string that holds one.
+    Append the broken ones to ``problems``.
+    """
     if value is None:
         return []
     if not isinstance(value, list):
@@ -117,8 +119,8 @@ def vertices_of(
     problems: list[str],
     to_vertex: Callable[[str, Mapping[str, Any]], Vertex],
 ) -> dict[str, Vertex]:
-    """Returns the record's vertices by their id, a number as a string. ``to_vertex`` makes one from its vertexId and
-    its element.
+    """Return id → vertex. Ids are strings here: 2 and "2" are the same. ``to_vertex`` makes a vertex from its vertexId
+    and its element. Append to ``problems`` the vertices without id or vertexId, and the ids with two meanings.
     """
     vertices: dict[str, Vertex] = {}
     ambiguous: set[str] = set()
@@ -137,7 +139,7 @@ def vertices_of(
 
 
 def vertex_by_name(name: str, element: Mapping[str, Any]) -> Vertex:
-    """Parses ``db.table.column[.nested…]``, or ``db.table`` of type TABLE. Anything else is a label of a result."""
+    """Parse ``db.table.column[.nested…]``, or ``db.table`` of type TABLE. Anything else is a label of a result."""
     database, _, rest = name.partition(".")
     table, _, rest = rest.partition(".")
     column = rest.partition(".")[0]
@@ -157,7 +159,10 @@ def edges_of(
     *,
     labels: bool,
 ) -> tuple[Edge, ...]:
-    """Returns the edges among ``elements``. ``labels``: their targets are not columns."""
+    """Return the edges in ``elements``, without those that have no known end. ``labels``: targets are labels, not columns.
+
+    Append broken edges to ``problems``, numbered by their place in ``elements``, from 0.
+    """
     edges = []
     for place, element in enumerate(elements):
         try:
@@ -181,7 +186,7 @@ def edges_of(
 
 
 def _ends(value: Any, vertices: Mapping[str, Vertex]) -> tuple[tuple[Vertex, ...], bool]:
-    """Returns the vertices that an edge names, and whether it names unknown ones, or has no list of them."""
+    """Return the known vertices among an edge's sources or targets, and whether there are unknown ones, or no list."""
     if not isinstance(value, list):
         return (), True
     found = [vertices[str(number)] for number in value if _is_id(number) and str(number) in vertices]
@@ -196,7 +201,7 @@ def _is_id(number: Any) -> bool:
 
 
 def rejects_of(problems: Iterable[str], text: bytes, path: str, offset: int) -> tuple[Reject, ...]:
-    """Returns the unreadable parts of a record, as one `Reject`; nothing if there are none."""
+    """Return the problems of a record as one `Reject`; empty if there are none."""
     reasons = list(dict.fromkeys(problems))
     if not reasons:
         return ()
@@ -206,7 +211,7 @@ def rejects_of(problems: Iterable[str], text: bytes, path: str, offset: int) -> 
 
 
 def odd_times(problems: Iterable[str], text: bytes, path: str, offset: int) -> tuple[Reject, ...]:
-    """Returns the times of a record that are impossible, as one `Reject`; nothing if there are none."""
+    """Return the problems with impossible times in a record as one `Reject`; empty if there are none."""
     reasons = "; ".join(dict.fromkeys(problems))
     return (
         (Reject(path, f"a time of the record cannot be one: {reasons}", offset, sample(text)),)

@@ -1,13 +1,13 @@
 """Descriptors kept open for followed files, so that a file that is moved away can be read to its end.
 
 Between two polls a log may be moved out of its directory, removed, or renamed and compressed. Data written since it was
-last read would be lost. Vector and Fluent Bit keep a descriptor; so does navlin, in the process that plans: that of
-`navlin serve` lives on from poll to poll. Reading happens in other processes, Spark's workers on the same machine, which
-open the file again through ``/proc/PID/fd/N``. The kernel lets the same user do that, even for a file that no longer has
-a name. A path there is as good as a name that nobody can rename; if its number is reused, the inode shows it.
+last read would be lost. Vector and Fluent Bit keep a descriptor; so does navlin, in the process that plans (that of
+`navlin serve` lives on from poll to poll). Other processes, Spark's workers on the same machine, read the file: they open
+it again through ``/proc/PID/fd/N``. The kernel lets the same user do that, even for a file that no longer has a name.
+Such a path is as good as a name that nobody can rename; if the number is reused, the inode shows it.
 
-This is not state: without it, after a restart, only files moved away meanwhile are missed. A removed file keeps its
-space on the disk until it is read, which is why the number of descriptors is small.
+This is not saved state: after a restart, only files moved away in the meantime are missed. A removed file keeps its space
+on the disk until it is read, so the number of descriptors is small.
 """
 
 from __future__ import annotations
@@ -25,15 +25,17 @@ from extractors.lineage.regular_files import open_regular
 from extractors.lineage.remembered_files import RememberedFiles
 
 MOST_OF_A_SOURCE: Final = 64
-"""Files per source, the last ones written to. A source that has more does not write to all of them at once."""
+"""Maximum number of files per source, the last ones written to. A source with more files does not write to all at once."""
 MOST_IN_ALL: Final = 512
-"""Shared by the sources as needed: a process may commonly open 1,024 files."""
+"""Maximum number of files of all sources together, because a process may commonly open 1,024 files."""
 FORGOTTEN_S: Final = 86_400.0
-"""A source that was not planned for so long is no longer followed: its settings have changed, or it has gone."""
+"""Seconds without a plan after which a source counts as no longer followed, because of new settings or its removal."""
 
 
 class Held(NamedTuple):
-    """A held file: its former name, the path by which a process of this user opens it, and its current status."""
+    """A held file. ``path`` is its former name, ``opens`` is the path by which a process of this user opens it, ``stat``
+    is its current status.
+    """
 
     key: str
     path: str
@@ -43,8 +45,8 @@ class Held(NamedTuple):
 
 @dataclass(slots=True)
 class _Of:
-    """The files held for one source, the time of its last plan (seconds of the monotonic clock), and the number of
-    files for which it then wanted a descriptor.
+    """The files held for one source: key → (path, open file). ``planned_s`` is the time of the last plan (seconds of the
+    monotonic clock), ``wanted`` the number of files that this plan wanted to hold.
     """
 
     planned_s: float = 0.0
@@ -59,9 +61,7 @@ class _Of:
 
 
 class HeldFiles:
-    """The descriptors of one process. Sources may use it concurrently; each is identified by its directories and
-    patterns.
-    """
+    """The descriptors of one process. Thread-safe; a source is identified by its directories and patterns."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -69,10 +69,11 @@ class HeldFiles:
         self._sources: dict[Hashable, _Of] = {}
 
     def hold(self, source: Hashable, paths: Mapping[str, tuple[str, os.stat_result]]) -> dict[str, str]:
-        """Holds the newest of these files by key, each the file that the ``stat`` was of; other held files stay.
+        """Hold the newest of the files in ``paths``, key → (path, stat); return key → path that opens the held file.
 
-        Those have gone from their directory. They take their places from the oldest files still there, which can be
-        read without being held, and never from the newest. Returns the paths that open the held files.
+        Held files that are not in ``paths`` have left their directory, and stay held. They displace the oldest files
+        still there, which can be read without being held, but never the newest. A file that has replaced the one with
+        the given ``stat`` is not held.
         """
         with self._lock:
             held = self._sources.setdefault(source, _Of())
@@ -91,24 +92,24 @@ class HeldFiles:
                 if key in held.files:
                     held.files[key] = path, held.files[key][1]
                 else:
-                    with suppress(OSError):  # gone, or not readable by navlin: reading says so
+                    with suppress(OSError):  # gone, or not readable by navlin: reading reports it
                         held.files[key] = path, _open(path, stat)
             return {key: _opens(file) for key, (_, file) in held.files.items()}
 
     def memory(self, source: Hashable) -> RememberedFiles:
-        """Returns the directories of a source as they were seen last."""
+        """Return the memory of a source's large directories."""
         with self._lock:
             return self._sources.setdefault(source, _Of(self._clock())).memory
 
     def _most(self) -> int:
-        """Returns how many files each source may hold: those with few files leave room for the others."""
+        """Return the maximum number of files per source; sources with few files leave room for the others."""
         for most in range(MOST_OF_A_SOURCE, 1, -1):
             if sum(min(of.wanted, most) for of in self._sources.values()) <= MOST_IN_ALL:
                 return most
         return 1
 
     def _share(self, most: int) -> None:
-        """Closes the files that sources hold beyond their share, beginning with the least recently written."""
+        """Close the files that sources hold beyond ``most``, beginning with the least recently written."""
         for of in self._sources.values():
             if len(of.files) > most:
                 by_age = sorted(of.files, key=lambda key: os.fstat(of.files[key][1].fileno()).st_mtime_ns)
@@ -116,7 +117,7 @@ class HeldFiles:
                     of.files.pop(key)[1].close()
 
     def missing(self, source: Hashable, seen: set[str]) -> Iterator[Held]:
-        """Yields the held files of a source that were not ``seen`` in its directories."""
+        """Yield the held files of a source that were not ``seen`` in its directories."""
         with self._lock:
             files = self._sources[source].files if source in self._sources else {}
             missing = [
@@ -127,7 +128,7 @@ class HeldFiles:
         yield from missing
 
     def release(self, source: Hashable, key: str) -> None:
-        """Closes the descriptor of a file that has been read to its end."""
+        """Close the descriptor of a file that need not be held any longer."""
         with self._lock:
             if source in self._sources and key in self._sources[source].files:
                 self._sources[source].files.pop(key)[1].close()

@@ -19,20 +19,21 @@ from navlin.model.plan import Plan, Positions
 from navlin.model.records import Record, Reject, Split
 
 SPLIT_RECORDS = 20_000
-"""After this many records a split hands the rest of its file to another one: tasks are short."""
+"""Number of records after which a split hands the rest of its file to another split, so that tasks are short."""
 
 
 def parted(text: bytes, start: re.Pattern[bytes]) -> list[tuple[int, bytes]]:
-    """Splits an unreadable line into pieces, with their offsets in it: a record cut short by a full disk is followed by
-    the next ones on the same line. ``start`` matches the beginning of a record; no pieces if there is only one.
+    """Split an unreadable line at the beginnings of records, which ``start`` matches, because a record cut short by a full
+    disk is followed by the next ones on the same line. Return (offset in the line, piece) pairs; empty if there would be
+    only one.
     """
     starts = [found.start() for found in start.finditer(text, 1)]
     return [(at, text[at:end]) for at, end in pairwise((0, *starts, len(text)))] if starts else []
 
 
 class LineLogs(Extractor):
-    """Plans and reads the files ``pattern`` in ``directory`` (one or several, globs too). A line longer than
-    ``max_line_bytes`` is a `Reject`.
+    """Plans and reads the files that match ``pattern`` in ``directory`` (one or several directories, or globs). A line
+    longer than ``max_line_bytes`` is a `Reject`.
     """
 
     __slots__ = ()
@@ -44,11 +45,13 @@ class LineLogs(Extractor):
         return plan_files(self._paths(), (self.pattern,), positions, host=socket.gethostname())
 
     def directories(self) -> tuple[str, ...]:
-        """Returns the directories to watch."""
+        """Return the directories to watch."""
         return tuple(expand(self._paths()))
 
     def check(self) -> Iterator[str]:
-        """For ``navlin check``: says how many files there are; raises the errors of listing them or opening the newest."""
+        """Yield a line for ``navlin check``, with the number of files. Raises the errors of listing them, and of opening
+        the newest.
+        """
         plan = self.plan(Positions())
         newest = plan.splits[-1].name if plan.splits else "none yet"
         yield f"{len(plan.splits)} files, the newest {newest}" + (f"; {plan.note}" if plan.note else "")
@@ -62,8 +65,8 @@ class LineLogs(Extractor):
         records_of: Callable[[Line, str], Iterator[Record]],
         lines: Callable[[FollowedFile], Iterator[Line | Reject]] = FollowedFile.lines,
     ) -> Iterator[Record]:
-        """Yields the records that ``records_of`` makes of each line, given its file's path; then how far the file has
-        been read.
+        """Yield the records that ``records_of`` makes from each line and the file's path; then the position reached and,
+        if there is more to read, a split. If the file went away, yield a `Reject` if data is lost.
         """
         assert isinstance(split, FileSplit)
         try:

@@ -28,7 +28,9 @@ class NothingToFollow(OSError):
 
 @dataclass(slots=True)
 class ListedFiles:
-    """Files are named by ``host:device:inode``, because logs are renamed. Two names of a file are one file."""
+    """Result of a listing. Files are keyed by ``host:device:inode``, because logs are renamed; two names of a file are one
+    file.
+    """
 
     host: str
     followed: dict[str, tuple[str, os.stat_result]] = field(default_factory=dict)
@@ -38,7 +40,7 @@ class ListedFiles:
     archived_ns: dict[str, int] = field(default_factory=dict)
     """Modification time of each directory's newest compressed file, in nanoseconds since 1970."""
     other_names: list[os.DirEntry[str]] = field(default_factory=list)
-    """Names that do not match, of inodes that were followed before."""
+    """Entries whose names do not match, but whose inodes were followed before."""
     problems: list[str] = field(default_factory=list)
     compressed: int = 0
     links: list[str] = field(default_factory=list)
@@ -47,7 +49,7 @@ class ListedFiles:
     """Keys of the files looked at now; for the others, the last status is remembered."""
 
     def add(self, entry: os.DirEntry[str], directory: str, matches: bool) -> None:
-        """Adds a compressed file, or one whose name matches."""
+        """Add a compressed file, or one whose name matches."""
         try:
             stat = entry.stat()
         except FileNotFoundError:
@@ -68,7 +70,7 @@ class ListedFiles:
             self.followed.setdefault(key, (entry.path, stat))
 
     def renamed(self) -> Iterator[tuple[str, str, os.stat_result]]:
-        """Yields key, path and ``stat`` of the regular files whose names no longer match."""
+        """Yield key, path and ``stat`` of the regular files whose names no longer match."""
         for entry in self.other_names:
             with suppress(OSError):  # gone since it was listed
                 stat = entry.stat(follow_symlinks=False)
@@ -76,7 +78,7 @@ class ListedFiles:
                     yield self.key_of(stat), entry.path, stat
 
     def note(self) -> str:
-        """Lists the files that were not read, and why; "" if all were."""
+        """Describe the problems and the files left out, for the plan's note; "" if there are none."""
         notes = list(self.problems)
         if self.compressed:
             notes.append(f"{self.compressed} compressed files are not read")
@@ -90,7 +92,7 @@ class ListedFiles:
         return file_key(self.host, stat)
 
     def remembered(self, directory: str, known: RememberedDirectory) -> bool:
-        """Takes a directory as remembered, looking at the files that are due; returns False if it must be listed."""
+        """Add a directory from memory, after looking at the files that are due; return False if it must be listed."""
         looked_at = known.look(self.key_of)
         if looked_at is None:
             return False
@@ -105,7 +107,9 @@ class ListedFiles:
     def to_remember(
         self, directory: str, identity: tuple[int, int, int], before: ListedFiles
     ) -> RememberedDirectory | None:
-        """Returns the directory's additions to the listing; None if they are few, or not all of it is regular."""
+        """Return the directory's additions to the listing ``before``; None if the files are few, or if there are problems
+        or files under other names.
+        """
         files = {key: each for key, each in self.followed.items() if key not in before.followed}
         if len(files) <= MOST_LOOKED_AT or self.problems or self.other_names:
             return None
@@ -125,10 +129,10 @@ def list_files(
     inodes: Callable[[], Collection[str]],
     memory: RememberedFiles,
 ) -> ListedFiles:
-    """Lists files with one ``stat`` each, in a directory of ``memory`` only for those that are due, and opens none.
+    """List files with one ``stat`` each, or only for the files that are due in a directory known to ``memory``. Open none.
 
-    ``directories`` may be globs, ``patterns`` are those of file names; ``inodes`` returns the numbers of those that
-    were followed before. Raises `NothingToFollow` if no directory can be listed.
+    ``directories`` may be globs, ``patterns`` are globs for file names; ``inodes`` returns the numbers of the inodes
+    followed before. Raises `NothingToFollow` if no directory can be listed.
     """
     matches = _matcher(patterns)
     listed = ListedFiles(host)
@@ -160,7 +164,7 @@ def list_files(
 
 
 def expand(directories: tuple[str, ...]) -> list[str]:
-    """Returns the directories that these paths and globs match now."""
+    """Return the directories that these paths and globs match now."""
     expanded: dict[str, None] = {}
     for directory in directories:
         names = sorted(glob.glob(directory)) if glob.has_magic(directory) else ()

@@ -19,8 +19,8 @@ _ROTATED: Final = re.compile(r"(?:[.-]\d{1,9}){1,5}\Z")
 
 
 class FileWentAway(OSError):
-    """A planned file is no longer in its directory under any name. ``lost_bytes`` were not read, nor perhaps the part
-    of the file in ``archive``, a compressed file that navlin does not read.
+    """A planned file is no longer in its directory under any name. ``lost_bytes`` counts the bytes seen but not read.
+    ``archive`` is a compressed file that may hold more of the file, but that navlin cannot read.
     """
 
     def __init__(self, message: str, lost_bytes: int = 0, archive: str = "") -> None:
@@ -30,12 +30,12 @@ class FileWentAway(OSError):
 
     @property
     def loses(self) -> bool:
-        """Whether something is lost, or may be."""
+        """Whether data is lost, or may be."""
         return bool(self.lost_bytes or self.archive)
 
 
 def open_planned(split: FileSplit) -> tuple[BinaryIO | None, str]:
-    """Returns the file itself, and the name under which it was found; None if there is none."""
+    """Return the file itself and the name under which it was found; None and the planned name if it is gone."""
     raw = _open_if(split, split.path)
     if raw is not None:
         return raw, split.path
@@ -47,7 +47,7 @@ def open_planned(split: FileSplit) -> tuple[BinaryIO | None, str]:
 
 
 def _beside(split: FileSplit) -> list[os.DirEntry[str]]:
-    """Lists the file's directory; the list is empty if the directory was removed with the file."""
+    """Return the entries of the file's directory; none if the directory was removed with the file."""
     try:
         with os.scandir(Path(split.path).parent) as entries:
             return list(entries)
@@ -68,7 +68,8 @@ def _open_if(split: FileSplit, path: str) -> BinaryIO | None:
 
 
 def open_archive(split: FileSplit) -> tuple[BinaryIO, str]:
-    """Opens a copy of this file: one that begins as the file did and is at least as new. It may be compressed.
+    """Open a copy of this file, which begins as the file did, is at least as new and may be compressed. Return the copy,
+    decompressed, and its name.
 
     Raises `FileWentAway`.
     """
@@ -84,7 +85,7 @@ def open_archive(split: FileSplit) -> tuple[BinaryIO, str]:
             if entry.stat().st_mtime < split.mtime_ns // 1_000_000_000:
                 continue
             if not is_compressed or entry.name.endswith(".gz"):
-                # While a copy is being compressed, half of its archive is next to it.
+                # Plain copies come first: while one is being compressed, its archive is incomplete.
                 found.append((is_compressed, entry.stat().st_mtime_ns, entry.path))
             elif of_it:
                 unread.append(entry.path)

@@ -22,13 +22,13 @@ class OpenRecord:
 
     @classmethod
     def beginning(cls, offset: int, text: bytes) -> OpenRecord:
-        """Creates a record from its first line."""
+        """Create a record from its first line."""
         record = cls(offset)
         record.add(text)
         return record
 
     def add(self, text: bytes) -> None:
-        """Adds the next line."""
+        """Add the next line."""
         self.lines.append(text)
         self.size_bytes += len(text)
         self.depth += _opened(text)
@@ -39,7 +39,7 @@ class OpenRecord:
 
 
 def _opened(text: bytes) -> int:
-    """Counts the brackets that a line leaves open, without those in strings."""
+    """Return the number of opening brackets minus that of closing ones, without brackets in strings."""
     tokens = _TOKEN.findall(text)
     closed = tokens.count(b"}") + tokens.count(b"]")
     return tokens.count(b"{") + tokens.count(b"[") - closed

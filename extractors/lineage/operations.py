@@ -1,11 +1,11 @@
-"""Navigator's structure of an operation: its parts, one execution, the flows, and the locations of tables.
+"""Navigator's structure of an operation: sub-operations, one execution, the flows, and the locations of tables.
 
     table  ── DATA_FLOW | CONTROL_FLOW ──▶ operation ── DATA_FLOW ──▶ table
     column ── DATA_FLOW | CONTROL_FLOW ──▶ sub-operation ── DATA_FLOW ──▶ column
     execution of another system ── LOGICAL_PHYSICAL ──▶ execution ── LOGICAL_PHYSICAL ──▶ execution of another system
     table ── LOGICAL_PHYSICAL (a hint) ──▶ path
 
-Every extractor of an engine's jobs makes an `Operation` of each; its records are the same for all of them.
+Every extractor of an engine's jobs makes an `Operation` of each job, so that all engines have the same kinds of records.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from navlin.model.tree import below
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """One end that an operation, or a part of it, reads or writes. ``type`` is CONTROL_FLOW for ends that only decide
-    which rows there are.
+    """One end that an operation or sub-operation reads or writes. ``type`` is CONTROL_FLOW for ends that only decide which
+    rows there are.
     """
 
     end: Key
@@ -42,7 +42,9 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """One run. ``run_for`` are executions of other systems that it carries out, ``run_as`` those that carry it out."""
+    """One run. ``run_for`` are the executions in other systems that this run carries out, with the relations' attributes;
+    ``run_as`` are those that carry out this run.
+    """
 
     key: Key
     as_of_ms: int
@@ -56,10 +58,10 @@ class Operation:
     """An operation and one execution, if known, with its flows.
 
     ``ages``: whether purge may remove the operation by its age alone, because it writes nothing. ``locations`` are
-    tables with the paths of their files. ``covers``: whether these are all its parts and flows, so that earlier ones
-    that are not among them are gone: those stated until ``covers_until_ms`` (epoch ms; 0 for ``as_of_ms``). ``nested``:
-    whether relations are named by their ends and those of a part are below the part; otherwise they are named by their
-    ids, and all are below the operation.
+    tables with the paths of their files. ``covers``: whether these are all parts and flows of the operation, so that other
+    ones, recorded until ``covers_until_ms`` (epoch ms; 0 for ``as_of_ms``), are gone. ``nested``: whether relations are
+    named by their ends, and the relations of a part are below the part; otherwise relations are named by their ids, and
+    all are below the operation.
     """
 
     key: Key
@@ -77,7 +79,7 @@ class Operation:
     nested: bool = False
 
     def records(self) -> Iterator[Record]:
-        """Yields the operation, the execution, and everything attached to them."""
+        """Yield the operation, the execution, the parts, and all relations."""
         yield Entity(self.key, self.as_of_ms, self.attributes, self.volatile, ages=self.ages)
         if self.execution is not None:
             yield from self._execution(self.execution)
@@ -120,7 +122,7 @@ class Operation:
         *,
         ages: bool,
     ) -> Relation:
-        """Returns a relation placed below its owner: coverage of the owner includes it."""
+        """Return a relation placed below its owner, so that coverage of the owner includes it."""
         if self.nested:
             # Hex digits and a dash: nothing to encode in a path's component.
             path = f"{owner.tree_path}/{ep1.identity}-{ep2.identity}"

@@ -1,7 +1,7 @@
-"""Finds the files of some directories that have new data: one ``stat`` a file, and each is opened once, to hold it.
+"""Finds the files with new data in some directories, with one ``stat`` per file. Each file is opened once, to hold it.
 
-A file that is no longer in its directory is still planned if data was seen and not read; so is one whose current name
-there does not match.
+A file that has left its directory is still planned if data was seen and not read; so is a file whose current name does
+not match.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from navlin.model.plan import Plan, Positions
 from navlin.model.records import Position
 
 QUIET_MS: Final = 3_600_000
-"""A file unchanged for so long is not expected to grow: the rest after its last newline is handed out."""
+"""A file unchanged for this long is not expected to grow, so the rest after its last newline is handed out."""
 FORGET_MS: Final = 7 * 86_400_000
 GIVEN_UP_AFTER: Final = 32
 """After this many failures in a row, about a day after the first one, a file that was moved away is no longer held."""
 ROTATED_MS: Final = 60_000
-"""Time for which a moved file is held after the last write to it: its writer may still have it open."""
+"""Time for which a moved file is held after the last write to it, because its writer may still have it open."""
 
 
 def plan_files(
@@ -36,12 +36,12 @@ def plan_files(
     host: str,
     held: HeldFiles = HELD,
 ) -> Plan:
-    """Returns a split for every file with new data, and positions to forget for files that are long gone.
+    """Return a plan with a split for every file with new data; it removes the positions of files that are long gone.
 
-    ``directories`` may be globs, ``patterns`` are those of file names. Files with the suffix of a compressed one are
-    left out, and counted in the note; so are links that lead out of their directory. A directory that cannot be listed
-    is named in the note and nothing is forgotten there, unless a glob found it before and it was removed with its
-    files; `NothingToFollow` is raised if that holds for all of them.
+    ``directories`` may be globs, ``patterns`` are globs for file names. Compressed files (by suffix) and links that lead
+    out of their directory are left out, and counted in the note. A directory that cannot be listed is named in the note,
+    and its files are not forgotten, unless a glob found the directory before and it was removed with its files. Raises
+    `NothingToFollow` if no directory can be listed.
     """
     saved = positions.values
     follower = (directories, patterns)
@@ -94,7 +94,7 @@ def plan_files(
         elif lost or (not _has_rest(known) and positions.now_ms - _written_ms(each.stat) >= ROTATED_MS):
             held.release(follower, each.key)
             if known is not None and not sought:
-                # Read to its end: a compressed copy holds no more.
+                # The file was read to its end, so a compressed copy holds nothing new.
                 changed[each.key] = Position(each.key, {**known, "sought": True})
             continue
         seen.add(each.key)
@@ -102,7 +102,7 @@ def plan_files(
     for key, path, stat in listed.renamed():
         if key not in seen and key in saved:
             renamed[key] = _split_of(key, path, stat, saved[key], positions.now_ms)
-    # Only those with new data are opened; an inode that was used again is not the file that was followed.
+    # Only files with new data are opened. If the inode was reused, the file is not the one that was followed.
     splits |= {key: split for key, split in renamed.items() if split is not None and _is_the_same(split)}
     not_seen = [saved[key] for key in saved.keys() - seen if key.startswith(f"{host}:")]
     listable = listed.directories | _removed(not_seen, listed.directories, directories)
@@ -113,7 +113,7 @@ def plan_files(
         if directory in listable and _may_be_archived(value, listed.archived_ns.get(directory, 0)):
             splits[key] = _missing(key, value, positions.now_ms)
     ordered = sorted(splits.values(), key=lambda split: (split.mtime_ns, split.path))
-    # Those long gone come last: they are forgotten, whatever else is known.
+    # Files that are long gone come last, because they are forgotten, whatever else is known.
     gone = _forgotten(saved, seen | splits.keys(), listable, f"{host}:", positions.now_ms - FORGET_MS)
     changed |= {position.key: position for position in gone}
     return Plan(tuple(ordered), (*emptied, *changed.values()), note=listed.note())
@@ -122,14 +122,14 @@ def plan_files(
 def _removed(
     not_seen: Iterable[Mapping[str, Any]], listed: set[str], directories: tuple[str, ...]
 ) -> set[str]:
-    """Returns directories of followed files that a glob found before and that no longer exist."""
+    """Return directories of followed files that a glob found before and that no longer exist."""
     unlisted = {str(Path(value["path"]).parent) for value in not_seen} - listed
     here = set(expand(directories)) if unlisted else set()
     return {each for each in unlisted - here if not os.path.lexists(each)}
 
 
 def _is_the_same(split: FileSplit) -> bool:
-    """Whether a file begins with the data read from it."""
+    """Whether a file still begins with the data that was read from it."""
     if not split.head or not split.offset:
         return False
     try:
@@ -175,7 +175,7 @@ def _split_of(
 
 
 def _seen(known: Mapping[str, Any]) -> int:
-    """Returns the size of a file when it was last read."""
+    """Return the size of a file when it was last read."""
     return max(int(known["size"]), int(known.get("seen", 0)), int(known["offset"]))
 
 

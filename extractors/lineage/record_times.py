@@ -1,8 +1,8 @@
 """Times in engines' records: their unit, and whether they are plausible.
 
-Hive's and Impala's records count seconds, Impala's first builds counted milliseconds. Hive computes ``duration`` = now
-- start in milliseconds and ``timestamp`` = start / 1000. If it took the start from a clock that does not count epoch
-ms, their sum, the end, is still right, and the start is useless.
+Hive's and Impala's records count seconds; Impala's first builds counted milliseconds. Hive computes ``duration`` = now
+- start in milliseconds and ``timestamp`` = start / 1000. If Hive took the start from a clock that does not count epoch
+ms, the end (the sum of the two) is still right, but the start is useless.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, Final
 SECONDS_BELOW: Final = 100_000_000_000
 """A time below this is in seconds (until the year 5138), above it in milliseconds (since 1973)."""
 EARLIEST_MS: Final = 946_684_800_000
-"""The year 2000: before any of these engines."""
+"""The year 2000, which is before any of these engines."""
 AHEAD_MS: Final = 86_400_000
 """The clock of an engine's host may be ahead by this much."""
 MAX_DURATION_MS: Final = 400 * 86_400_000
@@ -22,7 +22,7 @@ MAX_DURATION_MS: Final = 400 * 86_400_000
 
 @dataclass(slots=True)
 class RecordTimes:
-    """Reads the times of one record. ``latest_ms`` is the latest time at which the record was there; ``problems`` has a
+    """Reads the times of one record. ``latest_ms`` is a time by which the record had been written; ``problems`` has a
     reason for each time that is impossible.
     """
 
@@ -30,7 +30,7 @@ class RecordTimes:
     problems: list[str] = field(default_factory=list)
 
     def read(self, record: Mapping[str, Any], name: str) -> int | None:
-        """Returns the named time in epoch ms; None if it is missing or impossible."""
+        """Return the named time in epoch ms; None if it is missing or impossible."""
         value = record.get(name)
         if value is None:
             return None
@@ -40,7 +40,7 @@ class RecordTimes:
         return milliseconds
 
     def span(self, record: Mapping[str, Any]) -> tuple[int | None, int | None]:
-        """Returns the start and end of a Hive statement, as far as known."""
+        """Return the start and end of a Hive statement in epoch ms, None for an unknown one."""
         begun, took = record.get("timestamp"), record.get("duration")
         if begun is None or took is None:
             return self.read(record, "timestamp"), None
@@ -58,7 +58,7 @@ class RecordTimes:
         return started_ms, None
 
     def _to_ms(self, value: int | None) -> int | None:
-        """Converts epoch seconds or milliseconds to milliseconds."""
+        """Convert epoch seconds or milliseconds to milliseconds."""
         if value is None:
             return None
         milliseconds = value * 1000 if value < SECONDS_BELOW else value
@@ -69,7 +69,7 @@ class RecordTimes:
 
 
 def number(value: Any) -> int | None:
-    """Returns a number, given as such or as text."""
+    """Return an integer from a number or a text; None for anything else."""
     try:
         return int(value) if not isinstance(value, bool) else None
     except (TypeError, ValueError, OverflowError):

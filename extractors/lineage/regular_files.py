@@ -4,8 +4,8 @@ A FIFO would wait for its writer forever, a device can act when it is opened, an
 navlin may read. So a path is opened without touching its target (``O_PATH``) and examined; only a regular file is then
 opened for reading. The kernel tells the location of that file, so that nobody can exchange a link in between.
 
-A link is followed to a file in its own directory or below it, because current logs are named so. A configured directory
-may itself be a link. A hard link cannot be told from a file of the directory.
+A link is followed to a file in its own directory or below it, because such links name current logs. A configured
+directory may itself be a link. A hard link cannot be told from a file of the directory.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class NotFollowed(OSError):
 
 
 def open_regular(path: str, directory: str) -> BinaryIO:
-    """Opens a regular file in ``directory`` or below it, unbuffered, without waiting.
+    """Open a regular file in ``directory`` or below it, unbuffered, without waiting.
 
     Raises `NotFollowed` for anything else, and OSError.
     """
@@ -43,7 +43,7 @@ def open_regular(path: str, directory: str) -> BinaryIO:
 
 
 def open_held(path: str) -> BinaryIO:
-    """Opens the file of a descriptor by its path in ``/proc``: it was examined when it was opened."""
+    """Open the file of a descriptor by its path in ``/proc``. The file was examined when it was first opened."""
     opened = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     return os.fdopen(opened, "rb", buffering=0)
 

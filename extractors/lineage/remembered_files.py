@@ -1,8 +1,8 @@
 """Memory of directories with very many files, so that a poll costs only the changed files, not all of them.
 
 As long as a directory's own time is unchanged, no name in it has come or gone. Files written to lately are looked at in
-each poll, the others in turn: if one of those grows, this shows when its turn comes, and after each round the directory
-is listed again. Small directories are listed and looked at whole each time.
+each poll, the others in turn, so that the growth of one of those shows when its turn comes. After each round, the
+directory is listed again. Small directories are listed each time, and all their files are looked at.
 """
 
 from __future__ import annotations
@@ -15,12 +15,14 @@ from heapq import nlargest
 from typing import Final
 
 MOST_LOOKED_AT: Final = 1_000
-"""Files, the newest, looked at in each poll."""
+"""Number of files, the newest ones, that each poll looks at."""
 IN_TURN: Final = 2_000
-"""Other files looked at in each poll."""
+"""Number of other files that each poll looks at."""
 LATELY_NS: Final = 3_600_000_000_000
 SETTLED_NS: Final = 2_000_000_000
-"""A file system may note times by two seconds: a directory that changed later may change again with the same time."""
+"""Minimum age of a directory's time. A file system may keep times in steps of two seconds, so a directory that has just
+changed may change again without a new time.
+"""
 
 Files = dict[str, tuple[str, os.stat_result]]
 
@@ -46,7 +48,7 @@ class RememberedDirectory:
         self.others = [key for key in self.files if key not in left]
 
     def look(self, key_of: Callable[[os.stat_result], str]) -> set[str] | None:
-        """Looks at the files that are due and returns their keys; None if the directory must be listed again."""
+        """Look at the files that are due; return their keys, or None if the directory must be listed again."""
         if not self.others:
             return None
         turn, self.others = self.others[:IN_TURN], self.others[IN_TURN:]
@@ -71,11 +73,13 @@ class RememberedFiles:
     directories: dict[str, RememberedDirectory] = field(default_factory=dict)
     planned: set[str] = field(default_factory=set)
     positions: int = 0
-    """Number of positions saved then: if there are fewer, every file is looked at."""
+    """Number of positions saved at the last plan; if there are fewer now, every file is looked at."""
 
 
 def identity_of(directory: str) -> tuple[int, int, int] | None:
-    """Returns values that change with a directory's names; None if they cannot be told, or it has only just changed."""
+    """Return (device, inode, modification time), which change with the names in a directory; None if they are unknown, or
+    the directory has only just changed.
+    """
     try:
         stat = os.stat(directory)
     except OSError:

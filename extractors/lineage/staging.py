@@ -1,4 +1,4 @@
-"""Staging places of files that engines will move or remove: not data of their own, and not the end of a job."""
+"""Staging paths of files that engines will move or remove. They are neither data of their own nor an end of a job."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Final, NamedTuple
 
 
 class Staging(NamedTuple):
-    """A name anywhere, or a path from the root, as a glob.
+    """A glob for a name anywhere, or for a path from the root. ``of`` is the engine.
 
-    ``listed``: HDFS excludes it unless the configuration includes it. ``ends``: as a job's input or output it is not an
-    end of its lineage. ``moved``: nothing else records where its data goes.
+    ``listed``: the HDFS extractor excludes it by default. ``ends``: an input or output of a job there is not an end of the
+    job's lineage. ``moved``: no record names the place to which the data is moved.
     """
 
     of: str
@@ -51,7 +51,7 @@ STAGING: Final = (
 
 
 def left_out() -> tuple[str, ...]:
-    """Returns the globs that HDFS excludes by default."""
+    """Return the globs that the HDFS extractor excludes by default."""
     globs = (each.glob for each in STAGING if each.listed)
     return tuple(glob if glob.startswith("/") else f"/**/{glob}" for glob in globs)
 
@@ -67,7 +67,7 @@ def is_moved(path: str) -> bool:
 
 
 def _matching(some: Iterable[Staging]) -> re.Pattern[str]:
-    """Returns a pattern that finds any of these as a name, or as the beginning, of a path."""
+    """Return a pattern that finds any of these as a name, or as the beginning, of a path."""
     return re.compile("|".join(_pattern(each.glob) for each in some))
 
 

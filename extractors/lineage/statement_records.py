@@ -1,7 +1,7 @@
-"""A statement, as an engine recorded it → its operation, with one sub-operation per edge.
+"""Converts a statement that an engine recorded to an operation, with one sub-operation per edge.
 
-For engines that record, for each statement, the columns it touched (vertices) and how (edges): Impala's lineage log,
-Hive's LineageLogger.
+For engines that record the columns that each statement touched (vertices), and how (edges): Impala's lineage log, Hive's
+LineageLogger.
 """
 
 from __future__ import annotations
@@ -56,10 +56,10 @@ class Missing(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Vertex:
-    """One end of an edge. ``name`` is its whole name in the record: ``db.table.column.nested``.
+    """One end of an edge. ``name`` is the whole name in the record: ``db.table.column.nested``.
 
     Without ``table`` it is a label of a result, not a column; without ``column``, a table as a whole. ``created_ms`` is
-    the table's creation time, which distinguishes it from a table recreated under its name.
+    the table's creation time, which distinguishes the table from one recreated under the same name.
     """
 
     name: str
@@ -76,10 +76,10 @@ class Vertex:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """``missing``: why further ends are unknown that the record names.
+    """A flow from sources to targets. ``missing`` is the reason why further ends that the record names are unknown.
 
-    ``expression`` is how the targets are computed, or the condition, and ``transformation`` IDENTITY if values are
-    passed on unchanged, TRANSFORMATION if they are not; "" if the record does not have it.
+    ``expression`` computes the targets, or is the condition. ``transformation`` is IDENTITY if values are passed on
+    unchanged, TRANSFORMATION if they are not. Each is "" if the record does not have it.
     """
 
     type: EdgeType
@@ -94,9 +94,10 @@ class Edge:
 class Statement:
     """The contents of one record: a statement that ran once. ``run`` distinguishes this run from all others of the source.
 
-    ``location``: the database and table that the statement creates, and the table's URI. ``jobs``: ids of the YARN jobs
-    that carried it out. ``operation`` and ``execution`` are further attributes of each. ``rejects`` are unreadable
-    parts of the record: such a record covers nothing. ``odd_times`` are impossible times in it: the rest is kept.
+    ``location``: database, name and URI of the table that the statement creates. ``jobs``: ids of the YARN jobs that
+    carried it out. ``operation`` and ``execution`` are further attributes of these two entities. ``rejects`` are
+    unreadable parts of the record; with any, the record covers nothing. ``odd_times`` are impossible times in the record,
+    which do not affect the rest.
     """
 
     text: str
@@ -124,7 +125,9 @@ class Engine:
 
 
 class Catalog:
-    """The tables and columns of a metastore that records name, as claims. Caches them: records name few."""
+    """Keys of the tables and columns of a metastore that records name, as claims. They are cached, because records name
+    few different ones.
+    """
 
     def __init__(self, source: Source) -> None:
         self._source = source
@@ -160,7 +163,9 @@ class StatementRecords:
     yarn: str = ""
 
     def of(self, statement: Statement) -> Iterator[Record]:
-        """Yields all records of a statement. One that was read whole covers its operation: it corrects an older reading."""
+        """Yield all records of a statement. A statement that was read whole covers its operation, so that it corrects an
+        older read.
+        """
         operation = self._operation(statement)
         yield from operation.records()
         yield from statement.odd_times
@@ -244,7 +249,7 @@ class StatementRecords:
             )
 
     def _keys(self, vertices: Iterable[Vertex]) -> Iterable[Key]:
-        """Returns each column once: two fields nested in one column are one claim."""
+        """Return the key of each column or table once, because two fields nested in one column are one claim."""
         keys = {}
         for vertex in vertices:
             if vertex.table:
@@ -260,7 +265,7 @@ class StatementRecords:
 
 
 def _missing(statement: Statement, inputs: Collection[str], outputs: Collection[str]) -> list[str]:
-    """Returns the reasons why a statement's operation is incomplete; empty if nothing is missing."""
+    """Return the reasons why a statement's operation is incomplete; empty if nothing is missing."""
     effect = statement.kind.effect
     reasons: list[str] = sorted({edge.missing for edge in statement.edges if edge.missing})
     if statement.rejects and Missing.PART not in reasons:
@@ -279,7 +284,9 @@ _FLOWS = {EdgeType.PROJECTION: RelationType.DATA_FLOW, EdgeType.PREDICATE: Relat
 
 
 class _Tables:
-    """The column level folded to tables: a data flow outweighs a control flow."""
+    """The edges folded to tables, by table name: inputs, outputs, and the type of each input. A data flow outweighs a
+    control flow.
+    """
 
     def __init__(self, edges: Iterable[Edge]) -> None:
         self.inputs: dict[str, Vertex] = {}

@@ -16,24 +16,24 @@ from itertools import chain, islice, pairwise, zip_longest
 from typing import Final, NamedTuple
 
 LOOKED_AT_CHARS: Final = 64_000
-"""A kind shows at a statement's beginning, after comments and WITH."""
+"""Length of the beginning of a statement in which its kind shows, after comments and WITH."""
 
 
 class Effect(Enum):
     """A statement's effect on data, and the meaning of the targets in its record."""
 
     READS = auto()
-    """The result goes to the client, or to a session's own table: the targets are labels."""
+    """The result goes to the client or to a session's own table, so the targets are labels."""
     WRITES = auto()
-    """A table or view gets data: the targets are its columns. A statement of unknown kind counts as one."""
+    """A table or view gets data, and the targets are its columns. Also the effect of a statement of unknown kind."""
     WRITES_FILES = auto()
-    """A directory gets data, but no record names it: the targets are labels."""
+    """A directory gets data, but no record names it, so the targets are labels."""
     WRITES_BOTH = auto()
-    """A table and a directory get data. Hive names the table's columns as targets of both."""
+    """A table and a directory get data. Hive names the table's columns as the targets for both."""
     CHANGES_NOTHING = auto()
-    """No data comes from anywhere: it is about the catalog, statistics or sessions, or only removes data."""
+    """No data is read: the statement is about the catalog, statistics or sessions, or only removes data."""
     SHOWS = auto()
-    """The same, and the tables it names are not even read."""
+    """As CHANGES_NOTHING, but the targets are labels; the tables named are not even read."""
 
     @property
     def labels(self) -> bool:
@@ -42,7 +42,7 @@ class Effect(Enum):
 
     @property
     def reads(self) -> bool:
-        """Whether data comes from somewhere."""
+        """Whether the statement takes data from somewhere."""
         return self not in (Effect.CHANGES_NOTHING, Effect.SHOWS)
 
     @property
@@ -98,7 +98,7 @@ _KINDS: Final = tuple(
         (r"execute\b", "EXECUTE", Effect.WRITES),
         (r"explain\b", "EXPLAIN", Effect.SHOWS),
         (r"(?:show|describe|desc)\b", "", Effect.SHOWS),
-        # A session's own table ends with it.
+        # A temporary table ends with its session.
         (rf"create temporary {_MADE}table\b.* as {_QUERY}", "CREATETABLE_AS_SELECT", Effect.READS),
         (
             rf"(?:create(?: or replace)?|replace) {_MADE}table\b.* as {_QUERY}",
@@ -125,8 +125,8 @@ _KINDS: Final = tuple(
     )
 )
 _EFFECTS: Final = {kind.name: kind.effect for _, kind in _KINDS if kind.name}
-"""Effects of the kinds that records name: if several share a name, the last one, whose pattern adds nothing (TEMPORARY,
-DIRECTORY).
+"""Kind named in a record → effect. If several patterns have the same kind, the last one counts, which has no addition
+such as TEMPORARY or DIRECTORY.
 """
 _WRITES_ELSEWHERE: Final = re.compile(
     r"(?:copy\b(?!\s+testcase)|unload\b|replace\s+into\b"
@@ -172,7 +172,7 @@ _VIEW: Final = re.compile(
 
 
 def kind_of(text: str) -> Kind:
-    """Returns the kind of a statement. An unknown one has no name, and may write."""
+    """Return the kind of a statement. An unknown kind has no name, and may write."""
     words = _words(text[:LOOKED_AT_CHARS])
     first = next(words, "")
     head = " ".join(chain((first,), islice(words, 4) if first in _SHORT else words))
@@ -188,18 +188,18 @@ def kind_of(text: str) -> Kind:
 
 
 def kind_named(name: str) -> Kind:
-    """Returns the kind for a name that a record itself gives."""
+    """Return the kind with a name from a record. A kind with an unknown name may write."""
     return Kind(name, _EFFECTS.get(name, Effect.WRITES))
 
 
 def created_table(text: str) -> tuple[str, str] | None:
-    """Returns database and table of a CREATE TABLE that names both."""
+    """Return database and table of a CREATE TABLE that names both; None for any other text."""
     found = _TABLE.match(text[:LOOKED_AT_CHARS])
     return (found[1].strip("`"), found[2].strip("`")) if found else None
 
 
 def statements_in(text: str) -> Iterator[str]:
-    """Yields the statements of a text, without the semicolons between them and comments before them."""
+    """Yield the statements of a text, without the semicolons between them and comments before them."""
     begins = -1
     for token in _TOKEN.finditer(text[:LOOKED_AT_CHARS]):
         if token[0] == ";":
@@ -213,7 +213,7 @@ def statements_in(text: str) -> Iterator[str]:
 
 
 def writes(text: str) -> bool:
-    """Whether a statement of any engine surely writes data: one of unknown kind may or may not."""
+    """Whether a statement of any engine certainly writes data; False also for an unknown kind, which may or may not."""
     kind = kind_of(text)
     if kind.name == "SELECT":
         return " into " in f" {' '.join(_words(text[:LOOKED_AT_CHARS]))} "
@@ -221,8 +221,8 @@ def writes(text: str) -> bool:
 
 
 def reads_from(text: str) -> bool:
-    """Whether a statement names a table that it reads, after FROM, JOIN or the USING of a MERGE, and does not define
-    itself.
+    """Whether a statement names a table that it reads, after FROM, JOIN or the USING of a MERGE. Names that the statement
+    defines itself (WITH) do not count.
     """
     tokens = [token[0].lower() for token in _TOKEN.finditer(text[:LOOKED_AT_CHARS]) if token["space"] is None]
     defined: set[str] = set()
@@ -239,7 +239,7 @@ def reads_from(text: str) -> bool:
             listed = begins
         elif word == ")" and brackets:
             closed, name, listed = brackets.pop()
-            # Only after its own definition.
+            # The name counts as defined only after its own definition.
             defined.update([name] if name else [])
         else:
             in_function = bool(brackets) and brackets[-1].before in _WITH_FROM
@@ -262,7 +262,7 @@ class _Bracket(NamedTuple):
 
 
 def view_columns(text: str) -> tuple[str, ...]:
-    """Returns the columns that a CREATE VIEW itself names."""
+    """Return the names in the column list of a CREATE VIEW; empty if it has none."""
     found = _VIEW.match(text[:LOOKED_AT_CHARS])
     if found is None:
         return ()
@@ -281,9 +281,9 @@ def view_columns(text: str) -> tuple[str, ...]:
 
 
 def in_order(text: str, names: Collection[str]) -> list[str]:
-    """Returns the column names in their order in a CREATE VIEW; empty unless each occurs exactly once.
+    """Return the column names in their order in a CREATE VIEW; empty unless each occurs exactly once.
 
-    Such a name is in the view's list, or in the query: with ``*``, or if Hive makes the name up, the text does not have it.
+    A name is in the view's column list or in the query. With ``*``, or if Hive makes up the name, it is not in the text.
     """
     tokens = [token[0].lower().strip("`") for token in _TOKEN.finditer(text) if token["space"] is None]
     if any(word == "*" and before != "(" for before, word in pairwise(tokens)):
@@ -297,7 +297,7 @@ def _kind_of_head(head: str) -> Kind:
 
 
 def _kind_behind_from(head: str) -> Kind:
-    """Returns the kind of ``FROM a … INSERT …``, with any number of inserts, and of ``FROM a SELECT …``."""
+    """Return the kind of ``FROM a … INSERT …``, with any number of inserts, and of ``FROM a SELECT …``."""
     starts = [found.start(1) for found in _BEHIND_FROM.finditer(head)]
     kinds = [_kind_of_head(head[at:]) for at in starts if head.startswith("insert", at)]
     if not kinds:
@@ -308,7 +308,7 @@ def _kind_behind_from(head: str) -> Kind:
 
 
 def _words(text: str) -> Iterator[str]:
-    """Yields the words of a text's head: the parts of a dotted name are one."""
+    """Yield the words of a text's head; a dotted name is one word."""
     held = ""
     depth = 0
     inner = ""
