@@ -1,4 +1,4 @@
-"""Sources of an output's columns, from the facets columnLineage and lineage."""
+"""Parses the facets columnLineage and lineage, which have the sources of an output's columns."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ MAX_INPUTS: Final = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A source of another column, or a column that decides about it (``control``). ``kind`` is IDENTITY, TRANSFORMATION
-    or AGGREGATION for data, JOIN, FILTER and so on for control; "" if it is not given.
+    """A column that another one is computed from, or that only decides about the other one (``control``). ``kind`` is
+    IDENTITY, TRANSFORMATION or AGGREGATION for data, JOIN, FILTER and so on for control; "" if it is not given.
     """
 
     namespace: str
@@ -41,8 +41,8 @@ UNREAD: Final = "where columns come from did not read"
 
 @dataclass(slots=True)
 class Told:
-    """Contents of a facet: the sources of each column, the columns that decide about all rows, datasets named as a
-    whole, and the reasons why that is not all.
+    """Contents of a facet. ``columns`` maps each column to its sources, ``rows`` are the columns that decide about all
+    rows, ``sources`` are datasets named as a whole ([namespace, name]), ``problems`` the reasons why these are incomplete.
     """
 
     columns: Columns = field(default_factory=dict)
@@ -52,7 +52,7 @@ class Told:
 
 
 def columns_of(facet: Mapping[str, Any]) -> Told:
-    """Parses the facet columnLineage, or lineage."""
+    """Parse the facet columnLineage, or lineage."""
     told = Told()
     fields = facet.get("fields")
     if fields is not None and not isinstance(fields, dict):
@@ -72,7 +72,7 @@ def columns_of(facet: Mapping[str, Any]) -> Told:
     rows = list(_inputs(facet.get("dataset"), INDIRECT, told.problems))
     if not all(each.field for each in rows):
         told.problems.add(UNREAD)
-    # Trino's listener lists there every column that is read, without a kind.
+    # Here Trino's listener lists every column read, without a transformation type.
     data = {each.place for inputs in told.columns.values() for each in inputs if not each.control}
     rows = [each for each in rows if each.kind or each.place not in data]
     whole = list(_inputs(facet.get("inputs"), INDIRECT, told.problems))
@@ -82,8 +82,8 @@ def columns_of(facet: Mapping[str, Any]) -> Told:
 
 
 def _of_field(told: Mapping[str, Any]) -> str:
-    """Returns the type of sources that have none. Old producers give it once for all sources of a column, or not at
-    all: these are data.
+    """Return the type for sources without one. Old producers give a type once for all sources of a column, or no type at
+    all; the sources are then data.
     """
     return INDIRECT if text(told.get("transformationType")).upper() == INDIRECT else DIRECT
 
@@ -111,7 +111,7 @@ def _inputs(value: Any, unsaid: str, problems: set[str]) -> Iterator[Column]:
 
 
 def _column(namespace: str, name: str, column: str, how: list[Mapping[str, Any]], *, control: bool) -> Column:
-    """Merges everything given about a source as data, or as control: it may be both."""
+    """Merge everything given about a source in one of its roles, data or control."""
     kinds = [text(one.get("subtype")).upper() for one in how]
     kind = max(kinds, key=lambda one: (_STRENGTH.index(one) if one in _STRENGTH else 0, one), default="")
     description = next((said for one in how if (said := text(one.get("description")))), "")

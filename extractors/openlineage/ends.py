@@ -1,4 +1,4 @@
-"""The ends of a run's flows, tables and columns: every name of a dataset leads to one key."""
+"""The ends of a run's flows: tables and columns, with one key for all names of a dataset."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from navlin.model.redaction import bounded
 
 MAX_NAMES: Final = 1_000
 MAX_CONTROLS: Final = 2_000
-"""Control relations that one output may have; beyond, columns that decide about all of its columns are stated once."""
+"""Maximum number of control relations of one output; beyond it, columns that decide about all columns are stated once."""
 MAX_EXPRESSION_BYTES: Final = 4 << 10
 SEVERAL: Final = "what columns come from is named so that it may be one input or another"
 UNLISTED: Final = "columns come from a dataset that the producer does not name among the inputs"
@@ -36,14 +36,14 @@ class Ends:
         self.columns: dict[tuple[str, str], Key] = {}
         self._bound: dict[Name, Bound] = {}
         self._dotted: set[tuple[str, str]] = set()
-        """Columns that have a dot in their names, with the identity of their table."""
+        """(identity of the table, column) for columns that have a dot in their names."""
         self._plain: dict[str, Key] = {}
-        """The keys of the run's datasets, by the identity that each has by its name alone."""
+        """Identity by a name alone → key, for each name of the run's datasets."""
         for side in (run.outputs, run.inputs):
             for name, known in side.items():
                 bound = names.bound(*name, known)
                 self._dotted.update((bound.key.identity, each) for each in known.fields if "." in each)
-                # The side that knows more of its names determines its key.
+                # The side that reports more names for a dataset determines the dataset's key.
                 if name not in self._bound or known.links:
                     self._bound[name] = bound
                     self._plain[names.key(*name, known).identity] = bound.key
@@ -82,10 +82,10 @@ class Ends:
         return self.keys[name]
 
     def _meant(self, name: Name) -> list[Key]:
-        """Returns the keys of the run's datasets that a name may mean, if none of them has exactly this name.
+        """Return the keys of the run's datasets that a name may mean, if none of them has exactly this name.
 
-        Column lineage spells some names differently: a path with a slash before it, a table of a database in the case
-        of its query, or without a default prefix.
+        Column lineage spells some names differently: a path with a slash before it, a database's table in the letter
+        case of the query, or without a default prefix.
         """
         key = self._names.key(*name)
         if key.identity in self._plain:
@@ -98,7 +98,7 @@ class Ends:
         return []
 
     def _bound_columns(self, known: Known) -> Known:
-        """Returns a copy without sources of columns that may be one input or another."""
+        """Return ``known`` without the sources of columns that may be one input or another, and note the problems."""
         for name in {(each.namespace, each.name): None for each in _columns_of(known)}:
             if name in self.keys:
                 continue
@@ -117,7 +117,7 @@ class Ends:
             return [each for each in inputs if (each.namespace, each.name) not in self._unclear]
 
         columns = {name: clear(inputs) for name, inputs in known.columns.items()}
-        # A column without sources has none; if it lost them all, nothing is known.
+        # A column given without sources has none. If a column loses all its sources here, nothing is known about it.
         columns = {name: kept for name, kept in columns.items() if kept or not known.columns[name]}
         return replace(known, columns=columns, rows=clear(known.rows))
 
@@ -132,7 +132,7 @@ class Ends:
         return changes.pop() if len(changes) == 1 else ""
 
     def undescribed(self) -> Iterator[Key]:
-        """Yields datasets of this source that only column lineage names."""
+        """Yield datasets of this source that only column lineage names."""
         described = {
             self.keys[name].identity for side in (self._run.inputs, self._run.outputs) for name in side
         }
@@ -165,8 +165,8 @@ class Ends:
         ]
 
     def _only_control(self) -> set[str]:
-        """Returns inputs that only decide: no written column has a value from them. Empty if the sources of some
-        output's columns are not given, or if all inputs would be such: then the output counts their rows.
+        """Return the identities of inputs that only decide, so that no written column has a value from them. Empty if the
+        sources of some output's columns are not given, or if no other input is left, because the output then counts rows.
         """
         known = [*self._told.values()]
         unknown = SEVERAL in self.problems or any(each.sources for each in known)
@@ -181,8 +181,8 @@ class Ends:
     # -- Columns ---------------------------------------------------------------------------------------------------------
 
     def parts(self, operation: Key) -> Iterator[Part]:
-        """Yields one part for each written column; one for the columns that decide about all of an output's rows; one
-        for each of several outputs of a stream, if nothing is said of its columns.
+        """Yield one part for each written column; one for the columns that decide about all of an output's rows; one
+        for each of several outputs of a stream, if the sources of the output's columns are not given.
         """
         for name, output in self._outputs.items():
             known = self._told[name]
@@ -191,7 +191,7 @@ class Ends:
             rows = self._deciding_on_all(known)
             for column, inputs in self._by_column(output, known):
                 own = [each for each in inputs if not (each.control and each in rows)]
-                # A part has each source once: a source of data that decides as well does so in a part of its own.
+                # A part has each source once, so a source of data that decides as well does so in a separate part.
                 data = {each.place for each in own if not each.control}
                 both = [each for each in own if each.control and each.place in data]
                 yield self._of_column(operation, output, column, [each for each in own if each not in both])
@@ -203,7 +203,7 @@ class Ends:
                 yield self._deciding(operation, f"predicate {output.identity}", output, every, rows)
 
     def _by_column(self, output: Key, known: Known) -> Iterator[tuple[str, list[Column]]]:
-        """Yields the sources of each written column. Fields of one struct are one column."""
+        """Yield (name, sources) for each written column. Fields of one struct are one column."""
         merged: dict[str, tuple[str, list[Column]]] = {}
         for name, inputs in known.columns.items():
             written = self._column(output, name)
@@ -242,7 +242,9 @@ class Ends:
         return Part(key, attributes, flows, [Flow(written)])
 
     def _of_sink(self, operation: Key, output: Key, known: Known) -> Part:
-        """Returns the part of a stream that writes one of its outputs, from the inputs named with it."""
+        """Return the sub-operation of a streaming query that writes ``output``. It reads the inputs reported together with
+        that output, or all inputs if none were.
+        """
         fed = {self.key((each[0], each[1])).identity for each in known.fed_by}
         read = {key.identity: key for key in self.read.values() if not fed or key.identity in fed}
         attributes = {
@@ -258,7 +260,7 @@ class Ends:
     def _deciding(
         self, operation: Key, part: str, output: Key, decided: Iterable[str], rows: list[Column]
     ) -> Part:
-        """Returns the part that decides about some columns of an output, or about all of it."""
+        """Return the part that decides about some columns of an output, or about all of it."""
         names = list(decided)
         key = sub_operation_key(operation, part, name="predicate")
         columns = {column.identity: column for column in (self._column(output, name) for name in names)}
@@ -276,7 +278,7 @@ class Ends:
 
     def _column(self, above: Key, name: str) -> Key:
         if above.type in (EntityType.TABLE, EntityType.VIEW) and (above.identity, name) not in self._dotted:
-            # A field of a struct: a metastore has the column.
+            # A field of a struct. A metastore has only the column.
             name = name.partition(".")[0]
         known = (above.identity, name)
         if known not in self.columns:
@@ -284,7 +286,7 @@ class Ends:
         return self.columns[known]
 
     def _flows(self, inputs: Iterable[Column], kind: RelationType) -> list[Flow]:
-        # By identity: two spellings of one column are one end.
+        # By identity, because two spellings of one column are one end.
         keys = [self._column(self.key((each.namespace, each.name)), each.field) for each in inputs]
         return [Flow(key, type=kind) for key in {key.identity: key for key in keys}.values()]
 
@@ -306,7 +308,7 @@ class Ends:
 
 
 def _columns_of(known: Known) -> Iterator[Column]:
-    """Yields all sources of columns, and the columns that decide about rows."""
+    """Yield the columns that decide about rows, and all sources of columns."""
     yield from known.rows
     for inputs in known.columns.values():
         yield from inputs
@@ -342,5 +344,5 @@ def _strongest(kinds: Iterable[str]) -> str:
 
 
 def readable(keys: Mapping[Name, Key]) -> list[str]:
-    """Returns readable names of some ends."""
+    """Return readable names of these ends, at most `MAX_NAMES`."""
     return [bounded(name) for name in dict.fromkeys(map(_shown, keys.values()))][:MAX_NAMES]

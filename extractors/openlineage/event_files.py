@@ -1,7 +1,7 @@
-"""The events among the lines of a followed file: one a line, one a file, or an array; indented over several lines or
-not, or side by side.
+"""Finds the events among the lines of a followed file: one per line, one per file, in an array, or side by side;
+indented over several lines or not.
 
-A file that holds one event need not end with a newline: the text after the last one counts as soon as it is whole.
+A file that holds one event need not end with a newline. The text after the last newline counts once it is a whole event.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _EVENT: Final = re.compile(
 )
 """Beginning of an event on one line."""
 EVENT_START: Final = re.compile(rb'\{"event(?:Time|Type)"')
-"""Beginning of an event that follows half of another."""
+"""Beginning of an event that follows a truncated one on the same line."""
 _CUT_OFF: Final = "the event has no end"
 _BETWEEN: Final = re.compile(r"[\s,\[\]\0\x1e\ufeff]*", re.ASCII)
 """Separators between the events of an array, or of a sequence of JSON values."""
@@ -31,9 +31,9 @@ _DECODER: Final = json.JSONDecoder()
 
 
 def events_among(file: FollowedFile, *, max_bytes: int) -> Iterator[Line | Reject]:
-    """Yields the text of each next event of a followed file, at the offset where it begins.
+    """Yield the text of each next event of a followed file, at the offset where it begins.
 
-    An event without an end is left to a later reading; in a file that has been quiet for long, it is a `Reject`.
+    An event without an end is left to a later read; in a file that has been quiet for long, it is a `Reject`.
     """
     held: OpenRecord | None = None
     while True:
@@ -84,7 +84,7 @@ def _rejected(held: OpenRecord, path: str, why: str = _CUT_OFF) -> Reject:
 
 
 def _rest(file: FollowedFile, held: OpenRecord | None, max_bytes: int) -> Line | None:
-    """Returns the text after the last newline if it completes an event; it then counts as read."""
+    """Return the text after the last newline if that completes an event; the text then counts as read."""
     if file.archived or not 0 < file.end - file.offset <= max_bytes:
         return None
     file.raw.seek(file.offset)
@@ -102,7 +102,7 @@ def _rest(file: FollowedFile, held: OpenRecord | None, max_bytes: int) -> Line |
 
 
 def parse(data: bytes) -> Any:
-    """Parses the JSON value of a text. Raises `NotAnEvent`."""
+    """Parse the JSON value of a text. Raises `NotAnEvent`."""
     try:
         return orjson.loads(data.removeprefix(b"\xef\xbb\xbf").strip(b"\0 \t\r\n"))
     except orjson.JSONDecodeError as error:
@@ -110,10 +110,10 @@ def parse(data: bytes) -> Any:
 
 
 def side_by_side(data: bytes) -> tuple[list[Any], int]:
-    """Returns the objects in a text that is not one JSON value, and the offset of the part that cannot be parsed.
+    """Return the objects in a text that is not one JSON value, and the offset in bytes of the part that cannot be parsed.
 
-    They are on one line, or on a line of an array that has one for each, or hold numbers that JSON does not have and
-    Python writes nevertheless: ``NaN``.
+    Such objects are several on one line, or one on a line of an array, or contain numbers that Python writes although JSON
+    does not have them (``NaN``).
     """
     try:
         text = data.decode("utf-8")
@@ -133,6 +133,6 @@ def side_by_side(data: bytes) -> tuple[list[Any], int]:
 
 
 def _begins(text: str, at: int) -> int:
-    """Returns the offset at or after ``at`` where the next value begins."""
+    """Return the offset at or after ``at`` where the next value begins."""
     between = _BETWEEN.match(text, at)
     return between.end() if between else at

@@ -1,4 +1,4 @@
-"""An OpenLineage event (spec 2-0-2) → values: its type, the run and job, and the facets of its datasets.
+"""Parses an OpenLineage event (spec 2-0-2): the type, the run and job, and the facets of the datasets.
 
     {"eventTime", "eventType", "producer", "schemaURL",
      "run": {"runId", "facets"}, "job": {"namespace", "name", "facets"},
@@ -22,7 +22,7 @@ from extractors.lineage.record_times import AHEAD_MS, EARLIEST_MS
 from navlin.model.redaction import bounded, sample
 
 KEYS: Final = re.compile(rb'"(?:eventTime|schemaURL|eventType)"\s*:')
-"""Keys that only these events have: a text without any is not shown to anybody."""
+"""Keys that only these events have. A text without any of these keys is not shown to anybody."""
 NAME_BYTES: Final = 4 << 10
 _FRACTION: Final = re.compile(r"(\.\d{6})\d+")
 _ZONE: Final = re.compile(r"(?:([+-]\d\d:\d\d)Z|(Z|[+-]\d\d:\d\d)\[[^\[\]]*\])\Z")
@@ -42,14 +42,14 @@ class Dataset:
     facets: Mapping[str, Any]
 
     def facet(self, name: str) -> Mapping[str, Any]:
-        """Returns a facet; empty if there is none, or it was deleted."""
+        """Return a facet; empty if there is none, or it was deleted."""
         return mapping(self.facets.get(name))
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One event. ``run`` is the run's id, "" for an event without one; ``dataset`` is a dataset event's. ``type`` is
-    START, RUNNING, COMPLETE, ABORT, FAIL or OTHER. ``problems`` describe unreadable parts.
+    """One event. ``run`` is the id of the run, "" for an event without a run; only a dataset event has a ``dataset``.
+    ``type`` is START, RUNNING, COMPLETE, ABORT, FAIL or OTHER. ``problems`` describe unreadable parts.
     """
 
     time_ms: int
@@ -70,7 +70,7 @@ TYPES: Final = ("START", "RUNNING", "COMPLETE", "ABORT", "FAIL", "OTHER")
 
 
 def events_in(value: Any) -> Iterator[Any]:
-    """Yields the events of a body: one object, or an array of them."""
+    """Yield the events of a body: one object, or an array of them."""
     if isinstance(value, list):
         yield from value
     else:
@@ -78,7 +78,7 @@ def events_in(value: Any) -> Iterator[Any]:
 
 
 def to_event(value: Any, *, latest_ms: int) -> Event:
-    """Converts a JSON value to an event; its time is not after ``latest_ms``. Raises `NotAnEvent`."""
+    """Convert a JSON value to an event. Raises `NotAnEvent`, also for a time more than `AHEAD_MS` after ``latest_ms``."""
     if not isinstance(value, dict):
         raise NotAnEvent(f"the event is no JSON object but a {type(value).__name__}")
     time_ms = _time(value.get("eventTime"), latest_ms)
@@ -102,7 +102,7 @@ def to_event(value: Any, *, latest_ms: int) -> Event:
     if kind not in TYPES:
         problems.append(f"eventType {given!r:.40} is not known")
         kind = "OTHER"
-    # OTHER is not a state of a run: producers send it with descriptions of a job.
+    # OTHER is not a state of a run. Producers send it with descriptions of a job.
     if not run_id and kind != "OTHER":
         problems.append(
             "it is of a run (it has an eventType) and names none: only what it says of its job counts"
@@ -163,7 +163,7 @@ def _are_objects(value: Any) -> bool:
 
 
 _LISTS: Final = (("symlinks", "identifiers"), ("schema", "fields"))
-"""Facets, and their members that are lists of objects."""
+"""(facet, member) for the members that are lists of objects."""
 
 
 def _time(value: Any, latest_ms: int) -> int:
@@ -176,7 +176,7 @@ def _time(value: Any, latest_ms: int) -> int:
 
 
 def moment(value: Any) -> int:
-    """Converts an ISO text to epoch ms, as UTC if it names no zone; 0 for anything else."""
+    """Convert an ISO text to epoch ms, as UTC if it names no zone; 0 for anything else."""
     if not isinstance(value, str):
         return 0
     plain = _ZONE.sub(r"\1\2", _FRACTION.sub(r"\1", value.strip().upper()))
@@ -189,20 +189,20 @@ def moment(value: Any) -> int:
 
 
 def mapping(value: Any) -> Mapping[str, Any]:
-    """Returns the value if it is an object; an empty one otherwise."""
+    """Return the value if it is an object, otherwise an empty object."""
     return value if isinstance(value, dict) else {}
 
 
 def objects(value: Any) -> Iterator[Mapping[str, Any]]:
-    """Yields the objects of a list; other elements are skipped."""
+    """Yield the objects of a list; other elements are skipped."""
     return (each for each in value if isinstance(each, dict)) if isinstance(value, list) else iter(())
 
 
 def text(value: Any, max_bytes: int = NAME_BYTES) -> str:
-    """Returns the value if it is a string, bounded; "" otherwise."""
+    """Return the value, bounded, if it is a string, otherwise ""."""
     return bounded(value, max_bytes) if isinstance(value, str) else ""
 
 
 def sample_of(data: bytes) -> str:
-    """Returns the beginning of an unreadable text, if it is part of an event."""
+    """Return the beginning of an unreadable text if it is part of an event, otherwise ""."""
     return sample(data) if KEYS.search(data) else ""

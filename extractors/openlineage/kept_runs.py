@@ -1,8 +1,8 @@
-"""The runs still tracked from one reading to the next, and the memory of those abandoned.
+"""Keeps the runs still tracked from one read to the next, and remembers those abandoned.
 
 Runs that have not ended go before those that have, later ones before earlier ones. Every sender has a share of the
 number and of the bytes, so that a large sender does not displace the runs of others. A run abandoned before its end is
-remembered by the hash of its id: its end then has an incomplete operation.
+remembered by the hash of its id, so that its operation is marked as incomplete when the end comes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 from navlin.model.shares import shares
 
 RUNS: Final = "runs "
-"""Prefix of a position that holds the state of some of the runs, before a number."""
+"""Prefix, before a number, of the positions that hold the states of runs."""
 SHARDS: Final = 16
 GIVEN_UP: Final = "given up runs"
 """The position that remembers the runs abandoned before their end."""
@@ -25,10 +25,11 @@ KEEP_OPEN_MS: Final = 30 * DAY_MS
 MAX_RUNS: Final = 10_000
 MAX_RUNS_OF_SENDER: Final = 5_000
 MAX_BYTES: Final = 24 << 20
-"""Limit for all tracked runs. A heap of 1 GiB holds it in the several forms that it has within one reading."""
+"""Limit for all tracked runs. A heap of 1 GiB holds this much in the several forms that it has during one read."""
 MAX_BYTES_OF_SENDER: Final = 12 << 20
 MAX_REMEMBERED: Final = 2_000
-"""Runs of one sender that are remembered as abandoned; beyond, all of its runs without a start are in doubt."""
+"""Maximum number of abandoned runs remembered per sender; beyond it, all runs of the sender without a start are in doubt.
+"""
 MAX_SENDERS: Final = 100
 
 _TOO_MANY: Final = "its sender has had more open runs than navlin keeps"
@@ -37,7 +38,9 @@ MAYBE_LOST: Final = f"what earlier events said of this run may not be known any 
 
 
 class SavedRun(NamedTuple):
-    """A run as a position holds it: when it was last heard of, whether it has ended, the runs above it, and its sender."""
+    """A run as a position holds it. ``seen_ms`` is the time at which its last event was read, ``above`` has the ids of the
+    runs above it, ``text`` is the result of `Run.saved`.
+    """
 
     run: str
     seen_ms: int
@@ -47,12 +50,12 @@ class SavedRun(NamedTuple):
     text: str
 
     def is_recent(self, now_ms: int) -> bool:
-        """Whether more events may come."""
+        """Whether more events of the run may come."""
         return now_ms - self.seen_ms <= (KEEP_ENDED_MS if self.ended else KEEP_OPEN_MS)
 
 
 def choose(runs: Iterable[SavedRun], now_ms: int) -> tuple[list[SavedRun], list[SavedRun]]:
-    """Splits runs into those still tracked and those abandoned."""
+    """Split runs into those still tracked and those abandoned."""
     of_senders: dict[str, list[SavedRun]] = {}
     given_up: list[SavedRun] = []
     # Few more events are expected of an ended run.
@@ -76,7 +79,7 @@ def choose(runs: Iterable[SavedRun], now_ms: int) -> tuple[list[SavedRun], list[
 
 
 def in_shards(known: Iterable[SavedRun]) -> dict[str, Any]:
-    """Returns runs in the form that positions hold."""
+    """Return key of a position → runs, as JSON values."""
     shards: dict[str, list[list[Any]]] = {}
     for each in sorted(known, key=lambda each: each.run):
         shards.setdefault(f"{RUNS}{_digest(each.run)[0] % SHARDS:02d}", []).append(list(each))
@@ -84,7 +87,7 @@ def in_shards(known: Iterable[SavedRun]) -> dict[str, Any]:
 
 
 def of_shards(shards: Mapping[str, Any]) -> Iterator[SavedRun]:
-    """The inverse of `in_shards`."""
+    """Yield the runs in positions that `in_shards` made."""
     for key, shard in shards.items():
         if key.startswith(RUNS):
             for each in shard:
@@ -92,21 +95,21 @@ def of_shards(shards: Mapping[str, Any]) -> Iterator[SavedRun]:
 
 
 class GivenUp:
-    """The runs abandoned before their end, by sender. ``saved`` is the position's value."""
+    """The runs abandoned before their end, by sender. ``saved`` is a saved `value`."""
 
     def __init__(self, saved: Mapping[str, Any], now_ms: int) -> None:
         self._today = now_ms // DAY_MS
         oldest = self._today - KEEP_OPEN_MS // DAY_MS - 1
         self._runs: dict[str, dict[str, int]] = {}
         self._beyond: dict[str, int] = {}
-        """The last day on which more of a sender's runs were abandoned than are remembered one by one."""
+        """Sender → last day on which more of its runs were abandoned than are remembered one by one; -1 if never."""
         for sender, (runs, beyond) in saved.items():
             recent = {run: day for run, day in runs.items() if day >= oldest}
             if recent or beyond >= oldest:
                 self._runs[sender], self._beyond[sender] = recent, beyond
 
     def add(self, run: SavedRun) -> None:
-        """Remembers a run."""
+        """Remember an abandoned run."""
         of_sender = self._runs.setdefault(run.sender, {})
         self._beyond.setdefault(run.sender, -1)
         if len(of_sender) < MAX_REMEMBERED or _short(run.run) in of_sender:
@@ -117,14 +120,14 @@ class GivenUp:
             del self._runs[next(each for each in self._runs if each != run.sender)]
 
     def doubt(self, run: str, sender: str, *, starts: bool) -> str:
-        """Explains why an unknown run may be one of those; "" if it is not. ``starts``: it is at its start."""
+        """Explain why an unknown run may be an abandoned one; "" if it is not. ``starts``: its event is a START."""
         short = _short(run)
         if any(short in each for each in self._runs.values()):
             return LOST
         return MAYBE_LOST if not starts and self._beyond.get(sender, -1) >= 0 else ""
 
     def value(self) -> dict[str, Any] | None:
-        """Returns the position's value; None if there is nothing to remember."""
+        """Return the position's value; None if there is nothing to remember."""
         return {sender: [runs, self._beyond[sender]] for sender, runs in self._runs.items()} or None
 
 

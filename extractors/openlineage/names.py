@@ -1,12 +1,12 @@
-"""The key of a dataset, by namespace and name, and by its other names.
+"""Finds the key of a dataset by namespace and name, and by its other names.
 
     hive://host:9083    db.table               the table of that metastore
     arn:aws:glue:…      table/db/table         the table of that Glue catalogue
     hdfs://ns1  file  s3://bucket              /path, key: the path
     anything else                              a dataset of this source
 
-Spark names the path and has the table as a symlink, Hive's hook names the table and has the path as one. Data flows from and
-to the table; its location at the path is stated separately.
+Spark names the path and has the table as a symlink; Hive's hook names the table and has the path as a symlink. Data flows
+from and to the table; the table's location at the path is stated separately.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ FILE_SYSTEMS: Final = frozenset(
     "file local hdfs viewfs webhdfs swebhdfs s3 s3a s3n gs abfs abfss wasb wasbs adl dbfs ofs o3fs oss obs cosn".split()
 )
 _METASTORES: Final = frozenset({"", "hive", "glue"})
-"""Types of catalogues whose tables a metastore has. Others (``hadoop``, ``jdbc``, ``rest``) keep theirs themselves."""
+"""Types of catalogues whose tables are in a metastore. Others (``hadoop``, ``jdbc``, ``rest``) keep tables themselves."""
 _DEFAULT_CATALOGS: Final = frozenset({"hive", "spark_catalog", "awsdatacatalog"})
 _PLAIN: Final = re.compile(r"[^\s./`]+\Z")
 
@@ -50,8 +50,9 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """``metastore`` is the metastore of tables without an address; ``metastore_namespaces`` are further namespaces
-    whose names are its tables, such as Trino's or a Thrift server's.
+    """Finds the keys of datasets. ``metastore`` is the metastore of tables whose namespace has no host;
+    ``metastore_namespaces`` are further namespaces whose names are tables of this metastore, such as those of Trino or of
+    a Thrift server.
     """
 
     source: Source
@@ -60,7 +61,7 @@ class Names:
     metastore_namespaces: tuple[str, ...] = ()
 
     def bound(self, namespace: str, name: str, known: Known | None = None) -> Bound:
-        """Returns the key of a dataset, by all of its names."""
+        """Return the key of a dataset, by all of its names."""
         known = known or Known()
         keys = [self.key(namespace, name, known)]
         for link_namespace, link_name, link_type in known.links:
@@ -79,7 +80,7 @@ class Names:
         return Bound(paths[0] if paths else keys[0])
 
     def key(self, namespace: str, name: str, known: Known | None = None) -> Key:
-        """Returns the key of one name, ignoring the others."""
+        """Return the key of a dataset by this name alone."""
         table = self._table(namespace, name, known or Known(), linked=False)
         if table is not None:
             return table
@@ -87,7 +88,7 @@ class Names:
         return path if path is not None else dataset_key(self.source, namespace, name)
 
     def column(self, above: Key, name: str) -> Key:
-        """Returns the key of a dataset's column."""
+        """Return the key of a dataset's column."""
         if above.type in (EntityType.TABLE, EntityType.VIEW):
             return column_key(above, name)
         if above.type is not EntityType.DATASET:
@@ -95,14 +96,14 @@ class Names:
         return dataset_column_key(above, name)
 
     def owns(self, key: Key) -> bool:
-        """Whether it is a dataset of this source, or a column of one."""
+        """Whether ``key`` is of a dataset of this source, or of a column of one."""
         return key.source.id == self.source.id
 
     def _has_metastore(self, known: Known) -> bool:
         return not known.catalog or known.catalog[1] in _METASTORES
 
     def _table(self, namespace: str, name: str, known: Known, *, linked: bool) -> Key | None:
-        """Returns a table's key, or None. ``linked``: the name is given as a table's."""
+        """Return the key of a metastore's table; None if the name is not one. ``linked``: the name is a table's symlink."""
         scheme, _, host = namespace.partition("://")
         parts = name.split(".")
         if namespace.startswith("arn:aws:glue:"):
@@ -112,7 +113,7 @@ class Names:
         elif namespace in self.metastore_namespaces:
             authority = self.metastore
         elif linked and scheme.partition(":")[0].lower() in FILE_SYSTEMS:
-            # A metastore within the application: its tables are named by the warehouse.
+            # The metastore is within the application, and its tables are named by the warehouse directory.
             authority = self.metastore
         else:
             return None
@@ -138,6 +139,6 @@ class Names:
 
 
 def _of_a_host(namespace: str) -> bool:
-    """Whether the name means files of one machine: the same path on another machine is another file."""
+    """Whether a namespace is of files on one machine; the same path on another machine is a different file."""
     host = namespace.partition("://")[2].partition("/")[0]
     return host not in ("", "localhost")

@@ -1,8 +1,8 @@
-"""OpenLineage events in files: those that its clients' file transport writes, and those that navlin's own address receives.
+"""OpenLineage events in files, written by the file transport of OpenLineage clients, or by navlin's own endpoint.
 
-A run's events may be in several files, so all files of a source are read one after the other, and the state of each run
-is kept between two readings: for an hour after its end, for events that come late; without an end for thirty days, as
-long as its sender's share holds it (`extractors.openlineage.kept_runs`).
+The events of a run may be in several files, so all files of a source are read one after the other, and the state of each
+run is kept between two reads: for an hour after its end, because events may come late; without an end for thirty days, as
+long as the sender's share has room (`extractors.openlineage.kept_runs`).
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ SPLIT_BYTES: Final = 32 << 20
 
 @dataclass(frozen=True, slots=True)
 class EventsSplit(Split):
-    """Files to read one after the other. ``shards`` are the saved positions that hold runs; with ``anew`` their
-    contents do not count. ``complete``: everything is read once more, in this split and those that follow it.
+    """Files to read one after the other. ``shards`` are the saved positions that hold runs; with ``anew``, their contents
+    are ignored. ``complete``: everything is read once more, in this split and those that follow it.
     """
 
     files: tuple[FileSplit, ...]
@@ -53,14 +53,14 @@ class EventsSplit(Split):
     anew: bool = False
     complete: bool = False
     error: str = ""
-    """The error of its one file, if that could not be read: reading this split fails with it."""
+    """Error of the split's only file, if that could not be read; reading this split raises it."""
 
     @property
     def name(self) -> str:
-        # One file that fails is held back under its own name, without the others.
+        # A single file that fails is held back under its own name, without the others.
         if len(self.files) == 1:
             return self.files[0].path
-        # The same from run to run: the split is recognized by its name.
+        # This name is the same from run to run, because the split is recognized by it.
         return f"events in {min(os.path.dirname(each.path) for each in self.files)}"
 
     @property
@@ -73,14 +73,15 @@ class EventsSplit(Split):
 class OpenLineageEvents(LineLogs):
     """Follows files of OpenLineage events on this host.
 
-    ``directory`` may list several directories, and globs. ``metastore`` is the address of the metastore for tables
-    named without one; ``metastore_namespaces`` are namespaces whose datasets are its tables, as Trino or a Thrift
-    server name them. ``yarn`` is the address of the YARN that ran the applications, needed if several are configured.
+    ``directory`` may list several directories, and globs. ``metastore`` is the address of the metastore for tables named
+    without an address; ``metastore_namespaces`` are namespaces whose datasets are tables of this metastore, as Trino or a
+    Thrift server names them. ``yarn`` is the address of the YARN that ran the applications, needed if several are
+    configured.
     """
 
     source: Source
     estate: Estate
-    # Each file has a position of its own, and is recognized by its content, wherever it is.
+    # Each file has its own position, and is recognized by its content, wherever it is.
     directory: str | tuple[str, ...] = keeps_positions("/var/lib/navlin/openlineage")
     pattern: str = keeps_positions("*")
     metastore: str = ""
@@ -100,7 +101,7 @@ class OpenLineageEvents(LineLogs):
         together = tuple(each for each in files if each not in closed)
         splits = [EventsSplit((each,)) for each in closed]
         if together:
-            # Nothing saved: everything is read for the first time, or once more by another version.
+            # If nothing is saved, everything is read for the first time, or once more by another version.
             complete = positions.complete or not positions.values
             splits.insert(0, EventsSplit(together, shards, positions.complete, complete))
         return replace(plan, splits=tuple(splits))
@@ -113,7 +114,7 @@ class OpenLineageEvents(LineLogs):
 
 
 class _Reading:
-    """One reading of some files."""
+    """Reads the files of one split."""
 
     def __init__(self, extractor: OpenLineageEvents, split: EventsSplit) -> None:
         self._extractor = extractor
@@ -238,14 +239,14 @@ class _Reading:
     # -- Runs ------------------------------------------------------------------------------------------------------------
 
     def _begun(self, event: Event, sender: str) -> Run:
-        """Creates a run without known events; it is incomplete if it was abandoned before."""
+        """Create a run without known events; it is incomplete if it was abandoned before."""
         run = Run(event.run, event.namespace, event.name, sender=sender)
         if doubt := self._lost.doubt(run.id, sender, starts=event.type == "START"):
             run.missing(doubt)
         return run
 
     def _forgotten(self, saved: SavedRun, run: Run) -> Iterator[Record]:
-        """Abandons a run before its end; it may still continue."""
+        """Abandon a run before its end; it may still continue."""
         self._lost.add(saved)
         if saved.is_recent(self._now_ms):
             run.missing(LOST)
@@ -261,7 +262,7 @@ class _Reading:
             if each.sql_hidden:  # the text identifies its operation
                 make_whole(each)
         yield from self._writing.of_run(run, over=over, above=above)
-        # For many runs, the whole texts would take more than all else.
+        # The whole texts of many runs would take more memory than everything else.
         run.cut_sql()
 
     def _known(self, run: str) -> Run | None:
@@ -270,7 +271,7 @@ class _Reading:
         return self._runs.get(run)
 
     def _run(self, run: str) -> Run:
-        """Returns a run of this reading, with the application named for a run above it."""
+        """Return a run with events in this split. If its application is unknown, it gets that of a run above it."""
         found = self._runs[run]
         for above in (found.parent, found.root):
             known = self._known(above[0]) if above and not found.application else None
@@ -280,7 +281,7 @@ class _Reading:
         return found
 
     def _given_up(self) -> Iterator[Record]:
-        """Writes runs that will get no more events, because a run that they are a part of has ended."""
+        """Yield the records of runs that will get no more events, because a run above them has ended."""
         over = {run for run in self._touched if self._runs[run].ended}
         for each in self._kept() if self._touched else ():
             late = each.run in self._touched and self._is_over(each.above)
@@ -290,11 +291,11 @@ class _Reading:
                 yield from self._written(run, over=True)
 
     def _is_over(self, above: Iterable[str]) -> bool:
-        """Whether one of the runs above has ended: then this run gets no more events."""
+        """Whether one of the runs ``above`` has ended, so that the runs below get no more events."""
         return any(each is not None and each.ended for each in map(self._known, above))
 
     def _kept(self) -> Iterator[SavedRun]:
-        """Yields all known runs, those of this reading in their current state."""
+        """Yield all known runs; those with events in this split in their current state."""
         yield from (each for run, each in self._saved.items() if run not in self._touched)
         for run in self._touched:
             known = self._runs[run]

@@ -1,7 +1,7 @@
-"""A run → its operation, its execution, and its flows; a dataset event → the dataset.
+"""Converts a run to its operation, execution and flows, and a dataset event to the dataset.
 
-An operation is a job with its text, or with its outputs if it has none. The flows of a run replace those of an earlier
-one, unless the run named no dataset at all: that says nothing.
+An operation is identified by the job and its SQL text, or by the job and its outputs if there is no text. The flows of a
+run replace those of an earlier run, unless the run named no dataset at all.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ NO_COLUMNS: Final = "the producer does not say where columns come from"
 
 @dataclass(frozen=True, slots=True)
 class Writing:
-    """Makes records of one source's runs. ``yarn`` is the address of the YARN that ran applications, if several are
+    """Makes records of the runs of one source. ``yarn`` is the address of the YARN that ran applications, if several are
     configured. ``anew``: whether everything is read once more.
     """
 
@@ -52,8 +52,8 @@ class Writing:
     def of_run(
         self, run: Run, *, over: bool = False, above: Mapping[str, Run] = _NOTHING
     ) -> Iterator[Record]:
-        """Yields all records of a run. ``over``: it will get no more events, though none said how it ended. ``above``:
-        the known runs that it is a part of, by their ids.
+        """Yield all records of a run. ``over``: the run will get no more events, although none said how it ended.
+        ``above``: id → run, for the known runs that this run is a part of.
         """
         ends = Ends(self.names, run)
         # A continuing run is only known to exist, with the ends named so far. A stream moves data all the time.
@@ -97,7 +97,7 @@ class Writing:
                 locations=ends.locations(),
                 # A run known to be partial removes nothing, nor does a job's description without columns.
                 covers=not unknown and bool(run.id or ends.has_columns),
-                # A late event of a forgotten run may say less than all of them did, which were stated until then.
+                # A late event of a forgotten run may say less than all its events did, so flows of that time stay.
                 covers_until_ms=run.as_of_ms - (bool(run.id) and not run.started_ms and not self.anew),
             )
         yield from operation.records()
@@ -109,9 +109,11 @@ class Writing:
             yield from self._of_datasets(run, ends)
 
     def operation(self, run: Run, ends: Ends | None = None) -> Key:
-        """Returns the operation of a run: a job with the text that it ran, or with its outputs if there is none.
+        """Return the operation of a run, by the job and the text that it ran, or by the job and its outputs if there is
+        no text.
 
-        Many jobs share one name: Spark's agent gives it to all jobs of an application that write in one way.
+        The job's name alone does not suffice, because Spark's agent gives one name to all jobs of an application that
+        write in one way.
         """
         written = {} if run.sql else (ends or Ends(self.names, run)).written
         return self._job_key(
@@ -123,8 +125,8 @@ class Writing:
         return operation_key(self.names.source, text, tuple(sorted(written)), name=bounded(name, 1_000))
 
     def _withdrawn(self, run: Run, operation: Key) -> Iterator[Covered]:
-        """Covers the operation that a run had while less was known of it; if everything is read once more, also those
-        that earlier versions made: one for all outputs of a job, and one for a long text.
+        """Yield coverage that removes the operation that a run had while less was known about the run. If everything is
+        read once more, also those that earlier versions made: one for all outputs of a job, and one for a long text.
         """
         former = {run.operation} if run.id else set()
         if self.anew and not run.sql:
@@ -161,12 +163,12 @@ class Writing:
             # The record of its end takes precedence, even at the same moment.
             as_of_ms -= 1
         elif over and not run.started_ms and not run.ran:
-            # The rest of a run that was forgotten after its end: the earlier records take precedence.
+            # These are late events of a run that was forgotten after its end, so the earlier records take precedence.
             as_of_ms = _of_old(run)
         return Execution(execution_key(operation, run.id), as_of_ms, attributes, run_as=run_as)
 
     def _parents(self, run: Run, execution: Key, known: Mapping[str, Run]) -> Iterator[Record]:
-        """Yields the runs that this one is a part of, as far as it knows them: all other records of those take
+        """Yield the runs that this run is a part of, as far as its events name them. All other records of these runs take
         precedence.
         """
         child = execution
@@ -187,7 +189,7 @@ class Writing:
     # -- Datasets --------------------------------------------------------------------------------------------------------
 
     def of_dataset_event(self, name: Name, known: Known, as_of_ms: int) -> Iterator[Record]:
-        """Yields the records of a dataset event: for a dataset of this source, its description; for a table, its
+        """Yield the records of a dataset event: for a dataset of this source, its description; for a table, its
         location.
         """
         yield from self.of_dataset(name, known, as_of_ms)
@@ -198,7 +200,7 @@ class Writing:
             yield Relation(kind, bound.key, path, place, as_of_ms, {"hint": True})
 
     def of_dataset(self, name: Name, known: Known, as_of_ms: int) -> Iterator[Record]:
-        """Yields an event's description of a dataset. Datasets of other systems are left to their own sources."""
+        """Yield an event's description of a dataset. Datasets of other systems are left to their own sources."""
         key = self.names.bound(*name, known).key
         if not self.names.owns(key):
             return
@@ -251,5 +253,5 @@ class Writing:
 
 
 def _of_old(run: Run) -> int:
-    """Returns an early time for incidental knowledge of a run: any other record takes precedence."""
+    """Return an early time for incidental knowledge of a run, so that any other record takes precedence."""
     return EARLIEST_MS + run.first_ms // 1_000

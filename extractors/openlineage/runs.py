@@ -1,7 +1,7 @@
-"""A run, merged from all of its events, in whatever order they come.
+"""Merges all events of a run, in whatever order they come.
 
-No event takes anything back by saying less: a START is often empty, a COMPLETE often has fewer datasets than the START
-had. The state kept between two readings is a small JSON value.
+An event that says less than another one removes nothing: a START is often empty, and a COMPLETE often has fewer datasets
+than the START. The state kept between two reads is a small JSON value.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ ENDS: Final = ("COMPLETE", "FAIL", "ABORT")
 MAX_DATASETS: Final = 2_000
 MAX_FIELDS: Final = 5_000
 MAX_FED: Final = 100
-"""Inputs of one event that are kept with each output of a stream."""
+"""Maximum number of inputs of one event that are kept with each output of a stream."""
 TEXT_BYTES: Final = 64 << 10
 SQL_BYTES: Final = 4 << 10
-"""Bytes of a longer SQL text that are kept between two readings, with a hash of the whole."""
+"""Maximum number of bytes of a SQL text that are kept between two reads; a longer text is cut, and a hash is kept."""
 SAVED_BYTES: Final = 128 << 10
 """Limit for the kept state of one run."""
 MORE_THAN_KEPT: Final = "the run's events say more of its datasets than navlin keeps of a run until its end"
@@ -39,10 +39,10 @@ Name = tuple[str, str]
 
 @dataclass(slots=True)
 class Known:
-    """State of one dataset: ``links`` are its other names, as (namespace, name, type); ``fields`` those of its schema
-    with their types; ``columns`` the sources of each written column, ``rows`` the columns that decide about all rows;
-    ``sources`` the datasets it was made from as a whole. ``decides``: an input that only decides, as navlin's own
-    exports state it. ``change`` is its lifecycle state change, ``before`` its former name.
+    """State of one dataset. ``links`` are its other names, as [namespace, name, type]; ``fields`` maps the fields of its
+    schema to their types, ``columns`` each written column to its sources; ``rows`` are the columns that decide about all
+    rows, ``sources`` the datasets that it was made from as a whole. ``decides``: an input that only decides, as navlin's
+    own exports state. ``change`` is the lifecycle state change, ``before`` the former [namespace, name].
     """
 
     links: list[list[str]] = field(default_factory=list)
@@ -56,14 +56,14 @@ class Known:
     kind: str = ""
     catalog: list[str] = field(default_factory=list)
     fed_by: list[list[str]] = field(default_factory=list)
-    """Inputs, by namespace and name, that events of a stream name together with this output."""
+    """[namespace, name] of the inputs that events of a stream name together with this output."""
     about: dict[str, Any] = field(default_factory=dict)
-    """Attributes of its own document: description, owner, format."""
+    """Attributes of the dataset's own document: description, owner, format."""
     said_ms: dict[str, int] = field(default_factory=dict)
-    """Event time of each single value, by its name: the latest value counts."""
+    """Name of a single value → time of its event, because the latest value counts."""
 
     def learn(self, dataset: Dataset, time_ms: int) -> set[str]:
-        """Merges an event's dataset at this time. Returns the reasons why that is incomplete."""
+        """Merge a dataset from an event at ``time_ms``. Return the reasons why the dataset is incomplete."""
         problems: set[str] = set()
         for each in objects(dataset.facet("symlinks").get("identifiers")):
             link = [text(each.get(name)) for name in ("namespace", "name", "type")]
@@ -99,13 +99,13 @@ class Known:
 
 
 class Latest(NamedTuple):
-    """Merges an event's single values: the latest value counts, whichever event is read first."""
+    """Merges the single values of an event. The latest value counts, whichever event is read first."""
 
     said_ms: dict[str, int]
     time_ms: int
 
     def of(self, name: str, known: _T, said: _T) -> _T:
-        """Returns the value of a name, which was ``known`` until now; an empty value says nothing."""
+        """Return the value to keep under a name: ``said`` unless it is empty or older than ``known``."""
         known_ms = self.said_ms.get(name, 0)
         # For two events of one time, the choice is always the same.
         if not said or self.time_ms < known_ms or (self.time_ms == known_ms and str(said) < str(known)):
@@ -114,7 +114,7 @@ class Latest(NamedTuple):
         return said
 
     def update(self, known: dict[str, Any], said: Mapping[str, Any]) -> None:
-        """Merges several values in this way."""
+        """Merge several values into ``known``, as `of` does."""
         for name, value in said.items():
             if value:
                 known[name] = self.of(name, known.get(name), value)
@@ -134,7 +134,7 @@ def _about(dataset: Dataset) -> dict[str, Any]:
 
 
 def tags(facet: Mapping[str, Any]) -> list[str]:
-    """Returns ``key=value`` of each tag; those of a field have its name before them."""
+    """Return ``key=value`` of each tag; ``field:key=value`` for a tag of a field."""
     found = []
     for each in objects(facet.get("tags")):
         key, value, of_field = (text(each.get(name)) for name in ("key", "value", "field"))
@@ -157,25 +157,25 @@ class Run:
     started_ms: int = 0
     ended_ms: int = 0
     seen_ms: int = 0
-    """Time at which navlin last read one of its events."""
+    """Time at which navlin last read an event of the run."""
     sql: str = ""
     sql_ms: int = 0
     sql_digest: str = ""
-    """Hash of a text that is longer than its kept part."""
+    """Hash of the whole text if it is longer than `SQL_BYTES`, otherwise ""."""
     sql_at: list[Any] = field(default_factory=list)
     """Location of the event that has the whole text: path, offset and size in bytes."""
     sql_hidden: str = ""
-    """Hash of a text that is not kept at all, because no literal may be."""
+    """Hash of a text that is not kept at all, because no literals may be kept."""
     sender: str = ""
     engine: str = ""
     streaming: bool = False
     ran: bool = False
-    """Whether it was reported as running: a streaming job has then moved data, however it ends."""
+    """Whether the run was reported as running; a streaming job has then moved data, however it ends."""
     parent: list[str] = field(default_factory=list)
     """Run id, namespace and name."""
     root: list[str] = field(default_factory=list)
     application: str = ""
-    """The id that the engine gives the application: YARN's, if YARN runs it."""
+    """The engine's id of the application, which is YARN's if YARN runs it."""
     principal: str = ""
     error: str = ""
     incomplete: list[str] = field(default_factory=list)
@@ -184,23 +184,23 @@ class Run:
     inputs: dict[Name, Known] = field(default_factory=dict)
     outputs: dict[Name, Known] = field(default_factory=dict)
     said_ms: dict[str, int] = field(default_factory=dict)
-    """Event time of each single value, by its name: the latest value counts."""
+    """Name of a single value → time of its event, because the latest value counts."""
     operation: str = ""
-    """Path of the operation under which it was last written."""
+    """Tree path of the operation under which the run was last written."""
 
     @property
     def above(self) -> list[str]:
-        """Ids of the runs that it is a part of."""
+        """Ids of the runs that this run is a part of."""
         return [each[0] for each in (self.parent, self.root) if each and each[0] != self.id]
 
     @property
     def ended(self) -> bool:
-        """Whether its end is known."""
+        """Whether the end of the run is known."""
         return self.type in ENDS
 
     @property
     def as_of_ms(self) -> int:
-        """Time of its newest event."""
+        """Time of the newest event of the run."""
         return self.last_ms
 
     @property
@@ -209,17 +209,17 @@ class Run:
         return bool(self.sql_hidden) or (bool(self.sql_digest) and self.sql == _beginning(self.sql))
 
     def cut_sql(self) -> None:
-        """Cuts a long SQL text to the part kept between two readings."""
+        """Cut a long SQL text to the part kept between two readings."""
         if self.sql_digest:
             self.sql = _beginning(self.sql)
 
     @property
     def sql_identity(self) -> str:
-        """The part of the SQL text in the job's identity: the same, whether the whole text is available or not."""
+        """The part of the SQL text that identifies the operation, the same whether or not the whole text is available."""
         return _beginning(self.sql) + SEPARATOR + self.sql_digest if self.sql_digest else self.sql
 
     def learn(self, event: Event, seen_ms: int, at: tuple[Any, ...] = ()) -> None:
-        """Merges an event. ``at`` is its location: path, offset and size in bytes."""
+        """Merge an event. ``at`` is its location: path, offset and size in bytes."""
         self.seen_ms = max(self.seen_ms, seen_ms)
         self.first_ms = min(self.first_ms or event.time_ms, event.time_ms)
         self.ran = self.ran or event.type == "RUNNING"
@@ -229,7 +229,7 @@ class Run:
         elif not self.ended and (event.type != "OTHER" or not self.type) and self.type != "RUNNING":
             self.type = event.type
         if event.time_ms >= self.last_ms:
-            # Spark adds the output to a job's name once it knows it.
+            # Spark adds the output to a job's name once the output is known.
             self.namespace, self.name = event.namespace, event.name
         if event.type == "START":
             self.started_ms = min(self.started_ms or event.time_ms, event.time_ms)
@@ -264,7 +264,7 @@ class Run:
 
     def _learn_job(self, event: Event, at: tuple[Any, ...]) -> None:
         facets, said = event.job_facets, Latest(self.said_ms, event.time_ms)
-        # Part of the job's identity, which must be the same when the text comes out of a position.
+        # The text is part of the operation's identity, which must be the same when the text comes from a position.
         sql = sql_in(facets)
         if sql and event.time_ms >= self.sql_ms:
             self.sql, self.sql_ms, self.sql_digest = sql, event.time_ms, digest_of(sql)
@@ -289,7 +289,7 @@ class Run:
 
     def _learn_run(self, event: Event) -> None:
         facets, said = event.run_facets, Latest(self.said_ms, event.time_ms)
-        # Airflow's and Great Expectations' producers called it so before the specification named it.
+        # The producers of Airflow and Great Expectations called it parentRun before the specification named it.
         parent = mapping(facets.get("parent") or facets.get("parentRun"))
         self.parent = said.of("parent", self.parent, _run_of(parent))
         self.root = said.of("root", self.root, _run_of(mapping(parent.get("root"))))
@@ -324,14 +324,14 @@ class Run:
         said.update(self.of_run, of_run)
 
     def missing(self, reason: str) -> None:
-        """Records a reason why not everything is known of the run."""
+        """Record a reason why not everything is known about the run."""
         if reason not in self.incomplete:
             self.incomplete.append(reason)
 
     # -- Between two readings ------------------------------------------------------------------------
 
     def saved(self) -> str:
-        """Returns the run as a text, compressed because column lineage is repetitive."""
+        """Return the run as a text, compressed because column lineage is repetitive."""
         value = asdict(self)
         if self.sql_digest:
             value["sql"] = _beginning(self.sql)
@@ -343,7 +343,9 @@ class Run:
         return base64.b85encode(zlib.compress(orjson.dumps(value), 6)).decode()
 
     def bound(self) -> bool:
-        """Removes content beyond the limit of a run, columns first; returns whether there was any."""
+        """If the state is larger than `SAVED_BYTES`, remove content, columns first, and mark the run as incomplete. Return
+        whether the state was too large.
+        """
         if len(self.saved()) <= SAVED_BYTES:
             return False
         for side in (self.inputs, self.outputs):
@@ -358,12 +360,12 @@ class Run:
 
 
 def sql_in(job_facets: Mapping[str, Any]) -> str:
-    """Returns the SQL text in the facets of a job."""
+    """Return the SQL text in the facets of a job; "" if there is none."""
     return redact(text(mapping(job_facets.get("sql")).get("query"), 1 << 20))
 
 
 def digest_of(sql: str) -> str:
-    """Returns the hash of a text that is longer than its kept part; "" for any other."""
+    """Return the hash of a text that is longer than `SQL_BYTES`; "" for any other."""
     return hash_of(sql) if len(sql.encode("utf-8", "replace")) > SQL_BYTES else ""
 
 
@@ -376,7 +378,7 @@ def _beginning(sql: str) -> str:
 
 
 def run_of(saved: str) -> Run:
-    """The inverse of `Run.saved`."""
+    """Restore a run from the result of `Run.saved`."""
     value = orjson.loads(zlib.decompress(base64.b85decode(saved)))
     for side in ("inputs", "outputs"):
         value[side] = {(namespace, name): _known(known) for namespace, name, known in value[side]}
@@ -392,7 +394,7 @@ def _known(value: dict[str, Any]) -> Known:
 
 
 def _own(entry: Mapping[str, Any], event: Event) -> bool:
-    """Whether an entry about a job is about the event's own, which needs no name."""
+    """Whether an entry about a job is about the event's own job, which needs no name."""
     named = text(entry.get("namespace")), text(entry.get("name"))
     return named in (("", ""), (event.namespace, event.name))
 
@@ -423,8 +425,8 @@ def _statistics(datasets: Iterable[Dataset], facet: str) -> list[str]:
 
 
 def producer_name(producer: str) -> str:
-    """Returns a producer's name from its address: ``…/integration/spark`` is SPARK, ``…/providers/openlineage/2.1``
-    OPENLINEAGE.
+    """Return a producer's name from its URI: SPARK for ``…/integration/spark``, OPENLINEAGE for
+    ``…/providers/openlineage/2.1``.
     """
     parts = [each for each in producer.split("?")[0].rstrip("/").split("/") if each]
     if "integration" in parts[:-1]:

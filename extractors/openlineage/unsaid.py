@@ -1,7 +1,7 @@
-"""Datasets of a run that its producer leaves out, as far as the statement it sends shows.
+"""Finds out whether a producer leaves out datasets of a run.
 
-A producer that cannot follow a MERGE names its inputs alone, or its outputs alone: the statement itself, or Spark's
-command in the job's name, says that something was written, and that something was read for it.
+A producer that cannot follow a MERGE names the inputs alone, or the outputs alone. But the statement, or Spark's command
+in the job's name, shows that something was written, and that something was read for it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _COMMAND: Final = re.compile(
 
 
 def unsaid(run: Run) -> Iterator[str]:
-    """Yields reasons why the datasets of a run are not all that it read and wrote."""
+    """Yield reasons why the datasets of a run are not all that it read and wrote."""
     statements = list(statements_in(run.sql))
     writing = [each for each in statements if writes(each)]
     if not run.outputs and (writing or _COMMAND.search(run.name)):
@@ -38,7 +38,7 @@ def unsaid(run: Run) -> Iterator[str]:
 
 
 def _told_by_columns(run: Run) -> bool:
-    """Whether a dataset other than the outputs is named as their source."""
+    """Whether a dataset other than the outputs is named as a source of the outputs' columns."""
     named = {
         (each.namespace, each.name)
         for known in run.outputs.values()

@@ -1,4 +1,4 @@
-"""Restores the whole SQL text of a run from the file of its event: only the beginning is kept between two readings."""
+"""Restores the whole SQL text of a run from the event's file, because only the beginning is kept between two reads."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CUT: Final = "the SQL text is cut: the file of the event that has it whole is th
 
 
 def make_whole(run: Run) -> None:
-    """Restores the whole SQL text of a run. If it can no longer be read, the run is marked as incomplete."""
+    """Restore the whole SQL text of a run. If it can no longer be read, the run is marked as incomplete."""
     if not run.sql_is_cut:
         return
     with suppress(OSError, NotAnEvent, ValueError):
