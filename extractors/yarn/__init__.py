@@ -1,7 +1,7 @@
-"""YARN: its ResourceManager and MapReduce's JobHistoryServer.
+"""The YARN extractor, which reads the ResourceManager and MapReduce's JobHistoryServer.
 
-`rest` talks to both, `plan` decides what to ask (`windows` of time), `applications`, `configuration` and `names` parse
-the answers, `records` turns them into records.
+`rest` talks to both, `plan` decides what to request (`windows` of time). `applications`, `configuration` and `names` parse
+the responses, `records` turns them into records.
 """
 
 from extractors.yarn.extractor import Yarn

@@ -1,5 +1,5 @@
-"""Applications as the ResourceManager lists them, jobs as the JobHistoryServer does. Pure; missing fields of a release
-are tolerated, additional ones ignored, and only the fields that are kept anyway go on to the tasks and the position.
+"""Parses applications as the ResourceManager lists them, and jobs as the JobHistoryServer does. Fields that a release does
+not have are tolerated, additional ones ignored; only the fields of `Application` and `Job` go into splits and positions.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ MAPREDUCE: Final = "MAPREDUCE"
 UNFINISHED: Final = ("NEW", "NEW_SAVING", "SUBMITTED", "ACCEPTED", "RUNNING")
 ENDED: Final = ("FINISHED", "FAILED", "KILLED")
 FORGOTTEN: Final = "FORGOTTEN"
-"""Our own state: it had not ended at the last request, and the ResourceManager no longer knows it."""
+"""A state of navlin's own: the application had not ended when last seen, and the ResourceManager no longer knows it."""
 UNKNOWN: Final = "UNKNOWN"
 
 MAX_NAME_BYTES: Final = 8_000
@@ -34,9 +34,10 @@ _CONTAINER: Final = re.compile(r"container_(?:e\d+_)?\d+_\d+_(\d+)_\d+")
 
 @dataclass(frozen=True, slots=True)
 class Application:
-    """One application as the ResourceManager lists it. Times are by its clock, in epoch ms; 0 if unknown.
+    """One application as the ResourceManager lists it. Times are by the ResourceManager's clock, in epoch ms; 0 if unknown.
 
-    Values that grow while it runs (memory and core seconds, in resource times seconds) are kept only when it has ended.
+    Values that grow while the application runs (memory and core seconds, in resource times seconds) are kept only when it
+    has ended.
     """
 
     id: str
@@ -64,7 +65,7 @@ class Application:
 
     @property
     def status(self) -> str:
-        """Its result, as far as known; before its end, its state."""
+        """Result of the application, as far as known; before its end, the state."""
         if self.state == "FINISHED":
             return self.final_status if self.final_status not in ("", "UNDEFINED") else self.state
         return UNKNOWN if self.state == FORGOTTEN else self.state
@@ -90,7 +91,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """One application and, if the JobHistoryServer has it, its job: at least one of the two."""
+    """One application and its job, as listed by the two services; at least one of them is set."""
 
     id: str
     application: Application | None = None
@@ -102,7 +103,7 @@ class Seen:
 
 
 def to_application(payload: Mapping[str, Any]) -> Application | None:
-    """Parses an application; None if it has no id."""
+    """Parse an application; None if it has no id."""
     identity = application_id(_text(payload.get("id")))
     if identity is None:
         return None
@@ -128,7 +129,7 @@ def to_application(payload: Mapping[str, Any]) -> Application | None:
 
 
 def to_job(payload: Mapping[str, Any]) -> Job | None:
-    """Parses a job; None if it has no id."""
+    """Parse a job; None if it has no id."""
     identity = application_id(_text(payload.get("id")))
     if identity is None:
         return None
@@ -145,7 +146,7 @@ def to_job(payload: Mapping[str, Any]) -> Job | None:
 
 
 def saved(application: Application) -> dict[str, Any]:
-    """Returns an application as JSON, for a position: the values that differ from the defaults."""
+    """Return an application as JSON, for a position: the values that differ from the defaults."""
     plain = asdict(application)
     differing = {
         name.name: plain[name.name] for name in fields(Application) if plain[name.name] != name.default
@@ -154,12 +155,12 @@ def saved(application: Application) -> dict[str, Any]:
 
 
 def restored(value: Mapping[str, Any]) -> Application:
-    """The inverse of `saved`."""
+    """Restore an application from the result of `saved`."""
     return Application(**{**value, "tags": tuple(value.get("tags", ()))})
 
 
 def _first_type(payload: Mapping[str, Any]) -> str:
-    """Returns the type for the first releases of YARN, which give none."""
+    """Return the type by the tracking URL, for the first releases of YARN, which give no type."""
     return MAPREDUCE if "/jobhistory/job/" in _text(payload.get("trackingUrl")) else "YARN"
 
 
@@ -172,7 +173,7 @@ def _word(payload: Mapping[str, Any], name: str) -> str:
 
 
 def _number(value: Any) -> int:
-    """Parses a number. Some releases write numbers as strings, and -1 or 0 if unknown. Numbers beyond Java's range are
+    """Parse a number. Some releases write numbers as strings, and -1 or 0 if unknown. Numbers beyond Java's range are
     unknown as well.
     """
     if isinstance(value, bool):
@@ -191,7 +192,7 @@ def _tags(value: Any) -> tuple[str, ...]:
 
 
 def _attempts(payload: Mapping[str, Any]) -> int:
-    """Counts the attempts, by the newest one's id or the name of its container."""
+    """Return the number of attempts, from the id of the newest attempt or of its container; 0 if unknown."""
     if found := _ATTEMPT.match(_text(payload.get("currentAppAttemptId"))):
         return int(found[1])
     found = _CONTAINER.search(_text(payload.get("amContainerLogs")))

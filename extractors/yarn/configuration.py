@@ -1,7 +1,7 @@
-"""The configuration of a MapReduce job → its inputs and outputs, and its program. Pure.
+"""Parses the configuration of a MapReduce job: the inputs and outputs, and the program.
 
-Of hundreds of properties only those named here are read, by their new and their old names; no other is kept, and none
-with a secret. Clients write anything into them: an unsuitable value counts as absent.
+There are hundreds of properties. Only those named here are read, by their new and old names; no other is kept, and none
+with a secret. Clients write anything into properties, so an unsuitable value counts as absent.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from navlin.model.redaction import bounded, without_credentials
 from navlin.model.source import metastores_named
 
 MAX_PATHS: Final = 10_000
-"""Inputs of one job that are kept; Hive has been seen to name every partition of a table."""
+"""Maximum number of inputs kept of one job; Hive has been seen to name every partition of a table."""
 
 _KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     "default_fs": ("fs.defaultFS", "fs.default.name"),
@@ -70,7 +70,7 @@ _HIVE, _PIG = "hive_", "pig_"
 
 
 class Missing(StrEnum):
-    """Parts that a job's configuration does not have, as reasons why its operation is incomplete."""
+    """Reasons why the operation of a job is incomplete: the parts that the job's configuration does not have."""
 
     PLACE = "its configuration names a directory without the one that it is below"
     EVERYWHERE = "its configuration names its input by a pattern for the whole file system"
@@ -83,8 +83,8 @@ class Missing(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A place that a job read or wrote. ``text`` is the original; ``uri`` is the directory that it resolves to: for a
-    glob, the deepest one above it without a glob in its path, and then it is ``inferred`` that the matches are in there.
+    """A place that a job read or wrote. ``text`` is the original path, ``uri`` the directory that it resolves to. For a
+    glob, that is the deepest directory above it without a glob in the path; it is then only ``inferred``.
     """
 
     text: str
@@ -94,8 +94,8 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """The relevant part of a job's configuration; empty if it is not set. ``missing``: why it has further inputs or
-    outputs that resolve to no directory; ``moved`` are those from which data are moved elsewhere.
+    """The relevant part of a job's configuration; a value is empty if it is not set. ``missing``: why the job has further
+    inputs or outputs that resolve to no directory; ``moved``: directories from which the data is moved elsewhere.
     """
 
     name: str = ""
@@ -125,7 +125,7 @@ class Configuration:
 
 
 def to_configuration(answer: Any) -> Configuration:
-    """Parses the answer of ``/jobs/{id}/conf``."""
+    """Parse the response of ``/jobs/{id}/conf``."""
     properties = _properties(answer)
 
     def get(name: str) -> str:
@@ -135,7 +135,7 @@ def to_configuration(answer: Any) -> Configuration:
     default_fs = without_credentials(get("default_fs"))
     reading = _Paths(get("working"), _scratch(properties))
     inputs = reading.places([*split_paths(get("inputs")), *_first_of_pairs(get("formats"))])
-    # DistCp reads a list of the paths it copies, and writes its log where others write their output.
+    # DistCp reads a list of the paths it copies, and writes its log to the directory that is the output of other jobs.
     copied = get("copied")
     outputs = reading.output(copied or get("outputs"))
     if copied:
@@ -184,7 +184,7 @@ def _without_path(format_class: str, paths: str, none: re.Pattern[str]) -> bool:
 
 
 def split_paths(text: str) -> list[str]:
-    """Splits a list of paths as Hadoop writes it: commas within one are escaped, those within ``{a,b}`` need not be."""
+    """Split a list of paths as Hadoop writes it. Commas within a path are escaped; those within ``{a,b}`` need not be."""
     paths, current, depth = [], [], 0
     characters = iter(text)
     for each in characters:
@@ -202,7 +202,7 @@ def split_paths(text: str) -> list[str]:
 
 
 class _Paths:
-    """Resolves paths to directories; ``missing``: why some could not be."""
+    """Resolves paths to directories; ``missing``: why some could not be resolved."""
 
     def __init__(self, working: str, scratch: tuple[str, ...]) -> None:
         self._working, self._scratch = working, scratch
@@ -216,8 +216,8 @@ class _Paths:
         return tuple(place for place in found if place is not None)
 
     def output(self, text: str) -> tuple[Place, ...]:
-        """Resolves an output's directory: a single literal path, in whose name no character separates paths or matches
-        others.
+        """Resolve the directory of an output. The text is a single literal path, in which no character separates paths or
+        is a wildcard.
         """
         place = self._place(text, literal=True) if text else None
         return (place,) if place is not None else ()
@@ -243,8 +243,8 @@ class _Paths:
 
 
 def _without_glob(uri: str) -> tuple[str, bool]:
-    """Cuts a URI before its first name with a glob: ``/a/b-*/c`` → (``/a/``, True)."""
-    # A `?` or `[` in an address's host is not a glob.
+    """Cut a URI before its first name with a glob: ``/a/b-*/c`` → (``/a/``, True)."""
+    # A `?` or `[` in a URI's host is not a glob.
     start = uri.find("/", uri.find("://") + 3) if "://" in uri else 0
     found = _GLOB.search(uri, max(start, 0))
     inferred = found is not None
@@ -262,7 +262,7 @@ def _path_of(uri: str) -> str:
 
 
 def _properties(answer: Any) -> dict[str, str]:
-    """Returns the properties that are read, without redacted ones."""
+    """Return the properties in `_READ`, without redacted ones."""
     conf = answer.get("conf") if isinstance(answer, Mapping) else None
     listed = conf.get("property") if isinstance(conf, Mapping) else None
     each_of = [listed] if isinstance(listed, Mapping) else listed if isinstance(listed, list) else []
@@ -277,7 +277,7 @@ def _properties(answer: Any) -> dict[str, str]:
 
 
 def _text(value: str | float) -> str:
-    """Returns a value as Hadoop writes it: the JobHistoryServer of Hadoop 3 returns numbers and booleans as JSON's."""
+    """Return a value as Hadoop writes it, because the JobHistoryServer of Hadoop 3 returns JSON numbers and booleans."""
     return str(value).lower() if isinstance(value, bool) else str(value).strip()
 
 
@@ -288,7 +288,7 @@ def _scratch(properties: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def _first_of_pairs(text: str) -> Iterator[str]:
-    """Yields the paths of ``path;format,path;format``."""
+    """Yield the paths of ``path;format,path;format``."""
     for pair in text.split(",") if text else ():
         path = pair.partition(";")[0].strip()
         if path:
@@ -300,6 +300,6 @@ def _either(new: str, old: str, *, first: bool) -> str:
 
 
 def _query_text(text: str) -> str:
-    """Decodes a query's text, which newer releases of Hive encode as a URL's parameter."""
+    """Decode a query's text, which newer releases of Hive encode as a URL parameter."""
     encoded = text and not re.search(r"\s", text) and re.search(r"%[0-9A-Fa-f]{2}|\+", text)
     return bounded(unquote_plus(text) if encoded else text)

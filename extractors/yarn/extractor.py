@@ -1,9 +1,9 @@
 """YARN: applications of the ResourceManager, and MapReduce jobs of the JobHistoryServer with their inputs and outputs.
 
-The ResourceManager keeps the last ten thousand applications that have ended, or fewer, and then forgets them: an
-application that it does not list is not taken for deleted. It is asked for applications that have not ended, and for
-those that ended since shortly before the newest end seen. A MapReduce application is read when its job's configuration
-is there, or has not come for `history_wait_s`.
+The ResourceManager keeps the last ten thousand applications that have ended, or fewer, and then forgets them, so an
+application that it does not list is not taken for deleted. Requested are the applications that have not ended, and those
+that ended since shortly before the newest end seen. A MapReduce application is read once its job's configuration is
+available, or has been missing for `history_wait_s`.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ TOO_MANY_OPEN: Final = (
 @extractor("yarn", source_type=YARN, mode=PULL, version=2)
 @dataclass(frozen=True, slots=True)
 class Yarn(Extractor):
-    """One YARN. ``urls`` are its ResourceManagers' web addresses, ``history_urls`` the JobHistoryServer's; without the
-    latter, MapReduce applications come without inputs and outputs. ``metastore`` is the authority that queries of jobs
-    without ``hive.metastore.uris`` belong to. ``page_size`` bounds one answer.
+    """Extractor for one YARN. ``urls`` are the web URLs of its ResourceManagers, ``history_urls`` those of the
+    JobHistoryServer; without the latter, MapReduce applications have no inputs and outputs. ``metastore`` is the authority
+    that queries of jobs without ``hive.metastore.uris`` belong to. ``page_size`` limits the entries of one response.
     """
 
     source: Source
@@ -48,7 +48,7 @@ class Yarn(Extractor):
     page_size: int = keeps_positions(5_000)
     metastore: str = ""
     default_fs: str = ""
-    # Not kept: the ResourceManager hides the details of an application from users who may not view it.
+    # Does not keep positions, because the ResourceManager hides an application's details from users who may not view it.
     auth: Literal["none", "kerberos"] = "none"
     user: str = ""
     principal: str = keeps_positions("")
@@ -60,11 +60,11 @@ class Yarn(Extractor):
 
     @classmethod
     def serves(cls, settings: Mapping[str, Any]) -> tuple[str, ...]:
-        """Returns the ResourceManagers' own addresses."""
+        """Return the URLs of the ResourceManagers."""
         return tuple(settings.get("urls", ()))
 
     def problems(self) -> Iterator[tuple[str, str]]:
-        """Yields problems that the types do not catch, as (setting, text)."""
+        """Yield problems that the types do not catch, as (setting, text)."""
         if not self.urls:
             yield "urls", f'urls must name the ResourceManager, as in ["{_EXAMPLES["urls"]}"]'
         for setting, example in _EXAMPLES.items():
@@ -89,11 +89,11 @@ class Yarn(Extractor):
 
     @property
     def local(self) -> bool:
-        # The keytab, the ticket cache, krb5.conf and the authorities are files of this machine.
+        # The keytab, the ticket cache, krb5.conf and the CA certificates are files of this machine.
         return self.auth == "kerberos" or bool(self.ca_file)
 
     def plan(self, positions: Positions) -> Plan:
-        """Plans a run. Costs two requests, or three, if nothing has happened."""
+        """Plan a run. If nothing has happened, this costs two requests, or three with a JobHistoryServer."""
         planning = Planning(self.overlap_s * 1_000, self.history_wait_s * 1_000, self.page_size)
         with ExitStack() as stack:
             resource_manager = stack.enter_context(asking(self._resource_manager))
@@ -119,7 +119,9 @@ class Yarn(Extractor):
                 raise TypeError(f"{split!r} is no split of YARN")
 
     def check(self) -> Iterator[str]:
-        """For ``navlin check``: names the ResourceManager that answers, and says what it and the JobHistoryServer show."""
+        """Yield the lines of ``navlin check``: the ResourceManager that responds, and whether it shows applications and
+        the JobHistoryServer responds.
+        """
         with asking(self._resource_manager) as service:
             listed = service.entries("/ws/v1/cluster/apps", ("apps", "app"), {"limit": 1})
             [info] = service.entries("/ws/v1/cluster/info", ("clusterInfo",)) or [{}]

@@ -1,4 +1,4 @@
-"""Reads the configurations of MapReduce jobs: a missing or unreadable one affects its own job alone."""
+"""Reads the configurations of MapReduce jobs. A missing or unreadable configuration affects only its own job."""
 
 from __future__ import annotations
 
@@ -16,14 +16,16 @@ NO_HISTORY: Final = "the JobHistoryServer has no history of its job"
 GONE: Final = "the JobHistoryServer does not have its job's configuration any more"
 UNREADABLE: Final = "its job's configuration did not read, or never came"
 SLOW_ONES: Final = 3
-"""After this many in a row that did not come, the rest of a split is put off: each has cost a whole timeout."""
+"""Number of consecutive configurations without a response after which the rest of a split is put off, because each has
+cost a whole timeout.
+"""
 MAX_TRIES: Final = 8
-"""Tries, over most of a day, after which a job is reported without inputs and outputs."""
+"""Number of tries, over most of a day, after which a job is reported without inputs and outputs."""
 
 
 def read_jobs(history: RestService, applications: ApplicationRecords, split: SeenSplit) -> Iterator[Record]:
-    """Yields the jobs of a split, each with its configuration. Raises `RestUnavailable` if the JobHistoryServer does
-    not answer at all: then the whole split is read another time.
+    """Yield the records of a split's jobs, each with its configuration. Raises `RestUnavailable` if the JobHistoryServer
+    does not respond at all, so that the whole split is read another time.
     """
     slow = 0
     for place, seen in enumerate(split.seen):
@@ -45,7 +47,9 @@ def read_jobs(history: RestService, applications: ApplicationRecords, split: See
 
 
 def _asked(history: RestService, seen: Seen) -> Any:
-    """Returns the answer for a job's configuration; None if it no longer exists, an error if it is not available."""
+    """Return the response with a job's configuration; None if it no longer exists, an error if it cannot be read. Raises
+    `RestUnavailable`.
+    """
     assert seen.job is not None
     path = f"{JOBS}/{seen.job.id}/conf"
     try:
@@ -75,7 +79,7 @@ def _with(
 
 
 def _answers(history: RestService) -> bool:
-    """Whether the JobHistoryServer answers anything."""
+    """Whether the JobHistoryServer responds at all."""
     try:
         history.get(JOBS, "jobs", {"limit": 1})
     except RestUnavailable:
@@ -88,7 +92,7 @@ def _answers(history: RestService) -> bool:
 def _unread(
     history: RestService, applications: ApplicationRecords, seen: Seen, split: SeenSplit, error: RestError
 ) -> Iterator[Record]:
-    """Leaves a job to be asked for again or, after enough tries, reports it without its configuration."""
+    """Put off a job, so that its configuration is requested again; after enough tries, yield it without one."""
     if split.tries + 1 < MAX_TRIES and seen.id in split.may_wait:
         yield _reject(history, seen, error, "; it will be asked for again")
         yield Unread(seen, split.tries + 1, split.now_ms).position()

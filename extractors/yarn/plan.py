@@ -1,8 +1,9 @@
-"""Decides what to read of YARN: applications and jobs that are new, or that differ from their last reading.
+"""Decides what to read of YARN: applications and jobs that are new, or that have changed since they were last read.
 
-Applications are read after their end. One is open if it had not ended when it was last listed, or if it waits for its
-job's history. Both kinds are in the positions, so a round in which nothing happened yields nothing. Windows are by the
-services' own times and reach back over the last reading: an application is listed a moment after its finish time.
+Applications are read after their end. An application is open if it had not ended when it was last listed, or if it waits
+for its job's history. The ended and the open ones are in the positions, so a round in which nothing happened yields
+nothing. Windows are by the services' own times and overlap, because an application is listed a moment after its finish
+time.
 """
 
 from __future__ import annotations
@@ -37,31 +38,33 @@ JOBS: Final = "/ws/v1/history/mapreduce/jobs"
 FINISHED, JOBS_FINISHED = "finished_ms", "jobs finished_ms"
 """Positions: the newest end seen of an application, and of a job (epoch ms, by the clock of the service that lists it)."""
 ENDED_BEFORE, OPEN = "settled", "open"
-"""Positions: id → [its end, its job's end, fingerprint of the data read]; id → the data read, without an end."""
+"""Positions: id of an ended application → [its end, its job's end, fingerprint of the data read]; id of an open one →
+the data read.
+"""
 UNREAD: Final = "unread "
 """Prefix of an application's id: a position for each job whose configuration did not come."""
 RETRIED_A_RUN: Final = 20
 FIRST_RETRY_MS: Final = 600_000
 """Delay before an unread configuration is requested a second time; doubled with each try."""
 SLOW_APPLICATIONS: Final = 3
-"""Applications asked for by id that may go unanswered in a run; the others wait for the next one."""
+"""Number of requests by id that may fail in one run; the remaining applications wait for the next run."""
 MAX_OPEN, MAX_OPEN_OF_USER = 20_000, 10_000
-"""Limits for open applications that are remembered."""
+"""Maximum number of open applications remembered, in all and per user."""
 MAX_OPEN_BYTES, MAX_OPEN_BYTES_OF_USER = 16 << 20, 8 << 20
 MAX_ENDED: Final = 100_000
-"""Limit for applications remembered as read. One beyond is read again as long as it is listed."""
+"""Maximum number of applications remembered as read. Those beyond are read again as long as they are listed."""
 MAX_UNREAD, MAX_UNREAD_OF_USER = 2_000, 1_000
-"""Limits for jobs whose configurations are asked for again."""
+"""Maximum number of jobs whose configurations are requested again, in all and per user."""
 APPLICATIONS_A_SPLIT: Final = 2_000
 JOBS_A_SPLIT: Final = 100
-"""Each makes the JobHistoryServer read the job's history file."""
+"""This is low because the JobHistoryServer reads a history file for each job."""
 
 
 @dataclass(frozen=True, slots=True)
 class SeenSplit(Split):
     """Some applications as they were listed, at ``now_ms``. ``configured``: the configurations of their jobs are to be
-    fetched; ``unread``: they did not come before, in ``tries`` tries. ``may_wait`` are the ids of those that may be
-    asked for again.
+    fetched; ``unread``: this failed before, ``tries`` times. ``may_wait`` are the ids of the applications whose
+    configurations may be requested again later.
     """
 
     seen: tuple[Seen, ...]
@@ -79,7 +82,7 @@ class SeenSplit(Split):
 
 @dataclass(frozen=True, slots=True)
 class UnansweredSplit(Split):
-    """The JobHistoryServer did not answer: reading this split fails with its error, and everything else goes on."""
+    """The JobHistoryServer could not list its jobs. Reading this split raises the error, and everything else goes on."""
 
     error: str
 
@@ -90,7 +93,7 @@ class UnansweredSplit(Split):
 
 @dataclass(frozen=True, slots=True)
 class BeyondSplit(Split):
-    """Numbers of open applications, by user, that are not remembered. ``place`` is the ResourceManager's address."""
+    """(user, number) of the open applications that are not remembered. ``place`` is the ResourceManager's URL."""
 
     place: str
     counts: tuple[tuple[str, int], ...]
@@ -103,7 +106,7 @@ class BeyondSplit(Split):
 @dataclass(frozen=True, slots=True)
 class Planning:
     """Settings of a plan: the overlap of windows, the time that an ended MapReduce application waits for its history,
-    and the most entries that one answer may hold.
+    and the maximum number of entries in one response.
     """
 
     overlap_ms: int
@@ -111,8 +114,8 @@ class Planning:
     page: int
 
     def plan(self, resource_manager: RestService, history: RestService | None, before: Before) -> Plan:
-        """Plans a run. Costs two requests, and one to the JobHistoryServer, if nothing has happened."""
-        # The history first: the ResourceManager has known every job in it.
+        """Plan a run. If nothing has happened, this costs two requests, and one to the JobHistoryServer."""
+        # The history comes first, so that the ResourceManager has known every job in it.
         jobs, odd_jobs, unanswered = self._jobs(history, before) if history else ({}, 0, "")
         applications, odd, silent = self._applications(resource_manager, before)
         ends = [application.finished_ms for application in applications.values()]
@@ -150,7 +153,7 @@ class Planning:
             if service and count
         ]
         notes += silent
-        # The ResourceManager forgets old applications; that they ran stays true.
+        # Nothing is covered: the ResourceManager forgets old applications, but they did run.
         clock_ms = resource_manager.now_ms
         clock = SourceTime(clock_ms, f"the ResourceManager {resource_manager.url}") if clock_ms else None
         return Plan(tuple(splits), positions, covers=(), note="; ".join(notes), source_time=clock)
@@ -158,8 +161,8 @@ class Planning:
     # -- The JobHistoryServer ------------------------------------------------------------------------------------------
 
     def _jobs(self, history: RestService, before: Before) -> tuple[dict[str, Job], int, str]:
-        """Returns the jobs of the window, by application; the number without an id; and the error that kept them from
-        being listed.
+        """Return id of the application → job, for the jobs of the window; the number of entries without an id; and the
+        error if the jobs could not be listed, otherwise "".
         """
         waiting = [app.finished_ms for app in before.open.values() if app.ended and app.finished_ms]
         begin_ms = max(0, min([before.job_ms, *waiting]) - self.overlap_ms)
@@ -179,13 +182,13 @@ class Planning:
     def _applications(
         self, service: RestService, before: Before
     ) -> tuple[dict[str, Application], int, list[str]]:
-        """Returns, by id, the applications that have not ended, those that ended in the window, and those that were open;
-        the number of entries without an id; and notes about open ones that could not be asked for: they keep their state.
+        """Return id → application, for those that have not ended, that ended in the window, or that were open before; the
+        number of entries without an id; and notes about open ones that could not be requested, and keep their state.
         """
         fewer = {"deSelects": "resourceRequests"}
         without_end = {**fewer, "states": ",".join(UNFINISHED)}
         listed = service.entries(APPLICATIONS, ("apps", "app"), without_end)
-        # Its clock may have gone back, to that of another instance.
+        # The service's clock may have gone back, because another instance responded.
         newest_ms = min(before.finished_ms, service.now_ms or before.finished_ms)
         begin_ms = max(0, newest_ms - self.overlap_ms)
         with_end = {**fewer, "states": ",".join(ENDED)}
@@ -252,7 +255,7 @@ class Unread:
 
     @classmethod
     def of(cls, identity: str, value: Sequence[Any]) -> Unread:
-        """The inverse of `position`."""
+        """Restore a job from the value of its `position`."""
         (only,) = value
         application, job = only["application"], only["job"]
         seen = Seen(identity, application and restored(application), job and Job(**job))
@@ -270,7 +273,9 @@ class Before:
     unread: Sequence[Unread] = ()
 
     def due(self, now_ms: int) -> list[Unread]:
-        """Returns the jobs whose configurations are due to be asked for again, those first that have waited longest."""
+        """Return the jobs whose configurations are due to be requested again, `RETRIED_A_RUN` of those that have waited
+        longest.
+        """
         due = sorted((each for each in self.unread if each.due_ms <= now_ms), key=lambda each: each.asked_ms)
         return due[:RETRIED_A_RUN]
 
@@ -290,7 +295,7 @@ class Before:
 
 
 class _Sorting:
-    """Sorts the listed applications: already read, new, or to be asked about again."""
+    """Sorts the listed applications into those already read, those to read (``new``), and those to keep (``open``)."""
 
     def __init__(self, before: Before, now_ms: int, wait_ms: int, *, history_answers: bool) -> None:
         self._before, self._now_ms, self._wait_ms = before, now_ms, wait_ms
@@ -299,22 +304,22 @@ class _Sorting:
         self.new: list[Seen] = []
         self.open: dict[str, Any] = {}
         self.hidden_end_ms = 0
-        """Now, if something ended at a time that the ResourceManager hides from users who may not view it."""
+        """The current time, if an application ended at a time that the ResourceManager hides from navlin's user."""
 
     def take(self, seen: Seen) -> None:
-        """Sorts one application."""
+        """Sort one application."""
         application = seen.application
         if application is not None and not application.ended and application.state != FORGOTTEN:
             self._keep_open(application)
         elif application is not None and self._waits(seen, application):
-            # A forgotten one keeps its state until its history can be asked for.
+            # A forgotten application keeps its state until its history can be requested.
             self._keep_open(application if application.ended else self._before.open[seen.id])
         elif not self._is_read(seen):
             self._take_ended(seen)
 
     def give_up(self, identities: Iterable[str], applications: Mapping[str, Application]) -> Counter[str]:
-        """Counts the open applications of each user that are not remembered. Those that only wait for their history are
-        read without it.
+        """Give up remembering these open applications. Those that only wait for their history are read without it. Return
+        user → number of the others.
         """
         beyond: Counter[str] = Counter()
         for application in (applications[each] for each in sorted(identities)):
@@ -325,7 +330,7 @@ class _Sorting:
         return beyond
 
     def ended_since(self, finished_ms: int, job_ms: int) -> dict[str, list[Any]]:
-        """Returns the ended applications that may be listed again, the newest if there are many."""
+        """Return the ended applications that may be listed again, the newest if there are many."""
         recent = {
             each: entry
             for each, entry in self._ended.items()
@@ -337,7 +342,7 @@ class _Sorting:
 
     def _keep_open(self, application: Application) -> None:
         self.open[application.id] = saved(application)
-        # A MapReduce job's operation is known only by its configuration, which is there when it has ended.
+        # A MapReduce job's operation is known only from its configuration, which is available when the job has ended.
         if application.ended or (application.mapreduce and self._wait_ms):
             return
         if self._before.open.get(application.id) != application:
@@ -349,7 +354,7 @@ class _Sorting:
             return False
         if not self._history_answers:
             return True
-        # Its current time lacks the milliseconds, and may be another instance's: it may well be the earlier one.
+        # The current time lacks the milliseconds, and may be another instance's, so it may be earlier than the end.
         return application.ended and abs(self._now_ms - application.finished_ms) < self._wait_ms
 
     def _is_read(self, seen: Seen) -> bool:
@@ -358,7 +363,7 @@ class _Sorting:
             return False
         application, job = seen.application, seen.job
         if application is None or (application.mapreduce and self._wait_ms and not (job and not entry[1])):
-            # The windows of the two services differ: an entry that one alone lists now, both listed before.
+            # The windows of the two services differ. An entry that only one of them lists now was listed by both before.
             return True
         return bool(entry[2] == seen.fingerprint())
 
@@ -374,7 +379,7 @@ class _Sorting:
 
 
 def _by_id(listed: Iterable[Mapping[str, Any]]) -> tuple[dict[str, Application], int]:
-    """Returns applications by id, the later of two entries with one id, and the number without an id."""
+    """Return id → application (the later of two entries with one id), and the number of entries without an id."""
     found: dict[str, Application] = {}
     odd = 0
     for payload in listed:
@@ -387,7 +392,7 @@ def _by_id(listed: Iterable[Mapping[str, Any]]) -> tuple[dict[str, Application],
 
 
 def _shared(still_open: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the open applications to remember: every user has a share."""
+    """Return the open applications to remember, within the share of each user."""
     of_users: dict[str, list[tuple[str, Any, int]]] = {}
     for identity, value in still_open.items():
         size_bytes = len(orjson.dumps(value))
@@ -407,7 +412,7 @@ def _shared(still_open: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _may_wait(unread: Sequence[Unread], new: Sequence[Seen]) -> frozenset[str]:
-    """Returns the new jobs whose configurations may be asked for again if they do not come: every user has a share."""
+    """Return the ids of new jobs whose configurations may be requested again, within the share of each user."""
     waiting = Counter(each.seen.job.user for each in unread if each.seen.job)
     jobs = {seen.id: seen.job.user for seen in new if seen.job}
     room = shares(waiting + Counter(jobs.values()), of_one=MAX_UNREAD_OF_USER, in_all=MAX_UNREAD)

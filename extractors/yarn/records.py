@@ -1,11 +1,11 @@
-"""An application, and a MapReduce job's configuration → an operation, its execution, and its flows.
+"""Converts an application, and the configuration of a MapReduce job, to an operation with its execution and flows.
 
     directory ── DATA_FLOW ──▶ operation ── DATA_FLOW ──▶ directory          a MapReduce job that succeeded
     execution of Hive, Pig, Oozie (claimed) ── LOGICAL_PHYSICAL ──▶ execution
 
-An operation is Navigator's: the applications of one type and name; for MapReduce the jobs of one name, mapper and reducer,
-and one set of inputs and outputs. Without the last, `distcp` would make one operation out of everything ever copied, and
-everything would seem to come from everything.
+Operations are as in Navigator: the applications of one type and name; for MapReduce the jobs with one name, mapper and
+reducer, and one set of inputs and outputs. Without inputs and outputs, `distcp` would make one operation out of everything
+ever copied, and everything would seem to come from everything.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from navlin.model.redaction import bounded, redact
 from navlin.model.source import HIVE, OOZIE, PIG, Estate, Source
 
 LATEST_MS: Final = 4_102_444_800_000
-"""2100: no time in YARN is later."""
+"""The year 2100; later times in YARN are impossible."""
 MAX_READABLE: Final = 1_000
 NAME_BYTES: Final = 2_000
 
@@ -51,8 +51,8 @@ class ApplicationRecords:
     def of(
         self, seen: Seen, configuration: Configuration | None = None, missing: str = ""
     ) -> Iterator[Record]:
-        """Yields all records of one application. ``configuration`` is None if there is none, ``missing`` is the reason,
-        if it ran with one.
+        """Yield all records of one application. ``configuration`` is None if there is none; ``missing`` is the reason, for
+        an application that should have one.
         """
         known = _Known.of(seen, configuration)
         inputs = self._ends(known.conf.inputs, known)
@@ -87,12 +87,12 @@ class ApplicationRecords:
             covers=flowed and bool(ends),
         ).records()
         if moved := tuple(end.identity for end, _ in self._ends(known.conf.moved, known)):
-            # Earlier versions took a directory that differs at each run for an end.
+            # For earlier versions of navlin, a directory that differs at each run was an end.
             former = operation_key(self.source, text, (*ends, *moved), name=name)
             yield Covered(former.tree_path, known.as_of_ms, Depth.ALL, reported=True)
 
     def _ends(self, places: Iterable[Place], known: _Known) -> list[tuple[Key, Place]]:
-        """Returns each directory once; a certain one takes precedence over an inferred one."""
+        """Return (key, place) of each directory once; a certain place takes precedence over an inferred one."""
         default_fs = known.conf.default_fs or self.default_fs
         ends: dict[str, tuple[Key, Place]] = {}
         for place in places:
@@ -102,7 +102,7 @@ class ApplicationRecords:
         return list(ends.values())
 
     def _run_for(self, known: _Known) -> Iterator[tuple[Key, Attributes]]:
-        """Yields the runs of other systems that the application was run for."""
+        """Yield (execution, attributes) of the runs in other systems for which the application ran."""
         conf = known.conf
         if conf.hive_query_id:
             meant = self.estate.metastore_meant(conf.metastores, self.metastore)
@@ -126,7 +126,7 @@ class _Known:
 
     seen: Seen
     application: Application
-    """From the ResourceManager, or else made from the JobHistoryServer's data about its job."""
+    """From the ResourceManager or, if it does not list the application, made from the job in the JobHistoryServer."""
     conf: Configuration
     oozie: OozieAction | None
     as_of_ms: int
@@ -147,8 +147,8 @@ class _Known:
                 job.started_ms,
                 job.finished_ms,
             )
-            # Older than any state that the ResourceManager shows of the same application, now or earlier: that takes
-            # precedence.
+            # Older than any state that the ResourceManager shows of the same application, now or earlier, so that this
+            # state takes precedence.
             as_of_ms = _first_time(job.submitted_ms, job.started_ms, job.finished_ms)
         else:
             as_of_ms = _first_time(application.finished_ms, application.started_ms, _cluster_ms(seen.id))
@@ -158,7 +158,7 @@ class _Known:
 
     @property
     def name(self) -> str:
-        # The ResourceManager may show a reworded one; the job's own name is the one used everywhere.
+        # The ResourceManager may show a modified name; the job's own name is used everywhere.
         return (self.seen.job.name if self.seen.job else "") or self.application.name
 
     @property
@@ -167,7 +167,7 @@ class _Known:
 
     @property
     def distinguished_by(self) -> tuple[str, ...]:
-        """Parts of the operation's identity, without its ends."""
+        """Parts of the operation's identity other than its ends."""
         if self.application.mapreduce:
             return (self.name, self.conf.mapper, self.conf.reducer)
         return (self.type, self.name)
@@ -221,7 +221,7 @@ class _Known:
         }
 
     def _by_configuration(self) -> dict[str, Any]:
-        """Returns attributes that differ at each run, so that they are not the operation's."""
+        """Return the attributes from the configuration that differ at each run, so that the operation does not get them."""
         conf = self.conf
         ids = {"hiveQueryId": conf.hive_query_id, "hiveSessionId": conf.hive_session_id}
         attributes: dict[str, Any] = {name: value for name, value in ids.items() if value}
@@ -243,12 +243,12 @@ class _Known:
 
 
 def _first_time(*times_ms: int) -> int:
-    """Returns the first time that is known and possible: one in the year 3000 would be the newest forever."""
+    """Return the first time that is known and possible; a time in the year 3000 would be the newest forever."""
     return next((each for each in times_ms if 0 < each < LATEST_MS), 0)
 
 
 def _cluster_ms(application: str) -> int:
-    """Returns the start time of the ResourceManager that assigned the id, which every id contains, in epoch ms."""
+    """Return the start time of the ResourceManager that assigned the id, which every id contains, in epoch ms."""
     return int(application.split("_")[1])
 
 

@@ -1,4 +1,4 @@
-"""Requests to Hadoop's REST services: one round's connections to the answering instance, errors that say what to do."""
+"""Sends requests to Hadoop's REST services, to the instance that responds, and raises errors that say what to do."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ Parameters = Mapping[str, str | int]
 REDIRECTS: Final = 4
 MOST_BYTES: Final = 128 << 20
 MOST_VALUES: Final = 5_000_000
-"""A value of JSON takes some 70 bytes in memory, however few it has in an answer."""
+"""Maximum number of values in a response, because a JSON value takes some 70 bytes in memory, however short it is."""
 _REFRESH: Final = re.compile(r"\s*\d+\s*;\s*url=(.+)", re.IGNORECASE | re.DOTALL)
 _NO_ACTIVE: Final = re.compile(r"no active RM|find any active RM|standby RM", re.IGNORECASE)
 _TEMPORARY: Final = frozenset({429, 502, 503, 504})
 
 
 class RestError(OSError):
-    """A service did not answer properly. The text names the URL, the answer, and what to do."""
+    """A service did not respond properly. The message names the URL, the response, and what to do."""
 
 
 class RestUnavailable(RestError):
-    """No instance of a service can be reached, or none is ready to answer: trying later may help."""
+    """No instance of a service can be reached, or none is ready to respond; trying later may help."""
 
 
 class NotThere(RestError):
@@ -66,12 +66,12 @@ class RestAddress:
 
 
 class RestService:
-    """A service at an address: the instance that answered first is asked again. Not thread-safe."""
+    """A service at an address. The instance that responded last gets the next request first. Not thread-safe."""
 
     def __init__(self, address: RestAddress) -> None:
         self._address = address
         self._session = bound(requests.Session(), MOST_BYTES)
-        # Not from the environment: its proxy and the password in .netrc are not meant for this service.
+        # The environment is ignored, because its proxy and the password in .netrc are not meant for this service.
         self._session.trust_env = False
         self._session.verify = address.ca_file or True
         self._session.headers["Accept"] = "application/json"
@@ -79,21 +79,21 @@ class RestService:
             self._session.auth = Spnego(address.login)
         self._answering = ""
         self.now_ms = 0
-        """The service's own time in its last answer, to the second; 0 if it has none."""
+        """The service's own time in its last response (epoch ms, to the second); 0 if it has none."""
 
     def close(self) -> None:
         self._session.close()
 
     @property
     def url(self) -> str:
-        """The instance that answered last, or the first one to ask."""
+        """URL of the instance that responded last, otherwise of the first one."""
         return self._answering or self._address.urls[0]
 
     def entries(
         self, path: str, way: Sequence[str], parameters: Parameters | None = None
     ) -> list[Mapping[str, Any]]:
-        """Returns the list in the answer to ``path``: ``{"apps": {"app": […]}}``. Raises a `RestError`, also for
-        another shape.
+        """Return the list in the response to ``path``; for ``{"apps": {"app": […]}}``, ``way`` is ("apps", "app"). Raises
+        a `RestError`, also for another shape.
         """
         answer = self.get(path, way[0], parameters)
         try:
@@ -102,7 +102,7 @@ class RestService:
             raise self._misshapen(path, way) from None
 
     def get(self, path: str, key: str, parameters: Parameters | None = None) -> dict[str, Any]:
-        """Returns the parsed answer to ``/ws/v1/…``: an object that has ``key``, or an empty one. Raises a `RestError`."""
+        """Return the parsed response to ``/ws/v1/…``: an object that has ``key``, or an empty one. Raises a `RestError`."""
         answer = self._answer(path, parameters)
         answer = {} if answer is None else answer
         if not isinstance(answer, dict) or (answer and key not in answer):
@@ -149,7 +149,7 @@ class RestService:
         raise RestUnavailable(f"{target}: redirected more than {REDIRECTS} times")
 
     def _require_ours(self, url: str, further: str) -> None:
-        """Raises `RestUnavailable` unless ``further`` is on a host of the setting, and by TLS if ``url`` is."""
+        """Raise `RestUnavailable` unless ``further`` is on a host of the setting, and uses TLS if ``url`` does."""
         hosts = {urlsplit(each).hostname for each in self._address.urls}
         try:
             host = urlsplit(further).hostname
@@ -178,7 +178,7 @@ class RestService:
                 f"{url}: no answer within {self._address.read_timeout_s:g} s (`read_timeout_s`)"
             ) from error
         except (requests.exceptions.RequestException, ValueError) as error:
-            # requests parses the target of a redirect, and raises ValueError if that is not an address.
+            # requests parses the target of a redirect, and raises ValueError if that is not a URL.
             raise RestUnavailable(f"{url}: {innermost(error)}") from error
 
     def _parsed(self, response: requests.Response) -> Any:
@@ -221,7 +221,7 @@ class RestService:
 
 @contextmanager
 def asking(address: RestAddress) -> Iterator[RestService]:
-    """Yields a service and closes its connections at the end."""
+    """Yield a service, and close its connections at the end."""
     service = RestService(address)
     try:
         yield service
@@ -230,7 +230,7 @@ def asking(address: RestAddress) -> Iterator[RestService]:
 
 
 def wrong_url(url: str, example: str) -> str:
-    """Explains why a setting is not a service's address; "" if it is."""
+    """Explain why a setting is not the URL of a service; "" if it is."""
     parts = urlsplit(url)
     try:
         fine = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
@@ -242,7 +242,7 @@ def wrong_url(url: str, example: str) -> str:
 
 
 def _entries(answer: Any, way: Sequence[str]) -> list[Mapping[str, Any]]:
-    """Returns the list in an answer. An empty one comes as null, as {}, as "", or not at all; a single entry may come
+    """Return the list in a response. An empty list comes as null, as {}, as "", or not at all; a single entry may come
     without a list around it. Raises TypeError for anything else.
     """
     for name in way:
@@ -263,12 +263,12 @@ def _entries(answer: Any, way: Sequence[str]) -> list[Mapping[str, Any]]:
 
 
 def _whole(digits: str) -> int | float:
-    """Parses a whole number; one with more digits than Python accepts becomes a float."""
+    """Parse a whole number; one with more digits than Python accepts becomes a float."""
     return int(digits) if len(digits) < 100 else float(digits)
 
 
 def _further(response: requests.Response) -> str | None:
-    """Returns the target of a standby's redirect to the active instance (HTTP 307, or in older releases a Refresh
+    """Return the target of a standby's redirect to the active instance (HTTP 307, or in older releases a Refresh
     header).
     """
     if response.is_redirect:
@@ -281,7 +281,7 @@ def _further(response: requests.Response) -> str | None:
 def _joined(url: str, further: str) -> str:
     try:
         return urljoin(url, further)
-    except ValueError:  # no address at all
+    except ValueError:  # not a URL
         return further
 
 
@@ -291,7 +291,7 @@ def _instance(target: str, path: str) -> str:
 
 
 def _date_ms(response: requests.Response) -> int:
-    # Hadoop sends it twice, which comes as one value with a comma.
+    # Hadoop sends the header twice, which arrives as one value with a comma.
     date = response.headers.get("Date", "").partition("GMT")[0] + "GMT"
     try:
         return int(parsedate_to_datetime(date).timestamp() * 1000)
@@ -300,7 +300,7 @@ def _date_ms(response: requests.Response) -> int:
 
 
 def _message(response: requests.Response) -> str:
-    """Returns the message of an error page: Hadoop's RemoteException, or the beginning of its text without markup."""
+    """Return the message of an error page: Hadoop's RemoteException, or the beginning of its text without markup."""
     try:
         match orjson.loads(response.content):
             case {"RemoteException": {"message": str(message)}}:

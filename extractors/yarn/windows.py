@@ -1,4 +1,4 @@
-"""Lists entries that finished in a window of time, in answers of a bounded size."""
+"""Lists entries that finished in a window of time, with responses of a bounded size."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from extractors.yarn.rest import Parameters, RestService
 def in_windows(
     service: RestService, path: str, parameters: Parameters, names: Sequence[str], begin_ms: int, page: int
 ) -> Iterator[Mapping[str, Any]]:
-    """Yields the entries that finished at ``begin_ms`` or later, in answers of at most ``page`` entries.
+    """Yield the entries that finished at ``begin_ms`` or later, from responses of at most ``page`` entries.
 
-    Neither service can continue after a page, nor states which entries a limited answer holds: a window that is full is
-    halved, by the times in its answer. ``names`` lead to the list in the answer and to the time in an entry.
+    Neither service can continue after a page, nor states which entries a limited response holds. So a window with a full
+    response is halved, by the times in the response. ``names`` lead to the list in a response; the last one is the time in
+    an entry.
     """
     *way, finish = names
     windows: list[tuple[int, int | None]] = [(begin_ms, None)]
@@ -33,7 +34,7 @@ def in_windows(
         if len(found) < page or whole:
             yield from found
         elif not times_ms or times_ms[-1] == 0:
-            # It hides the times: there is nothing to halve by.
+            # The service hides the times, so the window cannot be split.
             yield from service.entries(path, way, asked)
         else:
             middle_ms = times_ms[len(times_ms) // 2]
