@@ -1,17 +1,17 @@
-"""Hive's lineage: the JSON records, one per statement, that the LineageLogger hook writes to a log, in every format it
-has had.
+"""Hive's lineage: the JSON records, one per statement, that the LineageLogger hook writes to a log, in every format so
+far.
 
-HiveServer2 (or the Hive CLI) writes it through log4j to a file of its own, or among other loggers' lines, so a record
-may follow a log line's prefix, and the first releases indented it over several lines. Navigator's hosts had it in
-``/var/log/hive/lineage``. The hook (``org.apache.hadoop.hive.ql.hooks.LineageLogger``, Hive 1.1 and later) records
+HiveServer2 (or the Hive CLI) writes the records through log4j to a separate file or among other loggers' lines, so a
+record may follow a log line's prefix; the first releases indented a record over several lines. Navigator's hosts had the
+file in ``/var/log/hive/lineage``. The hook (``org.apache.hadoop.hive.ql.hooks.LineageLogger``, Hive 1.1 and later) records
 queries, CREATE TABLE AS SELECT and views that succeeded.
 
 Hive writes a statement's start time in seconds, its duration in milliseconds, no query id, and only those of its jobs
-that MapReduce ran. Test consoles leave out user, times and jobs, the earliest releases duration and database.
+that MapReduce ran. Test consoles leave out user, times and jobs; the earliest releases, duration and database.
 
-Columns and tables are claims on a metastore's. The targets of a query that writes nothing are labels of its result. A
-query that writes to a directory has labels for targets too, unless it also writes to a table: then Hive names the
-table's columns, and only the tables of such a record are valid.
+Columns and tables are claims on those of a metastore. The targets of a query that writes nothing are labels of its
+result. A query that writes to a directory also has labels as targets, unless it writes to a table as well: then Hive
+names the table's columns, and only the tables of such a record are valid.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class HiveEvents(LineLogs):
 
     source: Source
     estate: Estate
-    # Each file has a position of its own, and is recognized by its content, wherever it is.
+    # Each file has its own position, and is recognized by its content, wherever it is.
     directory: str | tuple[str, ...] = keeps_positions("/var/log/hive/lineage")
     pattern: str = keeps_positions("*")
     metastore: str = ""
@@ -104,7 +104,7 @@ def _records(found: Line, path: str, statements: StatementRecords, split: FileSp
     except NotARecord as broken:
         pieces = parted(found.text, _RECORD_START)
         for _, piece in pieces:
-            # The log's output up to the next record follows it.
+            # Other output of the log may follow the record.
             end = piece.rfind(b"}") + 1 or len(piece)
             yield from _records(Line(found.offset, piece[:end]), path, statements, split)
         if not pieces:
@@ -122,7 +122,7 @@ _START = re.compile(
     rb"""|^[^{"'`]{0,200}\b(?:INFO|DEBUG|TRACE) +(?=\{"version":"1\.\d","(?:user|engine)":)"""
 )
 """Between the logger's name and the brace, layouts put a thread, a source location, braces of their own, or nothing. A
-layout may leave out the name: then the level precedes the record. A comma separates the events of log4j's JSON.
+layout may leave out the name; then the level precedes the record. A comma separates the events of log4j's JSON.
 """
 _QUOTED_KEYS = re.compile(rb'\\"(?:queryText|vertexType|edgeType)\\"\s*:')
 """`KEYS` of a record embedded as a string in another JSON record."""
@@ -137,7 +137,7 @@ def _rejected(record: OpenRecord, path: str, why: str = _CUT_OFF) -> Reject:
 
 
 def _message(record: OpenRecord, path: str) -> Line | Reject | None:
-    """Returns the record in a log4j event, as written by JsonLayout; None for another logger's event."""
+    """Return the record in a log4j event, as written by JsonLayout; None for another logger's event."""
     try:
         event = parse(record.text)
     except NotARecord:
@@ -151,9 +151,9 @@ def _message(record: OpenRecord, path: str) -> Line | Reject | None:
 
 
 def records_among(file: FollowedFile, *, max_bytes: int) -> Iterator[Line | Reject]:
-    """Yields the text of each next record of a followed file, at the offset of its first line.
+    """Yield the text of each next record of a followed file, at the offset of its first line.
 
-    A record without an end is left to a later reading; in a file that has been quiet for long, it is a `Reject`.
+    A record without an end is left to a later read; in a file that has been quiet for long, it is a `Reject`.
     """
     record: OpenRecord | None = None
     while True:
@@ -181,7 +181,7 @@ def records_among(file: FollowedFile, *, max_bytes: int) -> Iterator[Line | Reje
                 continue
             if record.depth <= 0 or (len(record.lines) == 1 and text.endswith(b"}")):
                 whole = record.text
-                if KEYS.search(whole):  # others may write JSON as well
+                if KEYS.search(whole):  # other loggers may write JSON as well
                     yield Line(record.offset, whole)
                 elif _QUOTED_KEYS.search(whole) and (message := _message(record, file.path)) is not None:
                     yield message
@@ -202,9 +202,10 @@ def records_among(file: FollowedFile, *, max_bytes: int) -> Iterator[Line | Reje
 
 
 def to_statement(text: bytes, path: str, offset: int, *, written_ms: int, latest_ms: int) -> Statement:
-    """Converts a record to a statement; ``path`` and ``offset`` locate it, for rejects of its parts.
+    """Convert a record to a statement. ``path`` and ``offset`` locate the record, for rejects of its parts.
 
-    ``written_ms`` (epoch ms) is used if it has no time; none of its times is after ``latest_ms``. Raises `NotARecord`.
+    ``written_ms`` (epoch ms) is used if the record has no time; times too far after ``latest_ms`` are impossible
+    (`RecordTimes`). Raises `NotARecord`.
     """
     record = parse(text)
     query = query_text(record)
@@ -248,8 +249,8 @@ def to_statement(text: bytes, path: str, offset: int, *, written_ms: int, latest
 
 
 def _of_view(edges: Sequence[Edge], columns: Sequence[str], query: str, *, whole: bool) -> Iterator[Edge]:
-    """Yields the edges of a view that names its columns, with these as targets; with the view alone if the record does
-    not tell which column.
+    """Yield the edges of a view that names its columns, with these columns as targets, or the view alone if the record
+    does not tell which column is meant.
 
     ``whole``: no part of the record is broken.
     """
@@ -272,10 +273,10 @@ def _of_view(edges: Sequence[Edge], columns: Sequence[str], query: str, *, whole
 
 
 def _places(edges: Sequence[Edge], columns: int, query: str) -> list[Sequence[int]] | None:
-    """Returns the positions in the view of each projection's targets; None if the record does not tell them.
+    """Return the positions in the view of each projection's targets; None if the record does not tell them.
 
-    Hive names the targets as the query does, or as the view does, and mixes them up if a name is both: their order
-    counts. Projections from the same source with the same expression share one edge: then the order comes from a
+    Hive names the targets as the query does, or as the view does, and mixes them up if a name is both, so the order of the
+    targets counts. Projections from the same source with the same expression share one edge; the order then comes from a
     predicate, which lists all targets, or from the text.
     """
     projected = [edge.targets for edge in edges if edge.type is EdgeType.PROJECTION]
@@ -291,12 +292,12 @@ def _places(edges: Sequence[Edge], columns: int, query: str) -> list[Sequence[in
     if len({*order}) != columns:
         return None
     found = [[order.index(target.column.lower()) for target in targets] for targets in projected]
-    # Hive lists projections by their first targets, and all in order: any other order is not understood.
+    # Hive lists projections by their first targets, and targets in order. Any other order is not understood.
     return [*found] if found == sorted(map(sorted, found)) else None
 
 
 def _between_tables(edges: Iterable[Edge]) -> Iterator[Edge]:
-    """Reduces edges to the tables alone."""
+    """Yield edges between the tables alone."""
     targets = _tables(vertex for edge in edges for vertex in edge.targets)
     read: tuple[Vertex, ...] = ()
     for kind in (EdgeType.PROJECTION, EdgeType.PREDICATE):
@@ -312,8 +313,8 @@ def _tables(vertices: Iterable[Vertex]) -> tuple[Vertex, ...]:
 
 
 def _transforming(edge: Edge) -> Edge:
-    """Tells transformations from identities. Hive gives an expression if it is more than the column itself; for a
-    script or for rows alone it gives none.
+    """Return the edge with its transformation, if known. Hive gives an expression if it is more than the column itself;
+    for a script or for rows alone it gives none.
     """
     if edge.type is not EdgeType.PROJECTION or not edge.sources:
         return edge
@@ -324,7 +325,7 @@ def _transforming(edge: Edge) -> Edge:
 
 
 def _run(record: Mapping[str, Any], started_ms: int | None) -> str:
-    """Returns the record's start of the run, whether that is a valid time or not."""
+    """Return the start of the run, which distinguishes it from others; if that is not a valid time, as in the record."""
     return _brief(record, "timestamp") if started_ms is None else str(started_ms)
 
 

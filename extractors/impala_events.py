@@ -1,9 +1,10 @@
 """Impala's lineage log: one JSON record per statement, in every format since Impala 2.2.
 
-Each coordinator writes it to ``--lineage_event_log_dir`` as ``impala_lineage_log_1.0-<epoch ms>``, a new file every 5,000
-records. Impala records a statement that succeeded, and a query whose rows were fetched.
+Each coordinator writes the log to ``--lineage_event_log_dir`` as ``impala_lineage_log_1.0-<epoch ms>``, with a new file
+every 5,000 records. Impala records a statement that succeeded, and a query whose rows were fetched.
 
-Columns and tables are claims on a metastore's. The targets of a query that writes nothing are labels of its result.
+Columns and tables are claims on those of a metastore. The targets of a query that writes nothing are labels of its
+result.
 
 The formats of a record (``common/thrift/LineageGraph.thrift``):
 
@@ -15,7 +16,7 @@ The formats of a record (``common/thrift/LineageGraph.thrift``):
     4.3         + metadata.tableType
     5.0         + operationType, UNKNOWN for a union; UPDATE and MERGE name their targets in full again
 
-A record without an essential part (text, time) raises `NotARecord`; a broken edge or vertex becomes a `Reject` of the
+A record without an essential part (text, time) raises `NotARecord`. Broken edges and vertices become a `Reject` of the
 statement, and the rest is kept.
 """
 
@@ -83,7 +84,7 @@ class ImpalaEvents(LineLogs):
 
     source: Source
     estate: Estate
-    # Each file has a position of its own, and is recognized by its content, wherever it is.
+    # Each file has its own position, and is recognized by its content, wherever it is.
     directory: str | tuple[str, ...] = keeps_positions("/var/log/impalad/lineage")
     pattern: str = keeps_positions("impala_lineage_log_1.0-*")
     metastore: str = ""
@@ -120,8 +121,8 @@ def _records(line: Line, path: str, statements: StatementRecords, latest_ms: int
 
 
 def to_statement(line: bytes, path: str, offset: int, *, latest_ms: int) -> Statement:
-    """Converts a line to a statement. ``path`` and ``offset`` locate it, for rejects of its parts; none of its times is
-    after ``latest_ms``. Raises `NotARecord`.
+    """Convert a line to a statement. ``path`` and ``offset`` locate the line, for rejects of its parts; times too far
+    after ``latest_ms`` are impossible (`RecordTimes`). Raises `NotARecord`.
     """
     record = parse(line)
     text = query_text(record)
@@ -175,7 +176,7 @@ def to_statement(line: bytes, path: str, offset: int, *, latest_ms: int) -> Stat
 
 
 def _kind(declared: str, text: str) -> Kind:
-    """Returns the declared kind; that of the text for UNKNOWN, as Impala 5.0 calls a union."""
+    """Return the declared kind. If none is declared, or UNKNOWN (a union in Impala 5.0), return the kind of the text."""
     return kind_of(text) if declared in ("", "UNKNOWN") else kind_named(declared)
 
 
@@ -191,7 +192,8 @@ def _vertex(times: RecordTimes, name: str, element: Mapping[str, Any]) -> Vertex
     prefix = f"{database}.{table}."
     base, _, metadata_table = table.rpartition(".")
     if base and metadata_table.lower() in _METADATA_TABLES:
-        # No metastore has its columns: the table as a whole is read. The vertexId may leave out its name.
+        # No metastore has the columns of a metadata table, so the base table as a whole is read. The vertexId may leave
+        # out the metadata table's name.
         column = name.removeprefix(prefix).removeprefix(f"{database}.{base}.")
         return Vertex(f"{prefix}{column}", database, base)
     if name[: len(prefix)].lower() == prefix.lower():
@@ -209,7 +211,7 @@ def _vertex(times: RecordTimes, name: str, element: Mapping[str, Any]) -> Vertex
 
 
 def _known_since(vertices: tuple[Vertex, ...], created_ms: int | None) -> tuple[Vertex, ...]:
-    """Sets ``created_ms`` on vertices whose own creation time is `_NOT_YET`."""
+    """Set ``created_ms`` on vertices whose own creation time is `_NOT_YET`."""
     return tuple(
         replace(vertex, created_ms=created_ms) if vertex.created_ms == _NOT_YET else vertex
         for vertex in vertices
@@ -219,7 +221,9 @@ def _known_since(vertices: tuple[Vertex, ...], created_ms: int | None) -> tuple[
 def _location(
     record: Mapping[str, Any], text: str, edges: tuple[Edge, ...], problems: list[str]
 ) -> tuple[str, str, str] | None:
-    """Returns the table created at ``tableLocation``: the one target, or the one that the text names with its database."""
+    """Return (database, table, URI) of the table created at ``tableLocation``: the only target, or the table that the text
+    names with its database. None if there is no such table.
+    """
     uri = without_credentials(text_of(record, "tableLocation"))
     if not uri:
         return None
