@@ -1,7 +1,7 @@
 """Storage of passwords as scrypt hashes, so that readers of the file do not learn the passwords.
 
 scrypt is in Python's standard library and costs guessers memory as well as time. The cost is stored with each hash, so
-that it can be raised.
+that it can be raised for new passwords; stored ones keep theirs.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ import secrets
 from typing import Final
 
 LOG_COST: Final = 15
+"""Base-2 logarithm of scrypt's cost parameter (N)."""
 BLOCKS: Final = 8
+"""scrypt's block size parameter (r)."""
 SALT_BYTES: Final = 16
 KEY_BYTES: Final = 32
 LEAST_CHARS: Final = 8
@@ -37,7 +39,8 @@ def hashed(password: str) -> str:
 
 
 def matches(password: str, kept: str) -> bool:
-    """Whether this is the stored password. Takes about 0.1 s and 32 MiB."""
+    """Whether this is the password stored as ``kept``. Takes about 0.1 s and 32 MiB. Raises ValueError if ``kept`` is
+    damaged."""
     _, log_cost, blocks, salt, key = kept.split("$")
     if len(password) > MOST_CHARS:
         return False

@@ -1,4 +1,7 @@
-"""Walks of the graph take turns, and on a busy machine they yield to other work."""
+"""Walks of the graph take turns, and on a busy machine they yield to other work.
+
+For a response in pieces, a walk is one turn of `navlin.api.limits.TURN_S`.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +18,13 @@ from anyio import CapacityLimiter, to_thread
 T = TypeVar("T")
 
 WALKS_IN_ALL: Final = max(1, (os.cpu_count() or 1) // 2)
-"""Walks at the same time, next to all other questions: a walk takes as long as fifty searches, which do not wait for it,
-and keeps a whole processor busy, for Python here and for Solr."""
+"""Maximum number of walks at the same time, next to all other requests. A walk takes as long as fifty searches, which do
+not wait for it, and keeps a whole processor busy, for Python here and for Solr."""
 REST: Final = 1.0
-"""After a walk, the next one waits for this factor times the time in which tasks had to wait for a processor during it.
-With 100 events/s on two processors, 50 users got 1.8 lineages a second at 0.5, and the slowest of a hundred events took
-1.6 times as long as without users; at 1.0 they got 1.6 lineages, and the events took no longer."""
+"""Length of the pause after a walk, as a factor of the time for which tasks had to wait for a processor during the walk,
+or of the walk's own time if that is shorter. With 100 events/s on two processors, 50 users got 1.8 lineages a second at
+0.5, and the slowest of a hundred events took 1.6 times as long as without users; at 1.0 they got 1.6 lineages, and the
+events took no longer."""
 PRESSURE: Final = Path("/proc/pressure/cpu")
 _WAITED_US = re.compile(r"^some .*total=(\d+)", re.MULTILINE)
 
@@ -37,12 +41,13 @@ class Walking:
         """``pressure`` is the kernel's file with the time that tasks of the whole machine waited for a processor
         (pressure stall information, PSI). If it does not exist, as in RHEL unless the kernel is booted with ``psi=1``,
         walks do not yield. ``clock`` measures, in seconds, the duration of a walk."""
+        # Two limiters, because a turn lasts longer than its thread, by the pause.
         self._turns, self._threads = CapacityLimiter(most), CapacityLimiter(most)
         self._pressure, self._clock = pressure, clock
 
     async def run(self, work: Callable[[], T]) -> T:
-        """Runs the work in a thread when its turn comes, and returns its result. The result does not wait for the rest
-        after it."""
+        """Run the work in a thread when its turn comes, and return its result, which does not wait for the pause after the
+        walk."""
         turn = object()
         await self._turns.acquire_on_behalf_of(turn)
         waited_s, begun_s = self._waited_s(), self._clock()

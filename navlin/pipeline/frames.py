@@ -26,10 +26,11 @@ from navlin.pipeline.reconciling import CORES, GONE, PREFIX_DIGITS, PREFIXES
 def rows_of_splits(
     spark: SparkSession, extractor: Extractor, splits: Sequence[Split], until: ExitStack
 ) -> DataFrame:
-    """Return the envelopes and control rows read from splits, materialised once; ``until`` frees them.
+    """Return the envelopes and control rows of some splits, computed once: at first use on one machine, otherwise now.
+    ``until`` frees them.
 
     If executors are on other machines, splits that can only be read on this machine are read by this process or its
-    children.
+    children; raises `ReaderEnded` if a child does not read everything.
     """
     if on_one_machine(spark):
         return materialised(_read_by_tasks(spark, extractor, splits), until)
@@ -62,12 +63,16 @@ def _read_here(
 
 def in_ranges(spark: SparkSession, rounds: Sequence[DataFrame], ranges: int) -> DataFrame:
     """Return the envelopes of all rounds, in a partition for each of ``ranges`` equal ranges of identities, sorted by
-    core and identity, the newest of each identity first."""
+    core and identity, the newest of each identity first. Control rows are left out.
+
+    The ranges must be those of `navlin.pipeline.reconciling.range_bounds`.
+    """
     frame = spark.createDataFrame([], ENVELOPE_COLUMNS) if not rounds else rounds[0]
     for more in rounds[1:]:
         frame = frame.unionAll(more)
     frame = frame.where(F.col("core").isin(*CORES))
     if ranges == 1:
+        # Even an empty frame needs a partition, because the partition's task finds the documents that are gone.
         frame = frame.coalesce(1) if rounds else frame.repartition(1)
     else:
         prefix = F.conv(F.substring("identity", 1, PREFIX_DIGITS), 16, 10).cast("long")
@@ -76,7 +81,8 @@ def in_ranges(spark: SparkSession, rounds: Sequence[DataFrame], ranges: int) -> 
 
 
 def missing_in(outcomes: DataFrame) -> Missing:
-    """Return the entities that are missing in a full listing although no event reported their deletion."""
+    """Return the topmost places of the entities that are missing in a full listing although no event reported their
+    deletion, with counts. The ``note`` of an outcome is the tree path."""
     rows = outcomes.where((F.col("core") == ELEMENTS) & (F.col("outcome") == GONE))
     rows = rows.select(F.translate("note", "/", BELOW_FIRST).alias("path")).orderBy("path")
     return topmost(row["path"].replace(BELOW_FIRST, "/") for row in rows.toLocalIterator())

@@ -51,7 +51,7 @@ class Of(StrEnum):
 class Size:
     """Size of an entity. ``space_bytes`` includes all copies on HDFS (0: unknown), ``modified_ms`` is the last write to
     one of the entity's files. ``as_of_ms`` is the time of the image from which these values come, 0 if they are summed
-    from the files in the index. Times are epoch ms."""
+    from the files in the index; ``space_bytes`` comes from the image even then. Times are epoch ms."""
 
     size_bytes: int
     files: int
@@ -62,8 +62,12 @@ class Size:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A table, partition or directory, and the verdict on its reads. ``last_read_ms`` and ``last_reader`` describe the
-    last known read (epoch ms; 0: none)."""
+    """A table, partition or directory, and the verdict on its reads.
+
+    ``reasons`` describe the read if USED, the evidence if UNUSED, and why reads are unknown if UNKNOWN. ``places`` and
+    ``size`` are not looked up for a table with a recent recorded read. ``last_read_ms`` is the time of the last known read
+    (epoch ms; 0: none, or an execution that reads the entity is running), ``last_reader`` its user, "" if only the time is
+    known."""
 
     entity: StoredEntity
     verdict: Verdict
@@ -113,10 +117,12 @@ def _date(moment_ms: int) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """The question whether entities were read in the ``days`` before ``now_ms`` (epoch ms). ``without_engines`` are
-    engines that, as a person vouches, read nothing here. ``despite_gaps``: a person assumes that the records navlin
-    could not read contain no reads of these entities. ``from_ms`` is a start time to use instead of ``days``, 0 for
-    none."""
+    """The question whether entities were read in the ``days`` before ``now_ms`` (epoch ms).
+
+    ``without_engines`` are engines that, as a person vouches, read nothing here; case is ignored. ``despite_gaps``: a person
+    vouches that no read of these entities was in records or files that could not be read, in operations or views known
+    incompletely, in silent weeks, or in statements whose records do not name the tables that they read. ``from_ms`` is a
+    start time to use instead of ``days``, 0 for none; it is set only to judge the tables of partitions."""
 
     days: int
     now_ms: int

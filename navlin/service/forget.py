@@ -50,13 +50,14 @@ class Forgetting:
 
 
 def tree_place(text: str) -> str:
-    """Convert user input, a path (``/user/x``, ``/SALES/ORDERS``) or ``db.table``, to a path in the tree of a
-    source."""
+    """Convert user input to a path in the tree of a source. ``db`` or ``db.table`` is put in capitals; a path
+    (``/user/x``, ``/SALES/ORDERS``) is taken as it is."""
     return text.rstrip("/") or ROOT if text.startswith("/") else tree_path(*text.upper().split("."))
 
 
 def to_forget(solr: Solr, source: KnownSource, path: str) -> Forgetting:
-    """Find the documents of a source at or below ``path`` that are not flagged deleted yet."""
+    """Find the documents of a source at or below ``path`` that are not flagged deleted yet. Left out are the SOURCE
+    document and entities that programs registered (`NO_TREE`), and implied relations."""
     found: dict[str, dict[str, int]] = {}
     for core in (ELEMENTS, RELATIONS):
         held = held_below(solr, core, source.id, [path])
@@ -69,11 +70,13 @@ def _counts(held: Held, path: str) -> bool:
 
 
 def forget(solr: Solr, forgetting: Forgetting, clock: Callable[[], int], *, configured: bool) -> int:
-    """Flag the documents, and return the number of flagged ones. Holds the lease of the source; raises `Leased` or
-    `LeaseLost`.
+    """Flag the documents, and return the number of flagged ones. Hold the lease of the source in the meantime; raises
+    `Leased` or `LeaseLost`.
 
-    If the source is not ``configured`` any more and is forgotten completely, the source itself is also flagged. Saved
-    positions are removed, so if the source is read again, then from the beginning.
+    Documents with newer records stay. So do relations with a deleted catalogued entity of this source as an end
+    (`flag_relations`), and therefore entities are flagged and committed before relations. If the source is not
+    ``configured`` any more and is forgotten completely, the source itself is also flagged. Saved positions are removed, so
+    if the source is read again, then from the beginning.
     """
     source = forgetting.source
     with lease(solr, source.id) as held:
@@ -89,7 +92,8 @@ def forget(solr: Solr, forgetting: Forgetting, clock: Callable[[], int], *, conf
         solr.commit(RUNS, soft=False)
         stamp = Stamp(record.run_id, record.started_ms)
         if source.type != HDFS and not source.metastore:
-            # After this, the reads of this engine are not recorded anywhere.
+            # The reads that the source recorded are lost with it, so for a period that begins before now, nothing counts
+            # as unused.
             remember_lost_reads(solr, stamp.now_ms)
         graph, elements, flagged = Graph(solr), dict(forgetting.elements), 0
         if forgetting.path == ROOT and not configured:

@@ -1,7 +1,9 @@
-"""The log of the daemon: events with fields, by structlog, on standard error, as JSON lines or as text for a terminal.
+"""The log of `navlin serve` and `navlin web`: events with fields, by structlog, on standard error, as JSON lines or as
+text for a terminal.
 
 Logs of libraries that use the standard library are written in the same form. Values whose names suggest secrets, and
-passwords in URLs, are never written.
+passwords in URLs, are hidden. Only top-level fields are checked by name (a name such as ``tokens`` is hidden too), and
+only strings are searched for URLs. So pass ``str(error)``, not exceptions, bytes or dicts.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ _SECRET_NAME = re.compile(r"password|passwd|secret|token|credential|api_?key|aut
 
 
 def configure_logs(settings: LogSettings, stream: TextIO | None = None) -> None:
-    """Set up all logging of the process. May be called again."""
+    """Set up all logging of the process, replacing all handlers of the root logger. May be called again."""
     shared: list[structlog.typing.Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,
@@ -57,7 +59,7 @@ def only_printable(_logger: Any, _method: str, event: MutableMapping[str, Any]) 
 
 
 def hide_secrets(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """Hide secrets (a structlog processor)."""
+    """Hide values whose names suggest secrets, and passwords in URLs (a structlog processor)."""
     for name, value in event.items():
         if _SECRET_NAME.search(name):
             event[name] = HIDDEN

@@ -26,14 +26,15 @@ __all__ = ["EmbeddedSolr", "NoSolr", "SolrSettings", "StateInUse", "running_solr
 
 HOST: Final = "127.0.0.1"
 START_S: Final = 600.0
-"""Timeout for a start, which replays acknowledged but uncommitted writes."""
+"""Longest silence of a starting child, in seconds. A start replays acknowledged but uncommitted writes."""
 STOP_S: Final = 40.0
 """Timeout for a stop, which finishes requests, closes the cores and occasionally writes a class archive."""
 
 
 @dataclass(frozen=True, slots=True)
 class SolrSettings:
-    """Options of the embedded Solr. ``port`` 0 selects any free port."""
+    """Options of the embedded Solr. ``memory`` is the heap size, with the unit k, m or g. ``port`` 0 selects any free
+    port."""
 
     memory: str = "1g"
     port: int = 0
@@ -41,7 +42,8 @@ class SolrSettings:
 
 
 class EmbeddedSolr:
-    """Solr as a child process. ``start`` returns when every core has replayed its log and answers queries."""
+    """Solr as a child process. ``start`` returns when every core has replayed its log and answers queries. Not
+    thread-safe."""
 
     def __init__(
         self,
@@ -67,14 +69,14 @@ class EmbeddedSolr:
 
     @property
     def address(self) -> SolrAddress:
-        """URL, user and password of the server; unchanged when this object restarts the child."""
+        """URL, user and password of the server; unchanged when this object restarts the child, and kept after `stop`."""
         if self._address is None:
             raise NoSolr("the embedded Solr was not started")
         return self._address
 
     @property
     def pid(self) -> int | None:
-        """Process id of the child; None without a child."""
+        """Process id of the child, also of a dead one until it is replaced; None without a child."""
         return self._child.pid if self._child else None
 
     @property
@@ -83,7 +85,8 @@ class EmbeddedSolr:
         return self._child is not None and self._child.poll() is None
 
     def start(self) -> SolrAddress:
-        """Start the child if it does not run. Raises `NoSolr` with a remedy."""
+        """Start the child if it does not run. Raises `NoSolr` with a remedy (`StateInUse` if another navlin runs Solr on
+        this state directory), or OSError."""
         if self.alive:
             return self.address
         home.make(self.home, self._conf, cores=self._cores)
@@ -122,7 +125,7 @@ class EmbeddedSolr:
 
     def use(self, configset: str) -> None:
         """Replace the cores in use by those created for a configset, and restart the child. After an interruption,
-        either all are replaced or none."""
+        either all are replaced or none. Raises as `start` does, with the cores already replaced and Solr down."""
         self.stop()
         home.use(self.home, configset)
         self.start()

@@ -18,8 +18,8 @@ class Statement(NamedTuple):
 
 
 INSERTS: Final = "insert"
-"""Effect of an insert, also used for unknown kinds of statements, because readers ignore effects that they do not
-know."""
+"""Effect of an insert. Also used for kinds of statements that are unknown or have no effect of their own, because readers
+drop relations with an effect that they do not know."""
 STATEMENTS: Final = {
     "SELECT": Statement("select", "Select"),
     "EXECUTE": Statement(INSERTS, "Execute"),
@@ -68,13 +68,13 @@ def process_of(operation: Operation) -> Process:
     """Return the process of an operation."""
     statement = STATEMENTS.get(operation.statement.type)
     kind = statement.process if statement else operation.statement.type or operation.statement.engine or "Job"
-    # A job without SQL has its own name.
+    # A type that is not in STATEMENTS, such as that of a job without SQL: the operation's own name is shown.
     name = f"Query {kind}" if statement else operation.name or kind
     return Process(number(operation.id, "process"), name, kind, coordinate_of(operation.statement.text))
 
 
 def external_process(table_id: str) -> Process:
-    """Return the process of the statement that created a table at the location of existing data."""
+    """Return a made-up process, without text, that relates an external table to the paths of its data."""
     return Process(number(table_id, "external table"), f"Query {EXTERNAL.process}", EXTERNAL.process)
 
 
@@ -85,7 +85,8 @@ def effect_of(operation: Operation) -> str:
 
 
 def coordinate_of(text: str) -> Coordinate:
-    """Return the coordinate of a statement, from beginning to end. Each statement is a separate text."""
+    """Return the coordinate of a statement, from beginning to end; a final line break is not counted. Each statement is a
+    separate text."""
     if not text:
         return NOWHERE
     text_hash = hashlib.md5(text.encode("utf-8", "replace"), usedforsecurity=False).hexdigest()
@@ -94,6 +95,6 @@ def coordinate_of(text: str) -> Coordinate:
 
 
 def clause_of(text: str) -> str:
-    """Return the clause of all conditions in a statement: "where" if there is no other kind of condition, else ""."""
+    """Return "where" if all conditions in a statement are in WHERE, otherwise "", which means unknown as well as none."""
     found = {each[1].lower() for each in _CONDITIONS.finditer(_QUOTED.sub(" ", text))}
     return "where" if found == {"where"} else ""
