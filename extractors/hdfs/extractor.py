@@ -121,7 +121,7 @@ class Hdfs(Extractor):
 
     @property
     def local(self) -> bool:
-        # Hadoop's client is a Java child that needs its jars and configuration on this machine; the image is here too.
+        # Hadoop's client is a Java child that needs jars and configuration on this machine, as is the fetched image.
         return True
 
     # -- plan ----------------------------------------------------------------------------------------------------------

@@ -39,7 +39,7 @@ _NOT_THRIFT = (TProtocolException, EOFError, ValueError, TypeError, OverflowErro
 
 
 class MetastoreError(Exception):
-    """A metastore could not be reached, or did not answer a call properly."""
+    """A metastore could not be reached, or did not respond to a call properly."""
 
 
 class MetastoreTimedOut(MetastoreError):

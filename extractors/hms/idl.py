@@ -1,7 +1,7 @@
 """The part of the Hive metastore's Thrift interface that navlin uses: structures, field ids and calls.
 
 Field ids are those of the public ``hive_metastore.thrift`` and have been the same from Hive 1.1 to 4. A field that is
-not declared here is skipped on reading. Names are the interface's own.
+not declared here is skipped on reading. Names are those of the interface.
 """
 
 from __future__ import annotations

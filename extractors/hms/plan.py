@@ -42,8 +42,8 @@ COMPLETE_MS = "complete_ms"
 EVENTS_A_CALL = 500
 DATABASES_A_SPLIT = 100
 TABLES_A_SPLIT = 500
-"""These give some ten thousand records. Fewer would waste time: the first call on a connection costs a metastore some
-15 ms.
+"""Number of tables in one split, which gives some ten thousand records. It is not lower because the first call on a
+connection costs a metastore some 15 ms.
 """
 TABLES_A_LISTING = 20
 """Number of tables whose partitions one split lists."""

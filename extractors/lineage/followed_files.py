@@ -6,9 +6,9 @@ that was truncated, replaced or that got a used inode is read from its beginning
 harm, but missing one does. Nothing is ever moved, changed or deleted. Only regular files are read, and no link that leads
 out of its directory (`extractors.lineage.regular_files`).
 
-A file that has left its name is still read to its end: under another name in the same directory, by the descriptor held
-for it (`extractors.lineage.held_files`), or in a ``.gz`` in that directory that begins as the file did. Bytes that were
-seen and can no longer be read are lost; `extractors.lineage.moved_files.FileWentAway` counts them.
+A file that was renamed, moved or removed is still read to its end: under another name in the same directory, by the
+descriptor held for it (`extractors.lineage.held_files`), or in a ``.gz`` in that directory that begins as the file did.
+Bytes that were seen and can no longer be read are lost; `extractors.lineage.moved_files.FileWentAway` counts them.
 
 If a file has new content, the old content may have been copied before. Its unread part is then a split of its own
 (`FileSplit.copied`), and is looked for in copies in the same directory that begin as the file did, compressed or not.
@@ -293,7 +293,7 @@ def follow(split: FileSplit, *, max_line_bytes: int = MAX_LINE_BYTES) -> Iterato
 
 
 def sought(split: FileSplit) -> Position:
-    """Return the position of a file that went away, with which it is no longer looked for unless it comes back."""
+    """Return the position that ends the search for a file that went away, unless the file comes back."""
     return Position(split.key, {**_value(split), "size": split.end, "sought": True})
 
 

@@ -26,7 +26,7 @@ KEYS = re.compile(rb'"(?:queryText|vertexType|edgeType)"\s*:')
 """Keys that only lineage records have."""
 _DATABASE = re.compile(r"\w+\Z")
 _TABLE = re.compile(r"(?! )(?!.* [-/] )[^().,'\"+*=<>\n\r\t]+(?<! )\Z")
-"""Hive takes almost any character in a table's name (hive.support.special.characters.tablename)."""
+"""Hive accepts almost any character in a table's name (hive.support.special.characters.tablename)."""
 _MAX_REASONS = 10
 
 
@@ -119,8 +119,8 @@ def vertices_of(
     problems: list[str],
     to_vertex: Callable[[str, Mapping[str, Any]], Vertex],
 ) -> dict[str, Vertex]:
-    """Return id → vertex. Ids are strings here: 2 and "2" are the same. ``to_vertex`` makes a vertex from its vertexId
-    and its element. Append to ``problems`` the vertices without id or vertexId, and the ids with two meanings.
+    """Return id → vertex. Ids are converted to strings, so 2 and "2" are the same. ``to_vertex`` makes a vertex from its
+    vertexId and its element. Append to ``problems`` the vertices without id or vertexId, and the ids with two meanings.
     """
     vertices: dict[str, Vertex] = {}
     ambiguous: set[str] = set()

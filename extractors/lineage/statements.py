@@ -42,7 +42,7 @@ class Effect(Enum):
 
     @property
     def reads(self) -> bool:
-        """Whether the statement takes data from somewhere."""
+        """Whether the statement reads data."""
         return self not in (Effect.CHANGES_NOTHING, Effect.SHOWS)
 
     @property
@@ -125,8 +125,8 @@ _KINDS: Final = tuple(
     )
 )
 _EFFECTS: Final = {kind.name: kind.effect for _, kind in _KINDS if kind.name}
-"""Kind named in a record → effect. If several patterns have the same kind, the last one counts, which has no addition
-such as TEMPORARY or DIRECTORY.
+"""Kind named in a record → effect. If several patterns share a kind, the effect is that of the last pattern, which has no
+addition such as TEMPORARY or DIRECTORY.
 """
 _WRITES_ELSEWHERE: Final = re.compile(
     r"(?:copy\b(?!\s+testcase)|unload\b|replace\s+into\b"

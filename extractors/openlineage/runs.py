@@ -209,7 +209,7 @@ class Run:
         return bool(self.sql_hidden) or (bool(self.sql_digest) and self.sql == _beginning(self.sql))
 
     def cut_sql(self) -> None:
-        """Cut a long SQL text to the part kept between two readings."""
+        """Cut a long SQL text to the part kept between two reads."""
         if self.sql_digest:
             self.sql = _beginning(self.sql)
 
@@ -328,7 +328,7 @@ class Run:
         if reason not in self.incomplete:
             self.incomplete.append(reason)
 
-    # -- Between two readings ------------------------------------------------------------------------
+    # -- Between two reads ---------------------------------------------------------------------------
 
     def saved(self) -> str:
         """Return the run as a text, compressed because column lineage is repetitive."""

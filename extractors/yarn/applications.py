@@ -19,7 +19,7 @@ MAPREDUCE: Final = "MAPREDUCE"
 UNFINISHED: Final = ("NEW", "NEW_SAVING", "SUBMITTED", "ACCEPTED", "RUNNING")
 ENDED: Final = ("FINISHED", "FAILED", "KILLED")
 FORGOTTEN: Final = "FORGOTTEN"
-"""A state of navlin's own: the application had not ended when last seen, and the ResourceManager no longer knows it."""
+"""A state that only navlin uses: the application had not ended when last seen, and the ResourceManager has forgotten it."""
 UNKNOWN: Final = "UNKNOWN"
 
 MAX_NAME_BYTES: Final = 8_000

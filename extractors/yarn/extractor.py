@@ -35,8 +35,8 @@ TOO_MANY_OPEN: Final = (
 @dataclass(frozen=True, slots=True)
 class Yarn(Extractor):
     """Extractor for one YARN. ``urls`` are the web URLs of its ResourceManagers, ``history_urls`` those of the
-    JobHistoryServer; without the latter, MapReduce applications have no inputs and outputs. ``metastore`` is the authority
-    that queries of jobs without ``hive.metastore.uris`` belong to. ``page_size`` limits the entries of one response.
+    JobHistoryServer; without the latter, MapReduce applications have no inputs and outputs. ``metastore`` is the address of
+    the metastore for queries of jobs without ``hive.metastore.uris``. ``page_size`` limits the entries of one response.
     """
 
     source: Source

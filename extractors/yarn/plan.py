@@ -42,7 +42,7 @@ ENDED_BEFORE, OPEN = "settled", "open"
 the data read.
 """
 UNREAD: Final = "unread "
-"""Prefix of an application's id: a position for each job whose configuration did not come."""
+"""Prefix, before an application's id, of the position for a job whose configuration could not be fetched."""
 RETRIED_A_RUN: Final = 20
 FIRST_RETRY_MS: Final = 600_000
 """Delay before an unread configuration is requested a second time; doubled with each try."""
@@ -57,7 +57,7 @@ MAX_UNREAD, MAX_UNREAD_OF_USER = 2_000, 1_000
 """Maximum number of jobs whose configurations are requested again, in all and per user."""
 APPLICATIONS_A_SPLIT: Final = 2_000
 JOBS_A_SPLIT: Final = 100
-"""This is low because the JobHistoryServer reads a history file for each job."""
+"""Number of jobs in one split. It is low because the JobHistoryServer reads a history file for each job."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +219,7 @@ class Planning:
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """A job whose configuration did not come in ``tries`` requests, the last one at ``asked_ms``."""
+    """A job whose configuration could not be fetched in ``tries`` requests, the last one at ``asked_ms``."""
 
     seen: Seen
     tries: int

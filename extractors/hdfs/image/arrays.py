@@ -170,7 +170,7 @@ def joined(paths: Any, names: pa.StringArray) -> Any:
 
 
 def bad_name(names: pa.BinaryArray) -> int:
-    """Return the first row with a bad name, empty or with a slash; -1 if there is none. Only the root's may be empty."""
+    """Return the first row with an empty name, which only the root may have, or a name with a slash; -1 if none has."""
     offsets, data = pieces(names)
     empty = offsets[1:] == offsets[:-1]
     if empty.any():

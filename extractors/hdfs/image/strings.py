@@ -28,7 +28,7 @@ MAX_TEXT_BYTES: Final = 64 << 10
 MAX_ACL_ENTRIES: Final = 1024
 """Maximum number of ACL entries. HDFS allows 32, and 32 more default ones."""
 
-# Names of the policies that every Hadoop has: the image gives them by number alone (SystemErasureCodingPolicies).
+# Names of the policies that every Hadoop has. The image gives them by number alone (SystemErasureCodingPolicies).
 _SYSTEM_POLICIES: Final = {
     1: "RS-6-3-1024k",
     2: "RS-3-2-1024k",

@@ -1,6 +1,6 @@
 """Protobuf's wire format, one message at a time: for headers and rare messages.
 
-`batch_decoder` reads those that come by the million.
+`batch_decoder` reads messages that come by the million.
 """
 
 from __future__ import annotations
