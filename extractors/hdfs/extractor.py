@@ -121,7 +121,7 @@ class Hdfs(Extractor):
 
     @property
     def local(self) -> bool:
-        # Hadoop's client is a Java child that needs jars and configuration on this machine, as is the fetched image.
+        # Hadoop's client is a Java child that needs jars and configuration on this machine. The image is here, too.
         return True
 
     # -- plan ----------------------------------------------------------------------------------------------------------
