@@ -89,7 +89,7 @@ def test_serve_waits_for_space_and_continues_by_itself(
         # Requests meanwhile take longer on a busy machine; the sources check every second all that time.
         most = 6 if each is guarded else 16
         assert len(each["unasked"]) <= max(most, each["lasted_s"] / 2), "a few lines, not one each second"
-        assert each["then"][0] == "space again: sources go on"
+        assert each["then"][0] == "disk space recovered: sources resumed"
     status, text, by_password, left = unguarded["log_in"]
     assert (status, by_password, left) == (503, 200, [])
     assert "no session can be kept" in text
@@ -99,7 +99,7 @@ def test_serve_waits_for_space_and_continues_by_itself(
     for code, text in guarded["requests"].values():
         assert code == 1
         assert "nothing is extracted below 48 MiB" in " ".join(text.split())
-    assert "solr started again" in unguarded["then"]
+    assert "solr restarted" in unguarded["then"]
     assert all(seen["left"].values())
     assert seen["exit_code"] == 0
 

@@ -50,7 +50,7 @@ def listen(settings: WebSettings, *, or_another: bool = False) -> Listening:
             ) from error
         opened.bind((settings.address, 0))
         log.warning(
-            "the port is taken, another one serves",
+            "configured port taken: another one opened",
             wanted=settings.port,
             port=opened.getsockname()[1],
             reason=error.strerror,

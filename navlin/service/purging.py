@@ -83,7 +83,7 @@ class Purging:
             )
         removed = {rule["rule"]: rule["removed"] for rule in answer["rules"]}
         if answer["status"] == "held":
-            log.warning("purge held: a person must look", reason=answer["note"])
+            log.warning("purge held for review", reason=answer["note"])
             return answer
         log.info(
             "purge finished", status=answer["status"], before=answer["before"], dry_run=dry_run, **removed
@@ -95,7 +95,9 @@ class Purging:
             with Solr(self._address) as solr:
                 note(solr)
         except Exception as error:
-            log.warning("`navlin status` does not show how the daily purge ended", error=str(error))
+            log.warning(
+                "result of the daily purge not saved: `navlin status` does not show it", error=str(error)
+            )
 
     def _unfinished(self, before_ms: int, settings: PurgeSettings) -> str:
         """Purge, and return the reason why the purge did not finish; "" if it did, if this process is ending, or if

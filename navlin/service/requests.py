@@ -79,7 +79,7 @@ class Requests:
         name = " ".join(filter(None, ("request", request.job, str(request.arguments.get("source", "")))))
         thread = threading.Thread(target=self._run, args=(taken,), name=name)
         self._running[request.id] = thread
-        log.info("request taken up", request=request.id, job=request.job, by=request.asked_by)
+        log.info("request started", request=request.id, job=request.job, by=request.asked_by)
         thread.start()
 
     def _run(self, request: Request) -> None:
@@ -95,9 +95,14 @@ class Requests:
             save_request(self._solr, ended)
             self._solr.commit(RUNS, soft=True)
             remove_answered(self._solr, self._clock())
-            log.info("request answered", request=request.id, job=request.job, state=ended.state)
+            log.info("request finished", request=request.id, job=request.job, state=ended.state)
         except (SolrError, TakenMeanwhile) as error:
-            log.error("request not answered", request=request.id, job=request.job, error=str(error))
+            log.error(
+                "request not finished: its state was not saved",
+                request=request.id,
+                job=request.job,
+                error=str(error),
+            )
         finally:
             del self._running[request.id]
 

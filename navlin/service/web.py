@@ -123,7 +123,7 @@ def now_ms() -> int:
 def make_first_user(state: Path) -> None:
     """Create an administrator if there are no users yet, and log the name of the file with the password."""
     if (file := AccessFile(state).make_first_user()) is not None:
-        log.info("first user made", user="admin", file=str(file))
+        log.info("first user created", user="admin", file=str(file))
 
 
 def answer(
