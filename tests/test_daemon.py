@@ -145,7 +145,7 @@ def test_an_invalid_configuration_is_logged_and_the_old_one_kept(daemon: Served)
     line = daemon.logged("configuration refused: the previous one stays in effect", after=seen)
     daemon.file.write_text(good)
 
-    assert 'there is no setting "uri" here; did you mean "uris"?' in line["error"]
+    assert 'unknown setting "uri"; did you mean "uris"?' in line["error"]
     daemon.append("daemon.broken")
     daemon.until(lambda: daemon.find("type:OPERATION AND queryText:broken"), "the operation")
 

@@ -94,7 +94,7 @@ def test_serve_waits_for_space_and_continues_by_itself(
     assert (status, by_password, left) == (503, 200, [])
     assert "no session can be kept" in text
     assert "run failed" not in guarded["lines"]
-    assert "did not end: put off: the disk of" in " ".join(guarded["status"][1].split())
+    assert "did not end: postponed: the disk of" in " ".join(guarded["status"][1].split())
     assert len(guarded["requests"]) == 3
     for code, text in guarded["requests"].values():
         assert code == 1
@@ -134,7 +134,7 @@ def test_a_change_of_space_is_reported_once_with_hysteresis(
         (100, False, None),
         (10, True, 10),
     ]
-    assert "has 10 MiB left, and nothing is extracted below 64 MiB" in str(watch)
+    assert "has 10 MiB left; nothing is extracted below 64 MiB" in str(watch)
 
 
 def test_status_reports_free_space_and_fails_without(solr: Solr, tmp_path: Path) -> None:

@@ -236,7 +236,7 @@ def test_a_package_may_provide_an_extractor(tmp_path: Path) -> None:
         "127.0.0.1:1" in asked(tmp_path, environment).stderr
     )  # the configuration was read: only Solr is missing
     without = {**environment, "PYTHONPATH": str(ROOT)}
-    assert 'there is no extractor "acme"' in asked(tmp_path, without).stderr
+    assert 'unknown extractor "acme"' in asked(tmp_path, without).stderr
 
 
 @pytest.mark.parametrize(

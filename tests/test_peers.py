@@ -61,8 +61,8 @@ BUSY_S: Final = 60.0
 
 HTTP_SILENT: Final[dict[str, tuple[Made, str]]] = {
     "silence": (hostile.silence, r"no answer within 0.5 s|timed out"),
-    "drip": (hostile.http_drip, "its answer is not whole after 2 s"),
-    "drip of a head": (hostile.http_head_drip, "its answer is not whole after 2 s"),
+    "drip": (hostile.http_drip, "its answer is still incomplete after 2 s"),
+    "drip of a head": (hostile.http_head_drip, "its answer is still incomplete after 2 s"),
     "endless size of a chunk": (hostile.http_endless_chunk_size, "chunk"),
     "close in the middle": (hostile.http_cut, "IncompleteRead|8 bytes read"),
 }

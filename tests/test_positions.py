@@ -286,7 +286,7 @@ def test_a_new_timeout_reads_nothing_again_and_a_new_filter_reads_everything(
     filtered = {**settings, "tables": [tables[0]]}
     configured.configure(**filtered)
     second = configured.extract()
-    why = "settings that say what is read have changed: everything is read again"
+    why = "settings that decide what is read have changed: everything is read again"
     assert (second.status, second.counts.complete_listings) == (Status.FINISHED, 1)
     assert second.note.startswith(why)
     assert f"note: {why}" in configured.status()
@@ -314,7 +314,7 @@ def test_a_new_directory_is_read_without_reading_the_first_again(
     configured.configure(**settings, directory=str(folders[0]), max_line_bytes=1_000_000)
     third = configured.extract()
     assert (third.counts.records, third.counts.new) == (first.counts.records, 0)
-    assert "settings that say what is read have changed" in third.note
+    assert "settings that decide what is read have changed" in third.note
 
     # The positions in the second directory were removed when the other settings took over.
     configured.configure(**settings, directory=[str(folder) for folder in folders])

@@ -77,7 +77,7 @@ def test_a_repeatedly_failing_file_is_set_aside_and_the_others_are_read(
     aside = f"failed {ASIDE_AFTER} times, again in 60 min: a line is poisoned"
     assert followed.shown() == [f"not read: {poisoned}, {aside}"]
     assert followed.rejects() == [
-        f"it is set aside and tried once an hour: reading it failed {ASIDE_AFTER} times in a row, the last time:"
+        f"it is set aside and retried once an hour: reading it failed {ASIDE_AFTER} times in a row, most recently with:"
         " a line is poisoned"
     ]
     # It is not read before the hour is over.

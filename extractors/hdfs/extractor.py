@@ -111,7 +111,7 @@ class Hdfs(Extractor):
                 f'image must be "{NAMENODE}", or the path of a file or directory, beginning with a slash',
             )
         if self.keytab and not self.principal:
-            yield "keytab", "keytab needs a principal beside it"
+            yield "keytab", "keytab needs a principal"
         for name in ("timeout_s", "complete_every_s", "inodes_in_split"):
             if not getattr(self, name) > 0:
                 yield name, f"{name} must be more than 0"

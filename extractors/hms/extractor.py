@@ -125,7 +125,7 @@ class HiveMetastore(Extractor):
                 f"catalog = {self.catalog!r} is no name of a catalog: a metastore has them in lower case",
             )
         if self.keytab and not self.principal:
-            yield "keytab", "keytab needs a principal beside it"
+            yield "keytab", "keytab needs a principal"
         for name in ("metastore_principal", "principal", "keytab", "krb5_conf"):
             if getattr(self, name) and self.sasl == "none":
                 yield name, f'{name} is for Kerberos: it needs sasl = "kerberos"'

@@ -149,7 +149,7 @@ class SparkEvents(Extractor):
     def problems(self) -> Iterator[tuple[str, str]]:
         """Yield invalid settings that types do not detect, as (setting, text)."""
         if self.keytab and not self.principal:
-            yield "keytab", "keytab needs a principal beside it"
+            yield "keytab", "keytab needs a principal"
 
     def directories(self) -> tuple[str, ...]:
         """Return the directories that can be watched; none on HDFS, which is polled."""

@@ -82,7 +82,7 @@ class Yarn(Extractor):
                 'user is for clusters without Kerberos: with auth = "kerberos", the ticket says who asks',
             )
         if self.keytab and not self.principal:
-            yield "keytab", "keytab needs a principal beside it"
+            yield "keytab", "keytab needs a principal"
         for name in ("principal", "keytab", "krb5_conf"):
             if getattr(self, name) and self.auth == "none":
                 yield name, f'{name} is for Kerberos: it needs auth = "kerberos"'

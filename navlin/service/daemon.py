@@ -316,7 +316,8 @@ class Daemon:
         ]
         if len(self._spark_ends_s) > MOST_SPARK_ENDS:
             raise SparkDied(
-                f"Spark ended by itself {len(self._spark_ends_s)} times within an hour; its last lines are on standard error"
+                f"Spark exited unexpectedly {len(self._spark_ends_s)} times within an hour; its last lines"
+                " are on standard error"
             )
         log.error("Spark exited unexpectedly: the next run restarts it", times=len(self._spark_ends_s))
 
@@ -385,7 +386,7 @@ class Daemon:
         if self._stopping:
             raise Stopped(step)
         if self._disk.short:
-            raise NoSpace(f"left off before the step {step!r}: {self._disk}")
+            raise NoSpace(f"stopped before the step {step!r}: {self._disk}")
 
     def _log_run(self, record: RunRecord) -> None:
         if self._stopping and record.status is Status.FAILED:
@@ -409,7 +410,9 @@ class Daemon:
     def _scheduled_purge(self) -> None:
         put_off = str(self._disk) if self._disk.short else ""
         if self._jump_in_doubt_ms():
-            put_off = "the clock of this machine jumped; if it is right now: systemctl reload navlin"
+            put_off = (
+                "this machine's clock jumped; if it is right now, confirm that with `systemctl reload navlin`"
+            )
         self._purging.daily(self._configuration.purge, put_off)
 
     # -- Requests --------------------------------------------------------------------------------------------------------

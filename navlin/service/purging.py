@@ -47,7 +47,7 @@ class Purging:
             log.error("purge put off", reason=put_off)
         # A requested purge either ends before this one begins, or begins after the end of this one is recorded.
         with self._one_at_a_time:
-            reason = f"put off: {put_off}" if put_off else self._unfinished(before_ms, settings)
+            reason = f"postponed: {put_off}" if put_off else self._unfinished(before_ms, settings)
             if reason:
                 self._note(lambda solr: remember_unfinished(solr, UnfinishedPurge(reason, now_ms, before_ms)))
         if not self._stopping():
@@ -107,5 +107,5 @@ class Purging:
         except Exception as error:
             # The next daily purge continues where this one stopped.
             log.exception("purge failed")
-            return f"failed, and goes on tomorrow: {in_words(error)}"
+            return f"failed, and continues tomorrow: {in_words(error)}"
         return str(answer["note"]) if answer["status"] == "held" else ""

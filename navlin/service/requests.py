@@ -111,7 +111,8 @@ class Requests:
             answer = self._jobs[request.job](request.arguments, step)
         except Stopped:
             error = (
-                "navlin serve was stopped meanwhile; what it wrote stays, and the next run goes on from there"
+                "navlin serve was stopped before the job finished; what the job wrote stays, and the next"
+                " run continues from there"
             )
             return replace(request, state=State.FAILED, error=error)
         except Refused as refused:
@@ -127,8 +128,12 @@ class Requests:
         holder = request.holder
         if holder is None or (holder != self._me and may_live(holder)):
             return
-        what = "its answer could not be saved" if holder == self._me else "navlin serve died meanwhile"
-        error = f"{what}; what it wrote stays, and the next run goes on from there"
+        what = (
+            "the answer could not be saved"
+            if holder == self._me
+            else "navlin serve died before the job finished"
+        )
+        error = f"{what}; what the job wrote stays, and the next run continues from there"
         failed = replace(request, state=State.FAILED, error=error, ended_ms=self._clock())
         try:
             save_request(self._solr, failed)

@@ -65,7 +65,7 @@ def service_of(configuration: Configuration, environment: Mapping[str, str]) -> 
         if not configuration.solr.embedded:
             return external_address(configuration, environment)
         if (running := running_solr(state)) is None:
-            raise SolrUnavailable("loopback", "", None, f"no Solr runs on {state}")
+            raise SolrUnavailable("loopback", "", None, f"no Solr is running on {state}")
         return running
 
     def status_of(solr: Solr) -> Mapping[str, Any]:
