@@ -597,7 +597,7 @@ def test_an_external_solr_is_backed_up_and_restored_by_replication(tmp_path: Pat
         assert (again.exit_code, "already exists" in again.stderr) == (Exit.FAILED, True), again.stderr
         outside = run(file, "backup", str(tmp_path / "monday"))
         assert outside.exit_code == Exit.FAILED
-        assert "its solr.allowPaths admits" in " ".join(outside.stderr.split())
+        assert "its solr.allowPaths allows" in " ".join(outside.stderr.split())
 
         fill(solr, 100, 5)
         solr.delete_ids(ELEMENTS, ["d00003"])

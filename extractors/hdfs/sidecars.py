@@ -44,7 +44,7 @@ def parse_sidecar(text: bytes) -> dict[str, Any]:
     try:
         payload = _without_halves(json.loads(text))
     except (ValueError, RecursionError) as error:
-        raise BadSidecar(f"it is no JSON: {error}") from None
+        raise BadSidecar(f"it is not valid JSON: {error}") from None
     if not isinstance(payload, dict):
         raise BadSidecar("it is JSON, but no object")
     attributes: dict[str, Any] = {}
