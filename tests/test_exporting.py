@@ -63,8 +63,8 @@ def test_a_configured_export_has_its_targets_options(tmp_path: Path) -> None:
     ("section", "said"),
     [
         (GOOD.replace("atlas", "atlass"), 'unknown export target "atlass"; did you mean "atlas"?'),
-        (GOOD.replace("http://h:21000", "h:21000"), "is no URL of a server"),
-        (GOOD.replace("http://h", "http://u:p@h"), "a password does not belong into the URL"),
+        (GOOD.replace("http://h:21000", "h:21000"), "is not the URL of a server"),
+        (GOOD.replace("http://h", "http://u:p@h"), "the URL must not contain a password"),
         (f'{GOOD}\nquery = "("', "not closed"),
         (f'{GOOD}\nnamespaces = "x"', 'unknown setting "namespaces"; did you mean "namespace"?'),
         (f'{GOOD}\nhook = "yes"', "hook must be"),

@@ -341,7 +341,9 @@ def test_a_member_of_the_group_may_read(address: HdfsAddress, hdfs_writer: Write
 def test_events_require_a_superuser(address: HdfsAddress) -> None:
     bob = as_user(address, "bob")
     for asking in (bob.transaction, lambda: list(bob.events(0))):
-        with pytest.raises(HdfsRefused, match=r"bob is no superuser of HDFS.*dfs.permissions.superusergroup"):
+        with pytest.raises(
+            HdfsRefused, match=r"bob is not a superuser of HDFS.*dfs.permissions.superusergroup"
+        ):
             asking()
 
 

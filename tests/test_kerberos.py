@@ -99,7 +99,7 @@ def test_a_kerberized_metastore_is_read_with_a_keytab(hms: HiveMetastore) -> Non
     assert "/default/of_the_keytab/id" in names(hms, plan.splits)
     first, second = hms.check()
     assert first.startswith(f"{hms.uris[0]} answers: 1 databases")
-    assert second.startswith("its notification log stands at event ")
+    assert second.startswith("its notification log is at event ")
 
 
 @pytest.mark.services

@@ -236,7 +236,7 @@ PEERS: Final[dict[str, Peer]] = {
             ),
             "a list of many": (partial(hostile.endless, _NAMES + b"\x01\x00\x00\x00", b"\x00\x00\x00\x00"), "not Thrift"),
             "another call": (
-                partial(hostile.cut, _NAMES.replace(b"all", b"any") + bytes(5)), "it is to another call",
+                partial(hostile.cut, _NAMES.replace(b"all", b"any") + bytes(5)), "it answers another call",
             ),
             "HTTP": (partial(hostile.cut, b"HTTP/1.1 400 Bad Request\r\n\r\n" + b" " * 99), "not Thrift|Length exceeded"),
             "zeros": (partial(hostile.cut, bytes(1_000)), "not Thrift"),
@@ -313,7 +313,7 @@ PEERS: Final[dict[str, Peer]] = {
             **HTTP_SILENT,
             "endless": (hostile.http_endless, "more than 16 MiB"),
             "bomb": (hostile.http_bomb, "more than 16 MiB"),
-            "redirect": (partial(hostile.http_redirect, "http://127.0.0.2:1/"), "leads to another address"),
+            "redirect": (partial(hostile.http_redirect, "http://127.0.0.2:1/"), "redirects to another address"),
         },
         by_tls=by_tls(target),
     ),
@@ -403,7 +403,7 @@ def test_a_malformed_configuration_is_rejected_and_its_job_is_incomplete(body: b
         each for each in records if isinstance(each, Entity) and each.key.type is EntityType.OPERATION
     ]
     assert operation.attributes["incompleteReasons"] == [
-        "its job's configuration did not read, or never came"
+        "its job's configuration could not be read, or never arrived"
     ]
 
 

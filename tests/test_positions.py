@@ -277,7 +277,7 @@ def test_a_new_timeout_reads_nothing_again_and_a_new_filter_reads_everything(
     configured.configure(**settings)
     first = configured.extract()
     assert (first.status, first.counts.complete_listings) == (Status.FINISHED, 1)
-    assert first.note == "complete plan: it is the first with these settings"
+    assert first.note == "full listing: it is the first run with these settings"
 
     patient = {"call_timeout_s": 300, "connect_timeout_s": 20, "batch_size": 50, "interval_s": 60}
     configured.configure(**settings, **patient)

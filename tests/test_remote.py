@@ -185,7 +185,7 @@ def test_an_export_equals_that_of_the_local_command(
         (("--out", "-", "--position", "p"), "--position: only on the server's own machine"),
         (("--out", "-", "--follow", "x", "--full"), "--follow, --full: only on"),
         (("--out", "-", "--user", "u"), "--user: only on"),
-        (("--out", "-", "-t", "("), "is no pattern"),
+        (("--out", "-", "-t", "("), "is not a valid pattern"),
         (("--out", "-", "type:DATA_FLOW"), "finds relations"),
         (("--out", "-", "-f", "/no/such/file"), "cannot be read"),
     ],

@@ -103,7 +103,7 @@ def test_a_failed_and_removed_file_is_reported_lost_and_its_descriptor_released_
     assert followed.run().counts.failed_splits == 0
     followed.run()
     assert inode not in held_inodes()
-    assert any("7 bytes that it held, from byte 0 to 7, are not read" in each for each in followed.rejects())
+    assert any("7 of its bytes, from byte 0 to 7, are not read" in each for each in followed.rejects())
     assert followed.shown() == []
     assert followed.run().status is Status.IDLE
 

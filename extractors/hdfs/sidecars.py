@@ -46,7 +46,7 @@ def parse_sidecar(text: bytes) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise BadSidecar(f"it is not valid JSON: {error}") from None
     if not isinstance(payload, dict):
-        raise BadSidecar("it is JSON, but no object")
+        raise BadSidecar("it is JSON, but not an object")
     attributes: dict[str, Any] = {}
     for field in ("name", "description"):
         if payload.get(field) is not None:

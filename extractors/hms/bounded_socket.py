@@ -31,7 +31,7 @@ class _Bounded:
         """Reads as TSocket does, within the bounds."""
         left_s = self._deadline_s - time.monotonic()
         if left_s <= 0:
-            raise TTransportException(TTransportException.TIMED_OUT, "the answer is not whole")
+            raise TTransportException(TTransportException.TIMED_OUT, "the answer is incomplete")
         self.handle.settimeout(min(left_s, self._silence_s))
         try:
             data: bytes = super().read(size)  # type: ignore[misc]

@@ -168,7 +168,8 @@ class Streams:
             if count > MAX_STREAMS or size_bytes > most_bytes:
                 each.given_up = each.changed = True
                 self.rejected.append(
-                    f"run {each.run:.100} of query {each.query:.100} is not followed on: {len(running)} queries are running"
+                    f"run {each.run:.100} of query {each.query:.100} is no longer followed: {len(running)}"
+                    " queries are running"
                 )
 
     # -- Helpers --------------------------------------------------------------------------------------------------
