@@ -151,7 +151,7 @@ def test_invalid_events_of_a_batch_are_listed_and_the_others_stored(door: Web, e
     before = len(kept(events))
     answer = post(door, [START, 7, COMPLETE, NAMELESS], address=BATCH)
     reasons = [
-        {"index": 1, "reason": "the event is not a JSON object", "retriable": False},
+        {"index": 1, "reason": "the event is no JSON object", "retriable": False},
         {
             "index": 3,
             "reason": "the event names no job, or no dataset: both need a namespace and a name",

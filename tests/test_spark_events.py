@@ -314,7 +314,7 @@ def test_a_streaming_query_with_impossible_times_is_extracted_without_them(
     assert (execution.attributes["started"], execution.attributes["ended"]) == (None, None)
     assert execution.as_of_ms == T0
     assert [each.reason for each in extracted.rejects] == [
-        f"query {QUERY} goes on at {timestamp!r}, which is not a time"
+        f"query {QUERY} progresses at {timestamp!r}, which is not a time"
     ]
 
 
