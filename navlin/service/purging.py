@@ -96,7 +96,7 @@ class Purging:
                 note(solr)
         except Exception as error:
             log.warning(
-                "result of the daily purge not saved: `navlin status` does not show it", error=str(error)
+                "state of the daily purge not saved: `navlin status` may show an older one", error=str(error)
             )
 
     def _unfinished(self, before_ms: int, settings: PurgeSettings) -> str:
