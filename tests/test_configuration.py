@@ -365,7 +365,7 @@ directory = "/same"
 
 
 def test_a_missing_file_is_reported(tmp_path: Path) -> None:
-    with pytest.raises(BadConfiguration, match="there is no such file: name one with --config"):
+    with pytest.raises(BadConfiguration, match="the file does not exist: name one with --config"):
         read_configuration(tmp_path / "none.toml", EXTRACTORS, {})
 
 

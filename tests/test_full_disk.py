@@ -82,10 +82,8 @@ def test_serve_waits_for_space_and_continues_by_itself(
         assert each["extracted"] == 0
         assert not each["traceback"]
         # Without a sensible minimum of free space, Solr itself takes and frees room.
-        assert each["lines"].count("no space: sources wait until there is some") <= (
-            1 if each is guarded else 3
-        )
-        assert each["lines"].count("heartbeat not written, `navlin status` shows an older one") <= 1
+        assert each["lines"].count("disk space too low: sources paused") <= (1 if each is guarded else 3)
+        assert each["lines"].count("heartbeat not written: `navlin status` shows an older one") <= 1
         # Requests meanwhile take longer on a busy machine; the sources check every second all that time.
         most = 6 if each is guarded else 16
         assert len(each["unasked"]) <= max(most, each["lasted_s"] / 2), "a few lines, not one each second"

@@ -443,7 +443,7 @@ def test_a_missing_configuration_is_reported(address: HdfsAddress, tmp_path: Pat
 
 @pytest.mark.parametrize("url", ["http://host", "hdfs://", "host:8020"])
 def test_an_invalid_url_is_refused(url: str) -> None:
-    with pytest.raises(ValueError, match="is no URL of an HDFS"):
+    with pytest.raises(ValueError, match="is not the URL of an HDFS"):
         HdfsAddress(url)
 
 

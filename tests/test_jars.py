@@ -284,7 +284,7 @@ def test_a_missing_java_is_reported_with_the_required_version(fetching: Fetching
 
 
 def test_an_unknown_set_is_reported_with_the_existing_ones(fetching: Fetching) -> None:
-    with pytest.raises(JarsNotFetched, match="no set of jars named 'trio'; there are: pair"):
+    with pytest.raises(JarsNotFetched, match="unknown set of jars 'trio'; known: pair"):
         fetch("trio", fetching.into, report=print, sets=fetching.sets)
 
 

@@ -207,11 +207,11 @@ def test_only_settings_that_affect_reading_change_the_fingerprint(
 @pytest.mark.parametrize(
     ("saved_under", "why"),
     [
-        ("hms 1 ffff", "settings that say what is read have changed: everything is read again"),
-        ("hms 0 0000", "the extractor is another one or a newer one than at the last run"),
-        ("yarn 1 0000", "the extractor is another one or a newer one than at the last run"),
+        ("hms 1 ffff", "settings that decide what is read have changed: everything is read again"),
+        ("hms 0 0000", "the extractor differs from that of the last run, or is newer"),
+        ("yarn 1 0000", "the extractor differs from that of the last run, or is newer"),
         # Old fingerprints did not name the extractor.
-        ("0123456789abcdef", "the extractor is another one or a newer one than at the last run"),
+        ("0123456789abcdef", "the extractor differs from that of the last run, or is newer"),
     ],
 )
 def test_the_reason_for_reading_everything_again_is_reported(saved_under: str, why: str) -> None:

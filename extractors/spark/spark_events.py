@@ -615,7 +615,7 @@ def _archive_position(split: LogSplit, size: int) -> Position:
 
 def _closed_note(closed: Sequence[Closed]) -> str:
     """Return a note that some logs cannot be read, with the reason for the first one; "" if there are none."""
-    return f"{len(closed)} event logs cannot be read, of those {closed[0].reason}" if closed else ""
+    return f"{len(closed)} event logs cannot be read, such as {closed[0].reason}" if closed else ""
 
 
 def _is_the_same(place: Place, split: LogSplit) -> bool:

@@ -275,7 +275,7 @@ class _Keeping:
         except Exception:
             # An entity whose lineage cannot be read must not block all others. For the tags that it still has, the old
             # reach is kept until that lineage changes again.
-            log.exception("tags not followed", entity=entity.id)
+            log.exception("tags of an entity not propagated", entity=entity.id)
             borne = frozenset(tags)
             kept = frozenset(
                 Reached(left, each.ids) for each in before.reached if (left := each.tags & borne)

@@ -44,7 +44,7 @@ class Purging:
         now_ms = self._clock()
         before_ms = now_ms - settings.before_days * DAY_MS
         if put_off:
-            log.error("purge put off", reason=put_off)
+            log.error("daily purge postponed", reason=put_off)
         # A requested purge either ends before this one begins, or begins after the end of this one is recorded.
         with self._one_at_a_time:
             reason = f"postponed: {put_off}" if put_off else self._unfinished(before_ms, settings)

@@ -174,7 +174,7 @@ def answer(
         address = save_web_address(state, listening.url, alone=ended is None)
     except OSError as error:
         # With a full disk, requests are still answered.
-        log.warning("web address not written, `navlin status` does not show it", error=str(error))
+        log.warning("web address not written: `navlin status` does not show it", error=str(error))
     log.info("web ready", url=listening.url)
     try:
         server.run([listening.socket])
