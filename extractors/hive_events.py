@@ -147,7 +147,7 @@ def _message(record: OpenRecord, path: str) -> Line | Reject | None:
         return None
     if isinstance(message, str) and KEYS.search(text := message.encode()):
         return Line(record.offset, text)
-    return Reject(path, "JSON around a record, without a message", record.offset, sample(record.lines[0]))
+    return Reject(path, "JSON of a log event, but without a message", record.offset, sample(record.lines[0]))
 
 
 def records_among(file: FollowedFile, *, max_bytes: int) -> Iterator[Line | Reject]:

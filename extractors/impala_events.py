@@ -228,7 +228,7 @@ def _location(
     if not uri:
         return None
     if not is_location(uri):  # its text may repeat a password
-        problems.append("tableLocation is no URI")
+        problems.append("tableLocation is not a URI")
         return None
     targets = {(vertex.database, vertex.table) for edge in edges for vertex in edge.targets if vertex.table}
     named = created_table(text) if not targets else targets.pop() if len(targets) == 1 else None

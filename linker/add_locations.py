@@ -70,7 +70,7 @@ def locate(linking: Linking, paths: Iterable[End]) -> int:
             todo = {identity: path for identity, path in todo.items() if identity in again}
         else:
             raise TooManyConflicts(
-                f"the locations of {len(todo)} paths kept changing under {ATTEMPTS} attempts to write them"
+                f"the locations of {len(todo)} paths kept changing during {ATTEMPTS} attempts to write them"
             )
     return changed
 

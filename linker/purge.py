@@ -176,7 +176,7 @@ def _purge(
             close_purge(solr, run.record, clock())
     except LeaseLost as other:
         return _report(solr, record, "leased", begun is not None, str(other))
-    note = "continued with the threshold it was begun with" if begun and begun.before_ms != before_ms else ""
+    note = "continued with its original threshold" if begun and begun.before_ms != before_ms else ""
     report = _report(solr, run.record, "finished" if finished else "stopped", begun is not None, note)
     return replace(report, rejects=rejects)
 
@@ -282,7 +282,9 @@ def _dry_run(
         tallies[rule.name] = asdict(tally)
     begun = open_purge(solr)
     note = (
-        "a purge was begun and not ended: the next goes on with it, with its own threshold" if begun else ""
+        "a purge was started but did not finish: the next one continues it, with its original threshold"
+        if begun
+        else ""
     ) or purge_doubt(linking.graph, before_ms, now_ms, deleted_files=deleted_files, accepted=accepted).note
     report = _report(solr, replace(record, tallies=tallies), "finished", False, note)
     return replace(report, dry_run=True, rejects=old_rejects(solr, before_ms))

@@ -149,14 +149,13 @@ PURGE_RULES: Final[tuple[PurgeRule, ...]] = (
     # Rules that check flows come before the rule that removes flows, so that a dry run gives the exact result.
     PurgeRule(
         "directories",
-        "PARENT_CHILD between a directory that has been flagged deleted for longer and what it contained; and the"
-        " directory",
+        "directories flagged deleted before that date, and their PARENT_CHILD relations to what they contained",
         _deleted_before("DIRECTORY"),
         (IN_A_FLOW, A_LOCATION, DESCRIBED),
     ),
     PurgeRule(
         "files",
-        "a file that has been flagged deleted for longer, with no data flow and no word of a person's",
+        "files flagged deleted before that date, without data flow and without anything that a person wrote",
         _deleted_before("FILE"),
         (IN_A_FLOW, A_LOCATION, DESCRIBED),
         ours=True,

@@ -70,7 +70,7 @@ def resolve(linking: Linking, view_ids: Iterable[str]) -> int:
                 linking.graph.commit(entities=False)
             else:
                 raise TooManyConflicts(
-                    f"the lineage of {len(todo)} views kept changing under {ATTEMPTS} attempts to write it"
+                    f"the lineage of {len(todo)} views kept changing during {ATTEMPTS} attempts to write it"
                 )
     return changed
 

@@ -85,7 +85,7 @@ def _counted(
 
 
 def _too_long(most_bytes: int) -> str:
-    return f"its answer has more than {most_bytes >> 20} MiB, and is not read"
+    return f"its answer has more than {most_bytes >> 20} MiB: it was not read"
 
 
 class _Plain(HTTPConnection):
@@ -172,5 +172,5 @@ class _Answer(io.RawIOBase):
 
     def _too_slow(self) -> str:
         if self._most_bytes is None:
-            return f"its answer comes with less than {SLOWEST_BYTES_S >> 10} KiB a second"
-        return f"its answer is not whole after {WHOLE * self._silence_s:g} s"
+            return f"its answer arrives at less than {SLOWEST_BYTES_S >> 10} KiB a second"
+        return f"its answer is still incomplete after {WHOLE * self._silence_s:g} s"

@@ -76,7 +76,7 @@ def pyspark_jars() -> Path:
     for folder in folders:
         if folder.is_dir():
             return folder
-    raise FileNotFoundError("pyspark is not installed: the jars of Hadoop and Hive are among its own")
+    raise FileNotFoundError("pyspark is not installed: it contains the jars of Hadoop and Hive")
 
 
 class JavaProgram:
@@ -158,7 +158,7 @@ def own_directory() -> Path:
     directory.mkdir(mode=0o700, exist_ok=True)
     found = directory.lstat()
     if found.st_uid != os.getuid() or not stat.S_ISDIR(found.st_mode) or found.st_mode & 0o022:
-        raise PermissionError(f"{directory} is not this user's alone")
+        raise PermissionError(f"{directory} must belong to this user, and be writable by nobody else")
     return directory
 
 

@@ -398,9 +398,9 @@ def test_the_command_creates_lists_changes_and_removes_users(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("arguments", "typed", "words"),
     [
-        (("user", "add", "a:b"), PASSWORD, "is no name of a user"),
+        (("user", "add", "a:b"), PASSWORD, "is not a valid user name"),
         (("user", "add", "bob"), "short", "from 8 to"),
-        (("user", "add", "bob"), "with\x1bescape", "can be printed"),
+        (("user", "add", "bob"), "with\x1bescape", "printable"),
         (("user", "add", "ann"), PASSWORD, "already"),
         (("user", "password", "nobody"), PASSWORD, "no user nobody"),
     ],

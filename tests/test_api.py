@@ -569,7 +569,7 @@ def test_a_port_in_use_is_reported(web: Web) -> None:
             timeout=PATIENCE_S,
         )
     assert done.returncode == 1
-    assert f"127.0.0.1:{port} cannot be had" in done.stderr
+    assert f"127.0.0.1:{port} cannot be opened" in done.stderr
     assert "set another port in [web]" in done.stderr
 
 
@@ -617,16 +617,16 @@ def test_a_trusted_proxy_names_the_user(solr: Solr, tmp_path: Path) -> None:
 
 
 OFF_LOOPBACK = {
-    'address = "0.0.0.0"': "passwords would cross the network as they are",
-    'address = "::"': "passwords would cross the network as they are",
+    'address = "0.0.0.0"': "passwords would cross the network unencrypted",
+    'address = "::"': "passwords would cross the network unencrypted",
     'address = "localhost"': "must be an IP address",
-    'certificate_file = "x.pem"': "certificate_file needs key_file beside it",
+    'certificate_file = "x.pem"': "certificate_file needs key_file",
     'base_path = "navlin"': "must begin with a slash",
     'base_path = "/"': "must begin with a slash",
     "port = 70000": "port must be from 0",
-    'user_header = "X-Forwarded-User"': "user_header needs trusted_proxies beside it",
-    'trusted_proxies = ["127.0.0.1"]': "trusted_proxies needs user_header beside it",
-    'proxy_role = "lineage-viewer"': "proxy_role needs user_header beside it",
+    'user_header = "X-Forwarded-User"': "user_header needs trusted_proxies",
+    'trusted_proxies = ["127.0.0.1"]': "trusted_proxies needs user_header",
+    'proxy_role = "lineage-viewer"': "proxy_role needs user_header",
     'trusted_proxies = ["knox"]\nuser_header = "X-U"': "'knox' is none",
     'trusted_proxies = ["127.0.0.1"]\nuser_header = "X U"': "must be the name of a header",
     'trusted_proxies = ["127.0.0.1"]\nuser_header = "Authorization"': "must be the name of a header",

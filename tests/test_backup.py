@@ -417,7 +417,7 @@ def repacked(kept: Path, change: Callable[[bytes], bytes]) -> Path:
 
 def test_a_changed_or_misplaced_member_is_refused(kept: Path) -> None:
     content = kept.read_bytes()
-    with pytest.raises(DamagedBackup, match=r"configset/schema.xml is not as it was written"):
+    with pytest.raises(DamagedBackup, match=r"configset/schema.xml differs from what was written"):
         unpack(repacked(kept, lambda tar: tar.replace(b"text", b"test")))
     for name in (b"../../../etc/x.xm", b"/configset/sch.xm", b"nav_runs/../a.xml"):
         kept.write_bytes(content)
@@ -433,7 +433,7 @@ def renamed(name: bytes, tar: bytes) -> bytes:
 def test_a_foreign_file_and_a_newer_backup_are_refused(kept: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.write_text("something else")
-    with pytest.raises(DamagedBackup, match="no backup of navlin's"):
+    with pytest.raises(DamagedBackup, match="not a backup of navlin's"):
         read_header(other)
     for header, words in (
         (Header("9.1", VERSION, configset(), NOW_MS, {}, 0, format=99), r"written by navlin 9\.1"),
@@ -477,7 +477,7 @@ def test_an_index_is_replaced_only_on_request_never_while_running_and_never_part
 
     refused = run(toml, "restore", str(file))
     assert refused.exit_code == Exit.FAILED
-    assert f"there is an index in {state / 'solr'}: to replace it, add --overwrite" in refused.stderr
+    assert f"{state / 'solr'} already holds an index: to replace it, add --overwrite" in refused.stderr
     with server_on(state, solr_jars):
         in_use = run(toml, "restore", str(file), "--overwrite")
         assert in_use.exit_code == Exit.BUSY
@@ -597,7 +597,7 @@ def test_an_external_solr_is_backed_up_and_restored_by_replication(tmp_path: Pat
         assert (again.exit_code, "already exists" in again.stderr) == (Exit.FAILED, True), again.stderr
         outside = run(file, "backup", str(tmp_path / "monday"))
         assert outside.exit_code == Exit.FAILED
-        assert "its solr.allowPaths admits" in " ".join(outside.stderr.split())
+        assert "its solr.allowPaths allows" in " ".join(outside.stderr.split())
 
         fill(solr, 100, 5)
         solr.delete_ids(ELEMENTS, ["d00003"])

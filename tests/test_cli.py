@@ -125,7 +125,7 @@ def test_every_configuration_error_is_reported_with_file_and_line(tmp_path: Path
     result = run(file, "status")
 
     assert result.exit_code == Exit.USAGE
-    assert f"{file}:2: [navlin] there is no setting" in result.stderr
+    assert f"{file}:2: [navlin] unknown setting" in result.stderr
     assert f"{file}:4: [log] level must be one of" in result.stderr
 
 
@@ -486,7 +486,7 @@ def test_check_shows_each_subject_and_the_remedy(solr: Solr, tmp_path: Path) -> 
     assert result.exit_code == Exit.FAILED
     wrong = [finding for finding in findings if not finding["fine"]]
     assert [finding["subject"] for finding in wrong] == ["source missing"]
-    assert "missing is not there: correct the setting, or make it" in wrong[0]["text"]
+    assert "missing does not exist: correct the setting, or create it" in wrong[0]["text"]
     assert {"configuration", "java", "state directory", "disk", "solr", "source there"} <= {
         finding["subject"] for finding in findings if finding["fine"]
     }
@@ -508,14 +508,14 @@ def test_check_shows_missing_settings_of_spark_on_yarn(solr: Solr, tmp_path: Pat
         (
             False,
             True,
-            f"{hadoop}/yarn-site.xml is not there: correct hadoop_configuration_directory of [spark]",
+            f"{hadoop}/yarn-site.xml does not exist: correct hadoop_configuration_directory of [spark]",
         ),
-        (False, True, f"{tmp_path}/navlin.keytab is not there: correct keytab of [spark]"),
+        (False, True, f"{tmp_path}/navlin.keytab does not exist: correct keytab of [spark]"),
         (
             False,
             False,
-            f"[solr] url = {solr.address.url} is this machine for each machine: executors on other machines do not find it."
-            " Name the host as they know it",
+            f"[solr] url = {solr.address.url} means the local machine on every machine, so executors on other machines do"
+            " not find Solr: name the host as they know it",
         ),
     ]
 
@@ -554,8 +554,8 @@ def test_check_finds_a_solr_with_a_wrong_password(solr: Solr, tmp_path: Path) ->
     result = run(file, "check", "--start")
 
     assert result.exit_code == Exit.FAILED
-    assert "user or password is wrong" in result.stdout
-    assert "wrong\n" not in result.stdout.replace("password is wrong\n", "")
+    assert "rejected the user or password" in result.stdout
+    assert "wrong\n" not in result.stdout
 
 
 # -- Forget, purge, link, index ----------------------------------------------------------------------------

@@ -162,16 +162,16 @@ interval_s = -1
     )
 
     assert found == [
-        (3, '[navlin] there is no setting "state_directry" here; did you mean "state_directory"?'),
+        (3, '[navlin] unknown setting "state_directry"; did you mean "state_directory"?'),
         (6, "[solr] port must be a whole number, not text"),
-        (9, 'there is no section "slor"; did you mean "solr"?'),
-        (16, "[[source]] patterns must be an array of text, not an array of something else"),
+        (9, 'unknown section "slor"; did you mean "solr"?'),
+        (16, "[[source]] patterns must be an array of text, not an array of other values"),
         (21, "[[source]] lines must be at least 1"),
-        (22, '[[source]] there is another source "N-1"; every source needs a name of its own'),
+        (22, '[[source]] duplicate source "N-1"; each source needs a name of its own'),
         (
             29,
-            '[[source]] there is no extractor "note_evnts"; did you mean "note_events"?'
-            " (there are: note_events, notes)",
+            '[[source]] unknown extractor "note_evnts"; did you mean "note_events"?'
+            " (known: note_events, notes)",
         ),
         (31, "[[source]] name is missing"),
         (31, "[[source]] directory is missing"),
@@ -185,23 +185,23 @@ interval_s = -1
         ("[navlin]\ncluster = \n", 2, "Invalid value"),
         ('[navlin]\ncluster = "a"\ncluster = "b"\n', 3, "Cannot overwrite a value"),
         (LEAST + '[solr]\nurl = "solr:8983"\n', 4, "[solr] url must begin with http:// or https://"),
-        (LEAST + '[solr]\nurl = "http://me:pw@solr/solr"\n', 4, "[solr] url must not carry a password"),
+        (LEAST + '[solr]\nurl = "http://me:pw@solr/solr"\n', 4, "[solr] url must not contain a password"),
         (LEAST + "[solr]\nshards = 2\n", 4, "[solr] shards is for a Solr of your own"),
         (LEAST + '[solr]\nauth = "kerberos"\n', 4, "[solr] auth is for a Solr of your own"),
         (
             LEAST + EXTERNAL + 'keytab = "k"\nprincipal = "p"\n',
             5,
-            '[solr] keytab is for Kerberos: it does not go with auth = "password"',
+            '[solr] keytab is for Kerberos: it cannot be combined with auth = "password"',
         ),
         (
             LEAST + EXTERNAL + 'auth = "kerberos"\nuser = "u"\n',
             6,
-            '[solr] user is for a password: it does not go with auth = "kerberos"',
+            '[solr] user is for a password: it cannot be combined with auth = "kerberos"',
         ),
         (
             LEAST + EXTERNAL + 'auth = "kerberos"\nkeytab = "k"\n',
             6,
-            "[solr] keytab needs a principal beside it",
+            "[solr] keytab needs a principal",
         ),
         (
             LEAST + '[solr]\nurl = "http://solr/solr"\nmemory = "512m"\n',
@@ -211,21 +211,21 @@ interval_s = -1
         (LEAST + '[solr]\nmemory = "plenty"\n', 4, "[solr] memory must be a size"),
         (LEAST + "[solr]\nport = 70000\n", 4, "[solr] port must be from 0"),
         (LEAST + '[spark]\ndriver_memory = "much"\n', 4, "[spark] driver_memory must be a size"),
-        (LEAST + '[spark.conf]\n"park.x" = "1"\n', 3, '[spark] "park.x" is no setting of Spark'),
-        (LEAST + '[spark.conf]\n"spark.master" = "yarn"\n', 3, '[spark] "spark.master" does not belong here'),
+        (LEAST + '[spark.conf]\n"park.x" = "1"\n', 3, '[spark] "park.x" is not a setting of Spark'),
+        (LEAST + '[spark.conf]\n"spark.master" = "yarn"\n', 3, '[spark] "spark.master" cannot be set here'),
         (
             LEAST + '[spark.conf]\nspark.authenticate.secret = "x"\n',
             3,
-            '[spark] "spark.authenticate.secret" does not belong here: Spark always wants a secret',
+            '[spark] "spark.authenticate.secret" cannot be set: Spark always requires a secret',
         ),
-        (LEAST + '[spark.conf]\nspark.remote = "sc://h"\n', 3, '[spark] "spark.remote" does not belong here'),
+        (LEAST + '[spark.conf]\nspark.remote = "sc://h"\n', 3, '[spark] "spark.remote" cannot be set here'),
         (LEAST + '[purge]\nat = "25:00"\n', 4, "[purge] at must be a time of day"),
         (LEAST + '[log]\nformat = "xml"\n', 4, '[log] format must be one of "json", "console"'),
         (LEAST + "[log]\nlevel = true\n", 4, '[log] level must be one of "debug"'),
         ("navlin = 3\n", 1, "[navlin] must be a section"),
-        (LEAST + "[source]\nname = 1\n", 3, "[[source]] every source has a section of its own"),
+        (LEAST + "[source]\nname = 1\n", 3, "[[source]] each source needs a section of its own"),
         ("", 1, "[navlin] cluster is missing"),
-        ('[navlin]\ncluster = "${NOWHERE}"\n', 2, "[navlin] the environment has no variable NOWHERE"),
+        ('[navlin]\ncluster = "${NOWHERE}"\n', 2, "[navlin] the environment variable NOWHERE is not set"),
     ],
 )
 def test_an_error_is_reported_at_its_line(tmp_path: Path, text: str, line: int, words: str) -> None:
@@ -326,10 +326,10 @@ OWN_SOLR = '[solr]\nurl = "http://solr/solr"\n'
         (
             YARN + HADOOP + OWN_SOLR + 'auth = "kerberos"\n',
             4,
-            '[spark] master = "yarn" does not go with auth = "kerberos" of [solr]: executors have no keytab',
+            '[spark] master = "yarn" cannot be combined with auth = "kerberos" of [solr], because executors have no keytab',
         ),
-        (YARN + HADOOP + 'principal = "a@B"\n' + OWN_SOLR, 6, "[spark] principal needs a keytab beside it"),
-        (YARN + HADOOP + 'keytab = "/a"\n' + OWN_SOLR, 6, "[spark] keytab needs a principal beside it"),
+        (YARN + HADOOP + 'principal = "a@B"\n' + OWN_SOLR, 6, "[spark] principal needs a keytab as well"),
+        (YARN + HADOOP + 'keytab = "/a"\n' + OWN_SOLR, 6, "[spark] keytab needs a principal"),
         (
             YARN + HADOOP + 'executor_python = "python3"\n' + OWN_SOLR,
             6,
@@ -365,7 +365,7 @@ directory = "/same"
 
 
 def test_a_missing_file_is_reported(tmp_path: Path) -> None:
-    with pytest.raises(BadConfiguration, match="there is no such file: name one with --config"):
+    with pytest.raises(BadConfiguration, match="the file does not exist: name one with --config"):
         read_configuration(tmp_path / "none.toml", EXTRACTORS, {})
 
 
@@ -482,7 +482,7 @@ def test_a_file_that_is_not_utf_8_names_its_line(
     file.write_bytes(content)
     with pytest.raises(BadConfiguration) as error:
         read_configuration(file, EXTRACTORS, {})
-    assert str(error.value) == f"{file}:{line}: byte {byte} is not of UTF-8: save the file as UTF-8"
+    assert str(error.value) == f"{file}:{line}: byte {byte} is not valid UTF-8: save the file as UTF-8"
 
 
 def test_spark_settings_may_be_quoted_or_not(tmp_path: Path) -> None:

@@ -88,9 +88,9 @@ def test_a_manual_extract_is_carried_out_by_the_daemon(daemon: Served) -> None:
     assert asked.returncode == 0, asked.stderr
     run = json.loads(asked.stdout)
     assert (run["source"], run["status"]) == ("IMPALA-1", "finished")
-    line = daemon.logged("request taken up", after=seen, job="extract")
+    line = daemon.logged("request started", after=seen, job="extract")
     daemon.logged("run finished", after=seen, run=run["run_id"])
-    daemon.logged("request answered", after=seen, request=line["request"], state="done")
+    daemon.logged("request finished", after=seen, request=line["request"], state="done")
     assert "IMPALA-1: idle" in daemon.ask("extract", "IMPALA-1").stdout
 
 
@@ -112,7 +112,7 @@ def test_link_and_purge_are_carried_out_by_the_daemon(daemon: Served) -> None:
     assert json.loads(purged.stdout)["dry_run"], purged.stderr
     assert "would remove 0" in daemon.ask("purge", "--before", "1990-01-01", "--dry-run").stdout
     for job in ("link", "purge"):
-        daemon.logged("request answered", after=seen, job=job, state="done")
+        daemon.logged("request finished", after=seen, job=job, state="done")
 
 
 def test_a_source_unknown_to_the_daemon_is_refused(daemon: Served) -> None:
@@ -142,10 +142,10 @@ def test_an_invalid_configuration_is_logged_and_the_old_one_kept(daemon: Served)
     daemon.file.write_text(good.replace("interval_s = 1", "interval_s = 1\nuri = 3"))
     daemon.process.send_signal(signal.SIGHUP)
 
-    line = daemon.logged("configuration not taken up, the old one stays", after=seen)
+    line = daemon.logged("configuration refused: the previous one stays in effect", after=seen)
     daemon.file.write_text(good)
 
-    assert 'there is no setting "uri" here; did you mean "uris"?' in line["error"]
+    assert 'unknown setting "uri"; did you mean "uris"?' in line["error"]
     daemon.append("daemon.broken")
     daemon.until(lambda: daemon.find("type:OPERATION AND queryText:broken"), "the operation")
 
@@ -159,8 +159,8 @@ def test_a_changed_configuration_is_reloaded_while_running(daemon: Served) -> No
     daemon.file.write_text(text.replace('cluster = "daemon"', 'cluster = "another"'))
     daemon.process.send_signal(signal.SIGHUP)
 
-    daemon.logged("section takes effect at the next start only", after=seen, section="navlin")
-    daemon.logged("configuration taken up", after=seen, sources=3)
+    daemon.logged("section not reloaded: a restart applies it", after=seen, section="navlin")
+    daemon.logged("configuration reloaded", after=seen, sources=3)
     daemon.file.write_text(text)
     (other / "impala_lineage_log_1.0-1700000000000").write_text(record(500, "daemon.reloaded"))
 
@@ -180,7 +180,7 @@ def test_a_removed_daily_purge_leaves_none_pending(daemon: Served) -> None:
         text, seen = daemon.file.read_text(), len(daemon.log)
         daemon.file.write_text(f"{text}\n[purge]\nscheduled = false\n")
         daemon.process.send_signal(signal.SIGHUP)
-        daemon.logged("configuration taken up", after=seen)
+        daemon.logged("configuration reloaded", after=seen)
         daemon.until(lambda: unfinished_purge(solr) is None, "the end of what waited")
         daemon.logged("web ready", after=seen)  # It is restarted because of the change
         daemon.file.write_text(text)
@@ -299,7 +299,7 @@ def test_a_killed_web_process_is_restarted_and_extraction_continues(daemon: Serv
     # Requests now wait for the next process: the port stays open.
     assert over_http(daemon, "GET", f"{API}/status").status_code == 200
     daemon.append("daemon.beside_web")
-    daemon.logged("web ended by itself, starting it again", after=seen)
+    daemon.logged("web process exited unexpectedly: restarting it", after=seen)
     daemon.logged("web ready", after=seen)
     assert len({line["url"] for line in daemon.log if line.get("event") == "web ready"}) == 1
     daemon.until(lambda: daemon.find("type:OPERATION AND queryText:beside_web"), "the operation")
@@ -314,7 +314,7 @@ def test_a_killed_solr_is_restarted(daemon: Served) -> None:
 
     daemon.append("daemon.revived")
 
-    daemon.logged("solr started again", after=seen)
+    daemon.logged("solr restarted", after=seen)
     daemon.until(lambda: daemon.find("type:OPERATION AND queryText:revived"), "the operation")
     assert daemon.find("type:OPERATION AND queryText:written_before") == 1
     assert over_http(daemon, "GET", f"{API}/search?query=queryText:revived").json()["total"] == 1
@@ -328,7 +328,7 @@ def test_sigterm_shuts_down_cleanly_and_leaves_nothing_running(daemon: Served) -
 
     assert daemon.process.wait(PATIENCE_S) == 0
     assert "STOPPING=1" in daemon.reported
-    daemon.until(lambda: daemon.log[-1].get("event") == "navlin ended", "the last line of the log")
+    daemon.until(lambda: daemon.log[-1].get("event") == "navlin stopped", "the last line of the log")
     daemon.until(lambda: all(map(gone, children)), "the end of every child")
     assert running_solr(daemon.state) is None
     assert not (daemon.state / "daemon.json").exists()
@@ -340,7 +340,7 @@ def test_a_killed_spark_is_restarted(tmp_path: Path, solr_jars: Path) -> None:
     try:
         first = daemon.java("org.apache.spark.deploy.SparkSubmit")
         os.kill(first, signal.SIGKILL)
-        daemon.logged("Spark ended by itself, the next run starts it again", times=1)
+        daemon.logged("Spark exited unexpectedly: the next run restarts it", times=1)
         daemon.append("daemon.another")
         daemon.until(
             lambda: daemon.find("type:OPERATION AND queryText:another"), "what is read by another Spark"
@@ -392,7 +392,7 @@ def test_a_command_reports_that_the_daemon_ended_meanwhile(
             "--full",
         ]
         asking = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
-        daemon.logged("request taken up", job="extract")
+        daemon.logged("request started", job="extract")
         daemon.process.send_signal(end)
         _, errors = asking.communicate(timeout=PATIENCE_S)
     finally:

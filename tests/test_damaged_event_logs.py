@@ -70,9 +70,9 @@ def zstd(data: bytes) -> bytes:
 
 
 BEYOND: dict[str, tuple[Callable[[], bytes], str]] = {
-    "lines of one character": (lambda: zstd(b"x\n" * 7_000_000), "lines and more in"),
-    "the same in many frames": (lambda: zstd(b"x\n" * 50_000) * 1_000, "lines and more in"),
-    "the same in gzip": (lambda: gzip.compress(b"x\n" * 7_000_000), "lines and more in"),
+    "lines of one character": (lambda: zstd(b"x\n" * 7_000_000), "lines or more in"),
+    "the same in many frames": (lambda: zstd(b"x\n" * 50_000) * 1_000, "lines or more in"),
+    "the same in gzip": (lambda: gzip.compress(b"x\n" * 7_000_000), "lines or more in"),
     "out of all proportion": (lambda: zstd(b"x" * (60 << 20)) * 6, "bytes came out of"),
     "in many frames": (lambda: zstd((b"x" * 1_000 + b"\n") * 10_000) * 60, "bytes came out of"),
 }
@@ -86,7 +86,7 @@ def test_an_overly_expensive_log_is_given_up_and_the_others_are_read(logs: Spark
     ended = logs.run()
     assert (ended.status, ended.failures) == (Status.FINISHED, ())
     assert logs.executions() == 1
-    assert [reason in why for why, _ in logs.rejects() if why.startswith("not read on")] == [True]
+    assert [reason in why for why, _ in logs.rejects() if why.startswith("not read further")] == [True]
     assert logs.run().status is Status.IDLE
 
 
@@ -109,7 +109,7 @@ def test_a_log_that_takes_too_much_cpu_is_given_up(logs: Spark, monkeypatch: pyt
     monkeypatch.setattr(lines, "MAX_CPU_S", -1.0)
     (split,) = logs.extractor.plan(Positions(now_ms=logs.now_ms)).splits
     rejects = [each for each in logs.extractor.read(split) if hasattr(each, "reason")]
-    assert [each.reason.partition(":")[0] for each in rejects] == ["not read on"]
+    assert [each.reason.partition(":")[0] for each in rejects] == ["not read further"]
     assert "s of CPU" in rejects[0].reason
 
 
@@ -120,7 +120,7 @@ def test_nul_bytes_before_an_event_are_skipped_and_counted(logs: Spark) -> None:
     good.write_bytes(whole[:at] + b"\0" * (5 << 20) + whole[at:])
     logs.run()
     assert logs.executions() == 1
-    assert [reason for reason, _ in logs.rejects()] == [f"{5 << 20} NUL bytes before a line passed over"]
+    assert [reason for reason, _ in logs.rejects()] == [f"{5 << 20} NUL bytes before a line skipped"]
 
 
 def fifo(path: Path, secret: Path) -> None:

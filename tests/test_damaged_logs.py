@@ -218,7 +218,7 @@ def test_a_damaged_compressed_rest_is_read_as_far_as_possible_and_rejected(
     restart(monkeypatch)
     impala.run()
     assert {"s.a", "s.b", "s.c0"} <= impala.read()
-    assert any("the compressed file is not read on" in reason for reason, _ in impala.rejects())
+    assert any("the compressed file is not read further" in reason for reason, _ in impala.rejects())
     assert impala.run().status is Status.IDLE
 
 
@@ -232,7 +232,7 @@ def test_known_losses_are_counted_in_bytes(impala: Impala, monkeypatch: pytest.M
     restart(monkeypatch)
     impala.run()
     (reject,) = impala.rejects()
-    assert "70 bytes that it held" in reject[0]
+    assert "70 of its bytes" in reject[0]
     assert impala.run().status is Status.IDLE
 
 
@@ -344,7 +344,7 @@ def test_nul_bytes_left_by_truncation_are_skipped_and_counted(impala: Impala, si
     impala.run()
     assert impala.read() == {"s.a", "s.b", "s.c"}
     ((reason, _),) = impala.rejects()
-    assert reason.startswith(f"{size} NUL bytes passed over")
+    assert reason.startswith(f"{size} NUL bytes skipped")
 
 
 def emptied(impala: Impala) -> None:
@@ -380,7 +380,7 @@ def test_an_unreadable_compressed_copy_is_named_as_a_possible_loss(
     impala.run()
     assert impala.read() == {"s.a", "s.c"}
     ((reason, _),) = impala.rejects()
-    assert f"was emptied and compressed to what is not read, perhaps {archive}" in reason
+    assert f"was emptied and compressed in a form that is not read, perhaps to {archive}" in reason
 
 
 # -- not a regular file -------------------------------------------------------------------------------------------------

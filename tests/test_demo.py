@@ -154,7 +154,7 @@ def test_ctrl_c_shuts_down_the_demo_and_its_yarn_applications(demo: Demo) -> Non
 
     assert demo.end() == 0
     assert demo.left() == []
-    demo.until_printed("navlin ended")
+    demo.until_printed("navlin stopped")
     assert "Traceback" not in demo.printed
 
 

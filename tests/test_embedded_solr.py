@@ -154,12 +154,12 @@ def test_solr_requires_the_password(solr_server: EmbeddedSolr) -> None:
         assert requests.get(f"{address.url}/{path}", timeout=60).status_code == 401
     with (
         Solr(replace(address, user=None)) as stranger,
-        pytest.raises(SolrError, match="nav_runs: HTTP 401: wants a password"),
+        pytest.raises(SolrError, match="nav_runs: HTTP 401: requires a password"),
     ):
         stranger.ping(RUNS)
     with (
         Solr(replace(address, password="guess")) as guesser,
-        pytest.raises(SolrError, match="user or password is wrong"),
+        pytest.raises(SolrError, match="rejected the user or password"),
     ):
         guesser.ping(RUNS)
 
@@ -190,9 +190,9 @@ def test_an_address_can_be_pickled(solr_server: EmbeddedSolr) -> None:
 
 
 def test_an_address_without_a_scheme_or_with_a_password_is_refused() -> None:
-    with pytest.raises(ValueError, match="no URL of a Solr"):
+    with pytest.raises(ValueError, match="not the URL of a Solr"):
         SolrAddress("localhost:8983/solr")
-    with pytest.raises(ValueError, match="does not belong into its URL"):
+    with pytest.raises(ValueError, match="must not contain a password"):
         SolrAddress("http://me:secret@localhost:8983/solr")
 
 
@@ -225,7 +225,7 @@ def test_an_invalid_schema_is_reported_with_its_core(tmp_path: Path, solr_jars: 
     schema = conf / CONFIGSET / "schema.xml"
     schema.write_text(schema.read_text().replace('name="digest" type="long"', 'name="digest" type="nothing"'))
     server = EmbeddedSolr(tmp_path, solr_jars, conf, cores=CORES, cache=solr_jars.parent / "solr-launcher")
-    with pytest.raises(NoSolr, match=r"a core of Solr did not open: nav_\w+: .*nothing.*solr\.log"):
+    with pytest.raises(NoSolr, match=r"Solr could not open a core: nav_\w+: .*nothing.*solr\.log"):
         server.start()
     assert not server.alive
 

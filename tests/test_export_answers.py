@@ -190,7 +190,7 @@ def test_check_queries_each_target_without_sending_data(tmp_path: Path) -> None:
         assert (finding.fine, finding.text) == (True, f"{atlas.url}, Atlas with 2 types")
         assert {method for method, _ in atlas.requests} == {"GET"}
     with running_atlas(user="ann", password="right") as atlas:
-        assert "does not let us in" in asked(tmp_path, "atlas", atlas.url).text
+        assert "refused the log-in" in asked(tmp_path, "atlas", atlas.url).text
     with gateway(CONFIGURATION) as (url, _, sent):
         assert asked(tmp_path, "datahub", url).text == f"{url}, DataHub v1.1.0"
         assert sent == ["GET /config"]

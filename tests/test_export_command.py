@@ -113,7 +113,7 @@ def test_an_impossible_export_is_refused_by_the_api(web: Web, path: str, status:
         (["type:DATA_FLOW"], Exit.USAGE, "finds relations"),
         (["--since", "yesterday"], Exit.USAGE, "neither the id of a run nor a date"),
         (["--since", "no##1"], Exit.FAILED, "leave out --since"),
-        (["-t", "("], Exit.USAGE, "is no pattern"),
+        (["-t", "("], Exit.USAGE, "is not a valid pattern"),
         (["originalName:nothing_is_called_so"], Exit.NOTHING, ""),
     ],
 )
@@ -379,7 +379,7 @@ def test_the_password_is_read_from_a_file_and_a_wrong_one_reported(
         assert {path for method, path in atlas.requests if method == "POST"} == {BULK}
         password.write_text("wrong")
         refused = run(web, of(world), *how)
-        assert (refused.exit_code, "does not let us in: HTTP 401" in refused.stderr) == (Exit.FAILED, True)
+        assert (refused.exit_code, "refused the log-in: HTTP 401" in refused.stderr) == (Exit.FAILED, True)
         hook = run(web, of(world), *how, "--hook")
         assert (hook.exit_code, "are for Kafka" in hook.stderr) == (Exit.USAGE, True)
 

@@ -62,16 +62,16 @@ def test_a_configured_export_has_its_targets_options(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("section", "said"),
     [
-        (GOOD.replace("atlas", "atlass"), 'no target "atlass" to send to; did you mean "atlas"?'),
-        (GOOD.replace("http://h:21000", "h:21000"), "is no URL of a server"),
-        (GOOD.replace("http://h", "http://u:p@h"), "a password does not belong into the URL"),
+        (GOOD.replace("atlas", "atlass"), 'unknown export target "atlass"; did you mean "atlas"?'),
+        (GOOD.replace("http://h:21000", "h:21000"), "is not the URL of a server"),
+        (GOOD.replace("http://h", "http://u:p@h"), "the URL must not contain a password"),
         (f'{GOOD}\nquery = "("', "not closed"),
-        (f'{GOOD}\nnamespaces = "x"', 'no setting "namespaces" here; did you mean "namespace"?'),
+        (f'{GOOD}\nnamespaces = "x"', 'unknown setting "namespaces"; did you mean "namespace"?'),
         (f'{GOOD}\nhook = "yes"', "hook must be"),
-        (f'{GOOD}\nuser = "u"', "user and password_file belong together"),
-        (f'{GOOD}\nkeytab = "k"', "principal and keytab belong together"),
+        (f'{GOOD}\nuser = "u"', "user and password_file must be set together"),
+        (f'{GOOD}\nkeytab = "k"', "principal and keytab must be set together"),
         ('target = "atlas"\nurl = "http://h"', "name is missing"),
-        (f"{GOOD}\n[[export]]\n{GOOD}", 'there is another export "A"'),
+        (f"{GOOD}\n[[export]]\n{GOOD}", 'duplicate export "A"'),
     ],
 )  # fmt: skip
 def test_an_invalid_export_is_reported_with_its_line(tmp_path: Path, section: str, said: str) -> None:

@@ -92,7 +92,7 @@ def test_two_shards_delete_only_unchanged_documents(cloud: Solr) -> None:
 def test_the_cloud_requires_its_password(cloud: Solr) -> None:
     with (
         Solr(replace(cloud.address, user=None)) as stranger,
-        pytest.raises(SolrError, match="wants a password"),
+        pytest.raises(SolrError, match="requires a password"),
     ):
         stranger.count(ELEMENTS)
 

@@ -80,7 +80,7 @@ def test_missing_scratch_files_are_reported(tmp_path: Path) -> None:
             file.unlink()
             if left is not None:
                 file.write_bytes(left)
-            with pytest.raises(ImageError, match="cannot be read with what lies in"):
+            with pytest.raises(ImageError, match="cannot be read with the prepared files in"):
                 list(read_part(prepared, part))
             file.write_bytes(held)
     assert sum(batch.num_rows for batch in read_part(prepared, part)) == prepared.live

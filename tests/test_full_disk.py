@@ -82,24 +82,22 @@ def test_serve_waits_for_space_and_continues_by_itself(
         assert each["extracted"] == 0
         assert not each["traceback"]
         # Without a sensible minimum of free space, Solr itself takes and frees room.
-        assert each["lines"].count("no space: sources wait until there is some") <= (
-            1 if each is guarded else 3
-        )
-        assert each["lines"].count("heartbeat not written, `navlin status` shows an older one") <= 1
+        assert each["lines"].count("disk space too low: sources paused") <= (1 if each is guarded else 3)
+        assert each["lines"].count("heartbeat not written: `navlin status` shows an older one") <= 1
         # Requests meanwhile take longer on a busy machine; the sources check every second all that time.
         most = 6 if each is guarded else 16
         assert len(each["unasked"]) <= max(most, each["lasted_s"] / 2), "a few lines, not one each second"
-        assert each["then"][0] == "space again: sources go on"
+        assert each["then"][0] == "disk space recovered: sources resumed"
     status, text, by_password, left = unguarded["log_in"]
     assert (status, by_password, left) == (503, 200, [])
     assert "no session can be kept" in text
     assert "run failed" not in guarded["lines"]
-    assert "did not end: put off: the disk of" in " ".join(guarded["status"][1].split())
+    assert "did not end: postponed: the disk of" in " ".join(guarded["status"][1].split())
     assert len(guarded["requests"]) == 3
     for code, text in guarded["requests"].values():
         assert code == 1
         assert "nothing is extracted below 48 MiB" in " ".join(text.split())
-    assert "solr started again" in unguarded["then"]
+    assert "solr restarted" in unguarded["then"]
     assert all(seen["left"].values())
     assert seen["exit_code"] == 0
 
@@ -134,7 +132,7 @@ def test_a_change_of_space_is_reported_once_with_hysteresis(
         (100, False, None),
         (10, True, 10),
     ]
-    assert "has 10 MiB left, and nothing is extracted below 64 MiB" in str(watch)
+    assert "has 10 MiB left; nothing is extracted below 64 MiB" in str(watch)
 
 
 def test_status_reports_free_space_and_fails_without(solr: Solr, tmp_path: Path) -> None:

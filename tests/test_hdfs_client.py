@@ -341,7 +341,9 @@ def test_a_member_of_the_group_may_read(address: HdfsAddress, hdfs_writer: Write
 def test_events_require_a_superuser(address: HdfsAddress) -> None:
     bob = as_user(address, "bob")
     for asking in (bob.transaction, lambda: list(bob.events(0))):
-        with pytest.raises(HdfsRefused, match=r"bob is no superuser of HDFS.*dfs.permissions.superusergroup"):
+        with pytest.raises(
+            HdfsRefused, match=r"bob is not a superuser of HDFS.*dfs.permissions.superusergroup"
+        ):
             asking()
 
 
@@ -441,7 +443,7 @@ def test_a_missing_configuration_is_reported(address: HdfsAddress, tmp_path: Pat
 
 @pytest.mark.parametrize("url", ["http://host", "hdfs://", "host:8020"])
 def test_an_invalid_url_is_refused(url: str) -> None:
-    with pytest.raises(ValueError, match="is no URL of an HDFS"):
+    with pytest.raises(ValueError, match="is not the URL of an HDFS"):
         HdfsAddress(url)
 
 

@@ -110,7 +110,7 @@ def test_a_reformatted_namenode_is_read_completely_even_past_the_position(
     estranged.follow_to_the_end()
     after = estranged.follower.saved
 
-    assert "another HDFS than the one that was followed: its cluster id is" in run.plan.note
+    assert "a different HDFS from the one that was followed: its cluster id is" in run.plan.note
     assert any(isinstance(split, ImageSplit) for split in run.splits)
     assert "/before" not in estranged.follower.known
     assert {"/kept", "/after"} <= set(estranged.follower.known)

@@ -367,7 +367,7 @@ def test_a_table_name_may_contain_almost_any_character(read: Callable[..., Read]
 @pytest.mark.parametrize("edge", [{"sources": None}, {}])
 def test_an_edge_without_a_list_of_sources_is_incomplete(read: Callable[..., Read], edge: Json) -> None:
     got = read(record(edges=[{**edge, "targets": [0], "edgeType": "PROJECTION"}]))
-    assert "a part of its record did not read" in got.operation.attributes["incompleteReasons"]
+    assert "a part of its record could not be read" in got.operation.attributes["incompleteReasons"]
 
 
 def test_vertex_ids_may_be_numbers_or_numeric_texts(read: Callable[..., Read]) -> None:
@@ -506,7 +506,7 @@ def test_a_line_repeating_the_loggers_name_is_read_in_linear_time(read: Callable
 def test_a_log4j_json_event_with_a_misplaced_record_is_rejected(read: Callable[..., Read]) -> None:
     got = read(as_json(record()).replace("message", "text"), record())
     assert len(got.covers) == 1
-    assert [reject.reason for reject in got.rejects] == ["JSON around a record, without a message"]
+    assert [reject.reason for reject in got.rejects] == ["JSON of a log event, but without a message"]
 
 
 PREFIX = "2026-11-21T10:00:00,123 INFO  [HiveServer2-Background-Pool: Thread-211] hooks.LineageLogger: "

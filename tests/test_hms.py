@@ -621,7 +621,7 @@ def test_a_complete_plan_also_reports_renames(
 
     second = run(hms, replace(first.saved(), complete=True))
 
-    assert second.plan.note == "complete plan: it was asked for"
+    assert second.plan.note == "full listing: it was requested"
     assert any(isinstance(split, RenameSplit) for split in second.splits)
     assert second.entities[name_of(a, "sold")].renamed_from == table_key(SOURCE, a, "orders").identity
 

@@ -205,7 +205,7 @@ def test_a_spark_varchar_is_read_from_its_metadata() -> None:
 @pytest.mark.parametrize("parts", ["2", "4000000000", "9" * 5_000, "many"])
 def test_an_impossible_number_of_schema_parts_is_an_error(parts: str) -> None:
     with pytest.raises(
-        ValueError, match=r"spark\.sql\.sources\.schema\.(part\.\d of .* is missing|numParts is no number)"
+        ValueError, match=r"spark\.sql\.sources\.schema\.(part\.\d of .* is missing|numParts is not a number)"
     ):
         spark_columns({"spark.sql.sources.schema.numParts": parts, "spark.sql.sources.schema.part.0": "{"})
 

@@ -89,11 +89,9 @@ def test_each_untrusted_server_is_reported(
     (tmp_path / "empty.pem").touch()
     with listening(None) as plain:
         wrong = {
-            r"not believed \(.*self.signed.*`ca_file` names": source(port, other.certificate),
-            r"not believed \(.*self.signed.* certificate.*\)": source(port, ""),
-            "other names than localhost .*: name it in `uris` as": source(
-                port, own.certificate, host="localhost"
-            ),
+            r"not trusted \(.*self.signed.*`ca_file` names": source(port, other.certificate),
+            r"not trusted \(.*self.signed.* certificate.*\)": source(port, ""),
+            "not for localhost .*: name it in `uris` as": source(port, own.certificate, host="localhost"),
             "does not speak it .*: is hive.metastore.use.SSL true there": source(plain, own.certificate),
             "ca_file /absent.pem cannot be read: No such file": source(port, "/absent.pem"),
             "ca_file .*empty.pem holds no certificate": source(port, tmp_path / "empty.pem"),
@@ -152,10 +150,8 @@ def test_an_untrusted_real_metastore_is_reported(
     over_tls: Metastore, own: Certificate, other: Certificate
 ) -> None:
     wrong = {
-        "its certificate is not believed": source(over_tls.port, other.certificate),
-        "its certificate has other names than localhost": source(
-            over_tls.port, own.certificate, host="localhost"
-        ),
+        "its certificate is not trusted": source(over_tls.port, other.certificate),
+        "its certificate is not for localhost": source(over_tls.port, own.certificate, host="localhost"),
         "tls = true where hive.metastore.use.SSL is": replace(source(over_tls.port, ""), tls=False),
     }
     for words, each in wrong.items():

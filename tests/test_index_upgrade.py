@@ -169,7 +169,7 @@ def test_a_new_index_has_its_version_and_a_later_one_is_refused(tmp_path: Path, 
             refused = navlin(file, *command)
             assert refused.exit_code == Exit.FAILED
             assert f"version {VERSION + 1}, written by navlin 9.1.0" in refused.stderr
-            assert f"knows versions up to {VERSION}: use navlin 9.1.0" in refused.stderr
+            assert f"supports versions up to {VERSION}: use navlin 9.1.0" in refused.stderr
 
 
 @pytest.mark.services
@@ -223,7 +223,7 @@ def test_an_index_without_edits_gets_their_core_on_opening(tmp_path: Path, solr_
         solr.admin("cores", {"action": "UNLOAD", "core": EDITS, "deleteInstanceDir": "true"})
         solr.admin("cores", {"action": "UNLOAD", "core": RELATIONS})
         with pytest.raises(
-            NotCreated, match=f"no {RELATIONS}, {EDITS}: make them with `navlin index create`"
+            NotCreated, match=f"no {RELATIONS}, {EDITS}: create them with `navlin index create`"
         ):
             open_index(solr, None)
     with server_on(state, solr_jars) as server, Solr(server.address) as solr:

@@ -139,7 +139,7 @@ def test_a_set_is_fetched_completely_and_a_second_run_starts_no_java(
     jars = fetching()
     assert [jar.name for jar in jars] == ["alpha-1.0.jar", "beta-2.1.jar"]
     assert content_of(fetching.into) == {"alpha-1.0.jar": ALPHA, "beta-2.1.jar": BETA}
-    assert fetching.reported[-1] == "pair: 2 of 2 jars, 0.0 MB, sums as kept"
+    assert fetching.reported[-1] == "pair: 2 of 2 jars, 0.0 MB, checksums verified"
 
     fetching.reported.clear()
     repository.asked.clear()
@@ -202,7 +202,7 @@ def test_an_unresponsive_repository_is_retried_after_a_pause(
     fetching.at_pause = repository.silent.clear
     assert len(fetching()) == 2
     assert fetching.paused_s == [5.0]
-    assert "pair: the repository did not answer, again in 5 s" in fetching.reported
+    assert "pair: the repository did not answer; trying again in 5 s" in fetching.reported
     assert repository.times_asked_for(alpha) == 1
 
 
@@ -271,7 +271,7 @@ def test_a_directory_with_other_files_is_left_alone(fetching: Fetching) -> None:
     fetching.into.mkdir(parents=True)
     letter = fetching.into / "letter.txt"
     letter.write_text("dear")
-    with pytest.raises(JarsNotFetched, match=r"letter\.txt, which is no jar"):
+    with pytest.raises(JarsNotFetched, match=r"letter\.txt, which is not a jar"):
         fetching()
     assert letter.read_text() == "dear"
 
@@ -284,7 +284,7 @@ def test_a_missing_java_is_reported_with_the_required_version(fetching: Fetching
 
 
 def test_an_unknown_set_is_reported_with_the_existing_ones(fetching: Fetching) -> None:
-    with pytest.raises(JarsNotFetched, match="no set of jars named 'trio'; there are: pair"):
+    with pytest.raises(JarsNotFetched, match="unknown set of jars 'trio'; known: pair"):
         fetch("trio", fetching.into, report=print, sets=fetching.sets)
 
 

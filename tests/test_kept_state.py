@@ -209,7 +209,7 @@ KEPT: Final[dict[str, Row]] = {
     "words that go along with renames": Row(
         f"those of {MOST_DOCUMENTS:,} entities",
         "a run's",
-        "what people wrote stays with the names",
+        "user metadata stays with the names",
         "the run's note",
     ),
     "how far HDFS was followed": Row(

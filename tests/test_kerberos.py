@@ -99,7 +99,7 @@ def test_a_kerberized_metastore_is_read_with_a_keytab(hms: HiveMetastore) -> Non
     assert "/default/of_the_keytab/id" in names(hms, plan.splits)
     first, second = hms.check()
     assert first.startswith(f"{hms.uris[0]} answers: 1 databases")
-    assert second.startswith("its notification log stands at event ")
+    assert second.startswith("its notification log is at event ")
 
 
 @pytest.mark.services
@@ -392,7 +392,7 @@ def test_a_kerberized_resource_manager_is_read_with_a_keytab(
 @pytest.mark.parametrize(
     ("said", "meant"),
     [
-        ("Clock skew too great (37) - PREAUTH_FAILED", "set them by one time service"),
+        ("Clock skew too great (37) - PREAUTH_FAILED", "set both by the same time service"),
         ("Client not found in Kerberos database (6)", f"does not know {NAVLIN}"),
         ("Pre-authentication information was invalid (24)", "export the keytab again"),
         ("KDC has no support for encryption type (14)", "no encryption type in common"),

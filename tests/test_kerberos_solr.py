@@ -151,7 +151,7 @@ def test_runs_and_queries_reach_both_nodes_of_a_kerberized_solrcloud(
         assert (len(estate.live("TABLE")), len(estate.live("FIELD"))) == (30, 60)
         exported = {each["identity"] for each in solr.export(ELEMENTS, "type:TABLE", "identity")}
         assert len(exported) == 30, "each shard is asked at its own node"
-        with Solr(two.address(None)) as nobody, pytest.raises(SolrError, match="wants Kerberos"):
+        with Solr(two.address(None)) as nobody, pytest.raises(SolrError, match="requires Kerberos"):
             nobody.count(ELEMENTS)
 
 
@@ -223,7 +223,7 @@ def test_a_kerberos_error_is_reported(
             solr.ping(CORES[0])
 
     without = configuration(tmp_path, ticketed, None)
-    assert 'wants Kerberos: set auth = "kerberos"' in solr_finding(without)["text"]
+    assert 'requires Kerberos: set auth = "kerberos"' in solr_finding(without)["text"]
 
 
 def test_clock_skew_of_solr_is_reported(kdc: Kdc, login: Login, solr_8_jars: Path, tmp_path: Path) -> None:

@@ -135,7 +135,7 @@ def test_directory_users_log_in_and_local_users_do_not_need_it(
         assert len(binds) == 1, "Basic on each request does not ask the directory each time"
         assert (
             Browser(web).log_in("dan", PASSWORD).json()["message"]
-            == "dan is in no group that has a role here"
+            == "dan is not in a group that has a role here"
         )
         stolen = Browser(web).log_in("chief", PASSWORD)
         assert stolen.status_code == 401, "whoever is called chief in the directory is not our chief"
@@ -172,8 +172,8 @@ def basic(name: str, password: str) -> str:
 
 # -- Passwords and roles -------------------------------------------------------------------------------------------------
 
-WRONG = "the name or the password is wrong"
-SEVERAL = "the directory has several of that name"
+WRONG = "wrong user name or password"
+SEVERAL = "the directory has several users of that name"
 
 
 @pytest.mark.services
@@ -185,9 +185,9 @@ SEVERAL = "the directory has several of that name"
         ("bob", PASSWORD, Role.METADATA_ADMINISTRATOR),
         ("gil", PASSWORD, Role.LINEAGE_VIEWER),
         (ODD, PASSWORD, Role.LINEAGE_VIEWER),
-        ("fay", PASSWORD, "fay is in a group that is refused"),
-        ("dan", PASSWORD, "dan is in no group that has a role here"),
-        ("eve", PASSWORD, "eve is in no group that has a role here"),
+        ("fay", PASSWORD, "fay is in a refused group"),
+        ("dan", PASSWORD, "dan is not in a group that has a role here"),
+        ("eve", PASSWORD, "eve is not in a group that has a role here"),
         ("twin", PASSWORD, SEVERAL),
         ("locked", PASSWORD, WRONG),
         ("nobody", PASSWORD, WRONG),
@@ -218,7 +218,7 @@ def test_a_user_who_can_bind_gets_the_role_of_their_groups(
     directory: Callable[..., Directory], how: dict[str, Any], name: str, password: str, expected: Role | str
 ) -> None:
     if name == "twin" and how:
-        expected = "twin is in no group that has a role here"
+        expected = "twin is not in a group that has a role here"
     assert role_of(directory(**how), name, password) == expected
 
 
@@ -302,7 +302,7 @@ def test_passwords_are_sent_only_over_trusted_tls(
     directory: Callable[..., Directory], ldap: LdapServer, tmp_path: Path
 ) -> None:
     others = str(certificate(tmp_path / "others").certificate)
-    untrusted, own = "its certificate is not to be trusted", str(ldap.tls.certificate)
+    untrusted, own = "its certificate is not trusted", str(ldap.tls.certificate)
     for url in (ldap.url, ldap.tls_url):
         assert role_of(directory(urls=[url]), "ann") is Role.ADMINISTRATOR
     by_name = ldap.tls_url.replace("127.0.0.1", "localhost")
@@ -311,7 +311,7 @@ def test_passwords_are_sent_only_over_trusted_tls(
         (ldap.tls_url, others): untrusted,
         (ldap.tls_url, None): untrusted,
         (by_name, own): untrusted,
-        (ldap.tls_url, "/nowhere/ca.pem"): "/nowhere/ca.pem does not read",
+        (ldap.tls_url, "/nowhere/ca.pem"): "/nowhere/ca.pem cannot be read",
         (ldap.url.replace("ldap:", "ldaps:"), own): "SSL|closed",
     }.items():
         url, ca_file = settings
@@ -362,13 +362,13 @@ def start_tls_answer(result_code: int = 0) -> bytes:
     ("answer", "words"),
     [
         (b"", "it does not answer in time"),
-        (b"HTTP/1.1 400 Bad Request\r\n\r\n", "it sent what is no LDAP"),
+        (b"HTTP/1.1 400 Bad Request\r\n\r\n", "it sent something that is not LDAP"),
         (start_tls_answer(2), "it refused StartTLS"),
         (start_tls_answer(10), "referrals are not followed"),
         (start_tls_answer() + b"\x30\x0c\x02\x01", "it sent more than the answer to StartTLS"),
         (
             start_tls_answer() + bytes.fromhex("300c02010261070a010004000400"),
-            "it sent what is no LDAP",
+            "it sent something that is not LDAP",
         ),
         (start_tls_answer(), "in time|SSL|TLS"),
         (b"\x30\x84\x7f\xff\xff\xff" + b"\0" * (2 << 20), "more than 1 MiB"),
@@ -439,9 +439,9 @@ def test_a_failing_bind_account_is_reported(
     wrong.write_text("no such word\n")
     empty.write_text("\n")
     for file, words in (
-        (wrong, "the bind account cn=navlin,ou=services,dc=example,dc=org is refused"),
+        (wrong, "the bind account cn=navlin,ou=services,dc=example,dc=org was refused"),
         (empty, "is empty"),
-        (tmp_path / "none", "none does not read"),
+        (tmp_path / "none", "none cannot be read"),
     ):
         made = directory(bind_password_file=str(file))
         with pytest.raises(DirectoryFailed, match=words):
@@ -457,7 +457,10 @@ def test_a_failing_bind_account_is_reported(
         ((fine, text),) = directory(**settings).check()
         assert (fine, text) == (False, f"{ldap.tls_url}: {words}")
     ((fine, text),) = directory(**PATTERN).check()
-    assert (fine, text) == (True, f"{ldap.tls_url} answers; there is no bind account to look further with")
+    assert (fine, text) == (
+        True,
+        f"{ldap.tls_url} answers; without a bind account nothing more can be checked",
+    )
 
 
 @pytest.mark.services
@@ -523,7 +526,7 @@ def test_a_local_user_is_never_looked_up_in_the_directory(gate: Gate, ldap: Ldap
     assert ldap.asked() == []
     spelled = shown(gate, "CHIEF")
     assert isinstance(spelled, Refused)
-    assert spelled.reason == "chief is a user of navlin's own, with a password of navlin's"
+    assert spelled.reason == "chief is a local user of navlin, with a password of its own here"
 
 
 @pytest.mark.services
@@ -596,20 +599,20 @@ def test_a_session_ends_if_the_group_or_user_is_removed(gate: Gate, ldap: LdapSe
 
 
 BAD = {
-    'user_dn = "uid={name},dc=x"': "user_dn needs urls beside it",
+    'user_dn = "uid={name},dc=x"': "user_dn needs urls",
     'urls = ["http://x"]\nuser_dn = "uid={name}"\ndefault_role = "lineage-viewer"': "begins with neither ldap:// nor ldaps://",
     'urls = ["ldaps://x/dc=y"]\nuser_dn = "uid={name}"\ndefault_role = "lineage-viewer"': "has more than a host and a port",
-    'urls = ["ldaps://x:port"]\nuser_dn = "uid={name}"\ndefault_role = "lineage-viewer"': "does not read",
-    'urls = ["ldaps://"]\nuser_dn = "uid={name}"\ndefault_role = "lineage-viewer"': "names no host",
-    'urls = ["ldaps://x"]\ndefault_role = "lineage-viewer"': "needs one of user_dn",
-    'urls = ["ldaps://x"]\nuser_dn = "uid={name}"\nsearch_base = "dc=x"': "needs one of user_dn",
-    'urls = ["ldaps://x"]\nuser_dn = "uid=name"\ndefault_role = "lineage-viewer"': "user_dn must have {name} in it",
+    'urls = ["ldaps://x:port"]\nuser_dn = "uid={name}"\ndefault_role = "lineage-viewer"': "cannot be parsed",
+    'urls = ["ldaps://"]\nuser_dn = "uid={name}"\ndefault_role = "lineage-viewer"': "has no host",
+    'urls = ["ldaps://x"]\ndefault_role = "lineage-viewer"': "needs either user_dn",
+    'urls = ["ldaps://x"]\nuser_dn = "uid={name}"\nsearch_base = "dc=x"': "needs either user_dn",
+    'urls = ["ldaps://x"]\nuser_dn = "uid=name"\ndefault_role = "lineage-viewer"': "user_dn must contain {name}",
     'urls = ["ldaps://x"]\nsearch_base = "dc=x"\ndefault_role = "lineage-viewer"': "search_base needs bind_dn",
-    'urls = ["ldaps://x"]\nuser_dn = "uid={name}"\nbind_dn = "cn=x"\ndefault_role = "lineage-viewer"': "belong together",
-    'urls = ["ldaps://x"]\nuser_dn = "uid={name}"\nsearch_filter = "(uid=x)"': "search_filter must have {name} in it",
-    'urls = ["ldaps://x"]\nuser_dn = "uid={name}"\nsearch_filter = "(uid={name}"': "search_filter is no filter of LDAP",
+    'urls = ["ldaps://x"]\nuser_dn = "uid={name}"\nbind_dn = "cn=x"\ndefault_role = "lineage-viewer"': "must be set",
+    'urls = ["ldaps://x"]\nuser_dn = "uid={name}"\nsearch_filter = "(uid=x)"': "search_filter must contain {name}",
+    'urls = ["ldaps://x"]\nuser_dn = "uid={name}"\nsearch_filter = "(uid={name}"': "is not a valid LDAP filter",
     'urls = ["ldaps://x"]\nuser_dn = "uid={name}"\ndefault_role = "chief"': "default_role must be one of",
-    'urls = ["ldaps://x"]\nuser_dn = "uid={name}"': "lets nobody in without a group",
+    'urls = ["ldaps://x"]\nuser_dn = "uid={name}"': "nobody could log in by urls",
     'urls = ["ldaps://x"]\nuser_dn = "uid={name}"\nmembership = "all"': "membership must be one of",
     'urls = ["ldaps://x"]\nuser_dn = "uid={name}"\ntimeout_s = 0': "timeout_s must be more than 0",
     'urls = ["ldaps://x"]\nuser_dn = "uid={name}"\nremember_s = -1': "remember_s must not be less than 0",

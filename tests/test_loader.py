@@ -236,7 +236,7 @@ def test_a_package_may_provide_an_extractor(tmp_path: Path) -> None:
         "127.0.0.1:1" in asked(tmp_path, environment).stderr
     )  # the configuration was read: only Solr is missing
     without = {**environment, "PYTHONPATH": str(ROOT)}
-    assert 'there is no extractor "acme"' in asked(tmp_path, without).stderr
+    assert 'unknown extractor "acme"' in asked(tmp_path, without).stderr
 
 
 @pytest.mark.parametrize(
@@ -249,7 +249,7 @@ def test_a_package_may_provide_an_extractor(tmp_path: Path) -> None:
         ),
         pytest.param(
             EXTRACTOR.format(name="hms", base="(Extractor)"),
-            'the extractor "hms" of acme_navlin.Acme has the name',
+            'the extractor "hms" of acme_navlin.Acme has the same name',
             marks=pytest.mark.services,
         ),
         (EXTRACTOR.format(name="acme", base=""), "acme_navlin.Acme must be a subclass of"),

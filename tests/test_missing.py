@@ -53,7 +53,7 @@ def test_too_many_missing_places_are_grouped_by_parent_and_all_counted(
     ("seen", "flagged", "held", "note"),
     [
         pytest.param(look(asked=()), {"/a", "/b"}, "", "", id="asked for by name, none is there"),
-        pytest.param(look(asked={"/a"}), {"/b"}, "", "missed 1 places that are there", id="one is there"),
+        pytest.param(look(asked={"/a"}), {"/b"}, "", "missed 1 places that exist", id="one is there"),
         pytest.param(look(asked={"/a", "/b"}), set(), "", "missed 2 places", id="all are there"),
         pytest.param(look(), set(), "", "3 entities are missing for the first time", id="nobody can be asked"),
         pytest.param(look(before=("/a",)), {"/a"}, "", "1 entities are missing for the first", id="missing twice"),
@@ -73,7 +73,7 @@ def test_too_many_missing_places_are_grouped_by_parent_and_all_counted(
         ),
         pytest.param(look(accepted=("/a", "/b"), asked={"/a"}), {"/b"}, "", "missed 1", id="accepted, but there"),
         pytest.param(look(accepted=()), set(), "3 more entities", "", id="nothing was shown"),
-        pytest.param(look(Missing({}, too_many=True)), set(), "too many to ask for", "", id="too many places"),
+        pytest.param(look(Missing({}, too_many=True)), set(), "too many places are missing", "", id="too many places"),
         pytest.param(
             look(Missing({"/a": 60}, too_many=True), proved=True),
             set(), "60 of 100", "", id="too many places, all of them known to be missing",
@@ -132,7 +132,7 @@ def test_a_silently_truncated_listing_deletes_nothing(estate: SmallEstate) -> No
     run = estate.pull()
 
     assert run.status is Status.FINISHED
-    assert "the listing missed 19 places that are there by their names" in run.note
+    assert "the listing missed 19 places that exist when looked up by name" in run.note
     assert estate.deleted("TABLE", "FIELD") == set()
 
 

@@ -638,7 +638,7 @@ BAD_RELATIONS: dict[str, tuple[Any, str]] = {
     "no ends": ({"type": "DATA_FLOW"}, "no end 1"),
     "no second end": ({"type": "DATA_FLOW", "endpoint1Ids": ["a"]}, "no end 2"),
     "ids that are no list": ({"type": "DATA_FLOW", "endpoint1Ids": "a"}, "must be a list"),
-    "an id that is none": ({"type": "DATA_FLOW", "endpoint1Ids": [7]}, "no identity"),
+    "an id that is none": ({"type": "DATA_FLOW", "endpoint1Ids": [7]}, "not an identity"),
     "attributes that are no list": ({"type": "DATA_FLOW", "ep1Attributes": {"a": "b"}}, "must be a list"),
     "an end of a type that is none": (
         {"type": "DATA_FLOW", "endpoint1Ids": ["a"], "endpoint1Type": "DRAGON"},

@@ -96,7 +96,7 @@ def test_a_failing_table_list_of_one_database_is_noted_alone(mishap: str) -> Non
         records, note = read_metastore(service)
     assert names_of(records, EntityType.DATABASE) == {*NAMES}
     assert names_of(records, EntityType.TABLE) == {*NAMES}
-    assert "until the next complete plan the tables of n2 are not listed" in note
+    assert "until the next full listing the tables of n2 are not listed" in note
 
 
 @MISHAPS
@@ -247,7 +247,7 @@ def test_an_unreadable_sidecar_is_rejected(mishap: tuple[str, str]) -> None:
     records = list(read_walk(client_of(**{"open /c/.navigator": mishap}), HDFS_READING, ["/"]))
     assert listed(records) == EVERYTHING
     assert [
-        "a sidecar that does not read" in each.reason for each in records if isinstance(each, Reject)
+        "a sidecar that cannot be read" in each.reason for each in records if isinstance(each, Reject)
     ] == [True]
     fine = [each for each in read_walk(client_of(), HDFS_READING, ["/"]) if isinstance(each, Listing)]
     assert ["words of /c/.navigator"] in [each.attributes.get("name") for each in fine]

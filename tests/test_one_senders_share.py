@@ -116,5 +116,5 @@ def test_a_split_that_kills_spark_twice_is_set_aside_and_the_others_are_read(
     ]["docs"]
     assert (
         reject["reason"]
-        == "it is set aside for a day: reading it ended Spark, or a process of Spark's, twice"
+        == "it is set aside for a day: reading it crashed Spark, or a process of Spark's, twice"
     )

@@ -262,7 +262,7 @@ def test_inputs_differing_only_in_case_are_two(follower: Follower) -> None:
 
 
 PG = "postgres://h:5432"
-SEVERAL = "what columns come from is named so that it may be one input or another"
+SEVERAL = "the source of columns is named ambiguously: it may be one input or another"
 UNLISTED = "columns come from a dataset that the producer does not name among the inputs"
 
 
@@ -398,7 +398,7 @@ def test_unreadable_column_sources_make_the_operation_incomplete(
 ) -> None:
     got = follower.read(wrote({"columnLineage": {"fields": facet}}))
     assert (columns(got), got.covers) == ({"b.b.y": told}, [])
-    assert got.operation.attributes["incompleteReasons"] == ["where columns come from did not read"]
+    assert got.operation.attributes["incompleteReasons"] == ["the sources of columns could not be read"]
     assert "operation -> b.b" in flows(got)
 
 

@@ -526,11 +526,11 @@ def test_an_incomplete_file_waits_for_its_end(follower: Follower) -> None:
         ("\xa0", "is not JSON"),
         (json.dumps(COMPLETE)[:200], "has no end"),
         ('{"eventTime": 7}', "no eventTime"),
-        ("7", "no JSON object"),
-        ("[7]", "no JSON object"),
+        ("7", "not a JSON object"),
+        ("[7]", "not a JSON object"),
         ({**COMPLETE, "eventTime": None}, "no eventTime"),
-        ({**COMPLETE, "eventTime": "yesterday"}, "cannot be one"),
-        ({**COMPLETE, "eventTime": "2099-01-01T00:00:00Z"}, "cannot be one"),
+        ({**COMPLETE, "eventTime": "yesterday"}, "invalid eventTime"),
+        ({**COMPLETE, "eventTime": "2099-01-01T00:00:00Z"}, "invalid eventTime"),
         ({**COMPLETE, "job": None}, "job has no namespace"),
         ({**COMPLETE, "job": {"namespace": "prod"}}, "no name"),
         ({**COMPLETE, "run": {}}, "no runId"),
@@ -621,7 +621,7 @@ def test_every_time_format_gives_the_same_instant(follower: Follower, given: str
 )
 def test_an_impossible_time_is_rejected_and_reading_continues(follower: Follower, given: str) -> None:
     got = follower.read(START, {**COMPLETE, "eventTime": given}, RUNNING, COMPLETE)
-    assert [each.reason for each in got.rejects] == [f"eventTime {given!r} cannot be one"]
+    assert [each.reason for each in got.rejects] == [f"invalid eventTime {given!r}"]
     assert flows(got) == WHOLE
 
 
@@ -692,7 +692,7 @@ def test_a_long_text_whose_file_is_gone_is_truncated_and_incomplete(follower: Fo
     (follower.directory / "starts.jsonl").write_text("")
     got = follower.read(COMPLETE)
     assert got.operation.attributes["incompleteReasons"][0] == (
-        "the SQL text is cut: the file of the event that has it whole is there no more"
+        "the SQL text is cut: the file of the event with the whole text no longer exists"
     )
     assert noise(20_000).startswith(got.operation.attributes["queryText"])
     assert "a.a -> operation" in flows(got)
@@ -744,7 +744,7 @@ def test_the_end_of_an_abandoned_run_is_incomplete(
     got = follower.read(COMPLETE)
     assert flows(got) == {"operation -> sales.daily"}
     assert got.operation.attributes["incompleteReasons"][0] == (
-        "what earlier events said of this run is not known any more: its sender has had more open runs than navlin keeps"
+        "the content of earlier events of this run is no longer known: its sender has had more open runs than navlin keeps"
     )
 
 
@@ -760,10 +760,10 @@ def test_a_sender_with_too_many_abandoned_runs_makes_only_its_own_ends_incomplet
         follower.write(event("COMPLETE", 9, run, outputs=[table("b.b")]), name=SPOOLED.format(sender))
         return list(follower.read().operations[0].attributes["incompleteReasons"])
 
-    assert "may not be known" in str(reasons("loud", "r8"))
-    assert "known any more" not in str(reasons("quiet", "new"))
+    assert "may no longer be known" in str(reasons("loud", "r8"))
+    assert "of earlier events of this run" not in str(reasons("quiet", "new"))
     follower.now_ms += 32 * 86_400_000
-    assert "known any more" not in str(reasons("loud", "another"))
+    assert "of earlier events of this run" not in str(reasons("loud", "another"))
 
 
 def test_a_run_beyond_the_size_limit_is_rejected_and_incomplete(follower: Follower) -> None:

@@ -52,7 +52,7 @@ def test_a_missing_package_or_module_is_named() -> None:
         NotPacked, match="the package no-such-package is not installed, and executors need it"
     ):
         required(["no-such-package"])
-    with pytest.raises(NotPacked, match="the module no_such_module is not here, and executors need it"):
+    with pytest.raises(NotPacked, match="the module no_such_module cannot be found, and executors need it"):
         list(package_files(["no_such_module"]))
 
 
@@ -212,7 +212,7 @@ def in_order(rows: Iterable[dict[str, Any]]) -> list[str]:
 
 def test_a_reader_that_exits_fails_the_run_and_leaves_no_process(tmp_path: Path) -> None:
     splits = [Numbered(number) for number in range(4)]
-    with pytest.raises(ReaderEnded, match="a process that reads on this machine ended with exit code 3"):
+    with pytest.raises(ReaderEnded, match="a process that reads on this machine exited with code 3"):
         list(read_here(made(Deadly), splits, tmp_path, processes=2))
 
     assert not [

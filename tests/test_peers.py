@@ -61,8 +61,8 @@ BUSY_S: Final = 60.0
 
 HTTP_SILENT: Final[dict[str, tuple[Made, str]]] = {
     "silence": (hostile.silence, r"no answer within 0.5 s|timed out"),
-    "drip": (hostile.http_drip, "its answer is not whole after 2 s"),
-    "drip of a head": (hostile.http_head_drip, "its answer is not whole after 2 s"),
+    "drip": (hostile.http_drip, "its answer is still incomplete after 2 s"),
+    "drip of a head": (hostile.http_head_drip, "its answer is still incomplete after 2 s"),
     "endless size of a chunk": (hostile.http_endless_chunk_size, "chunk"),
     "close in the middle": (hostile.http_cut, "IncompleteRead|8 bytes read"),
 }
@@ -236,7 +236,7 @@ PEERS: Final[dict[str, Peer]] = {
             ),
             "a list of many": (partial(hostile.endless, _NAMES + b"\x01\x00\x00\x00", b"\x00\x00\x00\x00"), "not Thrift"),
             "another call": (
-                partial(hostile.cut, _NAMES.replace(b"all", b"any") + bytes(5)), "it is to another call",
+                partial(hostile.cut, _NAMES.replace(b"all", b"any") + bytes(5)), "it answers another call",
             ),
             "HTTP": (partial(hostile.cut, b"HTTP/1.1 400 Bad Request\r\n\r\n" + b" " * 99), "not Thrift|Length exceeded"),
             "zeros": (partial(hostile.cut, bytes(1_000)), "not Thrift"),
@@ -282,8 +282,8 @@ PEERS: Final[dict[str, Peer]] = {
             "endless": (hostile.http_endless, "more than 256 MiB|not whole"),
             "bomb": (hostile.http_bomb, "more than 256 MiB"),
             "redirect": (partial(hostile.http_redirect, "http://127.0.0.2:1/solr"), "HTTP 307"),
-            "a list": (partial(hostile.http_answer, b"[]"), "is no Solr"),
-            "a page": (partial(hostile.http_answer, b"<html></html>"), "is no Solr"),
+            "a list": (partial(hostile.http_answer, b"[]"), "is not a Solr"),
+            "a page": (partial(hostile.http_answer, b"<html></html>"), "is not a Solr"),
         },
         by_tls=by_tls(solr),
     ),
@@ -298,7 +298,7 @@ PEERS: Final[dict[str, Peer]] = {
             "endless": (partial(hostile.endless, HEAD + b"\r\n" + _EXPORTED, b"x"), "more than 64 MiB"),
             "endless beginning": (hostile.http_endless, "more than 64 MiB"),
             "bomb": (hostile.http_bomb, "more than 64 MiB"),
-            "something else": (partial(hostile.http_answer, _EXPORTED + b"1]}}"), "something else among its documents"),
+            "something else": (partial(hostile.http_answer, _EXPORTED + b"1]}}"), "something that is not a document"),
             "no documents": (partial(hostile.http_answer, b"[]"), "cut short"),
             "close in the middle": (hostile.http_cut, "cut short"),
         },
@@ -313,7 +313,7 @@ PEERS: Final[dict[str, Peer]] = {
             **HTTP_SILENT,
             "endless": (hostile.http_endless, "more than 16 MiB"),
             "bomb": (hostile.http_bomb, "more than 16 MiB"),
-            "redirect": (partial(hostile.http_redirect, "http://127.0.0.2:1/"), "leads to another address"),
+            "redirect": (partial(hostile.http_redirect, "http://127.0.0.2:1/"), "redirects to another address"),
         },
         by_tls=by_tls(target),
     ),
@@ -403,7 +403,7 @@ def test_a_malformed_configuration_is_rejected_and_its_job_is_incomplete(body: b
         each for each in records if isinstance(each, Entity) and each.key.type is EntityType.OPERATION
     ]
     assert operation.attributes["incompleteReasons"] == [
-        "its job's configuration did not read, or never came"
+        "its job's configuration could not be read, or never arrived"
     ]
 
 

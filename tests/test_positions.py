@@ -207,11 +207,11 @@ def test_only_settings_that_affect_reading_change_the_fingerprint(
 @pytest.mark.parametrize(
     ("saved_under", "why"),
     [
-        ("hms 1 ffff", "settings that say what is read have changed: everything is read again"),
-        ("hms 0 0000", "the extractor is another one or a newer one than at the last run"),
-        ("yarn 1 0000", "the extractor is another one or a newer one than at the last run"),
+        ("hms 1 ffff", "settings that decide what is read have changed: everything is read again"),
+        ("hms 0 0000", "the extractor differs from that of the last run, or is newer"),
+        ("yarn 1 0000", "the extractor differs from that of the last run, or is newer"),
         # Old fingerprints did not name the extractor.
-        ("0123456789abcdef", "the extractor is another one or a newer one than at the last run"),
+        ("0123456789abcdef", "the extractor differs from that of the last run, or is newer"),
     ],
 )
 def test_the_reason_for_reading_everything_again_is_reported(saved_under: str, why: str) -> None:
@@ -277,7 +277,7 @@ def test_a_new_timeout_reads_nothing_again_and_a_new_filter_reads_everything(
     configured.configure(**settings)
     first = configured.extract()
     assert (first.status, first.counts.complete_listings) == (Status.FINISHED, 1)
-    assert first.note == "complete plan: it is the first with these settings"
+    assert first.note == "full listing: it is the first run with these settings"
 
     patient = {"call_timeout_s": 300, "connect_timeout_s": 20, "batch_size": 50, "interval_s": 60}
     configured.configure(**settings, **patient)
@@ -286,7 +286,7 @@ def test_a_new_timeout_reads_nothing_again_and_a_new_filter_reads_everything(
     filtered = {**settings, "tables": [tables[0]]}
     configured.configure(**filtered)
     second = configured.extract()
-    why = "settings that say what is read have changed: everything is read again"
+    why = "settings that decide what is read have changed: everything is read again"
     assert (second.status, second.counts.complete_listings) == (Status.FINISHED, 1)
     assert second.note.startswith(why)
     assert f"note: {why}" in configured.status()
@@ -314,7 +314,7 @@ def test_a_new_directory_is_read_without_reading_the_first_again(
     configured.configure(**settings, directory=str(folders[0]), max_line_bytes=1_000_000)
     third = configured.extract()
     assert (third.counts.records, third.counts.new) == (first.counts.records, 0)
-    assert "settings that say what is read have changed" in third.note
+    assert "settings that decide what is read have changed" in third.note
 
     # The positions in the second directory were removed when the other settings took over.
     configured.configure(**settings, directory=[str(folder) for folder in folders])

@@ -74,7 +74,7 @@ def test_a_postponed_or_failed_purge_is_in_the_status_until_one_finishes(
 
     daily(private_solr.address).daily(settings, "the clock jumped")
     code, purge, _ = status_of(file)
-    assert (code, purge["reason"]) == (Exit.FAILED, "put off: the clock jumped")
+    assert (code, purge["reason"]) == (Exit.FAILED, "postponed: the clock jumped")
 
     with monkeypatch.context() as broken:
         broken.setattr("navlin.service.jobs.purge", lambda *_, **__: 1 / 0)
@@ -82,7 +82,7 @@ def test_a_postponed_or_failed_purge_is_in_the_status_until_one_finishes(
     code, purge, _ = status_of(file)
     assert (code, purge["reason"]) == (
         Exit.FAILED,
-        "failed, and goes on tomorrow: ZeroDivisionError: division by zero",
+        "failed, and continues tomorrow: ZeroDivisionError: division by zero",
     )
 
     daily(private_solr.address).daily(settings)

@@ -185,7 +185,7 @@ def test_an_export_equals_that_of_the_local_command(
         (("--out", "-", "--position", "p"), "--position: only on the server's own machine"),
         (("--out", "-", "--follow", "x", "--full"), "--follow, --full: only on"),
         (("--out", "-", "--user", "u"), "--user: only on"),
-        (("--out", "-", "-t", "("), "is no pattern"),
+        (("--out", "-", "-t", "("), "is not a valid pattern"),
         (("--out", "-", "type:DATA_FLOW"), "finds relations"),
         (("--out", "-", "-f", "/no/such/file"), "cannot be read"),
     ],
@@ -300,7 +300,7 @@ def test_a_missing_or_wrong_token_is_reported(web: Web, tmp_path: Path) -> None:
     (wrong := tmp_path / "wrong").write_text("guessed\n")
     result = asked("--token-file", str(wrong))
     assert result.exit_code == Exit.FAILED
-    assert "this token is not known" in result.stderr
+    assert "unknown or expired token" in result.stderr
 
 
 def test_an_unreachable_or_foreign_server_is_reported(token_file: Path) -> None:

@@ -99,7 +99,7 @@ def test_a_request_whose_result_was_not_saved_is_failed_by_its_own_daemon(jobs: 
     ended = jobs.until(request, lambda found: not found.open)
     assert (
         ended.error
-        == "its answer could not be saved; what it wrote stays, and the next run goes on from there"
+        == "the answer could not be saved; what the job wrote stays, and the next run continues from there"
     )
     assert jobs.times == 0
 
@@ -156,7 +156,7 @@ def test_only_one_of_two_daemons_runs_a_request(solr: Solr, jobs: Jobs) -> None:
     [
         ("refuse", "there is no such source"),
         ("fail", "it does not work"),
-        ("stop", "navlin serve was stopped meanwhile"),
+        ("stop", "navlin serve was stopped before the job finished"),
     ],
 )
 def test_a_failure_becomes_the_error_of_the_request(jobs: Jobs, how: str, error: str) -> None:
@@ -174,7 +174,9 @@ def test_a_request_of_a_dead_daemon_is_failed_by_the_next(jobs: Jobs) -> None:
     save_request(jobs.solr, replace(elsewhere, state=State.RUNNING, holder=Holder("another-host", 1, "1")))
     jobs.requests.poll()
 
-    assert "navlin serve died meanwhile" in jobs.until(request, lambda found: not found.open).error
+    assert (
+        "navlin serve died before the job finished" in jobs.until(request, lambda found: not found.open).error
+    )
     still = read_request(jobs.solr, elsewhere.id)
     assert still is not None
     assert still.state is State.RUNNING

@@ -572,10 +572,10 @@ def test_a_damaged_session_file_is_ignored(sessions: Sessions, tmp_path: Path, c
 BAD = {
     "session_idle_s = 0": "session_idle_s must be more than 0",
     "session_lifetime_s = -1": "session_lifetime_s must be more than 0",
-    'public_origin = "gateway.example"': "public_origin must be what browsers show",
-    'public_origin = "https://gateway.example/navlin"': "public_origin must be what browsers show",
-    'hue_url = "hue.example:8888"': "hue_url must be where browsers find Hue",
-    'hue_url = "javascript:alert(1)"': "hue_url must be where browsers find Hue",
+    'public_origin = "gateway.example"': "public_origin must be the address that browsers show",
+    'public_origin = "https://gateway.example/navlin"': "public_origin must be the address that browsers show",
+    'hue_url = "hue.example:8888"': "hue_url must be the address at which browsers find Hue",
+    'hue_url = "javascript:alert(1)"': "hue_url must be the address at which browsers find Hue",
 }
 
 

@@ -77,7 +77,7 @@ def test_a_repeatedly_failing_file_is_set_aside_and_the_others_are_read(
     aside = f"failed {ASIDE_AFTER} times, again in 60 min: a line is poisoned"
     assert followed.shown() == [f"not read: {poisoned}, {aside}"]
     assert followed.rejects() == [
-        f"it is set aside and tried once an hour: reading it failed {ASIDE_AFTER} times in a row, the last time:"
+        f"it is set aside and retried once an hour: reading it failed {ASIDE_AFTER} times in a row, most recently with:"
         " a line is poisoned"
     ]
     # It is not read before the hour is over.
@@ -103,7 +103,7 @@ def test_a_failed_and_removed_file_is_reported_lost_and_its_descriptor_released_
     assert followed.run().counts.failed_splits == 0
     followed.run()
     assert inode not in held_inodes()
-    assert any("7 bytes that it held, from byte 0 to 7, are not read" in each for each in followed.rejects())
+    assert any("7 of its bytes, from byte 0 to 7, are not read" in each for each in followed.rejects())
     assert followed.shown() == []
     assert followed.run().status is Status.IDLE
 

@@ -414,7 +414,7 @@ def test_a_server_that_is_not_solr_is_reported() -> None:
     with (
         answering(body, len(body)) as address,
         Solr(address) as solr,
-        pytest.raises(SolrError, match="is no Solr, it answers: <html>a login page"),
+        pytest.raises(SolrError, match="is not a Solr; it answers: <html>a login page"),
     ):
         solr.count(ELEMENTS)
 

@@ -263,7 +263,7 @@ def test_an_impossible_time_is_rejected_and_the_lineage_kept(tmp_path: Path, tim
     assert execution.attributes["status"] == "SUCCEEDED"
     assert (execution.attributes["started"], execution.attributes["ended"]) == (None, None)
     assert {each.as_of_ms for each in (execution, *extracted.operations)} == {T0}
-    told_as = "no time" if time is None else f"{str(time)!r}, which is no time"
+    told_as = "no time" if time is None else f"{str(time)!r}, which is not a time"
     assert [each.reason for each in extracted.rejects] == [
         f"execution 0 starts at {told_as}",
         f"execution 0 ends at {told_as}",
@@ -314,7 +314,7 @@ def test_a_streaming_query_with_impossible_times_is_extracted_without_them(
     assert (execution.attributes["started"], execution.attributes["ended"]) == (None, None)
     assert execution.as_of_ms == T0
     assert [each.reason for each in extracted.rejects] == [
-        f"query {QUERY} goes on at {timestamp!r}, which is no time"
+        f"query {QUERY} progresses at {timestamp!r}, which is not a time"
     ]
 
 

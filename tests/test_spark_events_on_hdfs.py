@@ -232,7 +232,7 @@ def test_an_unreadable_rolling_log_names_the_missing_group(
     hdfs_writer.chmod(log, "770")
     bob, carol = follower(hadoop_user="bob"), follower(hadoop_user="carol")
     extracted = (
-        f"1 event logs cannot be read, of those {hdfs.url}{log}: bob may not list {log} "
+        f"1 event logs cannot be read, such as {hdfs.url}{log}: bob may not list {log} "
         "(owner alice, group analysts, drwxrwx---): add bob to the group analysts"
     )
 

@@ -50,7 +50,7 @@ def test_executions_beyond_the_limit_are_rejected_and_their_operations_flagged(
     write_log(tmp_path, log_start(), begun(), *opened(5), end(4), end(3), end(2))
     extracted = Follower(tmp_path).poll()
     assert [each.reason for each in extracted.rejects] == [
-        f"execution {number} is not followed on: more than 3 are open" for number in (0, 1)
+        f"execution {number} is no longer followed: more than 3 are open" for number in (0, 1)
     ]
     assert len(extracted.executions) == 5
     assert sorted(each.attributes["status"] for each in extracted.executions) == [
@@ -88,7 +88,8 @@ def test_the_state_of_a_log_is_bounded_in_bytes_and_the_oldest_is_evicted_first(
     extracted = follower.poll()
     assert 5_000 < size_bytes(follower) < 12_000
     assert (
-        extracted.rejects[0].reason == "execution 0 is not followed on: its log keeps more than 10000 bytes"
+        extracted.rejects[0].reason
+        == "execution 0 is no longer followed: more than 10000 bytes of its log would have to be kept"
     )
     given_up = sum(each.count for each in extracted.rejects)
     assert given_up == len([each for each in extracted.executions if each.attributes["status"] == "UNKNOWN"])
@@ -185,7 +186,7 @@ def test_streams_beyond_the_limit_are_rejected_and_their_operations_flagged(
     write_log(tmp_path, log_start(), begun(), *running)
     extracted = follower.poll()
     assert [each.reason for each in extracted.rejects] == [
-        "run r0 of query q0 is not followed on: 3 queries are running"
+        "run r0 of query q0 is no longer followed: 3 queries are running"
     ]
     assert len(extracted.operations) == 3
     given_up = [
@@ -204,7 +205,7 @@ def test_the_streams_of_a_log_are_bounded_in_bytes(tmp_path: Path, monkeypatch: 
     extracted = follower.poll()
     assert size_bytes(follower) < 10_000
     assert [each.reason.partition(" is ")[2] for each in extracted.rejects] == [
-        "not followed on: 1 queries are running"
+        "no longer followed: 1 queries are running"
     ]
     assert Incomplete.GIVEN_UP.value in reasons(extracted)
 

@@ -77,7 +77,7 @@ FOUND = {
         [2, 3],
         None,
         [
-            "part 1 is not there, and no compacted part stands for it",
+            "part 1 is missing, and no compacted part replaces it",
             "1 SQL executions are in no part that is left",
         ],
     ),
@@ -85,7 +85,7 @@ FOUND = {
         [1, 3],
         None,
         [
-            "part 2 is not there, and no compacted part stands for it",
+            "part 2 is missing, and no compacted part replaces it",
             "1 SQL executions are in no part that is left",
         ],
     ),
@@ -93,7 +93,7 @@ FOUND = {
         [1, 4],
         None,
         [
-            "parts 2 to 3 are not there, and no compacted part stands for it",
+            "parts 2 to 3 are missing, and no compacted part replaces it",
             "2 SQL executions are in no part that is left",
         ],
     ),
@@ -101,8 +101,8 @@ FOUND = {
         [1, 3, 5],
         None,
         [
-            "part 2 is not there, and no compacted part stands for it",
-            "part 4 is not there, and no compacted part stands for it",
+            "part 2 is missing, and no compacted part replaces it",
+            "part 4 is missing, and no compacted part replaces it",
             "2 SQL executions are in no part that is left",
         ],
     ),
@@ -111,7 +111,7 @@ FOUND = {
         [4],
         2,
         [
-            "part 3 is not there, and no compacted part stands for it",
+            "part 3 is missing, and no compacted part replaces it",
             "3 SQL executions were compacted away before they were read",
         ],
     ),
@@ -171,7 +171,7 @@ def test_an_unread_part_that_vanished_is_reported_with_its_bytes(
 
     assert there == [0, 2]
     assert rejects == [
-        f"part 2 is not there, and no compacted part stands for it; {len(begun)} bytes of it were seen and not read",
+        f"part 2 is missing, and no compacted part replaces it; {len(begun)} bytes of it were seen but not read",
         "1 SQL executions are in no part that is left",
     ]
     operations = {each.key.identity for each in rolling.follower.extracted.operations}
@@ -198,7 +198,7 @@ def test_an_execution_whose_start_was_removed_is_reported_by_number(rolling: Rol
     there, rejects = rolling.poll()
 
     assert there == [1, 2]
-    assert rejects == ["the start of execution 0 is not in the log any more"]
+    assert rejects == ["the start of execution 0 is no longer in the log"]
 
 
 def test_compaction_of_read_parts_loses_nothing_and_keeps_open_executions(rolling: Rolling) -> None:

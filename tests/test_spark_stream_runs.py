@@ -172,7 +172,7 @@ def test_running_queries_beyond_the_limit_are_rejected_longest_idle_first(tmp_pa
     follower = Follower(tmp_path)
     extracted = follower.poll()
     assert len(extracted.executions) == 205
-    rejected = {each.reason.partition(" is not followed on")[0] for each in extracted.rejects}
+    rejected = {each.reason.partition(" is no longer followed")[0] for each in extracted.rejects}
     assert rejected == {f"run run {number} of query query {number}" for number in range(5)}
     [saved] = follower.saved.values()
     assert len(saved["state"]["streams"]) == 200

@@ -637,7 +637,7 @@ def test_a_text_exceeding_the_memory_limit_is_given_up() -> None:
         wide = " ".join(["SELECT a", *(f", a + {at}" for at in range(20_000)), "FROM t"])
         assert reader.read(Question(wide, SCHEMA, "db", ("spark",))).problem in (
             "it takes too much memory",
-            "it ends the parser",
+            "it crashes the parser",
         )
         assert columns(made(reader, "SELECT a FROM t")) == ["a: t.a"]
 
@@ -648,7 +648,7 @@ def test_a_killed_parser_is_restarted() -> None:
         child = reader._child
         assert child is not None
         child.kill()
-        assert reader.read(Question("SELECT a FROM t", SCHEMA)).problem == "it ends the parser"
+        assert reader.read(Question("SELECT a FROM t", SCHEMA)).problem == "it crashes the parser"
         assert columns(made(reader, "SELECT a FROM t")) == ["a: t.a"]
     assert child.poll() is not None
 

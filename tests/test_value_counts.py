@@ -266,7 +266,7 @@ REFUSED = {
     "size:month": "ranges of a whole number",
     "size:0": "ranges of a whole number",
     "owner:month": "neither dates nor numbers",
-    "size:1": "ranges, and 1,000 are counted",
+    "size:1": "ranges, and at most 1,000 are counted",
     "{!func}x": "is no name of a field",
     "type}": "is no name of a field",
     "": "is no name of a field",

@@ -243,14 +243,14 @@ def test_too_many_inputs_are_truncated_and_flagged() -> None:
 
 COPIED = "DistCp reads a list of what it copies, which its configuration does not have"
 MOVED = "its data are in a directory from which Sqoop moves them elsewhere"
-READ = "it reads what is not in a directory"
-WRITTEN = "it writes what is not in a directory"
+READ = "its input is not in a directory"
+WRITTEN = "its output is not in a directory"
 
 
 @pytest.mark.parametrize(
     ("properties", "why"),
     [
-        ({IN: "relative"}, ["its configuration names a directory without the one that it is below"]),
+        ({IN: "relative"}, ["its configuration names a relative path without its working directory"]),
         ({IN: "/*"}, ["its configuration names its input by a pattern for the whole file system"]),
         ({"distcp.target.final.path": "/x"}, [COPIED]),
         ({"mapreduce.job.inputformat.class": "org.x.DBInputFormat"}, [READ]),

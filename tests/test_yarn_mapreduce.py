@@ -235,7 +235,7 @@ def test_an_unreadable_configuration_is_reported_and_affects_no_other(
         each for each in reported.records if isinstance(each, Entity) and each.attributes.get("incomplete")
     ]
     assert [each.attributes["incompleteReasons"] for each in incomplete] == [
-        ["its job's configuration did not read, or never came"]
+        ["its job's configuration could not be read, or never arrived"]
     ]
     assert "User dr.who has no permission" in reject.reason
 

@@ -61,7 +61,7 @@ def test_a_slow_configuration_delays_no_other_job_and_is_asked_for_again(
         assert [each.sample[-4:] for each in first.rejects] == ["0003", "0004"]
         assert "no answer within 1 s (`read_timeout_s`)" in first.rejects[0].reason
         assert "HTTP 500: java.io.FileNotFoundException: job_conf.xml" in first.rejects[1].reason
-        assert first.rejects[0].reason.endswith("; it will be asked for again")
+        assert first.rejects[0].reason.endswith("; it will be requested again")
         assert sorted(slow.asked()) == [1, 2, 3, 4, 5]
         # Later jobs are not delayed by it, and it is not requested in every run.
         resource_manager.apps.append(app(6, **MAPREDUCE))
@@ -97,7 +97,7 @@ def test_a_configuration_that_never_arrives_leaves_the_job_incomplete_after_most
     finally:
         slow.end()
     assert runs == 7
-    assert reported.reasons == {"word count": ["its job's configuration did not read, or never came"]}
+    assert reported.reasons == {"word count": ["its job's configuration could not be read, or never arrived"]}
     assert not reported.flows
     assert following.is_quiet()
 

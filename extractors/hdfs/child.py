@@ -115,7 +115,7 @@ class Child:
         except (ValueError, TypeError) as error:
             self._end()
             raise HdfsUnavailable(
-                f"{self._where}: Hadoop's client answers with something else ({error})"
+                f"{self._where}: Hadoop's client gave an unexpected answer ({error})"
             ) from error
         except BaseException:
             # Interrupted halfway: the rest of this response would be taken for the next one.

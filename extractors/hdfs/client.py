@@ -64,7 +64,9 @@ class HdfsAddress:
 
     def __post_init__(self) -> None:
         if not self.url.startswith("hdfs://") or len(self.url.rstrip("/")) <= len("hdfs://"):
-            raise ValueError(f"{self.url!r} is no URL of an HDFS: hdfs://nameservice or hdfs://host:port")
+            raise ValueError(
+                f"{self.url!r} is not the URL of an HDFS: hdfs://nameservice or hdfs://host:port"
+            )
         if self.namenodes and ":" in self.url.removeprefix("hdfs://"):
             raise ValueError(f"{self.url}: with namenodes, the URL names their nameservice and no port")
 
@@ -284,7 +286,7 @@ class HdfsFile:
                 if "closed" not in answer:
                     return data
             self._open()
-        raise HdfsUnavailable(f"{self.path}: Hadoop's client ended again and again", self.path)
+        raise HdfsUnavailable(f"{self.path}: Hadoop's client kept ending", self.path)
 
     def _open(self) -> int:
         answer, _ = self._child.ask({"op": "open", "path": self.path})

@@ -102,7 +102,7 @@ def version_beside(image: Path) -> Namespace:
 def why_another(followed: Namespace, now: Namespace) -> str:
     """Explain why this is a different namespace from the one followed; "" if it may be the same."""
     unlike = followed.unlike(now)
-    return f"this is another HDFS than the one that was followed: {unlike}" if unlike else ""
+    return f"this is a different HDFS from the one that was followed: {unlike}" if unlike else ""
 
 
 @dataclass(slots=True)

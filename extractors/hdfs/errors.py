@@ -106,7 +106,7 @@ def _who_may(message: str, about: str, user: str) -> str:
         return f"{about}: {who}: {_remedy(denied['user'], denied['access'], group, mode)}"
     if _SUPERUSER.search(message):
         return (
-            f"{about}: {user} is no superuser of HDFS, and only those may ask for this: add {user} to the group"
+            f"{about}: {user} is not a superuser of HDFS, as this request requires: add {user} to the group"
             " that dfs.permissions.superusergroup names"
         )
     if _KERBEROS.search(message):

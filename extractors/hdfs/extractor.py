@@ -112,7 +112,7 @@ class Hdfs(Extractor):
                 f'image must be "{NAMENODE}", or the path of a file or directory, beginning with a slash',
             )
         if self.keytab and not self.principal:
-            yield "keytab", "keytab needs a principal beside it"
+            yield "keytab", "keytab needs a principal"
         for name in ("timeout_s", "complete_every_s", "inodes_in_split"):
             if not getattr(self, name) > 0:
                 yield name, f"{name} must be more than 0"
@@ -179,9 +179,9 @@ class Hdfs(Extractor):
         elif restored:
             because, saved = restored, replace(saved, rounds=())
         elif followed is None:
-            because = "it is the first with these settings"
+            because = "it is the first run with these settings"
         elif complete:
-            because = "it was asked for"
+            because = "it was requested"
         elif self._overdue(planning, saved) and self._has_newer_image(saved):
             because = f"the last one is more than {self.complete_every_s} s old"
         elif newest == followed:
@@ -208,7 +208,7 @@ class Hdfs(Extractor):
         """Plan to read the newest image or, if images are refused although events are not, to list the roots and follow
         events from ``newest`` on. After a gap (``missed``), wait until there is a newer image.
         """
-        note = f"complete plan: {because}"
+        note = f"full listing: {because}"
         try:
             image = self._newest_image(saved.namespace.with_known(here))
         except HdfsRefused as refused:
@@ -243,7 +243,7 @@ class Hdfs(Extractor):
         older = image.transaction < saved.image and not self._overdue(planning, saved)
         if (same or older) and not complete:
             return Plan(note=f"{because}; there is no newer image than that of transaction {saved.image}")
-        note = f"complete plan: {because}; every newer image is read as a whole"
+        note = f"full listing: {because}; every newer image is read as a whole"
         return plan_image(planning, saved, image, note, follow=False)
 
     def _newest_image(self, of: Namespace) -> OfferedImage:
@@ -279,7 +279,7 @@ class Hdfs(Extractor):
             case WalkSplit(directories, as_of_ms):
                 yield from read_walk(hdfs(self._address), self._reading(as_of_ms), directories)
             case _:
-                raise TypeError(f"{split!r} is no split of an HDFS")
+                raise TypeError(f"{split!r} is not a split of an HDFS")
 
     def _fetch(self, into: Path, report: Callable[[int, int], None]) -> Path:
         return hdfs(self._address).fetch_image(into, report)

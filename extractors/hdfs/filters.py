@@ -85,14 +85,14 @@ def check_exclude(glob: str) -> None:
         if ANY_DEPTH in name and name != ANY_DEPTH:
             raise BadGlob(f'"{glob}": ** must stand alone between two slashes')
         if name in (".", ".."):
-            raise BadGlob(f'"{glob}" must not have . or .. for a name')
+            raise BadGlob(f'"{glob}" must not contain . or .. as a name')
         if "[" in _ONE_OF.sub("", name):
             raise BadGlob(f'"{glob}" opens a [ that it does not close')
         for one_of in _ONE_OF.findall(name):
             try:
                 slash = one_of[1] != "!" and re.fullmatch(f"[{_inside(one_of)}]", "/")
             except re.error as error:
-                raise BadGlob(f'"{glob}": {one_of} is no set of characters ({error})') from None
+                raise BadGlob(f'"{glob}": {one_of} is not a set of characters ({error})') from None
             if slash:
                 raise BadGlob(f'"{glob}": {one_of} has a slash in it, which no name has')
 

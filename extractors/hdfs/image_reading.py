@@ -90,7 +90,7 @@ def read_image(settings: ImageSettings, split: ImageSplit, fetch: Fetch) -> Iter
 
 def _namespace(split: ImageSplit, name: str, found: int) -> Iterator[Record]:
     if split.namespace_id and found and found != split.namespace_id:
-        yield Reject(name, f"it is of the namespace {found}, and {split.namespace_id} was followed")
+        yield Reject(name, f"it is of the namespace {found}, but {split.namespace_id} was followed")
     if found:
         yield Position(NAMESPACE_ID, found)
 
@@ -109,7 +109,7 @@ def _found(
             check_md5(image, progress.of("checked"))
     if (found := describe_image(image).transaction_id) < split.transaction:
         raise HdfsUnavailable(
-            f"{image} is of transaction {found}, and one of {split.transaction} was there a moment ago"
+            f"{image} is of transaction {found}, but a moment ago there was one of {split.transaction}"
         )
     return image
 

@@ -48,7 +48,7 @@ TREES_IN_SPLIT: Final = 200
 """Number of trees in one split. Renamed paths are mostly files; large directories are split further."""
 
 RAISE = (
-    "the NameNode forgets its edits before they are followed: raise dfs.namenode.num.extra.edits.retained"
+    "the NameNode removes its edits before navlin has followed them: raise dfs.namenode.num.extra.edits.retained"
     " (and dfs.namenode.num.checkpoints.retained); until then each new image is read as a whole"
 )
 
@@ -182,7 +182,9 @@ def plan_touched(
     notes = ["more events are left for the next round"] if touched.places > MOST_PLACES else []
     moves = tuple((to_tree(before), to_tree(after)) for before, after in touched.renames)
     if len(moves) > MOST_MOVES:
-        notes.append(f"{len(moves)} renames in one round: what people wrote stays with the names")
+        notes.append(
+            f"{len(moves)} renames in one round, too many to follow: user metadata stays with the names"
+        )
         moves = ()
     return Plan(tuple(splits), tuple(positions), covers, "; ".join(notes), moves=moves)
 

@@ -144,7 +144,7 @@ def read_words(client: HdfsClient, reading: Reading, statuses: Sequence[Status])
         except (HdfsError, BadSidecar) as error:
             if isinstance(error, HdfsUnavailable) and not _answers(client):
                 raise
-            yield Reject(f"{reading.url}{path}", f"a sidecar that does not read: {error}")
+            yield Reject(f"{reading.url}{path}", f"a sidecar that cannot be read: {error}")
     if rows:
         yield reading.listing(rows, words)
 

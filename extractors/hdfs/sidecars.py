@@ -44,9 +44,9 @@ def parse_sidecar(text: bytes) -> dict[str, Any]:
     try:
         payload = _without_halves(json.loads(text))
     except (ValueError, RecursionError) as error:
-        raise BadSidecar(f"it is no JSON: {error}") from None
+        raise BadSidecar(f"it is not valid JSON: {error}") from None
     if not isinstance(payload, dict):
-        raise BadSidecar("it is JSON, but no object")
+        raise BadSidecar("it is JSON, but not an object")
     attributes: dict[str, Any] = {}
     for field in ("name", "description"):
         if payload.get(field) is not None:

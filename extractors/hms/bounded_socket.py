@@ -31,7 +31,7 @@ class _Bounded:
         """Read as TSocket does, within the limits. Raises `TTransportException` beyond them."""
         left_s = self._deadline_s - time.monotonic()
         if left_s <= 0:
-            raise TTransportException(TTransportException.TIMED_OUT, "the answer is not whole")
+            raise TTransportException(TTransportException.TIMED_OUT, "the answer is incomplete")
         self.handle.settimeout(min(left_s, self._silence_s))
         try:
             data: bytes = super().read(size)  # type: ignore[misc]

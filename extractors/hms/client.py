@@ -296,7 +296,7 @@ def host_and_port(uri: str) -> tuple[str, int]:
     except ValueError:
         port = 0
     if parts.scheme != "thrift" or not parts.hostname or not port:
-        raise MetastoreError(f"{uri!r} is no address of a metastore: write thrift://host:9083")
+        raise MetastoreError(f"{uri!r} is not the address of a metastore: write thrift://host:9083")
     return parts.hostname, port
 
 

@@ -223,7 +223,7 @@ def _stored_at(reading: Reading, key: Key, location: str | None) -> Iterator[Rec
     bare = _USER_AND_PASSWORD.sub("://", location)
     if not is_location(bare):
         place = f"{reading.place} {key.tree_path}"
-        yield Reject(place, "its location is no URI", sample=bounded(location, 200))
+        yield Reject(place, "its location is not a URI", sample=bounded(location, 200))
         return
     directory = location_key(reading.estate, bare, reading.default_fs)
     yield Relation(RelationType.LOGICAL_PHYSICAL, key, directory, key.tree_path, reading.as_of_ms)

@@ -122,10 +122,10 @@ class HiveMetastore(Extractor):
         if not self.catalog or self.catalog != self.catalog.lower():
             yield (
                 "catalog",
-                f"catalog = {self.catalog!r} is no name of a catalog: a metastore has them in lower case",
+                f"catalog = {self.catalog!r} is not the name of a catalog: a metastore keeps them in lower case",
             )
         if self.keytab and not self.principal:
-            yield "keytab", "keytab needs a principal beside it"
+            yield "keytab", "keytab needs a principal"
         for name in ("metastore_principal", "principal", "keytab", "krb5_conf"):
             if getattr(self, name) and self.sasl == "none":
                 yield name, f'{name} is for Kerberos: it needs sasl = "kerberos"'
@@ -148,9 +148,9 @@ class HiveMetastore(Extractor):
             clock = time_of(newest, metastore.uri)
             followed = newest if current == last else event_at(metastore, last or 0)
             if last is None:
-                because = "it is the first with these settings"
+                because = "it is the first run with these settings"
             elif positions.complete:
-                because = "it was asked for"
+                because = "it was requested"
             elif no_log:
                 because = no_log
             elif current < last:
@@ -176,7 +176,7 @@ class HiveMetastore(Extractor):
             if not because:
                 return replace(plan_incremental(planning, touched, position), source_time=clock)
             # The event is older than the listing, so changes in between are read once more, never missed.
-            note = f"complete plan: {because}"
+            note = f"full listing: {because}"
             return replace(plan_complete(planning, metastore, touched, position, note), source_time=clock)
 
     def read(self, split: Split) -> Iterator[Record]:
@@ -199,7 +199,7 @@ class HiveMetastore(Extractor):
             case PartitionSplit(as_of_ms=as_of_ms):
                 yield from read_partitions(metastore, self._reading(metastore, as_of_ms), split, sizes)
             case _:
-                raise TypeError(f"{split!r} is no split of a metastore")
+                raise TypeError(f"{split!r} is not a split of a metastore")
 
     def still_there(self, paths: Sequence[str]) -> Collection[str]:
         with connected(self._address) as metastore:
@@ -212,11 +212,11 @@ class HiveMetastore(Extractor):
         with connected(self._address) as metastore:
             names = metastore.databases()
             taken = sum(map(self._filters.take_database, names))
-            yield f"{metastore.uri} answers: {len(names)} databases, {taken} of them taken by the filters"
+            yield f"{metastore.uri} answers: {len(names)} databases, {taken} of them selected by the filters"
             if others := sorted(set(metastore.catalogs()) - {self.catalog}):
-                yield f"it has other catalogs, which are read by sources of their own alone: {', '.join(others)}"
+                yield f"it has other catalogs, each of which needs a source of its own: {', '.join(others)}"
             event_id, no_log = _current_event_id(metastore)
-            yield no_log or f"its notification log stands at event {event_id}"
+            yield no_log or f"its notification log is at event {event_id}"
 
     @property
     def _address(self) -> Address:

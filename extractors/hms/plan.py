@@ -148,7 +148,7 @@ def plan_complete(
     splits: list[Split] = list(_rename_splits(planning, touched))
     names = metastore.databases()
     if not names:
-        note += "; the metastore lists no database, not even its default one: nothing is taken for gone"
+        note += "; the metastore lists no database, not even its default one: nothing is considered deleted"
         return Plan(tuple(splits), positions, (), note)
     taken = [name.lower() for name in names if planning.filters.take_database(name)]
     left_out = [tree_path(OPERATIONS), tree_path(EXECUTIONS)]
@@ -175,7 +175,7 @@ def plan_complete(
         raise MetastoreRefused(f"the tables of no database can be listed: {missed[0].reason}")
     if missed:
         more = f" and of {len(missed) - 1} more databases" if len(missed) > 1 else ""
-        note += f"; until the next complete plan the tables of {missed[0].name}{more} are not listed: {missed[0].reason}"
+        note += f"; until the next full listing the tables of {missed[0].name}{more} are not listed: {missed[0].reason}"
     as_of_ms = planning.now_ms
     splits += (DatabaseSplit(some, as_of_ms) for some in in_batches(taken, DATABASES_A_SPLIT))
     for some in in_batches(tables, TABLES_A_SPLIT):

@@ -38,7 +38,7 @@ def spark_columns(parameters: Mapping[str, str]) -> list[FieldSchema] | None:
     try:
         return [_column(field) for field in orjson.loads(text)["fields"]]
     except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
-        raise ValueError(f"{SCHEMA} is no schema: {error}") from error
+        raise ValueError(f"{SCHEMA} is not a schema: {error}") from error
 
 
 def _schema_text(parameters: Mapping[str, str]) -> str | None:
@@ -56,7 +56,7 @@ def _number(count: str) -> int:
     try:
         return int(count)
     except ValueError:
-        raise ValueError(f"{SCHEMA}.numParts is no number: {count[:100]!r}") from None
+        raise ValueError(f"{SCHEMA}.numParts is not a number: {count[:100]!r}") from None
 
 
 def _column(field: Mapping[str, Any]) -> FieldSchema:

@@ -125,7 +125,7 @@ class Call(Generic[_T]):
             protocol.readMessageEnd()
             raise unknown
         if name != self.name:
-            raise TProtocolException(TProtocolException.INVALID_DATA, "it is to another call")
+            raise TProtocolException(TProtocolException.INVALID_DATA, "it answers another call")
         given = SimpleNamespace(success=None, **dict.fromkeys(self._throws))
         if protocol._fast_decode is not None:
             protocol._fast_decode(given, protocol, [SimpleNamespace, self._gives])

@@ -109,7 +109,7 @@ class SaslTransport(TTransportBase, CReadableTransport):  # type: ignore[misc]  
     def _receive(self) -> tuple[int, bytes]:
         status, length = _STATUS.unpack(self._socket.readAll(_STATUS.size))
         if length > LONGEST_TOKEN:
-            raise SaslRefused("the answer is no SASL: does the service want Kerberos at this port?")
+            raise SaslRefused("the answer is not SASL: does the service use Kerberos at this port?")
         return status, self._socket.readAll(length) if length else b""
 
     def _read_frame(self) -> None:

@@ -39,18 +39,21 @@ def tls_in_words(error: BaseException | None, host: str) -> str:
     match error:
         case ssl.SSLCertVerificationError() if error.verify_code in _OTHER_NAMES:
             return (
-                f"TLS: its certificate has other names than {host} ({error.verify_message}): name it in `uris` as its"
-                " certificate does"
+                f"TLS: its certificate is not for {host} ({error.verify_message}): name it in"
+                " `uris` as its certificate does"
             )
         case ssl.SSLCertVerificationError():
             return (
-                f"TLS: its certificate is not believed ({error.verify_message}): `ca_file` names the authorities to"
-                " believe, as PEM"
+                f"TLS: its certificate is not trusted ({error.verify_message}): `ca_file` names the"
+                " authorities to trust, as PEM"
             )
         case ssl.SSLError(
             reason="WRONG_VERSION_NUMBER" | "RECORD_LAYER_FAILURE" | "UNEXPECTED_EOF_WHILE_READING"
         ):
-            return f"TLS: it does not speak it ({error}): is hive.metastore.use.SSL true there? Else leave out `tls`"
+            return (
+                f"TLS: the server does not speak it ({error}): is hive.metastore.use.SSL true there? If"
+                " not, leave out `tls`"
+            )
         case ssl.SSLError():
             return f"TLS failed: {error}"
     return ""

@@ -151,8 +151,8 @@ class FollowedFile:
         if held_bytes and self._split.final:
             yield Line(self.offset, b"".join(held), whole=False)
         if self._archive and (self._damage or self._chunk(1)):
-            reason = self._damage or f"more than {ARCHIVED_BYTES} bytes were not read of it before"
-            yield Reject(self.path, f"the compressed file is not read on: {reason}", self.offset)
+            reason = self._damage or f"more than {ARCHIVED_BYTES} bytes of it were still unread"
+            yield Reject(self.path, f"the compressed file is not read further: {reason}", self.offset)
 
     def _chunk(self, count: int) -> bytes:
         if not self._archive:
@@ -179,7 +179,7 @@ class FollowedFile:
 
     def _hole(self, count: int) -> Reject:
         why = "the file was truncated under its writer, or its host went down"
-        return Reject(self.path, f"{count} NUL bytes passed over: {why}", self.offset)
+        return Reject(self.path, f"{count} NUL bytes skipped: {why}", self.offset)
 
     def _data_behind(self, at: int) -> int:
         """Return the next offset from ``at`` on that has data on the disk, because a hole may be too large to read."""

@@ -44,7 +44,7 @@ def parse(text: bytes) -> dict[str, Any]:
         except (ValueError, RecursionError):
             raise NotARecord(f"the line is not JSON: {refused}") from None
     if not isinstance(record, dict):
-        raise NotARecord(f"the line holds no JSON object but a {type(record).__name__}")
+        raise NotARecord(f"the line is not a JSON object but a {type(record).__name__}")
     return record
 
 
@@ -98,7 +98,7 @@ def objects(value: Any, what: str, problems: list[str]) -> list[dict[str, Any]]:
     if value is None:
         return []
     if not isinstance(value, list):
-        problems.append(f"{what} are no list")
+        problems.append(f"{what} are not a list")
         return []
     found = []
     for place, element in enumerate(value):
@@ -110,7 +110,7 @@ def objects(value: Any, what: str, problems: list[str]) -> list[dict[str, Any]]:
         if isinstance(element, dict):
             found.append(element)
         else:
-            problems.append(f"{what}[{place}] is no object")
+            problems.append(f"{what}[{place}] is not an object")
     return found
 
 
@@ -133,7 +133,7 @@ def vertices_of(
         if vertices.setdefault(str(number), vertex) != vertex:
             ambiguous.add(str(number))
     for number in ambiguous:
-        problems.append(f"vertex {number:.40} is there twice, with two meanings")
+        problems.append(f"vertex {number:.40} occurs twice, with two meanings")
         del vertices[number]
     return vertices
 
@@ -168,7 +168,7 @@ def edges_of(
         try:
             kind = EdgeType(str(element.get("edgeType")))
         except ValueError:
-            problems.append(f"edge {place} has no edgeType that is known")
+            problems.append(f"edge {place} has no known edgeType")
             continue
         sources, no_sources = _ends(element.get("sources"), vertices)
         targets, no_targets = _ends(element.get("targets"), vertices)
@@ -213,8 +213,4 @@ def rejects_of(problems: Iterable[str], text: bytes, path: str, offset: int) -> 
 def odd_times(problems: Iterable[str], text: bytes, path: str, offset: int) -> tuple[Reject, ...]:
     """Return the problems with impossible times in a record as one `Reject`; empty if there are none."""
     reasons = "; ".join(dict.fromkeys(problems))
-    return (
-        (Reject(path, f"a time of the record cannot be one: {reasons}", offset, sample(text)),)
-        if reasons
-        else ()
-    )
+    return (Reject(path, f"invalid time in the record: {reasons}", offset, sample(text)),) if reasons else ()

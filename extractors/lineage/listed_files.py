@@ -84,7 +84,7 @@ class ListedFiles:
             notes.append(f"{self.compressed} compressed files are not read")
         if self.links:
             notes.append(
-                f"{len(self.links)} links lead out of their directory and are not followed, of those {self.links[0]}"
+                f"{len(self.links)} links lead out of their directory and are not followed, such as {self.links[0]}"
             )
         return "; ".join(notes)
 

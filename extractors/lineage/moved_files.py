@@ -103,14 +103,14 @@ def open_archive(split: FileSplit) -> tuple[BinaryIO, str]:
     if unread and not lost_bytes:
         archive = min(unread)
         raise FileWentAway(
-            f"{split.path} was {how} and compressed to what is not read, perhaps {archive}: what was written to it "
-            f"from byte {split.offset} on is not read",
+            f"{split.path} was {how} and compressed in a form that is not read, perhaps to {archive}: its "
+            f"content from byte {split.offset} on is not read",
             archive=archive,
         )
     if not split.of_copy:
         how = f"rotated out of {directory} or removed"
     raise FileWentAway(
-        f"{split.path} was {how} before it was read to its end: {lost_bytes} bytes that it held, "
+        f"{split.path} was {how} before it was read to its end: {lost_bytes} of its bytes, "
         f"from byte {split.offset} to {split.end}, are not read",
         lost_bytes,
     )

@@ -36,7 +36,7 @@ class RecordTimes:
             return None
         milliseconds = self._to_ms(number(value))
         if milliseconds is None:
-            self.problems.append(f"{name} {value!r:.40} is no time")
+            self.problems.append(f"{name} {value!r:.40} is not a time")
         return milliseconds
 
     def span(self, record: Mapping[str, Any]) -> tuple[int | None, int | None]:
@@ -47,14 +47,14 @@ class RecordTimes:
         timestamp, duration = number(begun), number(took)
         started_ms = self._to_ms(timestamp)
         if timestamp is None or duration is None:
-            self.problems.append(f"timestamp {begun!r:.40} and duration {took!r:.40} are no times")
+            self.problems.append(f"timestamp {begun!r:.40} and duration {took!r:.40} are not times")
             return started_ms, None
         if started_ms is not None and 0 <= duration < MAX_DURATION_MS:
             return started_ms, started_ms + duration
         ended_ms = timestamp * 1000 + duration
         if self._can_be(ended_ms):
             return None, ended_ms
-        self.problems.append(f"timestamp {begun!r:.40} and duration {took!r:.40} are no times")
+        self.problems.append(f"timestamp {begun!r:.40} and duration {took!r:.40} are not times")
         return started_ms, None
 
     def _to_ms(self, value: int | None) -> int | None:

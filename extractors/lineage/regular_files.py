@@ -30,11 +30,11 @@ def open_regular(path: str, directory: str) -> BinaryIO:
         seen = os.open(path, os.O_PATH | os.O_CLOEXEC)
     except OSError as error:
         if error.errno == errno.ELOOP:
-            raise NotFollowed(f"{path} is a link that leads nowhere") from error
+            raise NotFollowed(f"{path} is a broken link") from error
         raise
     try:
         if not stat.S_ISREG(os.fstat(seen).st_mode):
-            raise NotFollowed(f"{path} is no regular file")
+            raise NotFollowed(f"{path} is not a regular file")
         if not _within(Path(f"/proc/self/fd/{seen}").readlink(), directory):
             raise NotFollowed(f"{path} is a link that leads out of {directory}")
         return open_held(f"/proc/self/fd/{seen}")

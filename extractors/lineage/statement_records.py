@@ -48,7 +48,7 @@ class Missing(StrEnum):
     READ = "its record does not name the tables that it reads"
     WRITTEN = "its record does not name the table that it writes"
     FILES = "its record does not name the files that it writes"
-    PART = "a part of its record did not read"
+    PART = "a part of its record could not be read"
     SOURCE = "its record names a source that is not a column of a table"
     VIEW = "its record does not tell which column of the view is which of the query"
     DIRECTORY = "its record does not tell what goes to the table and what to the directory"

@@ -36,7 +36,7 @@ class Column:
 
 Columns = dict[str, list[Column]]
 MORE: Final = "there are more columns than navlin follows"
-UNREAD: Final = "where columns come from did not read"
+UNREAD: Final = "the sources of columns could not be read"
 
 
 @dataclass(slots=True)

@@ -18,7 +18,7 @@ MAX_NAMES: Final = 1_000
 MAX_CONTROLS: Final = 2_000
 """Maximum number of control relations of one output; beyond it, columns that decide about all columns are stated once."""
 MAX_EXPRESSION_BYTES: Final = 4 << 10
-SEVERAL: Final = "what columns come from is named so that it may be one input or another"
+SEVERAL: Final = "the source of columns is named ambiguously: it may be one input or another"
 UNLISTED: Final = "columns come from a dataset that the producer does not name among the inputs"
 _NO_DATA: Final = frozenset({"ALTER", "TRUNCATE", "DROP", "CREATE"})
 """Changes of a dataset's state that move no data, unless the sources of its columns are given, or something was read to

@@ -80,7 +80,7 @@ def events_in(value: Any) -> Iterator[Any]:
 def to_event(value: Any, *, latest_ms: int) -> Event:
     """Convert a JSON value to an event. Raises `NotAnEvent`, also for a time more than `AHEAD_MS` after ``latest_ms``."""
     if not isinstance(value, dict):
-        raise NotAnEvent(f"the event is no JSON object but a {type(value).__name__}")
+        raise NotAnEvent(f"the event is not a JSON object but a {type(value).__name__}")
     time_ms = _time(value.get("eventTime"), latest_ms)
     producer = text(value.get("producer"))
     problems: list[str] = []
@@ -100,12 +100,12 @@ def to_event(value: Any, *, latest_ms: int) -> Event:
     given = value.get("eventType")
     kind = text(given).upper() if given is not None else "OTHER"
     if kind not in TYPES:
-        problems.append(f"eventType {given!r:.40} is not known")
+        problems.append(f"unknown eventType {given!r:.40}")
         kind = "OTHER"
     # OTHER is not a state of a run. Producers send it with descriptions of a job.
     if not run_id and kind != "OTHER":
         problems.append(
-            "it is of a run (it has an eventType) and names none: only what it says of its job counts"
+            "it belongs to a run (it has an eventType) but names none: only its statements about its job are used"
         )
     return Event(
         time_ms,
@@ -127,7 +127,7 @@ def _datasets(value: Any, what: str, problems: list[str], kinds: tuple[str, ...]
     if value is None:
         return
     if not isinstance(value, list):
-        problems.append(f"{what} are no list")
+        problems.append(f"{what} are not a list")
         return
     for place, each in enumerate(value):
         found = _dataset(each, f"{what}[{place}]", problems, kinds)
@@ -145,16 +145,16 @@ def _dataset(value: Any, what: str, problems: list[str], kinds: tuple[str, ...])
     for kind in kinds:
         of_kind = given.get(kind)
         if of_kind is not None and not isinstance(of_kind, dict):
-            problems.append(f"{kind} of {what} are no object")
+            problems.append(f"{kind} of {what} are not an object")
         for facet, content in mapping(of_kind).items():
             if isinstance(content, dict):
                 facets[facet] = content
             elif content is not None:
-                problems.append(f"the facet {facet!r:.80} of {what} is no object")
+                problems.append(f"the facet {facet!r:.80} of {what} is not an object")
     for facet, member in _LISTS:
         listed = mapping(facets.get(facet)).get(member)
         if listed is not None and not _are_objects(listed):
-            problems.append(f"{member} in the facet {facet!r} of {what} are no list of objects")
+            problems.append(f"{member} in the facet {facet!r} of {what} are not a list of objects")
     return Dataset(namespace, name, facets)
 
 
@@ -171,7 +171,7 @@ def _time(value: Any, latest_ms: int) -> int:
         raise NotAnEvent("the event has no eventTime")
     at_ms = moment(value)
     if not EARLIEST_MS <= at_ms <= latest_ms + AHEAD_MS:
-        raise NotAnEvent(f"eventTime {value!r:.40} cannot be one")
+        raise NotAnEvent(f"invalid eventTime {value!r:.40}")
     return at_ms
 
 

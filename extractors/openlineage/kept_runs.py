@@ -33,8 +33,8 @@ MAX_REMEMBERED: Final = 2_000
 MAX_SENDERS: Final = 100
 
 _TOO_MANY: Final = "its sender has had more open runs than navlin keeps"
-LOST: Final = f"what earlier events said of this run is not known any more: {_TOO_MANY}"
-MAYBE_LOST: Final = f"what earlier events said of this run may not be known any more: {_TOO_MANY}"
+LOST: Final = f"the content of earlier events of this run is no longer known: {_TOO_MANY}"
+MAYBE_LOST: Final = f"the content of earlier events of this run may no longer be known: {_TOO_MANY}"
 
 
 class SavedRun(NamedTuple):

@@ -250,7 +250,7 @@ class _Reading:
         self._lost.add(saved)
         if saved.is_recent(self._now_ms):
             run.missing(LOST)
-            yield Reject(f"events of {saved.sender}", f"run {saved.run:.100} is given up: {LOST}")
+            yield Reject(f"events of {saved.sender}", f"run {saved.run:.100} is abandoned: {LOST}")
         yield from self._written(run, over=True)
         if saved.run not in self._touched:
             del self._runs[saved.run]

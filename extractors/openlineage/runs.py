@@ -260,7 +260,7 @@ class Run:
                     if text(given.get("type")).upper() in ("", "DATASET") and all(name):
                         self.inputs.setdefault(name, Known())
         if event.problems:
-            self.missing("a part of an event did not read")
+            self.missing("a part of an event could not be read")
 
     def _learn_job(self, event: Event, at: tuple[Any, ...]) -> None:
         facets, said = event.job_facets, Latest(self.said_ms, event.time_ms)

@@ -11,7 +11,7 @@ from extractors.openlineage.event_files import parse, side_by_side
 from extractors.openlineage.events import NotAnEvent, events_in, mapping
 from extractors.openlineage.runs import Run, hash_of, sql_in
 
-CUT: Final = "the SQL text is cut: the file of the event that has it whole is there no more"
+CUT: Final = "the SQL text is cut: the file of the event with the whole text no longer exists"
 
 
 def make_whole(run: Run) -> None:

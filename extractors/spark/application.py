@@ -267,7 +267,7 @@ class ApplicationState:
         """Give up and yield the longest-open runs until the state has at most ``most_bytes`` as JSON."""
         excess_bytes = len(json.dumps(self.saved())) - most_bytes
         while excess_bytes > 0 and self._open:
-            run = self._give_up(f"its log keeps more than {most_bytes} bytes")
+            run = self._give_up(f"more than {most_bytes} bytes of its log would have to be kept")
             excess_bytes -= len(json.dumps([_execution_to_json(each) for each in run.members]))
             yield run
 
@@ -276,7 +276,7 @@ class ApplicationState:
         root = next(iter(self._open.values())).root
         run = replace(self._run(root, over=True), given_up=True)
         self._forget(root)
-        self.rejected.append(f"execution {root} is not followed on: {why}")
+        self.rejected.append(f"execution {root} is no longer followed: {why}")
         return run
 
     @property

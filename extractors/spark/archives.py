@@ -62,7 +62,7 @@ class ArchivePlace:
     def open(self, path: str) -> BinaryIO:
         opened = self._opened()
         if self._name(path) not in opened.NameToInfo:
-            raise FileNotFoundError(f"{path} is not in the archive any more")
+            raise FileNotFoundError(f"{path} is no longer in the archive")
         return cast(BinaryIO, BufferedReader(_Member(opened, self._name(path)), BUFFER_BYTES))
 
     def logs(self) -> list[Log]:

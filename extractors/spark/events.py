@@ -108,7 +108,7 @@ def parse(line: bytes) -> dict[str, Any]:
             # Java writes lone surrogates, which must be replaced, and deeply nested plans; orjson refuses both.
             event = json.loads(_LONE.sub(r"\\ufffd", line.decode("utf-8", "replace")))
     except (ValueError, RecursionError) as error:
-        reason = "nested too deep" if isinstance(error, RecursionError) else str(error)
+        reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
         raise NotAnEvent(f"not JSON: {reason}") from error
     if not isinstance(event, dict):
         raise NotAnEvent("not a JSON object")

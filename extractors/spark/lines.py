@@ -222,7 +222,7 @@ class LogLines:
         if self.codec != PLAIN and self.out_bytes > OUT_BYTES_FREE + MAX_RATIO * packed_bytes:
             self.beyond = f"{self.out_bytes} bytes came out of {packed_bytes}"
         elif self._lines >= LINES_FREE and self.read_bytes < self._lines * LEAST_LINE_BYTES:
-            self.beyond = f"{self._lines} lines and more in {self.read_bytes} bytes are no events"
+            self.beyond = f"{self._lines} lines or more in {self.read_bytes} bytes are not events"
         elif cpu_s > MAX_CPU_S:
             self.beyond = f"{cpu_s:.0f} s of CPU went into {self.read_bytes} bytes"
         return bool(self.beyond)
@@ -302,7 +302,7 @@ def open_part(place: Place, part: Part) -> BinaryIO:
         except FileNotFoundError:
             continue
     raise FileWentAway(
-        f"{part.path} was moved, compacted or removed after it was planned: the next run plans anew"
+        f"{part.path} was moved, compacted or removed after it was planned: the next run plans again"
     )
 
 

@@ -80,5 +80,5 @@ def lost_parts(
         if first == last and mark and number_of(mark.part) == first and unread == 0:
             continue  # read to its end before it was removed
         parts = f"part {first} is" if first == last else f"parts {first} to {last} are"
-        bytes_ = f"; {unread} bytes of it were seen and not read" if unread else ""
-        yield f"{parts} not there, and no compacted part stands for it{bytes_}"
+        bytes_ = f"; {unread} bytes of it were seen but not read" if unread else ""
+        yield f"{parts} missing, and no compacted part replaces it{bytes_}"

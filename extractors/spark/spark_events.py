@@ -149,7 +149,7 @@ class SparkEvents(Extractor):
     def problems(self) -> Iterator[tuple[str, str]]:
         """Yield invalid settings that types do not detect, as (setting, text)."""
         if self.keytab and not self.principal:
-            yield "keytab", "keytab needs a principal beside it"
+            yield "keytab", "keytab needs a principal"
 
     def directories(self) -> tuple[str, ...]:
         """Return the directories that can be watched; none on HDFS, which is polled."""
@@ -375,12 +375,12 @@ class _LogReading:
         for path, damage in self._lines.damages:
             yield from self._counted(Reject(path, f"damaged: {damage}", damage.offset))
         for path, offset, count in self._lines.holes:
-            yield from self._counted(Reject(path, f"{count} NUL bytes before a line passed over", offset))
+            yield from self._counted(Reject(path, f"{count} NUL bytes before a line skipped", offset))
         for reason in self._lost():
             yield from self._counted(Reject(self._split.log, reason))
         if self._lines.beyond:
             mark = self._lines.mark
-            yield Reject(self._split.log, f"not read on: {self._lines.beyond}", mark.restart)
+            yield Reject(self._split.log, f"not read further: {self._lines.beyond}", mark.restart)
         over = self._lines.at_end and (self._split.over or self._state.application.over)
         if over:
             for run in self._state.over():
@@ -399,7 +399,9 @@ class _LogReading:
             yield from self._counted(Reject(self._split.log, reason))
         if self._rejects > MAX_REJECTS and self._last_reject:
             more = self._rejects - MAX_REJECTS
-            yield replace(self._last_reject, reason=f"{more} further lines that would not read", count=more)
+            yield replace(
+                self._last_reject, reason=f"{more} further lines that could not be read", count=more
+            )
         yield from self._done(over=over)
 
     def _lost(self) -> Iterator[str]:
@@ -506,7 +508,7 @@ class _LogReading:
                 elif member.started is None:
                     yield Reject(
                         self._split.log,
-                        f"the start of execution {member.id} is not in the log any more",
+                        f"the start of execution {member.id} is no longer in the log",
                         member.mark.restart,
                     )
             if run.statement is None and run.statement_mark in statements:
@@ -613,7 +615,7 @@ def _archive_position(split: LogSplit, size: int) -> Position:
 
 def _closed_note(closed: Sequence[Closed]) -> str:
     """Return a note that some logs cannot be read, with the reason for the first one; "" if there are none."""
-    return f"{len(closed)} event logs cannot be read, of those {closed[0].reason}" if closed else ""
+    return f"{len(closed)} event logs cannot be read, such as {closed[0].reason}" if closed else ""
 
 
 def _is_the_same(place: Place, split: LogSplit) -> bool:

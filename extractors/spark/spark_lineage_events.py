@@ -88,7 +88,7 @@ class SparkLineageEvents(LineLogs):
             yield Reject(path, str(broken), line.offset, sample(text) if _KEYS.search(text) else "")
             return
         if not occurrence.ended_ms:
-            reason = no_time("a time of the record cannot be one: timestamp", record["timestamp"])
+            reason = no_time("invalid time in the record: timestamp", record["timestamp"])
             yield Reject(path, reason, line.offset, sample(text))
         application = replace(application, default_fs=self.default_fs)
         names = Names(self.source, self.estate, application, self.metastore, self.yarn)
@@ -101,7 +101,7 @@ def _parse(text: bytes) -> Mapping[str, Any]:
     except orjson.JSONDecodeError as error:
         raise NotARecord(f"the line is not JSON: {error}") from None
     if not isinstance(record, dict):
-        raise NotARecord(f"the line holds no JSON object but a {type(record).__name__}")
+        raise NotARecord(f"the line is not a JSON object but a {type(record).__name__}")
     return record
 
 

@@ -124,7 +124,7 @@ class Streams:
         run, query = text(progress.get("runId")), text(progress.get("id"))
         if self._take_old(event) or not run or not query:
             return
-        at_ms = self._time(progress, f"query {query} goes on at")
+        at_ms = self._time(progress, f"query {query} progresses at")
         stream = self._stream(run, query, text(progress.get("name")), at_ms)
         stream.last_ms = max(stream.last_ms, at_ms)
         self._ends(stream, progress.get("sources"), mapping(progress.get("sink")))
@@ -168,7 +168,8 @@ class Streams:
             if count > MAX_STREAMS or size_bytes > most_bytes:
                 each.given_up = each.changed = True
                 self.rejected.append(
-                    f"run {each.run:.100} of query {each.query:.100} is not followed on: {len(running)} queries are running"
+                    f"run {each.run:.100} of query {each.query:.100} is no longer followed: {len(running)}"
+                    " queries are running"
                 )
 
     # -- Helpers --------------------------------------------------------------------------------------------------
@@ -189,7 +190,7 @@ class Streams:
         if not isinstance(number, int):
             return None
         name = text(state.get("name"))
-        at_ms = self._time(state, f"query {number} goes on at") if "timestamp" in state else 0
+        at_ms = self._time(state, f"query {number} progresses at") if "timestamp" in state else 0
         stream = self._stream(str(number), name or str(number), name, at_ms)
         stream.last_ms = max(stream.last_ms, at_ms)
         self._ends(stream, state.get("sourceStatuses"), mapping(state.get("sinkStatus")))

@@ -27,4 +27,4 @@ def instant(value: object) -> int:
 
 def no_time(what: str, value: object) -> str:
     """Return the message for a missing or invalid time."""
-    return f"{what} {str(value)[:40]!r}, which is no time" if value is not None else f"{what} no time"
+    return f"{what} {str(value)[:40]!r}, which is not a time" if value is not None else f"{what} no time"

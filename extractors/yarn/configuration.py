@@ -72,12 +72,12 @@ _HIVE, _PIG = "hive_", "pig_"
 class Missing(StrEnum):
     """Reasons why the operation of a job is incomplete: the parts that the job's configuration does not have."""
 
-    PLACE = "its configuration names a directory without the one that it is below"
+    PLACE = "its configuration names a relative path without its working directory"
     EVERYWHERE = "its configuration names its input by a pattern for the whole file system"
     TOO_MANY = "its configuration names more inputs than navlin keeps"
     COPIED = "DistCp reads a list of what it copies, which its configuration does not have"
-    READ = "it reads what is not in a directory"
-    WRITTEN = "it writes what is not in a directory"
+    READ = "its input is not in a directory"
+    WRITTEN = "its output is not in a directory"
     MOVED = "its data are in a directory from which Sqoop moves them elsewhere"
 
 

@@ -26,8 +26,8 @@ from navlin.model.source import YARN, Estate, Source
 _EXAMPLES: Final = {"urls": "http://resourcemanager:8088", "history_urls": "http://historyserver:19888"}
 
 TOO_MANY_OPEN: Final = (
-    "{} open applications of {} are not remembered, for there are too many: how one ends is not known if the"
-    " ResourceManager forgets it"
+    "{} open applications of {} are not remembered, because there are too many: the end of one stays unknown"
+    " if the ResourceManager forgets it"
 )
 
 
@@ -79,10 +79,10 @@ class Yarn(Extractor):
         if self.user and self.auth == "kerberos":
             yield (
                 "user",
-                'user is for clusters without Kerberos: with auth = "kerberos", the ticket says who asks',
+                'user is for clusters without Kerberos: with auth = "kerberos", the ticket names the user',
             )
         if self.keytab and not self.principal:
-            yield "keytab", "keytab needs a principal beside it"
+            yield "keytab", "keytab needs a principal"
         for name in ("principal", "keytab", "krb5_conf"):
             if getattr(self, name) and self.auth == "none":
                 yield name, f'{name} is for Kerberos: it needs auth = "kerberos"'
@@ -116,7 +116,7 @@ class Yarn(Extractor):
             case UnansweredSplit(error=error):
                 raise RestUnavailable(error)
             case _:
-                raise TypeError(f"{split!r} is no split of YARN")
+                raise TypeError(f"{split!r} is not a split of YARN")
 
     def check(self) -> Iterator[str]:
         """Yield the lines of ``navlin check``: the ResourceManager that responds, and whether it shows applications and
@@ -133,7 +133,7 @@ class Yarn(Extractor):
             return
         with asking(self._history) as service:
             service.entries(JOBS, ("jobs", "job"), {"limit": 1})
-            yield f"{service.url} answers: what MapReduce jobs read and wrote comes from there"
+            yield f"{service.url} answers: it shows what MapReduce jobs read and wrote"
 
     @property
     def _resource_manager(self) -> RestAddress:

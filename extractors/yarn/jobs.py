@@ -14,7 +14,7 @@ from navlin.model.records import Position, Record, Reject
 
 NO_HISTORY: Final = "the JobHistoryServer has no history of its job"
 GONE: Final = "the JobHistoryServer does not have its job's configuration any more"
-UNREADABLE: Final = "its job's configuration did not read, or never came"
+UNREADABLE: Final = "its job's configuration could not be read, or never arrived"
 SLOW_ONES: Final = 3
 """Number of consecutive configurations without a response after which the rest of a split is put off, because each has
 cost a whole timeout.
@@ -94,7 +94,7 @@ def _unread(
 ) -> Iterator[Record]:
     """Put off a job, so that its configuration is requested again; after enough tries, yield it without one."""
     if split.tries + 1 < MAX_TRIES and seen.id in split.may_wait:
-        yield _reject(history, seen, error, "; it will be asked for again")
+        yield _reject(history, seen, error, "; it will be requested again")
         yield Unread(seen, split.tries + 1, split.now_ms).position()
         return
     yield from _with(history, applications, seen, error)
@@ -106,11 +106,14 @@ def _put_off(
 ) -> Iterator[Record]:
     waiting = [seen for seen in rest if seen.id in split.may_wait]
     others = [seen for seen in rest if seen.id not in split.may_wait]
-    for some, what in ((waiting, "are put off"), (others, "are given up, for too many are asked for again")):
+    for some, what in (
+        (waiting, "are postponed"),
+        (others, "are given up, because too many are still to be retried"),
+    ):
         if some:
             yield Reject(
                 history.url,
-                f"the configurations of {len(some)} jobs {what}: those of {SLOW_ONES} in a row did not come",
+                f"the configurations of {len(some)} jobs {what}: those of {SLOW_ONES} in a row did not arrive",
                 sample=f"{some[0].id} and {len(some) - 1} more",
                 count=len(some),
             )

@@ -111,8 +111,8 @@ class RestService:
 
     def _misshapen(self, path: str, way: Sequence[str]) -> RestError:
         return RestError(
-            f"{self.url}{path}: the answer does not have the shape of one (`{'.'.join(way)}` is missing, or is something"
-            f" else): is this the address of a {self._address.name}?"
+            f"{self.url}{path}: the answer has an unexpected form (`{'.'.join(way)}` is missing or"
+            f" of another type): is this the address of a {self._address.name}?"
         )
 
     def _answer(self, path: str, parameters: Parameters | None) -> Any:
@@ -157,11 +157,12 @@ class RestService:
             host = None
         if host not in hosts:
             raise RestUnavailable(
-                f"{url}: it points to {further[:200]}, whose host `{self._address.setting}` does not name: add it there if"
+                f"{url}: it redirects to {further[:200]}, whose host `{self._address.setting}` does not"
+                " name: add it there if"
                 f" it is another {self._address.name}"
             )
         if urlsplit(url).scheme == "https" != urlsplit(further).scheme:
-            raise RestUnavailable(f"{url}: it points to {further[:200]}, which is without TLS")
+            raise RestUnavailable(f"{url}: it redirects to {further[:200]}, which is without TLS")
 
     def _ask(self, url: str, parameters: Parameters) -> requests.Response:
         limits = (self._address.connect_timeout_s, self._address.read_timeout_s)
@@ -169,7 +170,7 @@ class RestService:
             return self._session.get(url, params=dict(parameters), timeout=limits, allow_redirects=False)
         except requests.exceptions.SSLError as error:
             raise RestError(
-                f"{url}: TLS failed: {innermost(error)} (`ca_file` names the authorities to believe, as PEM)"
+                f"{url}: TLS failed: {innermost(error)} (`ca_file` names the authorities to trust, as PEM)"
             ) from error
         except KerberosFailed as error:
             raise RestError(f"{url}: {error}") from error
@@ -237,7 +238,7 @@ def wrong_url(url: str, example: str) -> str:
     except ValueError:
         fine = False
     if not fine or parts.query or parts.username:
-        return f"{url!r} is no address: write {example}"
+        return f"{url!r} is not an address: write {example}"
     return ""
 
 

@@ -72,7 +72,7 @@ class Directory:
     def user(self, name: str, password: str) -> User:
         """Return the user with this name and password, spelled as in the directory. Raises `Stranger` and
         `DirectoryFailed`."""
-        wrong = Stranger("the name or the password is wrong")
+        wrong = Stranger("wrong user name or password")
         # A server may take an empty password, or one that C reads as empty, for an anonymous bind, which succeeds for
         # everybody.
         if not usable_name(name) or not 0 < len(password) <= MOST_CHARS or "\0" in password:
@@ -146,11 +146,11 @@ class Directory:
         try:
             password = file.read_text().rstrip("\r\n")
         except (OSError, UnicodeDecodeError) as error:
-            raise LdapError(f"the bind_password_file {file} does not read: {error}") from error
+            raise LdapError(f"the bind_password_file {file} cannot be read: {error}") from error
         if not password:
             raise LdapError(f"the bind_password_file {file} is empty")
         if not speaking.bind(self.ldap.bind_dn, password):
-            raise LdapError(f"the bind account {self.ldap.bind_dn} is refused: look at bind_password_file")
+            raise LdapError(f"the bind account {self.ldap.bind_dn} was refused: check bind_password_file")
 
     def _found(self, speaking: Conversation, name: str) -> list[Entry]:
         if self.ldap.user_dn:
@@ -164,20 +164,24 @@ class Directory:
 
     def _with_role(self, speaking: Conversation, found: list[Entry]) -> User:
         if len(found) != 1:
-            raise Stranger("the directory has several of that name" if found else "the directory has nobody")
+            raise Stranger(
+                "the directory has several users of that name" if found else "the directory has no such user"
+            )
         (entry,) = found
         # The typed name may differ from the entry's in case and still be the same to the directory.
         names = entry.values.get(self.ldap.name_attribute.lower(), [])
         if len(names) != 1 or not usable_name(names[0]):
-            raise Stranger(f"{entry.dn} has no {self.ldap.name_attribute} that a user may have as a name")
+            raise Stranger(
+                f"{entry.dn} has no {self.ldap.name_attribute} that is valid as the name of a user"
+            )
         (name,) = names
         for role, groups in self.ldap.groups:
             if any(self._member(speaking, entry.dn, name, group) for group in groups):
                 if role is None:
-                    raise Stranger(f"{name} is in a group that is refused")
+                    raise Stranger(f"{name} is in a refused group")
                 return User(name, role, "")
         if self.ldap.default_role is None:
-            raise Stranger(f"{name} is in no group that has a role here")
+            raise Stranger(f"{name} is not in a group that has a role here")
         return User(name, self.ldap.default_role, "")
 
     def _member(self, speaking: Conversation, dn: str, name: str, group: str) -> bool:
@@ -202,7 +206,7 @@ class Directory:
 
     def _checked(self, server: Server, speaking: Conversation) -> tuple[bool, str]:
         if not self.finds:
-            return True, f"{server.url} answers; there is no bind account to look further with"
+            return True, f"{server.url} answers; without a bind account nothing more can be checked"
         self._log_in(speaking)
         named = [group for _, groups in self.ldap.groups for group in groups]
         if self.ldap.search_base:

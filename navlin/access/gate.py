@@ -22,7 +22,7 @@ from navlin.access.sessions import Session, Sessions
 from navlin.access.store import Access, AccessFile, User, usable_name
 
 LOOKS_AT_ONCE: Final = 2
-WRONG: Final = "the name or the password is wrong"
+WRONG: Final = "wrong user name or password"
 ENDED: Final = "this session has ended: log in again"
 
 Means = Literal["password", "token", "proxy", "session"]
@@ -101,16 +101,16 @@ class Gate:
         scheme, _, rest = header.partition(" ")
         if scheme.lower() == "bearer":
             user = self._current().by_token(rest.strip(), self._now_ms())
-            return Caller(user, "token") if user else Refused("this token is not known, or has expired")
+            return Caller(user, "token") if user else Refused("unknown or expired token")
         # Explicit credentials take precedence over a cookie, which a browser sends automatically.
         if not header and cookie is not None:
             return self._by_session(cookie)
         if scheme.lower() != "basic":
-            return Refused("who are you? Send a name and a password (Basic), or a token (Bearer)")
+            return Refused("authentication required: send a name and a password (Basic), or a token (Bearer)")
         try:
             name, _, password = base64.b64decode(rest, validate=True).decode().partition(":")
         except (binascii.Error, UnicodeDecodeError):
-            return Refused("the Authorization header does not read")
+            return Refused("the Authorization header cannot be parsed")
         return self.by_password(name, password, address)
 
     def by_password(self, name: str, password: str, address: str) -> Caller | Refused | Later:
@@ -160,12 +160,12 @@ class Gate:
     def _by_proxy(self, proxy: Proxy, named: Sequence[str]) -> Caller | Refused:
         # With two headers, one is the client's own, and it is unknown which.
         if len(named) != 1 or not usable_name(named[0]):
-            return Refused(f"the header {proxy.header} names nobody")
+            return Refused(f"the header {proxy.header} names no user")
         if user := self._current().users.get(named[0]):
             return Caller(user, "proxy")
         if proxy.role is None:
             return Refused(
-                f"{named[0]} is no user of navlin: `navlin user add {named[0]}` makes one", named[0]
+                f"{named[0]} is not a user of navlin: add it with `navlin user add {named[0]}`", named[0]
             )
         return Caller(User(named[0], proxy.role, ""), "proxy")
 
@@ -201,7 +201,7 @@ class Gate:
 
     def _locked(self, address: str, name: str, *, known: bool) -> Refused | None:
         wait_s = self._attempts.wait_s(address, name, known=known)
-        return Refused("too many wrong passwords: wait", name, wait_s) if wait_s else None
+        return Refused("too many wrong passwords: try again later", name, wait_s) if wait_s else None
 
     def _end(self, session: Session) -> Refused:
         self.sessions.end(session)
@@ -217,7 +217,7 @@ class Gate:
         except DirectoryFailed as error:
             # The reason is for the log only, because it names hosts and accounts.
             return Refused(
-                "the directory of users does not answer, or not as it should: the log says why",
+                "the directory of users does not answer, or answers wrongly: the log says why",
                 name,
                 0,
                 str(error),
@@ -226,7 +226,7 @@ class Gate:
             self._attempts.wrong(address, name, known=known)
             return Refused(str(error), name)
         if self._is_ours(user.name):
-            return Refused(f"{user.name} is a user of navlin's own, with a password of navlin's", name)
+            return Refused(f"{user.name} is a local user of navlin, with a password of its own here", name)
         self._attempts.right(address, name)
         self._places.note(name, address)
         self._remembered.keep(seen, user)

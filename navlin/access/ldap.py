@@ -82,7 +82,7 @@ class Conversation:
         """Bind, and return whether the server accepts this password for this name. Raises ValueError if either is
         empty, because a server may take that for an anonymous bind, and accept it."""
         if not dn or not password or "\0" in dn + password:
-            raise ValueError("neither a name nor a password may be empty, or have a zero byte")
+            raise ValueError("neither a name nor a password may be empty or contain a zero byte")
         self._messages.bind_simple(dn, password)
         result = self._answer(BindResponse).result
         if result.result_code in _REFUSING:
@@ -129,7 +129,7 @@ class Conversation:
         try:
             context = ssl.create_default_context(cafile=self._server.ca_file)
         except OSError as error:
-            raise self._error(f"{self._server.ca_file} does not read: {error}") from error
+            raise self._error(f"{self._server.ca_file} cannot be read: {error}") from error
         with self._failures():
             self._socket = context.wrap_socket(self._socket, server_hostname=host)
 
@@ -166,7 +166,7 @@ class Conversation:
                 messages = self._messages.receive(piece)
             except Exception as error:
                 # The library may raise anything on untrusted input.
-                raise self._error(f"it sent what is no LDAP: {error}") from error
+                raise self._error(f"it sent something that is not LDAP: {error}") from error
             yield from messages
 
     @contextmanager
@@ -178,7 +178,7 @@ class Conversation:
             self._socket.settimeout(left_s)
             yield
         except ssl.SSLCertVerificationError as error:
-            raise self._error(f"its certificate is not to be trusted: {error.verify_message}") from error
+            raise self._error(f"its certificate is not trusted: {error.verify_message}") from error
         except OSError as error:
             raise self._error(_words(error)) from error
 

@@ -29,9 +29,9 @@ class UnusablePassword(ValueError):
 def hashed(password: str) -> str:
     """Return the stored form of a password: ``scrypt$log cost$blocks$salt$key``. Raises `UnusablePassword`."""
     if not LEAST_CHARS <= len(password) <= MOST_CHARS:
-        raise UnusablePassword(f"a password has from {LEAST_CHARS} to {MOST_CHARS:,} characters")
+        raise UnusablePassword(f"a password must have from {LEAST_CHARS} to {MOST_CHARS:,} characters")
     if not password.isprintable():
-        raise UnusablePassword("a password has only characters that can be printed")
+        raise UnusablePassword("a password must have only printable characters")
     salt = secrets.token_bytes(SALT_BYTES)
     return "$".join(
         ("scrypt", str(LOG_COST), str(BLOCKS), _text(salt), _text(_key(password, salt, LOG_COST, BLOCKS)))

@@ -106,7 +106,7 @@ class AccessFile:
         except FileNotFoundError:
             return Access()
         except (OSError, KeyError, TypeError, ValueError) as error:
-            raise AccessError(f"{file} does not read: {error}; put a copy back, or remove it") from error
+            raise AccessError(f"{file} cannot be read: {error}; restore a copy, or remove it") from error
         return Access({user.name: user for user in users}, {token.id: token for token in tokens})
 
     def version(self) -> tuple[int, int] | None:
@@ -123,11 +123,12 @@ class AccessFile:
         """Add a user. Raises `AccessError` if the name exists or is unusable, and `UnusablePassword`."""
         if not _NAME.fullmatch(name):
             raise AccessError(
-                f'"{name}" is no name of a user: up to 128 letters, digits, and . @ - _ without a sign before them'
+                f'"{name}" is not a valid user name: use up to 128 letters, digits and . @ - _, and begin'
+                " with a letter, a digit or _"
             )
         with self._changing() as access:
             if name in access.users:
-                raise AccessError(f"there is a user {name} already")
+                raise AccessError(f"the user {name} already exists")
             access.users[name] = User(name, role, hashed(password), _new_mark())
 
     def set_password(self, name: str, password: str) -> None:
@@ -219,7 +220,7 @@ def _new_mark() -> str:
 
 def _require_administrator(access: Access) -> None:
     if not any(user.role is Role.ADMINISTRATOR for user in access.users.values()):
-        raise AccessError("that was the last administrator: make another one first")
+        raise AccessError("this is the last administrator: add another one first")
 
 
 def digest_of(secret: str) -> str:

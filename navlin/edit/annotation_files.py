@@ -101,7 +101,7 @@ class _Given:
 def _add(given: _Given, content: FileContent, found: dict[str, Annotation], *, listed: bool) -> None:
     """Add a value. ``listed``: the file has one entry per value of a list."""
     if not isinstance(given.id, str) or not 0 < len(given.id) <= ID_CHARS or not given.id.isprintable():
-        content.rejects.append(BadLine(given.line, f"{given.id!r:.60} is no id of an entity"))
+        content.rejects.append(BadLine(given.line, f"{given.id!r:.60} is not the id of an entity"))
         return
     try:
         value = checked(given.field, given.value)
@@ -117,7 +117,7 @@ def _add(given: _Given, content: FileContent, found: dict[str, Annotation], *, l
     if listed and isinstance(value, list):
         value = [*(before or []), *value]
     elif before is not None and before != value:
-        reason = f"{given.field} of {given.id} stands in the file twice, with different values"
+        reason = f"{given.field} of {given.id} is in the file twice, with different values"
         content.rejects.append(BadLine(given.line, reason))
         return
     found[given.id] = Annotation(given.id, given.type, given.entity, {**values, given.field: value})
@@ -134,14 +134,14 @@ def _values_of_json_lines(file: IO[bytes], rejects: list[BadLine]) -> Iterator[_
         try:
             read = orjson.loads(line)
         except orjson.JSONDecodeError as error:
-            rejects.append(BadLine(number, f"is no JSON: {error}"))
+            rejects.append(BadLine(number, f"is not valid JSON: {error}"))
             continue
         match read:
             case {"id": identity, "fields": dict(values)} if values:
                 about = str(read.get("type", "")), str(read.get("entity", ""))
                 yield from (_Given(number, identity, *about, name, value) for name, value in values.items())
             case _:
-                rejects.append(BadLine(number, 'is no object with "id" and "fields"'))
+                rejects.append(BadLine(number, 'is not an object with "id" and "fields"'))
 
 
 def _values_of_csv(file: IO[bytes], rejects: list[BadLine]) -> Iterator[_Given]:
@@ -150,11 +150,13 @@ def _values_of_csv(file: IO[bytes], rejects: list[BadLine]) -> Iterator[_Given]:
     rows = _rows(list(io.StringIO(text, newline="")), rejects)
     _, header = next(rows, (1, []))
     if not {"id", "field", "value"} <= set(header):
-        rejects.append(BadLine(1, f"names no columns id, field and value, but {', '.join(header)!r:.80}"))
+        rejects.append(
+            BadLine(1, f"must name the columns id, field and value, not {', '.join(header)!r:.80}")
+        )
         return
     for number, row in rows:
         if len(row) != len(header):
-            rejects.append(BadLine(number, f"has {len(row)} cells and the first row {len(header)}"))
+            rejects.append(BadLine(number, f"has {len(row)} cells, but the first row {len(header)}"))
             continue
         cell = dict(zip(header, map(active, row), strict=True))
         name, value = cell["field"], cell["value"]
@@ -177,7 +179,7 @@ def _rows(lines: Sequence[str], rejects: list[BadLine]) -> Iterator[tuple[int, l
                 first = start + rows.line_num
             return
         except csv.Error as error:
-            rejects.append(BadLine(first + 1, f"is no row of CSV: {error}"))
+            rejects.append(BadLine(first + 1, f"is not a row of CSV: {error}"))
             start = first + 1
 
 

@@ -70,12 +70,12 @@ def _change_set(what: str, given: Any) -> Mapping[str, Any]:
     """Return a mapping with the keys ``set``, ``add`` and ``del``; each is None if absent."""
     if given is None or isinstance(given, Mapping):
         return {key: (given or {}).get(key) for key in ("set", "add", "del")}
-    raise BadValue(f"{what} are a change set with add, del and set, and not {given!r:.40}")
+    raise BadValue(f"{what} must be a change set with add, del and set, not {given!r:.40}")
 
 
 def _keys(given: Any) -> tuple[str, ...]:
     if not isinstance(given, list) or not all(isinstance(each, str) for each in given):
-        raise BadValue("del of properties is a list of keys")
+        raise BadValue("del of properties must be a list of keys")
     return tuple(given)
 
 

@@ -67,7 +67,7 @@ class Done:
 def words_of(solr: Solr, options: Options) -> Words:
     """Convert the options to checked `Words`. Raises `BadValue`, also if no option is given."""
     if options == Options():
-        raise BadValue("nothing is to change: name a tag, a name, a description or a property")
+        raise BadValue("nothing to change: give a tag, a name, a description or a property")
     given = {"name": options.name, "description": options.description}
     pairs = dict(_pair(each, "KEY=VALUE") for each in options.property)
     managed: dict[str, list[str]] = {}

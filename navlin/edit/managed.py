@@ -21,11 +21,11 @@ _MOST_MS: Final = 60_000_000_000_000
 def managed_fields(registered: Properties, given: Any) -> dict[str, Sequence[Any] | None]:
     """Convert ``{namespace: {name: value or list}}`` to fields; None, "" and [] erase a property. Raises `BadValue`."""
     if not isinstance(given, Mapping):
-        raise BadValue(f"customProperties are an object of namespaces, and not {given!r:.40}")
+        raise BadValue(f"customProperties must be an object of namespaces, not {given!r:.40}")
     fields: dict[str, Sequence[Any] | None] = {}
     for namespace, named in given.items():
         if not isinstance(named, Mapping):
-            raise BadValue(f"customProperties of {namespace!s:.60} are an object, and not {named!r:.40}")
+            raise BadValue(f"customProperties of {namespace!s:.60} must be an object, not {named!r:.40}")
         for name, value in named.items():
             fields |= managed_field(registered.get((namespace, name)), namespace, name, value)
     return fields
@@ -36,7 +36,7 @@ def managed_field(
 ) -> dict[str, Sequence[Any] | None]:
     """Return the fields of one property; None, "" and [] erase it. Raises `BadValue`."""
     if not namespace or "." in namespace or not name:
-        raise BadValue(f"{namespace!s:.60}.{name!s:.60} is no name of a managed property")
+        raise BadValue(f"{namespace!s:.60}.{name!s:.60} cannot be the name of a managed property")
     values = [each for each in (value if isinstance(value, list) else [value]) if each not in (None, "")]
     # Erase the fields of all types: the property may have been stored under another type before it was registered.
     fields: dict[str, Sequence[Any] | None] = dict.fromkeys(
@@ -69,7 +69,7 @@ def _prefix_of(name: str, values: Sequence[Any]) -> str:
 
 def _fitting(of: Property, values: Sequence[Any]) -> list[Any]:
     if len(values) > 1 and not of.multi_valued:
-        raise BadValue(f"{of.name} has one value, and not {len(values)}")
+        raise BadValue(f"{of.name} takes one value, not {len(values)}")
     return [_fit(of, value) for value in values]
 
 
@@ -91,11 +91,11 @@ def _fit(of: Property, value: Any) -> Any:
             fits = ms is not None and abs(ms) <= _MOST_MS
             return _wanted(of, value, solr_date(ms) if fits else None, "a date")
     if not isinstance(value, str):
-        raise BadValue(f"{of.name} must be a text, and not {value!r:.40}")
+        raise BadValue(f"{of.name} must be a text, not {value!r:.40}")
     if of.type == "ENUM" and value not in of.enum_values:
         raise BadValue(f"{value:.200} is not one of [{', '.join(of.enum_values)}]")
     if of.max_length is not None and len(value) > of.max_length:
-        raise BadValue(f"{of.name} has {len(value):,} characters, and may have {of.max_length:,}")
+        raise BadValue(f"{of.name} has {len(value):,} characters, but may have at most {of.max_length:,}")
     if of.pattern and not matcher(of.pattern)(value):
         raise BadValue(f"{value:.200} does not match the pattern {of.pattern} of {of.name}")
     return value
@@ -114,5 +114,5 @@ def _number(value: Any, kind: type) -> Any:
 
 def _wanted(of: Property, value: Any, fit: Any, words: str) -> Any:
     if fit is None:
-        raise BadValue(f"{of.name} must be {words}, and not {value!r:.40}")
+        raise BadValue(f"{of.name} must be {words}, not {value!r:.40}")
     return fit

@@ -81,14 +81,14 @@ def register(solr: Solr, given: Any, author: Author) -> dict[str, Any]:
     """Register models in the form of POST /models, and return them in the same form. Raises `BadValue` if any is
     invalid; then none is registered."""
     if not isinstance(given, Mapping):
-        raise BadValue("models are an object with packages, classes, namespaces, properties, mappings")
+        raise BadValue("models must be an object with packages, classes, namespaces, properties, mappings")
     for _ in range(ATTEMPTS):
         known, read = registered(solr)
         made = _made(known, given, author)
         if save_models(solr, made, read):
             break
     else:
-        raise TooManyConflicts(f"these models kept changing under {ATTEMPTS} attempts to register them")
+        raise TooManyConflicts(f"these models kept changing during {ATTEMPTS} attempts to register them")
     answer: dict[str, Any] = {key: list(made[kind].values()) for key, kind in _PLURALS.items()}
     answer["mappings"] = {name: body["properties"] for name, body in made[Kind.MAPPING].items()}
     return answer
@@ -140,7 +140,9 @@ def _checked(kind: Kind, item: Mapping[str, Any], before: Mapping[str, Any] | No
         if not isinstance(made["type"], str) or made["type"] not in MANAGED:
             raise BadValue(f"type of {made['name']} must be one of {', '.join(MANAGED)}")
         if before is not None and MANAGED[before["type"]] != MANAGED[made["type"]]:
-            raise BadValue(f"{made['namespace']}.{made['name']} is of type {before['type']}, which stays")
+            raise BadValue(
+                f"{made['namespace']}.{made['name']} is of type {before['type']}, which cannot be changed"
+            )
         _check_limits(made)
     return made
 
@@ -172,7 +174,7 @@ def matcher(pattern: str) -> Callable[[str], object]:
         match: Callable[[str], object] = re2.compile(pattern, options).fullmatch
     except re2.error as error:
         reason = error.args[0].decode() if error.args and isinstance(error.args[0], bytes) else str(error)
-        raise BadValue(f"{pattern!r:.80} is no pattern of RE2: {reason}") from None
+        raise BadValue(f"{pattern!r:.80} is not a valid RE2 pattern: {reason}") from None
     return match
 
 

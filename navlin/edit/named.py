@@ -176,5 +176,5 @@ def _of_hive(source: Source, kind: str, database: str, named: Mapping[str, str])
 
 def _text(name: str, value: Any) -> str:
     if not isinstance(value, str):
-        raise BadValue(f"{name} must be a text, and not {value!r:.40}")
+        raise BadValue(f"{name} must be a text, not {value!r:.40}")
     return value

@@ -42,7 +42,7 @@ def own_entity(given: Mapping[str, Any], parents: Mapping[str, str]) -> Own:
         raise BadValue("it has no namespace")
     identity = _identity(given, namespace, kind)
     if identity == SDK_SOURCE:
-        raise BadValue("that is the identity of the SOURCE of all that programs write")
+        raise BadValue("that identity belongs to the SOURCE of everything that programs write")
     said = {
         key: _value(key, value) for key, value in given.items() if key not in _NOT_SAID and value is not None
     }
@@ -67,7 +67,7 @@ def _identity(given: Mapping[str, Any], namespace: str, kind: str) -> str:
             raise BadValue("it has neither an identity nor an originalName")
         return identify(namespace, kind, name, str(given.get("parentPath") or ""))
     if not isinstance(identity, str) or len(identity) > ID_CHARS or not identity.isprintable():
-        raise BadValue(f"{identity!r:.60} is no identity")
+        raise BadValue(f"{identity!r:.60} is not an identity")
     return identity
 
 
@@ -91,4 +91,4 @@ def _time_ms(key: str, value: Any) -> int:
     try:
         return date_ms(value)
     except (TypeError, ValueError):
-        raise BadValue(f"{key} must be a date, and not {value!r:.40}") from None
+        raise BadValue(f"{key} must be a date, not {value!r:.40}") from None

@@ -71,7 +71,7 @@ def write_objects(
     the result for the relations. All are visible when this returns. Raises `BadValue` if the relations name too many
     ends."""
     if sum(map(count_ends, relations)) > MOST_ENDS:
-        raise BadValue(f"the relations of one request have at most {MOST_ENDS:,} ends")
+        raise BadValue(f"the relations of one request may have at most {MOST_ENDS:,} ends")
     names, about = Names(solr), (Taken(), Taken())
     drawn: list[Drawn] = []
     pairs = 0
@@ -95,7 +95,7 @@ def write_objects(
     for position, given in enumerate(entities):
         try:
             if not isinstance(given, Mapping):
-                raise BadValue("it is no object")
+                raise BadValue("it is not an object")
             words = deciding(change_words(registered, given))
             wanted.append(_wanted(names, position, given, words, parents, author))
         except BadValue as error:
@@ -141,7 +141,7 @@ def _wanted(
         return _Wanted(position, own.id, _deciding_own(own, words), new)
     if identity:
         if not isinstance(identity, str):
-            raise BadValue(f"identity must be a text, and not {identity!r:.40}")
+            raise BadValue(f"identity must be a text, not {identity!r:.40}")
         if str(given.get("sourceId")) not in names.sources or not any(given.get(name) for name in NAMES):
             return _Wanted(position, identity, words, None)
     meant = names.meant(given)

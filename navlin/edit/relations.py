@@ -66,7 +66,7 @@ def count_ends(given: Any) -> int:
 def drawn_of(names: Names, position: int, given: Any) -> Drawn:
     """Parse a relation in the SDK's JSON. Raises `BadValue`."""
     if not isinstance(given, Mapping):
-        raise BadValue("it is no object")
+        raise BadValue("it is not an object")
     try:
         kind = RelationType(str(given.get("type")))
     except ValueError:
@@ -74,7 +74,7 @@ def drawn_of(names: Names, position: int, given: Any) -> Drawn:
         raise BadValue(f"type {given.get('type')!s:.40} is not one of [{allowed}]") from None
     namespace = given.get("namespace") or ""
     if not isinstance(namespace, str):
-        raise BadValue(f"namespace must be a text, and not {namespace!r:.40}")
+        raise BadValue(f"namespace must be a text, not {namespace!r:.40}")
     sides = _side(names, given, 1), _side(names, given, 2)
     if len(sides[0].ends) * len(sides[1].ends) > MOST_PAIRS:
         raise BadValue(f"it has more than {MOST_PAIRS:,} pairs of ends")
@@ -88,7 +88,7 @@ def draw(solr: Solr, drawn: Sequence[Drawn], now_ms: int) -> None:
         left = _draw(solr, left, now_ms)
         if not left:
             return
-    raise TooManyConflicts(f"{len(left)} relations kept changing under {ATTEMPTS} attempts to write them")
+    raise TooManyConflicts(f"{len(left)} relations kept changing during {ATTEMPTS} attempts to write them")
 
 
 def _draw(solr: Solr, drawn: Sequence[Drawn], now_ms: int) -> list[Drawn]:
@@ -162,5 +162,5 @@ def _side(names: Names, given: Mapping[str, Any], number: int) -> Side:
 
 def _id(value: Any) -> str:
     if not isinstance(value, str) or not value or len(value) > ID_CHARS or not value.isprintable():
-        raise BadValue(f"{value!r:.60} is no identity")
+        raise BadValue(f"{value!r:.60} is not an identity")
     return value

@@ -63,14 +63,14 @@ def save_search(
     owner = asker.owner(owner)
     if not _NAME.fullmatch(name):
         raise BadValue(
-            f"{name!r:.60} cannot be the name of a search: up to 100 letters, digits, blanks and . , + - ( ) _"
+            f"{name!r:.60} cannot be the name of a search: use up to 100 letters, digits, blanks and . , + - ( ) _"
         )
     if len(query) > QUERY_CHARS:
-        raise BadValue(f"a query that is saved has at most {QUERY_CHARS:,} characters")
+        raise BadValue(f"a saved query may have at most {QUERY_CHARS:,} characters")
     for _ in range(ATTEMPTS):
         there = saved_search(solr, owner, name)
         if there is not None and not replace:
-            raise NameTaken(f"{owner} has a search {name} already: replace it, or take another name")
+            raise NameTaken(f"{owner} already has a search {name}: replace it, or choose another name")
         if there is None and sum(each.owner == owner for each in saved_searches(solr)) >= MOST:
             raise BadValue(f"{owner} has {MOST} saved searches: remove one first")
         version = -1 if there is None else there.version
@@ -79,7 +79,7 @@ def save_search(
         )
         if write_saved_search(solr, saved):
             return saved
-    raise TooManyConflicts(f"{owner}/{name} kept changing under {ATTEMPTS} attempts to save it")
+    raise TooManyConflicts(f"{owner}/{name} kept changing during {ATTEMPTS} attempts to save it")
 
 
 def remove_search(solr: Solr, asker: Asker, name: str, *, owner: str = "") -> SavedSearch:
@@ -91,4 +91,4 @@ def remove_search(solr: Solr, asker: Asker, name: str, *, owner: str = "") -> Sa
             raise NotSaved(f"{owner} has no saved search {name}")
         if remove_saved_search(solr, there):
             return there
-    raise TooManyConflicts(f"{owner}/{name} kept changing under {ATTEMPTS} attempts to remove it")
+    raise TooManyConflicts(f"{owner}/{name} kept changing during {ATTEMPTS} attempts to remove it")

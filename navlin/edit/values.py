@@ -34,7 +34,7 @@ def checked(name: str, value: Any) -> Any:
     or cannot have this value."""
     if not is_user_field(name):
         kinds = ", ".join([*sorted(USER_FIELDS), *(f"{prefix}…" for prefix in USER_PREFIXES)])
-        raise BadValue(f"{name!r:.60} is no field of people's: those are {kinds}")
+        raise BadValue(f"{name!r:.60} is not a field that people edit: those are {kinds}")
     if (
         len(name) > FIELD_NAME_CHARS
         or not name.isprintable()
@@ -56,17 +56,17 @@ def _checked_one(name: str, value: Any) -> Any:
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     if not right:
-        raise BadValue(f"{name} has {type(value).__name__} {value!r:.40} and wants {kind.__name__}")
+        raise BadValue(f"{name} must be {kind.__name__}, not {type(value).__name__} {value!r:.40}")
     if kind is int and not -(2**63) <= value < 2**63:
-        raise BadValue(f"{name} is no number of 64 bits")
+        raise BadValue(f"{name} is not a number of 64 bits")
     if kind is float and not math.isfinite(value):
-        raise BadValue(f"{name} is no number")
+        raise BadValue(f"{name} is not a number")
     if name.startswith("cpt_"):
         try:
             return solr_date(date_ms(value)).replace(".000Z", "Z")  # as Solr returns it
         except ValueError:
             raise BadValue(
-                f"{name} has {value!r:.40}, which is no date such as 2026-01-31T12:00:00Z"
+                f"{name} has {value!r:.40}, which is not a date such as 2026-01-31T12:00:00Z"
             ) from None
     if kind is not str:
         return value
@@ -74,7 +74,7 @@ def _checked_one(name: str, value: Any) -> Any:
         raise BadValue(f"{name} has no value")
     most_chars = MOST_CHARS.get(name, INDEXED_TEXT_CHARS)
     if len(value) > most_chars:
-        raise BadValue(f"{name} has {len(value):,} characters, and may have {most_chars:,}")
+        raise BadValue(f"{name} has {len(value):,} characters, but may have at most {most_chars:,}")
     if not value.isascii() and any("\ud800" <= each <= "\udfff" for each in value):
-        raise BadValue(f"{name} is no UTF-8")
+        raise BadValue(f"{name} is not valid UTF-8")
     return redact(value)

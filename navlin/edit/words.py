@@ -57,7 +57,7 @@ def texts(given: Mapping[str, Any]) -> dict[str, str | None]:
 def tags(given: Any) -> tuple[str, ...]:
     """Return a list of tags in stored form, each once. Raises `BadValue`."""
     if not isinstance(given, list | tuple):
-        raise BadValue(f"tags are a list of texts, and not {given!r:.40}")
+        raise BadValue(f"tags must be a list of texts, not {given!r:.40}")
     return tuple(dict.fromkeys(checked("tags", list(given)))) if given else ()
 
 
@@ -65,7 +65,7 @@ def properties(given: Any) -> dict[str, str]:
     """Return properties in stored form, by key. Numbers and booleans become texts; properties without a value are left
     out. Raises `BadValue`."""
     if not isinstance(given, Mapping):
-        raise BadValue(f"properties are an object, and not {given!r:.40}")
+        raise BadValue(f"properties must be an object, not {given!r:.40}")
     return {
         key: checked(USER_PROPERTY + str(key), _text(value))
         for key, value in given.items()

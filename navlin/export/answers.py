@@ -40,7 +40,7 @@ def not_confirmed(answer: requests.Response, wanted: str) -> NoReturn:
     kind = answer.headers.get("Content-Type") or "no content type"
     raise NotConfirmed(
         f"{answer.url.partition('?')[0]} did not answer with {wanted} but with {words_of(answer)} ({kind}): correct the"
-        " address, or let navlin past the log-in page or proxy before it"
+        " address, or let navlin pass the log-in page or proxy in front of it"
     )
 
 

@@ -51,9 +51,9 @@ class Address:
     def __post_init__(self) -> None:
         parts = urlsplit(self.url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ValueError(f"{self.url!r} is no URL of a server, such as http://host:21000")
+            raise ValueError(f"{self.url!r} is not the URL of a server, such as http://host:21000")
         if parts.username or parts.password:
-            raise ValueError("a password does not belong into the URL")
+            raise ValueError("the URL must not contain a password")
 
 
 @dataclass(slots=True)
@@ -103,12 +103,12 @@ class Connection:
                 why, kind = f"cannot be reached: {innermost(error)}", Unavailable
             else:
                 if answer.status_code in (401, 403):
-                    raise NotAllowed(f"{self._host} does not let us in: {words_of(answer)}")
+                    raise NotAllowed(f"{self._host} refused the log-in: {words_of(answer)}")
                 if 300 <= answer.status_code < 400:
-                    raise NotAllowed(f"{self._host} leads to another address: {words_of(answer)}")
+                    raise NotAllowed(f"{self._host} redirects to another address: {words_of(answer)}")
                 if answer.status_code not in LATER:
                     if is_page(answer) and answer.status_code not in TOO_LARGE:
-                        not_confirmed(answer, "what a program can read")
+                        not_confirmed(answer, "content for programs")
                     return answer
                 why, kind = words_of(answer), Failing if answer.status_code == 500 else Unavailable
             if wait_s is not None:

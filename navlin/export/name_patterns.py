@@ -63,5 +63,5 @@ def _matcher(pattern: str) -> Callable[[str], object]:
         match: Callable[[str], object] = re2.compile(_ANY.sub(".*", pattern), options).fullmatch
     except re2.error as error:
         reason = error.args[0].decode() if error.args and isinstance(error.args[0], bytes) else str(error)
-        raise BadPattern(f"{pattern!r:.80} is no pattern of names: {reason}") from error
+        raise BadPattern(f"{pattern!r:.80} is not a valid pattern of names: {reason}") from error
     return match

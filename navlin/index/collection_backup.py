@@ -83,5 +83,5 @@ def _status(solr: Solr, task: str) -> Mapping[str, str]:
 def _in_words(action: str, collection: str, location: str, reason: str) -> str:
     return (
         f"{action} of {collection}: {reason}. {location} must be a directory that every node of the SolrCloud sees under"
-        " this path, and that solr.allowPaths of each admits"
+        " this path, and that solr.allowPaths of each allows"
     )

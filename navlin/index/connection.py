@@ -62,9 +62,9 @@ class SolrAddress:
     def __post_init__(self) -> None:
         parts = urlsplit(self.url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ValueError(f"{self.url!r} is no URL of a Solr, such as http://host:8983/solr")
+            raise ValueError(f"{self.url!r} is not the URL of a Solr, such as http://host:8983/solr")
         if parts.username or parts.password:
-            raise ValueError("the password of Solr does not belong into its URL")
+            raise ValueError("the URL of Solr must not contain a password")
         object.__setattr__(self, "url", self.url.rstrip("/"))
 
     @property
@@ -147,13 +147,13 @@ def _refused(response: requests.Response, address: SolrAddress) -> str:
         if "GSSException" in said or "Kerberos" in said:
             return in_words(said, login.principal, login.keytab, f"{SERVICE}/{host}", other=f"Solr at {host}")
         if response.status_code == 401:
-            return f"does not take the ticket for {SERVICE}/{host} (its own log says why)"
+            return f"refused the ticket for {SERVICE}/{host} (its own log says why)"
     if response.status_code != 401:
         return ""
     if wants_kerberos(response):
-        return 'wants Kerberos: set auth = "kerberos", principal and keytab of [solr]'
+        return 'requires Kerberos: set auth = "kerberos", principal and keytab of [solr]'
     asked_with = response.request.headers.get("Authorization")
-    return "user or password is wrong" if asked_with else "wants a password"
+    return "rejected the user or password" if asked_with else "requires a password"
 
 
 _MARKUP: Final = re.compile(r"<(style|script)\b.*?</\1>|<[^>]{0,500}>", re.DOTALL)

@@ -74,7 +74,7 @@ def _require_same_version(solr: Solr) -> None:
         raise NotBackedUp(
             f"the backup is of an index of version {schema.version}, written by navlin {schema.navlin}, and the cores of"
             f" Solr at {solr.address.host} are of version {present}: remove them, restore with that navlin, and then run"
-            " `navlin index upgrade`. Of the four, nav_runs is restored already"
+            " `navlin index upgrade`. One of the four, nav_runs, has already been restored"
         )
 
 
@@ -102,6 +102,6 @@ def _restored(solr: Solr, core: str) -> dict[str, Any]:
 
 def _in_words(command: str, core: str, location: str, reason: str) -> str:
     return (
-        f"{command} of {core}: {reason}. {location} must be a directory on Solr's machine, that Solr may write and its"
-        " solr.allowPaths admits"
+        f"{command} of {core}: {reason}. {location} must be a directory on Solr's machine, that Solr may write to"
+        " and its solr.allowPaths allows"
     )

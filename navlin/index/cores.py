@@ -85,7 +85,9 @@ def create_edits(solr: Solr, conf: Path) -> None:
             return
     if absent:
         names = ", ".join(absent)
-        raise NotCreated(f"Solr at {solr.address.host} has no {names}: make them with `navlin index create`")
+        raise NotCreated(
+            f"Solr at {solr.address.host} has no {names}: create them with `navlin index create`"
+        )
 
 
 def _replicas(solr: Solr, core: str) -> int:
@@ -124,7 +126,7 @@ def opened_schema(solr: Solr) -> Schema:
             raise
         names = ", ".join(missing(solr))
         raise NotCreated(
-            f"Solr at {solr.address.host} has no {names}: make them with `navlin index create`"
+            f"Solr at {solr.address.host} has no {names}: create them with `navlin index create`"
         ) from error
 
 

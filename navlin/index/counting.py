@@ -168,7 +168,8 @@ def _asked(number: int, level: Level, found: Mapping[str, Any]) -> _Asked:
 def _few(level: _Asked) -> _Asked:
     if level.buckets > MOST_RANGES:
         raise TooManyRanges(
-            f"{level.level.field} would have {level.buckets:,} ranges, and {MOST_RANGES:,} are counted: take wider ones"
+            f"{level.level.field} would have {level.buckets:,} ranges, and at most {MOST_RANGES:,} are"
+            " counted: use wider ones"
         )
     return level
 

@@ -143,7 +143,7 @@ def _edit_batch(
         if not todo:
             break
     else:
-        raise TooManyConflicts(f"{len(todo)} entities kept changing under {ATTEMPTS} attempts to edit them")
+        raise TooManyConflicts(f"{len(todo)} entities kept changing during {ATTEMPTS} attempts to edit them")
     return Edited(tuple(made.values()), tuple(unknown), tuple(refused)), stamped
 
 

@@ -29,7 +29,7 @@ def documents_of_export(response: requests.Response, core: str) -> Iterator[dict
         for documents in _batches(response.iter_content(CHUNK_BYTES)):
             for document in documents:
                 if not isinstance(document, dict):
-                    raise SolrError(host, core, None, "export has something else among its documents")
+                    raise SolrError(host, core, None, "export returned something that is not a document")
                 if "EXCEPTION" in document:
                     raise SolrError(host, core, None, f"export failed: {document['EXCEPTION']}")
                 yield document
@@ -72,5 +72,5 @@ def _batches(chunks: Iterator[bytes]) -> Iterator[list[dict[str, Any]]]:
 
 def _add(buffer: bytearray, chunk: bytes) -> None:
     if len(buffer) > LONGEST_BYTES:
-        raise orjson.JSONDecodeError(f"no document has more than {LONGEST_BYTES >> 20} MiB", "", 0)
+        raise orjson.JSONDecodeError(f"a document has more than {LONGEST_BYTES >> 20} MiB", "", 0)
     buffer += chunk

@@ -319,7 +319,9 @@ class Graph:
                 return written
             outcome = self.add_relations(change([*self.relations_now(todo, relation_fields.WHOLE).values()]))
             written += len(outcome) - len(todo := [each for each, applied in outcome.items() if not applied])
-        raise TooManyConflicts(f"{len(todo)} relations kept changing under {ATTEMPTS} attempts to write them")
+        raise TooManyConflicts(
+            f"{len(todo)} relations kept changing during {ATTEMPTS} attempts to write them"
+        )
 
     def add_relations(self, relations: Iterable[StoredRelation]) -> dict[str, bool]:
         """Write each relation if the index still has the version that was read; return id → whether the relation was

@@ -204,7 +204,7 @@ class Lease:
             self._version = found.version
             return True
         by = "somebody" if found is None or found.holder is None else str(found.holder)
-        self._lose(f"the lease of {self.name} was taken by {by}, after it was not renewed for its length")
+        self._lose(f"the lease of {self.name} was taken by {by}, because it was not renewed in time")
         return False
 
     def _lose(self, reason: str) -> None:

@@ -78,7 +78,7 @@ def read_moved(solr: Solr, source_id: str, run_id: str, moves: Sequence[tuple[st
     below = sum(count_held(solr, ELEMENTS, source_id, below=batch) for batch in batches)
     if below > MOST_DOCUMENTS:
         return Moved(
-            note=f"{below} entities were renamed at once: what people wrote of them stays with the names"
+            note=f"{below} entities were renamed at once, too many to follow: user metadata stays with the names"
         )
     written = frozenset(before["paths"]) if repeats else frozenset()
     for path, document in documents_below(solr, source_id, sorted(paths)):

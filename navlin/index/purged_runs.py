@@ -97,7 +97,7 @@ def _change(
         }
         if not solr.add_all(RUNS, [changed]).conflicts:
             return
-    raise RuntimeError(f"what is remembered of purged executions of {source_id} keeps changing")
+    raise RuntimeError(f"the record of purged executions of {source_id} keeps changing")
 
 
 def _with(known: PurgedRuns, times: Iterable[int], incomplete_ms: int, rejected_ms: int) -> PurgedRuns:

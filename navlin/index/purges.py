@@ -23,7 +23,7 @@ _UNFINISHED: Final = "purge:unfinished"
 _DAILY: Final = "purge:daily"
 _DAY_MS: Final = 86_400_000
 _MAX_REASON_BYTES: Final = 4_000
-_TAKEN: Final = "another process has taken the lease of the purge, and goes on with it"
+_TAKEN: Final = "another process has taken the lease of the purge, and continues it"
 
 
 @dataclass(frozen=True, slots=True)

@@ -146,7 +146,7 @@ def _started(solr: Solr, run_id: str) -> str:
     for record in solr.cursor(RUNS, q.term("runId", run_id), "started", filters=["kind:run"]):
         started: str = record["started"]
         return started
-    raise UnknownRun(f"there is no record of the run {run_id}: everything has to be read anew")
+    raise UnknownRun(f"there is no record of the run {run_id}: everything has to be read again")
 
 
 def _require_records(solr: Solr, since: str) -> None:
@@ -164,8 +164,8 @@ def _require_records(solr: Solr, since: str) -> None:
         for run in solr.select(RUNS, first)["response"]["docs"]:
             if run["iteration"] > 1 and run["started"] > since:
                 raise UnknownRun(
-                    f"{run['source']} had more than {RUNS_KEPT:,} runs since {since}, and no more are kept:"
-                    " everything has to be read anew"
+                    f"{run['source']} had more than {RUNS_KEPT:,} runs since {since}, and no more are"
+                    " kept: everything has to be read again"
                 )
 
 

@@ -76,7 +76,7 @@ def require_known(schema: Schema) -> None:
     if schema.version > VERSION:
         raise UnusableIndex(
             f"the index is of version {schema.version}, written by navlin {schema.navlin}, and this navlin,"
-            f" {_navlin()}, knows versions up to {VERSION}: use navlin {schema.navlin} or a later one"
+            f" {_navlin()}, supports versions up to {VERSION}: use navlin {schema.navlin} or a later one"
         )
 
 

@@ -67,7 +67,7 @@ def differences(core: str, wanted: Fields, found: Fields) -> list[Difference]:
         said = "" if there is None else _in_words(there, found)
         expected = _in_words(field, wanted)
         if said == expected:
-            said += ", analyzed or kept otherwise"
+            said += ", analyzed or stored differently"
         all_differences.append(Difference(core, name, said, expected))
     return all_differences
 

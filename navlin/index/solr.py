@@ -186,7 +186,7 @@ class Solr:
             try:
                 sendable.append((identity, orjson.dumps(document)))
             except TypeError as error:
-                refused.append(Refused(identity, f"is no JSON: {error}"))
+                refused.append(Refused(identity, f"is not valid JSON: {error}"))
         outcome = self.add_json(core, sendable)
         return Added(outcome.applied, outcome.conflicts, (*refused, *outcome.refused))
 
@@ -271,7 +271,7 @@ class Solr:
                 self.address.host,
                 core,
                 None,
-                f"a node took {len(lost):,} documents that are not there: it died",
+                f"a node accepted {len(lost):,} documents that are missing: it died",
             )
         return _both(Added(found), self._add_strictly(core, again))
 
@@ -307,7 +307,7 @@ class Solr:
             passed_on = [each for each in deleted.keys() - set(stayed) if deleted[each] >= 0]
             if any(version == versions[each] for each, version in self._versions(core, passed_on).items()):
                 raise SolrUnavailable(
-                    self.address.host, core, None, "a node took deletions that were not made: it died"
+                    self.address.host, core, None, "a node accepted deletions that were not made: it died"
                 )
         return tuple(stayed)
 
@@ -366,7 +366,7 @@ class Solr:
         if isinstance(answer, dict):
             return answer
         text = " ".join(response.text[:2000].split())[:200]
-        raise SolrError(self.address.host, core, response.status_code, f"is no Solr, it answers: {text}")
+        raise SolrError(self.address.host, core, response.status_code, f"is not a Solr; it answers: {text}")
 
 
 _VERSIONS: Final = {"versions": "true"}

@@ -154,7 +154,7 @@ def write(
             envelope, outcome = todo.pop(identity)
             yield envelope, outcome, ""
     raise TooManyConflicts(
-        f"{len(todo)} documents of {core} kept changing under {ATTEMPTS} attempts to write them"
+        f"{len(todo)} documents of {core} kept changing during {ATTEMPTS} attempts to write them"
     )
 
 
@@ -181,7 +181,9 @@ def rewrite(
             if not todo:
                 break
         else:
-            raise TooManyConflicts(f"{len(todo)} documents of {core} kept changing under {ATTEMPTS} attempts")
+            raise TooManyConflicts(
+                f"{len(todo)} documents of {core} kept changing during {ATTEMPTS} attempts"
+            )
 
 
 def flag_deleted(document: Document, stamp: Stamp, as_of_ms: int) -> Document | None:

@@ -138,7 +138,7 @@ class Kerberos:
             return [child.take(_number(child)) for _ in range(fields)]
         except ValueError as error:
             self._end()
-            raise KerberosFailed(f"Java's Kerberos answers with something else ({error})") from error
+            raise KerberosFailed(f"Java's Kerberos gave an unexpected answer ({error})") from error
         except TimeoutError:
             self._end()
             raise KerberosFailed(

@@ -14,8 +14,8 @@ class KerberosFailed(OSError):
 _REMEDIES: Final = (
     (
         r"Clock skew too great",
-        "the clocks of this machine and of {other} differ by more than Kerberos allows (five minutes): set them by one time"
-        " service",
+        "the clocks of this machine and of {other} differ by more than Kerberos allows (five minutes): set both by the"
+        " same time service",
     ),
     (
         r"Client not found in Kerberos database",
@@ -53,11 +53,11 @@ _REMEDIES: Final = (
     (
         r"Connection refused|timed out|Unreachable|unreachable|UnknownHost|Name or service not known|No route to host"
         r"|Connection reset|Closed connection|SocketTimeout|Unexpected end of stream|ICMP",
-        "no KDC answers: is one running where krb5.conf says, and does the network let this machine ask it?",
+        "no KDC answers: is one running where krb5.conf says, and can this machine reach it?",
     ),
     (
         r"Ticket expired|\(32\)|Failed to find any Kerberos tgt",
-        "the ticket has expired: with principal and keytab, navlin gets another by itself",
+        "the ticket has expired: set principal and keytab, and navlin gets another by itself",
     ),
 )
 
@@ -91,4 +91,4 @@ def _nothing(principal: str, keytab: str) -> str:
         return f"there is no keytab {keytab}"
     except OSError as error:
         return f"the keytab {keytab} cannot be read ({error.strerror}): let the user with the id {os.geteuid()} read it"
-    return f"the keytab {keytab} has no key of {principal}: `klist -kt {keytab}` lists whose it has"
+    return f"the keytab {keytab} has no key of {principal}: `klist -kt {keytab}` lists those that it has"

@@ -153,7 +153,7 @@ def extractor(name: str, *, source_type: str, mode: Mode, version: int) -> Calla
         other = EXTRACTORS.setdefault(name, made)
         if _place(other.make) != _place(cls):
             raise NotAnExtractor(
-                f'the extractor "{name}" of {_place(cls)} has the name of that of {_place(other.make)}'
+                f'the extractor "{name}" of {_place(cls)} has the same name as that of {_place(other.make)}'
             )
         EXTRACTORS[name] = made
         return cls

@@ -336,7 +336,7 @@ def application_key(source: Source, application: str, operation: Key | None = No
     Claiming sources do not know the operation. Raises ValueError if ``application`` is not such an id.
     """
     if (run := application_id(application)) is None:
-        raise ValueError(f"{application!r} is no id of a YARN application")
+        raise ValueError(f"{application!r} is not the id of a YARN application")
     return replace(claimed_execution_key(source, run), parent=operation)
 
 

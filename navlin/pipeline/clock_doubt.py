@@ -29,16 +29,16 @@ def clock_doubt(now_ms: int, source_time: SourceTime | None, jump_ms: int) -> st
     if source_time is not None:
         ahead_ms = now_ms - source_time.at_ms
         if source_time.exact and ahead_ms > TOLERANCE_MS:
-            return f"this machine's clock is {span_in_words(ahead_ms)} ahead of that of {source_time.of}; {_REMEDY}"
+            return f"this machine's clock is {span_in_words(ahead_ms)} ahead of the clock of {source_time.of}; {_REMEDY}"
         if -ahead_ms > TOLERANCE_MS:
-            return f"this machine's clock is {span_in_words(-ahead_ms)} behind that of {source_time.of}; {_REMEDY}"
+            return f"this machine's clock is {span_in_words(-ahead_ms)} behind the clock of {source_time.of}; {_REMEDY}"
         if source_time.exact:
             return ""
     if abs(jump_ms) > TOLERANCE_MS:
         way = "forward" if jump_ms > 0 else "back"
         return (
             f"this machine's clock jumped {way} by {span_in_words(abs(jump_ms))} while navlin ran;"
-            " if it is right now, `systemctl reload navlin` says so"
+            " if it is right now, confirm that with `systemctl reload navlin`"
         )
     return ""
 
@@ -51,4 +51,4 @@ def span_in_words(span_ms: int) -> str:
     return f"{span_ms // 1000} s"
 
 
-_REMEDY: Final = "nothing is read until they agree: set them by one time service"
+_REMEDY: Final = "nothing is read until they agree: set both by the same time service"

@@ -16,7 +16,7 @@ from navlin.index.runs import HELD_BACK
 from navlin.model.records import Position, Reject, Split
 
 SET_ASIDE_MS: Final = 86_400_000
-SET_ASIDE: Final = "it is set aside for a day: reading it ended Spark, or a process of Spark's, twice"
+SET_ASIDE: Final = "it is set aside for a day: reading it crashed Spark, or a process of Spark's, twice"
 _ALONE: Final = threading.Lock()
 
 

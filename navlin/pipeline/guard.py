@@ -40,11 +40,11 @@ class Guard:
         if lost == 0:
             return ""
         if read == 0:
-            return f"nothing was read, and all of the {held} entities held would be flagged deleted"
+            return f"nothing was read, so all {held} entities in the index would be flagged deleted"
         if lost > self.floor and lost > self.ratio * held:
             return f"{lost} of {held} entities would be flagged deleted, more than {self.ratio:.0%}"
         most = water.most if water else 0
         since = most - held + lost
         if lost > 0 and since > self.floor and since > self.ratio * most:
-            return f"{held - lost} of the {most} entities of some days ago would be left, fewer than {self.ratio:.0%}"
+            return f"{held - lost} of the {most} entities of recent days would remain, fewer than {self.ratio:.0%}"
         return ""

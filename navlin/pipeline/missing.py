@@ -114,14 +114,14 @@ def _depth(path: str) -> int:
 def decide(guard: Guard, look: Look) -> Verdict:
     """Decide which missing places are spared and whether the run is held; all other missing places are flagged."""
     if look.missing.too_many and not look.proved and look.accepted is None:
-        held = "the places that are missing are too many to ask for"
+        held = "too many places are missing to look up each by its name"
         return Verdict(held=held, shown=tuple(look.missing.places))
     missing, spared, notes = look.missing, set[str](), []
     once: tuple[str, ...] = ()
     if look.asked is not None:
         if spared := set(look.asked) & missing.places.keys():
             notes.append(
-                f"the listing missed {len(spared)} places that are there by their names: {_some(spared)}"
+                f"the listing missed {len(spared)} places that exist when looked up by name: {_some(spared)}"
             )
     elif not look.proved and look.accepted is None and look.read:
         once = tuple(missing.places)
@@ -129,7 +129,8 @@ def decide(guard: Guard, look: Look) -> Verdict:
         if spared:
             count = sum(missing.places[path] for path in spared)
             notes.append(
-                f"{count} entities are missing for the first time: flagged if the next listing misses them too"
+                f"{count} entities are missing for the first time: they are flagged deleted if the next"
+                " listing misses them too"
             )
     missing = missing.but(spared)
     if look.accepted is not None:

@@ -167,7 +167,7 @@ def _python_library() -> Path | None:
 def _module_files(module: str) -> Iterator[tuple[Path, str]]:
     spec = find_spec(module)
     if spec is None or spec.origin is None:
-        raise NotPacked(f"the module {module} is not here, and executors need it")
+        raise NotPacked(f"the module {module} cannot be found, and executors need it")
     origin = Path(spec.origin)
     if spec.submodule_search_locations is None:
         yield origin, origin.name

@@ -27,7 +27,7 @@ ASIDE_AFTER: Final = 8
 hour."""
 ASIDE_MS: Final = 3_600_000
 SET_ASIDE: Final = (
-    "it is set aside and tried once an hour: reading it failed {} times in a row, the last time: {}"
+    "it is set aside and retried once an hour: reading it failed {} times in a row, most recently with: {}"
 )
 
 
@@ -126,7 +126,7 @@ class Planner:
         ahead_ms = last.started_ms - self.clock() if last else 0
         if ahead_ms <= TOLERANCE_MS:
             return ""
-        return f"the last run was made by a clock that was {span_in_words(ahead_ms)} ahead"
+        return f"the clock was {span_in_words(ahead_ms)} ahead during the last run"
 
 
 def has_news(plan: Plan, before: Mapping[str, Any]) -> bool:

@@ -33,7 +33,7 @@ REJECTS_KEPT: Final = 100
 """Maximum number of rejects to keep for one place in one split. The rest is counted, and one more reject has the
 count."""
 
-NO_DATE: Final = "a date of it cannot be one: "
+NO_DATE: Final = "invalid date: "
 
 POSITION, COVERED, REJECT, WITHDRAWN = "#position", "#covered", "#reject", "#withdrawn"
 SPLIT, FAILURE, COUNT = "#split", "#failure", "#count"
@@ -213,12 +213,12 @@ def _read_split(extractor: Extractor, split: Split) -> Iterator[Envelope | pa.Re
     for place, count in rejected.items():
         if count > REJECTS_KEPT:
             more = count - REJECTS_KEPT
-            rest = Reject(place, f"{more} more of this place did not read", count=more)
+            rest = Reject(place, f"{more} more records of this place could not be read", count=more)
             yield _control(REJECT, document=orjson.dumps(_reject_fields(rest)))
     for reject in dates[:REJECTS_KEPT]:  # only the dates are rejected: the entities are kept
         yield _control(REJECT, document=orjson.dumps(_reject_fields(reject)))
     if more := sum(reject.count for reject in dates[REJECTS_KEPT:]):
-        rest = Reject(split.name, f"{more} more dates that cannot be any", count=more)
+        rest = Reject(split.name, f"{more} more invalid dates", count=more)
         yield _control(REJECT, document=orjson.dumps(_reject_fields(rest)))
     for path in withdrawn:  # of every reject, whether kept or only counted
         yield _control(WITHDRAWN, tree_path=path)
@@ -246,7 +246,7 @@ def _control_record(record: Record) -> Envelope:
             )
         case Split():
             return _control(SPLIT, identity=stored(record.name), document=pickle.dumps(record))
-    raise TypeError(f"an extractor yielded {type(record).__name__}, which is no record")
+    raise TypeError(f"an extractor yielded {type(record).__name__}, which is not a record")
 
 
 def _reject_fields(reject: Reject) -> dict[str, Any]:

@@ -49,7 +49,7 @@ def read_here(
             if isinstance(each, Path):
                 yield each
             elif each:
-                raise ReaderEnded(f"a process that reads on this machine ended with exit code {each}")
+                raise ReaderEnded(f"a process that reads on this machine exited with code {each}")
             else:
                 waiting -= 1
     finally:

@@ -331,7 +331,7 @@ class _Run:
             self.solr.commit(RUNS, soft=False)
         more = f" and {len(splits) - 1} more" if len(splits) > 1 else ""
         return ReadingEnded(
-            f"Spark, or a process of it, ended while {splits[0].name}{more} was read: {message}"
+            f"Spark, or one of its processes, ended while {splits[0].name}{more} was read: {message}"
         )
 
     # -- reconcile and write ---------------------------------------------------------------------------------------------
@@ -493,7 +493,7 @@ class _Run:
         """Return a note on records that were too old to be written; "" for events, which may well come late."""
         if self._follows_events or not self.counts.late:
             return ""
-        return f"{self.counts.late} records are older than what the index holds, and were not written"
+        return f"{self.counts.late} records are older than the index and were not written"
 
     def _link(self, stamp: Stamp, iteration: int) -> None:
         run_ids, since_ms = runs_to_link(self.solr, self.source.id, iteration)

@@ -115,10 +115,10 @@ def start_jvm(
         deadline = time.monotonic() + START_S
         while not connection.exists():
             if child.poll() is not None:
-                raise NoSpark(f"Spark's JVM ended while it started (exit code {child.returncode})")
+                raise NoSpark(f"Spark's JVM exited while starting (exit code {child.returncode})")
             if time.monotonic() > deadline:
                 child.kill()
-                raise NoSpark(f"Spark's JVM was not there within {START_S:.0f} s")
+                raise NoSpark(f"Spark's JVM was not ready within {START_S:.0f} s")
             time.sleep(0.02)
         with connection.open("rb") as file:
             port, secret_bytes = struct.unpack(">ii", file.read(8))

@@ -81,13 +81,13 @@ def restore(file: Path, state: Path, *, overwrite: bool, report: Report) -> Head
     header = read_header(file)
     if header.schema > VERSION:
         raise NewerBackup(
-            f"{file} has an index of version {header.schema}, written by navlin {header.navlin}, and this navlin knows"
-            f" versions up to {VERSION}: use navlin {header.navlin} or a later one"
+            f"{file} holds an index of version {header.schema}, written by navlin {header.navlin}, and this navlin"
+            f" supports versions up to {VERSION}: use navlin {header.navlin} or a later one"
         )
     state.mkdir(parents=True, exist_ok=True, mode=0o700)
     home.undo_replacement(solr_home)
     if any(solr_home.glob("*/core.properties")) and not overwrite:
-        raise IndexThere(f"there is an index in {solr_home}")
+        raise IndexThere(f"{solr_home} already holds an index")
     unpacked = solr_home.with_name("solr.restored")
     shutil.rmtree(unpacked, ignore_errors=True)
     unpacked.mkdir(mode=0o700)
@@ -109,7 +109,7 @@ def _unpack(file: Path, unpacked: Path, header: Header, report: Report) -> None:
     def place(name: str) -> Path:
         folder, _, member = name.partition("/")
         if folder != _CONFIGSET and folder not in indexes:
-            raise DamagedBackup(f"{file} is damaged: it has a member {name!r:.60} that does not belong there")
+            raise DamagedBackup(f"{file} is damaged: it has the unexpected member {name!r:.60}")
         return (configset if folder == _CONFIGSET else indexes[folder]) / member
 
     unpack_backup(file, place, report)
@@ -127,5 +127,5 @@ def _locked(solr_home: Path) -> Iterator[None]:
         try:
             fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
-            raise IndexInUse(f"a navlin runs Solr on {solr_home}: stop it first") from error
+            raise IndexInUse(f"another navlin runs Solr on {solr_home}: stop it first") from error
         yield

@@ -123,16 +123,12 @@ def unpack_backup(file: Path, place: Callable[[str], Path], report: Report) -> H
         while (member := tar.next()) is not None:
             content = tar.extractfile(member) if member.isreg() else None
             if content is None or sums is not None:
-                raise DamagedBackup(
-                    f"{file} is damaged: it has a member {member.name!r:.60} that does not belong there"
-                )
+                raise DamagedBackup(f"{file} is damaged: it has the unexpected member {member.name!r:.60}")
             if member.name == _SUMS:
                 sums = _json(file, content.read())
                 continue
             if not _MEMBER.fullmatch(member.name):
-                raise DamagedBackup(
-                    f"{file} is damaged: it has a member {member.name!r:.60} that does not belong there"
-                )
+                raise DamagedBackup(f"{file} is damaged: it has the unexpected member {member.name!r:.60}")
             path = place(member.name)
             path.parent.mkdir(parents=True, exist_ok=True)
             hashed = _Hashed(content, partial(_report, report, done, header.bytes))
@@ -149,7 +145,7 @@ def unpack_backup(file: Path, place: Callable[[str], Path], report: Report) -> H
         raise DamagedBackup(f"{file} is damaged: its end is missing")
     if sums != found:
         wrong = sorted(name for name in {*sums, *found} if sums.get(name) != found.get(name))
-        raise DamagedBackup(f"{file} is damaged: {', '.join(wrong[:3])} is not as it was written")
+        raise DamagedBackup(f"{file} is damaged: {', '.join(wrong[:3])} differs from what was written")
     return header
 
 
@@ -161,19 +157,21 @@ def _opened(file: Path) -> Iterator[tuple[tarfile.TarFile, IO[bytes]]]:
             with tarfile.open(mode="r|", fileobj=unpacked) as tar:
                 yield tar, unpacked
         except (tarfile.TarError, zstandard.ZstdError, EOFError) as error:
-            raise DamagedBackup(f"{file} is no backup of navlin's, or damaged: {error}") from error
+            raise DamagedBackup(f"{file} is not a backup of navlin's, or is damaged: {error}") from error
 
 
 def _header(file: Path, tar: tarfile.TarFile) -> Header:
     member = tar.next()
     content = tar.extractfile(member) if member is not None and member.name == _HEADER else None
     if content is None:
-        raise DamagedBackup(f"{file} is no backup of navlin's")
+        raise DamagedBackup(f"{file} is not a backup of navlin's")
     about = _json(file, content.read())
     if not isinstance(about, dict) or not isinstance(about.get("format"), int):
-        raise DamagedBackup(f"{file} is no backup of navlin's")
+        raise DamagedBackup(f"{file} is not a backup of navlin's")
     if about["format"] > FORMAT:
-        raise NewerBackup(f"{file} was written by navlin {about.get('navlin')}: use that one or a later one")
+        raise NewerBackup(
+            f"{file} was written by navlin {about.get('navlin')}: use that version or a later one"
+        )
     try:
         return Header(**about)
     except TypeError as error:

@@ -63,7 +63,9 @@ def check(
     sources = counted(len(configuration.sources), "source")
     yield Finding("configuration", True, f"{configuration.file}, {sources}")
     if left_out:
-        text = f"not used, for navlin has its own Spark, and its options in [spark]: {', '.join(left_out)}"
+        text = (
+            f"ignored, because navlin has its own Spark, with its options in [spark]: {', '.join(left_out)}"
+        )
         yield Finding("environment", True, text)
     yield _java(environment)
     yield from _state_directory(configuration)
@@ -93,7 +95,7 @@ def _java(environment: Mapping[str, str]) -> Finding:
     java = str(Path(home) / "bin" / "java") if home else shutil.which("java")
     wanted = f"install Java {OLDEST_JAVA} or newer, or set JAVA_HOME"
     if java is None:
-        return Finding("java", False, f"there is none on the path: {wanted}")
+        return Finding("java", False, f"no java was found on the PATH: {wanted}")
     try:
         output = subprocess.run(
             [java, "-version"], capture_output=True, text=True, timeout=60, check=False
@@ -102,7 +104,9 @@ def _java(environment: Mapping[str, str]) -> Finding:
         return Finding("java", False, f"{java} does not start ({error}): {wanted}")
     version = _VERSION.search(output)
     if version is None or int(version[1]) < OLDEST_JAVA:
-        return Finding("java", False, f"{java} is {output.partition(chr(10))[0] or 'silent'}: {wanted}")
+        return Finding(
+            "java", False, f"{java} reports {output.partition(chr(10))[0] or 'no version'}: {wanted}"
+        )
     return Finding("java", True, f"{java}, version {version[1]}")
 
 
@@ -110,14 +114,14 @@ def _state_directory(configuration: Configuration) -> Iterator[Finding]:
     state = configuration.navlin.state_directory
     nearest = next(path for path in (state, *state.parents) if path.exists())
     if not os.access(nearest, os.W_OK | os.X_OK):
-        detail = f"{nearest} cannot be written: give it to the user that runs navlin"
+        detail = f"{nearest} cannot be written: make it writable for the user that runs navlin"
         yield Finding("state directory", False, detail)
         return
-    yield Finding("state directory", True, str(state) if nearest == state else f"{state}, to be made")
+    yield Finding("state directory", True, str(state) if nearest == state else f"{state}, to be created")
     free_bytes = shutil.disk_usage(nearest).free
     free = f"{free_bytes / (1 << 30):.1f} GiB free"
     if free_bytes < LEAST_FREE_BYTES:
-        detail = f"{free}: the index and Spark's scratch need {LEAST_FREE_BYTES >> 30} GiB at least"
+        detail = f"{free}: the index and Spark's scratch files need at least {LEAST_FREE_BYTES >> 30} GiB"
         # `navlin serve` waits for room itself.
         yield Finding("disk", False, detail, needed=False)
     else:
@@ -133,12 +137,12 @@ def _yarn(configuration: Configuration) -> Iterator[Finding]:
     unread = [file for file in wanted if not os.access(file, os.R_OK)]
     for file in unread:
         key = "keytab" if file == spark.keytab else "hadoop_configuration_directory"
-        what = "cannot be read" if file.exists() else "is not there"
+        what = "cannot be read" if file.exists() else "does not exist"
         yield Finding("spark", False, f"{file} {what}: correct {key} of [spark]")
     if is_loopback(urlsplit(configuration.solr.url).hostname or ""):
         text = (
-            f"[solr] url = {configuration.solr.url} is this machine for each machine: executors on other machines do not"
-            " find it. Name the host as they know it"
+            f"[solr] url = {configuration.solr.url} means the local machine on every machine, so executors on other"
+            " machines do not find Solr: name the host as they know it"
         )
         yield Finding("spark", False, text, needed=False)
     elif not unread:
@@ -170,7 +174,7 @@ def _external(
     try:
         with Solr(external_address(configuration, environment)) as solr:
             if absent := cores.missing(solr):
-                detail = f"{', '.join(absent)} not there: make them with `navlin index create`"
+                detail = f"{', '.join(absent)} missing: create them with `navlin index create`"
                 return Finding("solr", False, detail), ()
             for core in CORES:
                 solr.ping(core)
@@ -196,7 +200,7 @@ def _source(loaded: Loaded) -> Iterator[Finding]:
         yield Finding(subject, False, in_words(error), needed=False)
     else:
         if not found:
-            yield Finding(subject, True, "nothing to look at", needed=False)
+            yield Finding(subject, True, "nothing to check", needed=False)
 
 
 def _export(settings: ExportSettings) -> Finding:
@@ -215,8 +219,8 @@ def _directory(subject: str, directory: str) -> Finding:
         with os.scandir(directory):
             fine, text = True, f"{directory} can be read"
     except FileNotFoundError:
-        fine, text = False, f"{directory} is not there: correct the setting, or make it"
+        fine, text = False, f"{directory} does not exist: correct the setting, or create it"
     except OSError as error:
         user = f"the user that runs navlin (id {os.geteuid()})"
-        fine, text = False, f"{directory} cannot be read ({error.strerror}): let {user} list and read it"
+        fine, text = False, f"{directory} cannot be read ({error.strerror}): allow {user} to list and read it"
     return Finding(subject, fine, text, needed=False)

@@ -41,11 +41,12 @@ _LOCAL_MASTER = re.compile(r"local(\[(\*|[1-9]\d*)(\s*,\s*[1-9]\d*)?\])?")
 _OF_PASSWORD: Final = ("user", "password_file")
 _OF_KERBEROS: Final = ("principal", "keytab", "krb5_conf")
 KERBEROS_ON_YARN: Final = (
-    'master = "yarn" does not go with auth = "kerberos" of [solr]: executors have no keytab. A password does'
+    'master = "yarn" cannot be combined with auth = "kerberos" of [solr], because executors have no'
+    " keytab: use a password"
 )
 EMBEDDED_ON_YARN: Final = (
-    'master = "yarn" needs a url in [solr]: executors on other machines write to the index, and the embedded Solr answers on'
-    " this machine alone"
+    'master = "yarn" needs a url in [solr]: executors on other machines write to the index, and the embedded Solr listens'
+    " on this machine alone"
 )
 Problems = Iterator[tuple[str, str]]
 
@@ -97,19 +98,19 @@ class SolrSettings:
         if self.url and not self.url.startswith(("http://", "https://")):
             yield "url", "url must begin with http:// or https://"
         if "@" in self.url.split("//", 1)[-1].split("/", 1)[0]:
-            yield "url", "url must not carry a password: name the user, and a password_file"
+            yield "url", "url must not contain a password: set user and password_file"
         for key in ("auth", *_OF_PASSWORD, *_OF_KERBEROS, "ca_file", "shards", "replicas"):
             if not self.url and getattr(self, key) != _default(SolrSettings, key):
                 yield key, f"{key} is for a Solr of your own: it needs a url"
         for key in ("memory", "port", "jars_directory"):
             if self.url and getattr(self, key) != _default(SolrSettings, key):
-                yield key, f"{key} is for the embedded Solr: it does not go with a url"
+                yield key, f"{key} is for the embedded Solr: it cannot be combined with a url"
         others, kind = (_OF_PASSWORD, "a password") if self.auth == "kerberos" else (_OF_KERBEROS, "Kerberos")
         for key in others:
             if self.url and getattr(self, key):
-                yield key, f'{key} is for {kind}: it does not go with auth = "{self.auth}"'
+                yield key, f'{key} is for {kind}: it cannot be combined with auth = "{self.auth}"'
         if self.keytab and not self.principal:
-            yield "keytab", "keytab needs a principal beside it"
+            yield "keytab", "keytab needs a principal"
         if not _SIZE.fullmatch(self.memory):
             yield "memory", 'memory must be a size as Java writes it, like "1g"'
         if not 0 <= self.port <= 65535:
@@ -151,7 +152,7 @@ class SparkSettings:
                 yield key, f'{key} is for YARN: it needs master = "yarn"'
         if bool(self.principal) != (self.keytab is not None):
             given, other = ("principal", "keytab") if self.principal else ("keytab", "principal")
-            yield given, f"{given} needs a {other} beside it"
+            yield given, f"{given} needs a {other} as well"
         if self.executor_python and not self.executor_python.startswith("/"):
             yield (
                 "executor_python",
@@ -161,14 +162,14 @@ class SparkSettings:
             yield "driver_memory", 'driver_memory must be a size as Spark writes it, like "1g"'
         for key in self.conf:
             if not key.startswith("spark."):
-                yield "conf", f'"{key}" is no setting of Spark: they begin with "spark."'
+                yield "conf", f'"{key}" is not a setting of Spark: those begin with "spark."'
             if key.startswith(_LOCKED_SETTINGS):
                 yield (
                     "conf",
-                    f'"{key}" does not belong here: Spark always wants a secret, which it makes anew at each start',
+                    f'"{key}" cannot be set: Spark always requires a secret, and makes a new one at each start',
                 )
             if key in ("spark.master", "spark.remote"):
-                yield "conf", f'"{key}" does not belong here: master of [spark] says where Spark runs'
+                yield "conf", f'"{key}" cannot be set here: master of [spark] says where Spark runs'
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,10 +291,10 @@ def read_configuration(
         text = file.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         hint = f"name one with --config or {FILE_VARIABLE}; navlin's conf/navlin.toml is an example"
-        raise BadConfiguration((Problem(file, 0, f"there is no such file: {hint}"),)) from None
+        raise BadConfiguration((Problem(file, 0, f"the file does not exist: {hint}"),)) from None
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
-        words = f"byte 0x{error.object[error.start]:02x} is not of UTF-8: save the file as UTF-8"
+        words = f"byte 0x{error.object[error.start]:02x} is not valid UTF-8: save the file as UTF-8"
         raise BadConfiguration((Problem(file, line, words),)) from None
     except OSError as error:
         raise BadConfiguration((Problem(file, 0, f"cannot be read: {error}"),)) from None
@@ -311,7 +312,7 @@ def read_configuration(
     sources_of, exports_of = tables.pop("source", []), tables.pop("export", [])
     tables = expand(tables, environment, (), complain)
     for name in tables.keys() - SECTIONS.keys():
-        complain((name,), f'there is no section "{name}"{suggest(name, [*SECTIONS, "source", "export"])}')
+        complain((name,), f'unknown section "{name}"{suggest(name, [*SECTIONS, "source", "export"])}')
     sections = {name: _section(name, tables.get(name, {}), complain) for name in SECTIONS}
     if sections["spark"] and sections["spark"].on_yarn and sections["solr"] and sections["solr"].embedded:
         complain(("spark", "master"), EMBEDDED_ON_YARN)
@@ -373,7 +374,7 @@ def _sources(
     tables: Any, cluster: str, extractors: Mapping[str, Registration], complain: Complain
 ) -> tuple[SourceSettings, ...]:
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
-        complain(("source",), "every source has a section of its own: [[source]]")
+        complain(("source",), "each source needs a section of its own: [[source]]")
         return ()
     sources: list[SourceSettings] = []
     names: set[str] = set()
@@ -383,9 +384,7 @@ def _sources(
         name = table.get("name")
         if isinstance(name, str):
             if name in names:
-                complain(
-                    (*at, "name"), f'there is another source "{name}"; every source needs a name of its own'
-                )
+                complain((*at, "name"), f'duplicate source "{name}"; each source needs a name of its own')
             names.add(name)
         source = _source(table, at, cluster, extractors, complain)
         if source is None:
@@ -428,7 +427,7 @@ def _source(
         known = ", ".join(sorted(extractors))
         complain(
             (*at, "extractor"),
-            f'there is no extractor "{kind}"{suggest(kind, extractors)} (there are: {known})',
+            f'unknown extractor "{kind}"{suggest(kind, extractors)} (known: {known})',
         )
     keys = build(SourceKeys, {key: table[key] for key in table if key in common}, at, complain)
     if registration is None:

@@ -89,7 +89,7 @@ class Connections:
         self._unsaid += 1
         if time.monotonic() >= self._said_s + SAID_EVERY_S:
             log.warning(
-                "too many connections, some were closed", closed=self._unsaid, last=peer, open=self._count
+                "connections closed: too many were open", closed=self._unsaid, last=peer, open=self._count
             )
             self._said_s, self._unsaid = time.monotonic(), 0
 

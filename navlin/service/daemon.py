@@ -192,7 +192,7 @@ class Daemon:
             after_s=round(self._clock.steady_s() - self._started_steady_s, 1),
         )
         if not self._configuration.spark.on_yarn and self._archiving.start():
-            log.info("class archive started: with it the next start is quicker")
+            log.info("build of a class archive started: it makes the next start faster")
         return True
 
     def _wait_for_space(self) -> bool:
@@ -211,9 +211,9 @@ class Daemon:
         if (now := self._disk.changed()) is None:
             return
         if self._disk.short:
-            log.error("no space: sources wait until there is some", reason=str(now))
+            log.error("disk space too low: sources paused", reason=str(now))
             return
-        log.info("space again: sources go on", free_bytes=now.free_bytes)
+        log.info("disk space recovered: sources resumed", free_bytes=now.free_bytes)
         self._solr_watch.in_doubt = True
         self._wake_all()
 
@@ -255,7 +255,7 @@ class Daemon:
     def _make_up_purge(self) -> None:
         at = self._configuration.purge.at
         if self._configuration.purge.scheduled and self._purging.missed(at):
-            log.info("daily purge missed, made now", at=at)
+            log.info("missed daily purge started", at=at)
             self._schedule.set_purge(self._scheduled_purge, at, missed=True)
 
     def _watch(self) -> None:
@@ -289,7 +289,7 @@ class Daemon:
         if self._embedded is not None:
             self._solr_watch.look_after(self._embedded)
         if jump_s := self._clock.new_jump_s():
-            log.warning("the clock of this machine jumped", by_s=round(jump_s, 1))
+            log.warning("system clock jumped", by_s=round(jump_s, 1))
             self._schedule.clock_jumped()
         if ticks % WATCH_EVERY_TICKS == 0:
             self._watch()
@@ -316,9 +316,10 @@ class Daemon:
         ]
         if len(self._spark_ends_s) > MOST_SPARK_ENDS:
             raise SparkDied(
-                f"Spark ended by itself {len(self._spark_ends_s)} times within an hour; its last lines are on standard error"
+                f"Spark exited unexpectedly {len(self._spark_ends_s)} times within an hour; its last lines"
+                " are on standard error"
             )
-        log.error("Spark ended by itself, the next run starts it again", times=len(self._spark_ends_s))
+        log.error("Spark exited unexpectedly: the next run restarts it", times=len(self._spark_ends_s))
 
     def _reload(self) -> None:
         # A user who reloads has checked the clock.
@@ -328,14 +329,14 @@ class Daemon:
             configuration = self._as_started(self._reread())
             self._take_up(configuration)
         except _NOT_TAKEN_UP as error:
-            log.error("configuration not taken up, the old one stays", error=str(error))
+            log.error("configuration refused: the previous one stays in effect", error=str(error))
         else:
             configure_logs(configuration.log)
             self._disk.least_bytes = configuration.navlin.least_free_bytes
             self._set_jobs()
             if self._exporting is not None:
                 self._exporting.configure(configuration.exports)
-            log.info("configuration taken up", sources=len(configuration.sources))
+            log.info("configuration reloaded", sources=len(configuration.sources))
         self._systemd.notify(READY="1", STATUS=self._status_line())
 
     def _as_started(self, read: Configuration) -> Configuration:
@@ -346,7 +347,7 @@ class Daemon:
         kept = replace(read, navlin=navlin, solr=now.solr, spark=now.spark)
         for section in ("navlin", "solr", "spark"):
             if getattr(kept, section) != getattr(read, section):
-                log.warning("section takes effect at the next start only", section=section)
+                log.warning("section not reloaded: a restart applies it", section=section)
         return kept
 
     # -- Running a source ------------------------------------------------------------------------------------------------
@@ -361,7 +362,7 @@ class Daemon:
                     loaded.settings.registration, loaded.extractor, step=self._between_steps
                 )
             except Stopped:
-                log.info("run left for the next start")
+                log.info("run interrupted by shutdown")
                 return
             except Exception as error:
                 # The pipeline reports its own errors. This handles errors outside the pipeline, so that the source is
@@ -385,23 +386,23 @@ class Daemon:
         if self._stopping:
             raise Stopped(step)
         if self._disk.short:
-            raise NoSpace(f"left off before the step {step!r}: {self._disk}")
+            raise NoSpace(f"stopped before the step {step!r}: {self._disk}")
 
     def _log_run(self, record: RunRecord) -> None:
         if self._stopping and record.status is Status.FAILED:
-            log.info("run left for the next start")
+            log.info("run interrupted by shutdown")
             return
         about = {"run": record.run_id, "took_ms": record.ended_ms - record.started_ms}
         match record.status:
             case Status.IDLE:
-                log.debug("nothing new", **about)
+                log.debug("run found nothing new", **about)
             case Status.FAILED:
                 self._solr_watch.in_doubt |= record.error.startswith("Solr at ")
                 log.error("run failed", error=record.error, failures=list(record.failures), **about)
             case Status.HELD:
-                log.warning("run held: a person must look", reason=record.note, **about)
+                log.warning("run held for review", reason=record.note, **about)
             case Status.LEASED:
-                log.warning("run left to another process", reason=record.error)
+                log.warning("run skipped: another process holds the lease", reason=record.error)
             case _:
                 failures = {"failures": list(record.failures)} if record.failures else {}
                 log.info("run finished", **about, **record.counts.counted(), **failures)
@@ -409,7 +410,9 @@ class Daemon:
     def _scheduled_purge(self) -> None:
         put_off = str(self._disk) if self._disk.short else ""
         if self._jump_in_doubt_ms():
-            put_off = "the clock of this machine jumped; if it is right now: systemctl reload navlin"
+            put_off = (
+                "this machine's clock jumped; if it is right now, confirm that with `systemctl reload navlin`"
+            )
         self._purging.daily(self._configuration.purge, put_off)
 
     # -- Requests --------------------------------------------------------------------------------------------------------
@@ -489,14 +492,14 @@ class Daemon:
         if self._exporting is not None:
             self._exporting.stop()
         if left := self._wait_for_runs(FINISH_S):
-            log.warning("runs cut short, the next start repeats them", sources=left)
+            log.warning("runs aborted by shutdown: the next start repeats them", sources=left)
             self._spark.cancel()
             self._wait_for_runs(ABANDON_S)
         self._spark.stop()
         if self._embedded is not None:
             self._embedded.stop()
         remove_heartbeat(self._configuration.navlin.state_directory)
-        log.info("navlin ended")
+        log.info("navlin stopped")
 
     def _wait_for_runs(self, at_most_s: float) -> list[str]:
         deadline = time.monotonic() + at_most_s
@@ -523,7 +526,7 @@ class Daemon:
             save_heartbeat(self._configuration.navlin.state_directory, heartbeat)
         except OSError as error:
             if self._heartbeat_saved:
-                log.warning("heartbeat not written, `navlin status` shows an older one", error=str(error))
+                log.warning("heartbeat not written: `navlin status` shows an older one", error=str(error))
             self._heartbeat_saved = False
         else:
             self._heartbeat_saved = True

@@ -30,8 +30,8 @@ class Space:
 
     def __str__(self) -> str:
         return (
-            f"the disk of {self.directory} has {_mib(self.free_bytes)} left, and nothing is extracted below"
-            f" {_mib(self.least_bytes)} (least_free of [navlin])"
+            f"the disk of {self.directory} has {_mib(self.free_bytes)} left; nothing is extracted"
+            f" below {_mib(self.least_bytes)} (least_free of [navlin])"
         )
 
 

@@ -51,7 +51,7 @@ class ExportKeys:
             yield "query", str(error)
         for given, other in (("user", "password_file"), ("principal", "keytab")):
             if bool(getattr(self, given)) != bool(getattr(self, other)):
-                yield given if getattr(self, given) else other, f"{given} and {other} belong together"
+                yield given if getattr(self, given) else other, f"{given} and {other} must be set together"
 
     def beside(self, directory: Path) -> ExportKeys:
         """Return a copy with relative paths resolved against a directory."""
@@ -102,7 +102,7 @@ def read_exports(tables: Any, directory: Path, complain: Complain) -> tuple[Expo
     """Return the valid exports in a configuration, with relative paths resolved against a directory. Problems are
     reported to ``complain``."""
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
-        complain(("export",), "every export has a section of its own: [[export]]")
+        complain(("export",), "each export needs a section of its own: [[export]]")
         return ()
     found: dict[str, ExportSettings] = {}
     for place, table in enumerate(tables):
@@ -110,7 +110,9 @@ def read_exports(tables: Any, directory: Path, complain: Complain) -> tuple[Expo
         if (settings := _export(table, at, complain)) is None:
             continue
         if settings.name in found:
-            complain((*at, "name"), f'there is another export "{settings.name}"')
+            complain(
+                (*at, "name"), f'duplicate export "{settings.name}"; each export needs a name of its own'
+            )
         found[settings.name] = replace(settings, keys=settings.keys.beside(directory))
     return tuple(found.values())
 
@@ -120,9 +122,7 @@ def _export(table: Mapping[str, Any], at: KeyPath, complain: Complain) -> Export
     known = {name: target for name, target in targets().items() if target.send is not None}
     kind = table.get("target")
     if isinstance(kind, str) and kind not in known:
-        words = (
-            f'there is no target "{kind}" to send to{suggest(kind, known)} (there are: {", ".join(known)})'
-        )
+        words = f'unknown export target "{kind}"{suggest(kind, known)} (known: {", ".join(known)})'
         complain((*at, "target"), words)
     keys = build(ExportKeys, {key: table[key] for key in table if key in common}, at, complain)
     if not isinstance(kind, str) or kind not in known:

@@ -99,7 +99,7 @@ class Exporting:
             newest = newest_run(self._solr)
             due = [one for one in ready if one.failures or self._is_due(one, newest)]
         except SolrError as error:
-            log.debug("what is to be exported was not read", error=str(error))
+            log.debug("pending exports not read", error=str(error))
             due = []
         for one in ready:
             if one in due:
@@ -130,20 +130,20 @@ class Exporting:
             try:
                 done = self._follow(one)
             except _Stopped:
-                log.info("export left for the next start")
+                log.info("export interrupted by shutdown")
             except Leased as error:
                 one.pause = self._pauses[-1]
-                log.warning("export left to another process", reason=str(error))
+                log.warning("export skipped: another process holds the lease", reason=str(error))
             except (Unavailable, NotAllowed, SolrError, LeaseLost, OSError, UnicodeDecodeError) as error:
                 self._failed(one, str(error))
-                log.error("export failed, trying again", error=str(error))
+                log.error("export failed: it will be retried", error=str(error))
             except Exception as error:
                 self._failed(one, f"{type(error).__name__}: {error}")
-                log.exception("export failed, trying again")
+                log.exception("export failed: it will be retried")
             else:
                 one.failures = 0
                 counts = {kind: count for kind, count in done.counts.items() if count}
-                log.info("exported", until=done.until, sent=done.sent, refused=done.refusals, **counts)
+                log.info("export finished", until=done.until, sent=done.sent, refused=done.refusals, **counts)
 
     def _follow(self, one: _One) -> Exported:
         refusals = 0
@@ -152,7 +152,7 @@ class Exporting:
             nonlocal refusals
             refusals += 1
             if refusals <= REFUSALS_LOGGED:
-                log.warning("refused by the target", what=each.what, reason=each.reason)
+                log.warning("item refused by the export target", what=each.what, reason=each.reason)
 
         def progress(_: Exported) -> None:
             if self._ending.is_set():
@@ -185,4 +185,4 @@ class Exporting:
             with Solr(self._address) as solr:
                 note_failure(solr, one.settings.name, error)
         except SolrError as unwritten:
-            log.debug("the failure of an export was not noted", error=str(unwritten))
+            log.debug("export failure not recorded", error=str(unwritten))

@@ -138,7 +138,7 @@ class Inheriting:
             if self._computed and not count_due(self._solr):
                 return
         except SolrError as error:
-            log.debug("what is due to be inherited was not read", error=str(error))
+            log.debug("pending updates of inherited tags not read", error=str(error))
             return
         self._pass = Thread(target=self._keep, name="inheriting")
         self._pass.start()
@@ -150,19 +150,19 @@ class Inheriting:
 
     def _report(self, done: int, every: int) -> None:
         if done // REPORT_EVERY > (done - ORIGINS_A_BATCH) // REPORT_EVERY:
-            log.info("following what inherits", done=done, of=every)
+            log.info("inherited tags partly updated", done=done, of=every)
 
     def _keep(self) -> None:
         try:
             if changed := keep_inherited(self._solr, stop=self._stop, progress=self._report):
-                log.info("inheritance followed", entities=changed)
+                log.info("inherited tags updated", entities=changed)
         except SolrError as error:
             # The work is still due.
             self._pause = PAUSE_POLLS
-            log.error("inheritance not followed, trying again", error=str(error))
+            log.error("inherited tags not updated: they will be retried", error=str(error))
         except Exception:
             self._pause = PAUSE_POLLS
-            log.exception("inheritance not followed")
+            log.exception("inherited tags not updated")
 
 
 class _Keeping:
@@ -275,7 +275,7 @@ class _Keeping:
         except Exception:
             # An entity whose lineage cannot be read must not block all others. For the tags that it still has, the old
             # reach is kept until that lineage changes again.
-            log.exception("tags not followed", entity=entity.id)
+            log.exception("tags of an entity not propagated", entity=entity.id)
             borne = frozenset(tags)
             kept = frozenset(
                 Reached(left, each.ids) for each in before.reached if (left := each.tags & borne)

@@ -66,19 +66,19 @@ class LdapSettings:
         if not self.urls:
             for item in fields(self):
                 if getattr(self, item.name) != item.default:
-                    yield item.name, f"{item.name} needs urls beside it"
+                    yield item.name, f"{item.name} needs urls"
             return
         for url in self.urls:
             if words := _wrong_with(url):
-                yield "urls", f"urls must be like ldaps://ldap.example:636, and {url!r} {words}"
+                yield "urls", f"urls must be like ldaps://ldap.example:636, but {url!r} {words}"
         if bool(self.user_dn) == bool(self.search_base):
-            yield "urls", "urls needs one of user_dn (a pattern) and search_base beside it"
+            yield "urls", "urls needs either user_dn (a pattern) or search_base"
         if self.user_dn and NAME not in self.user_dn:
-            yield "user_dn", f"user_dn must have {NAME} in it, where the name stands"
+            yield "user_dn", f"user_dn must contain {NAME} in place of the user name"
         if bool(self.bind_dn) != (self.bind_password_file is not None):
             yield (
                 "bind_dn" if self.bind_dn else "bind_password_file",
-                "bind_dn and bind_password_file belong together",
+                "bind_dn and bind_password_file must be set together",
             )
         if self.search_base and not self.bind_dn:
             yield (
@@ -89,7 +89,7 @@ class LdapSettings:
         if self.default_role and self.default_role not in ROLES:
             yield "default_role", f"default_role must be one of {', '.join(ROLES)}"
         if not self.default_role and not any(getattr(self, key) for key in _GROUPS[1:]):
-            yield "urls", "urls lets nobody in without a group that has a role, or a default_role"
+            yield "urls", "nobody could log in by urls: give a group a role, or set default_role"
         if not self.timeout_s > 0:
             yield "timeout_s", "timeout_s must be more than 0"
         if self.remember_s < 0:
@@ -97,12 +97,12 @@ class LdapSettings:
 
     def _problems_of_filter(self) -> Iterator[tuple[str, str]]:
         if NAME not in self.search_filter:
-            yield "search_filter", f"search_filter must have {NAME} in it, where the name stands"
+            yield "search_filter", f"search_filter must contain {NAME} in place of the user name"
             return
         try:
             LDAPFilter.from_string(self.search_filter.replace(NAME, "name"))
         except ValueError as error:
-            yield "search_filter", f"search_filter is no filter of LDAP: {error}"
+            yield "search_filter", f"search_filter is not a valid LDAP filter: {error}"
 
 
 def _wrong_with(url: str) -> str:
@@ -111,9 +111,9 @@ def _wrong_with(url: str) -> str:
         parts = urlsplit(url)
         port = parts.port
     except ValueError:
-        return "does not read"
+        return "cannot be parsed"
     if parts.scheme not in ("ldap", "ldaps"):
         return "begins with neither ldap:// nor ldaps://"
     if not parts.hostname or port == 0:
-        return "names no host, or no port that there is"
+        return "has no host, or an invalid port"
     return "has more than a host and a port" if parts.path.strip("/") or parts.query or parts.username else ""

@@ -45,12 +45,12 @@ def listen(settings: WebSettings, *, or_another: bool = False) -> Listening:
         if not or_another or not settings.port:
             opened.close()
             raise NoPort(
-                f"{settings.address}:{settings.port} cannot be had ({error.strerror}): another program may have it; set"
-                " another port in [web] of the configuration, or 0 for any free one"
+                f"{settings.address}:{settings.port} cannot be opened ({error.strerror}): another program may be"
+                " using it; set another port in [web] of the configuration, or 0 for any free one"
             ) from error
         opened.bind((settings.address, 0))
         log.warning(
-            "the port is taken, another one serves",
+            "configured port taken: another one opened",
             wanted=settings.port,
             port=opened.getsockname()[1],
             reason=error.strerror,

@@ -43,7 +43,7 @@ def load_extractors() -> Mapping[str, Registration]:
             of = f"{entry.dist.name} {entry.dist.version}" if entry.dist else entry.value
             raise ExtractorNotLoaded(
                 f'the extractor "{entry.name}" of the package {of} cannot be loaded: {type(error).__name__}: {error};'
-                " mend the package or uninstall it"
+                " fix the package or uninstall it"
             ) from error
     return EXTRACTORS
 
@@ -142,8 +142,8 @@ def _identities(
     for name, identity in ids.items():
         if other := holders.get(identity):
             raise SharedIdentity(
-                f'the sources "{other}" and "{name}" would be one in the index, because "{other}" took over what was'
-                f' granted under the name "{name}"; give "{name}" another name'
+                f'the sources "{other}" and "{name}" would be the same source in the index, because "{other}" took over what'
+                f' was granted under the name "{name}"; give "{name}" another name'
             )
         holders[identity] = name
     return ids

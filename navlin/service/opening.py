@@ -21,10 +21,10 @@ DOCUMENTS_A_SECOND: Final = 2_000
 
 
 REMEDY: Final = (
-    "somebody changed Solr's schema, or put another core there, or an earlier navlin made it. Put the core back that was"
-    " there, or put navlin's schema there: the embedded Solr gets it when navlin is started again, another one by `navlin"
-    " index create`, and an earlier navlin's core needs no more. What was written meanwhile with a schema that somebody"
-    " changed is kept otherwise: restore a backup then, or remove the cores and extract all sources again"
+    "Solr's schema was changed, the core was replaced, or an earlier navlin created it. Restore the original"
+    " core, or navlin's schema: the embedded Solr gets it when navlin is restarted, another one by `navlin index"
+    " create`, and the core of an earlier navlin needs nothing else. Documents written with a changed schema are stored"
+    " differently: in that case restore a backup, or remove the cores and extract all sources again"
 )
 
 

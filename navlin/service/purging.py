@@ -44,10 +44,10 @@ class Purging:
         now_ms = self._clock()
         before_ms = now_ms - settings.before_days * DAY_MS
         if put_off:
-            log.error("purge put off", reason=put_off)
+            log.error("daily purge postponed", reason=put_off)
         # A requested purge either ends before this one begins, or begins after the end of this one is recorded.
         with self._one_at_a_time:
-            reason = f"put off: {put_off}" if put_off else self._unfinished(before_ms, settings)
+            reason = f"postponed: {put_off}" if put_off else self._unfinished(before_ms, settings)
             if reason:
                 self._note(lambda solr: remember_unfinished(solr, UnfinishedPurge(reason, now_ms, before_ms)))
         if not self._stopping():
@@ -83,7 +83,7 @@ class Purging:
             )
         removed = {rule["rule"]: rule["removed"] for rule in answer["rules"]}
         if answer["status"] == "held":
-            log.warning("purge held: a person must look", reason=answer["note"])
+            log.warning("purge held for review", reason=answer["note"])
             return answer
         log.info(
             "purge finished", status=answer["status"], before=answer["before"], dry_run=dry_run, **removed
@@ -95,7 +95,9 @@ class Purging:
             with Solr(self._address) as solr:
                 note(solr)
         except Exception as error:
-            log.warning("`navlin status` does not show how the daily purge ended", error=str(error))
+            log.warning(
+                "state of the daily purge not saved: `navlin status` may show an older one", error=str(error)
+            )
 
     def _unfinished(self, before_ms: int, settings: PurgeSettings) -> str:
         """Purge, and return the reason why the purge did not finish; "" if it did, if this process is ending, or if
@@ -105,5 +107,5 @@ class Purging:
         except Exception as error:
             # The next daily purge continues where this one stopped.
             log.exception("purge failed")
-            return f"failed, and goes on tomorrow: {in_words(error)}"
+            return f"failed, and continues tomorrow: {in_words(error)}"
         return str(answer["note"]) if answer["status"] == "held" else ""

@@ -79,7 +79,7 @@ class Requests:
         name = " ".join(filter(None, ("request", request.job, str(request.arguments.get("source", "")))))
         thread = threading.Thread(target=self._run, args=(taken,), name=name)
         self._running[request.id] = thread
-        log.info("request taken up", request=request.id, job=request.job, by=request.asked_by)
+        log.info("request started", request=request.id, job=request.job, by=request.asked_by)
         thread.start()
 
     def _run(self, request: Request) -> None:
@@ -95,9 +95,14 @@ class Requests:
             save_request(self._solr, ended)
             self._solr.commit(RUNS, soft=True)
             remove_answered(self._solr, self._clock())
-            log.info("request answered", request=request.id, job=request.job, state=ended.state)
+            log.info("request finished", request=request.id, job=request.job, state=ended.state)
         except (SolrError, TakenMeanwhile) as error:
-            log.error("request not answered", request=request.id, job=request.job, error=str(error))
+            log.error(
+                "request not finished: its state was not saved",
+                request=request.id,
+                job=request.job,
+                error=str(error),
+            )
         finally:
             del self._running[request.id]
 
@@ -106,7 +111,8 @@ class Requests:
             answer = self._jobs[request.job](request.arguments, step)
         except Stopped:
             error = (
-                "navlin serve was stopped meanwhile; what it wrote stays, and the next run goes on from there"
+                "navlin serve was stopped before the job finished; what the job wrote stays, and the next"
+                " run continues from there"
             )
             return replace(request, state=State.FAILED, error=error)
         except Refused as refused:
@@ -122,8 +128,12 @@ class Requests:
         holder = request.holder
         if holder is None or (holder != self._me and may_live(holder)):
             return
-        what = "its answer could not be saved" if holder == self._me else "navlin serve died meanwhile"
-        error = f"{what}; what it wrote stays, and the next run goes on from there"
+        what = (
+            "the answer could not be saved"
+            if holder == self._me
+            else "navlin serve died before the job finished"
+        )
+        error = f"{what}; what the job wrote stays, and the next run continues from there"
         failed = replace(request, state=State.FAILED, error=error, ended_ms=self._clock())
         try:
             save_request(self._solr, failed)

@@ -41,7 +41,7 @@ class SolrWatch:
         self._restarting.start()
 
     def _revive(self, embedded: EmbeddedSolr) -> None:
-        log.error("solr died, starting it again")
+        log.error("solr exited unexpectedly: restarting it")
         self._start(embedded)
 
     def _try_writing(self, embedded: EmbeddedSolr) -> None:
@@ -54,7 +54,7 @@ class SolrWatch:
                 for core in CORES:
                     solr.commit(core, soft=False)
         except SolrError as error:
-            log.error("solr does not write any more, starting it again", error=str(error))
+            log.error("solr stopped accepting writes: restarting it", error=str(error))
             embedded.stop()
             self._start(embedded)
             self._go_on()
@@ -63,6 +63,6 @@ class SolrWatch:
         try:
             embedded.start()
         except (NoSolr, OSError) as error:
-            log.error("solr not started, trying again", error=str(error))
+            log.error("solr not restarted: retrying", error=str(error))
         else:
-            log.info("solr started again", pid=embedded.pid)
+            log.info("solr restarted", pid=embedded.pid)

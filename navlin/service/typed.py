@@ -45,7 +45,7 @@ def build(cls: type[T], table: Mapping[str, Any], at: KeyPath, complain: Complai
     fine = True
     for key, value in table.items():
         if key not in allowed:
-            complain((*at, key), f'there is no setting "{key}" here{suggest(key, allowed)}')
+            complain((*at, key), f'unknown setting "{key}"{suggest(key, allowed)}')
             fine = False
             continue
         try:
@@ -152,7 +152,7 @@ def _shown(value: Any) -> str:
         case int() | float():
             return str(value)
         case list():
-            return "an array of something else"
+            return "an array of other values"
         case dict():
             return "a table"
     return type(value).__name__
@@ -168,7 +168,7 @@ def expand(value: Any, environment: Mapping[str, str], at: KeyPath, complain: Co
 
             def look_up(found: re.Match[str]) -> str:
                 if found[1] not in environment:
-                    complain(at, f"the environment has no variable {found[1]}")
+                    complain(at, f"the environment variable {found[1]} is not set")
                 return environment.get(found[1], "")
 
             return _VARIABLE.sub(look_up, value)

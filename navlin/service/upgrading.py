@@ -72,7 +72,7 @@ def upgrade_index(
                 else:
                     server.use(CONFIGSET)
         except LeaseLost as error:
-            raise UnusableIndex(f"{error}: the index is as it was; upgrade it again") from error
+            raise UnusableIndex(f"{error}: the index is unchanged; run the upgrade again") from error
     if server is None:
         remove_replaced(solr)
     create_edits(solr, CONF / "solr")

@@ -65,7 +65,7 @@ def service_of(configuration: Configuration, environment: Mapping[str, str]) -> 
         if not configuration.solr.embedded:
             return external_address(configuration, environment)
         if (running := running_solr(state)) is None:
-            raise SolrUnavailable("loopback", "", None, f"no Solr runs on {state}")
+            raise SolrUnavailable("loopback", "", None, f"no Solr is running on {state}")
         return running
 
     def status_of(solr: Solr) -> Mapping[str, Any]:
@@ -123,7 +123,7 @@ def now_ms() -> int:
 def make_first_user(state: Path) -> None:
     """Create an administrator if there are no users yet, and log the name of the file with the password."""
     if (file := AccessFile(state).make_first_user()) is not None:
-        log.info("first user made", user="admin", file=str(file))
+        log.info("first user created", user="admin", file=str(file))
 
 
 def answer(
@@ -174,7 +174,7 @@ def answer(
         address = save_web_address(state, listening.url, alone=ended is None)
     except OSError as error:
         # With a full disk, requests are still answered.
-        log.warning("web address not written, `navlin status` does not show it", error=str(error))
+        log.warning("web address not written: `navlin status` does not show it", error=str(error))
     log.info("web ready", url=listening.url)
     try:
         server.run([listening.socket])

@@ -57,7 +57,7 @@ class WebProcess:
             if lived_s >= WELL_S:
                 self._wait_s = 0.0
             self._wait_longer()
-            log.error("web ended by itself, starting it again", code=code, in_s=self._wait_s)
+            log.error("web process exited unexpectedly: restarting it", code=code, in_s=self._wait_s)
             self._forget()
 
     def stop(self) -> None:
@@ -84,7 +84,7 @@ class WebProcess:
                 self._listening = listen(settings, or_another=True)
             except NoPort as error:
                 self._wait_longer()
-                log.error("nobody is answered over HTTP", error=str(error), again_in_s=self._wait_s)
+                log.error("HTTP server not started", error=str(error), again_in_s=self._wait_s)
                 return
         descriptor = self._listening.socket.fileno()
         # In its own session, so that Ctrl-C in a terminal reaches only this process, which then shuts down the child

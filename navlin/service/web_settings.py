@@ -62,20 +62,23 @@ class WebSettings:
         if not 0 <= self.port <= 65535:
             yield "port", "port must be from 0 (any free one) to 65535"
         if not _BASE_PATH.fullmatch(self.base_path):
-            yield "base_path", 'base_path must begin with a slash and end without one, like "/navlin"'
+            yield "base_path", 'base_path must begin with a slash and not end with one, like "/navlin"'
         for given, missing in (("certificate_file", "key_file"), ("key_file", "certificate_file")):
             if getattr(self, given) is not None and getattr(self, missing) is None:
-                yield given, f"{given} needs {missing} beside it"
+                yield given, f"{given} needs {missing}"
         if self.openlineage_users and self.openlineage_directory is None:
-            yield "openlineage_users", "openlineage_users needs openlineage_directory beside it"
+            yield "openlineage_users", "openlineage_users needs openlineage_directory"
         yield from self._problems_of_proxy()
         if self.public_origin and not _ORIGIN.fullmatch(self.public_origin):
             yield (
                 "public_origin",
-                'public_origin must be what browsers show, like "https://gateway.example:8443"',
+                'public_origin must be the address that browsers show, like "https://gateway.example:8443"',
             )
         if self.hue_url and not _URL.fullmatch(self.hue_url):
-            yield "hue_url", 'hue_url must be where browsers find Hue, like "https://hue.example:8888/hue"'
+            yield (
+                "hue_url",
+                'hue_url must be the address at which browsers find Hue, like "https://hue.example:8888/hue"',
+            )
         for key in ("session_idle_s", "session_lifetime_s"):
             if not getattr(self, key) > 0:
                 yield key, f"{key} must be more than 0"
@@ -87,8 +90,8 @@ class WebSettings:
         if not loopback and self.certificate_file is None and not self.tls_by_proxy:
             yield (
                 "address",
-                f"{self.address} is reached by other machines, and passwords would cross the network as they are: set"
-                " certificate_file and key_file, or tls_by_proxy if a proxy before navlin does TLS",
+                f"other machines can reach {self.address}, and passwords would cross the network unencrypted:"
+                " set certificate_file and key_file, or tls_by_proxy if a proxy in front of navlin does TLS",
             )
 
     def _problems_of_proxy(self) -> Iterator[tuple[str, str]]:
@@ -103,12 +106,12 @@ class WebSettings:
             ("proxy_role", "user_header"),
         ):
             if given[key] and not given[needed]:
-                yield key, f"{key} needs {needed} beside it"
+                yield key, f"{key} needs {needed}"
         for each in self.trusted_proxies:
             try:
                 ip_address(each)
             except ValueError:
-                yield "trusted_proxies", f"trusted_proxies must be IP addresses, and {each!r} is none"
+                yield "trusted_proxies", f"trusted_proxies must be IP addresses, but {each!r} is not one"
         if self.user_header and (
             not _HEADER.fullmatch(self.user_header) or self.user_header.lower() == "authorization"
         ):

@@ -148,15 +148,13 @@ class EmbeddedSolr:
                     " extract all sources again"
                 )
             case ["FAILED", "core:", reason]:
-                raise NoSolr(f"a core of Solr did not open: {reason} (more in {log / 'solr.log'})")
+                raise NoSolr(f"Solr could not open a core: {reason} (more in {log / 'solr.log'})")
             case ["FAILED", _, reason]:
                 raise NoSolr(
                     f"Solr did not start: {reason} (more in {log / 'solr.log'} and {log / 'console.log'})"
                 )
         output = home.last_lines(log / "console.log")
-        raise NoSolr(
-            f"Java ended before Solr was ready: {output or 'it said nothing'} (see {log / 'console.log'})"
-        )
+        raise NoSolr(f"Java ended before Solr was ready: {output or 'no output'} (see {log / 'console.log'})")
 
     def stop(self, wait_s: float = STOP_S) -> None:
         """Let requests in flight finish, close the cores and wait for the child to end. Harmless if no child runs."""

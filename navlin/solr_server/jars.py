@@ -70,7 +70,7 @@ def fetch(
                     shutil.rmtree(work)
                     raise JarsNotFetched(_explain(jar_set, sets, deviations))
                 _replace(into, work)
-                report(f"{jar_set}: {_amount(_jars_in(into), len(expected))}, sums as kept")
+                report(f"{jar_set}: {_amount(_jars_in(into), len(expected))}, checksums verified")
     return [into / name for name in expected]
 
 
@@ -85,7 +85,7 @@ def renew_sums(
         _replace(into, work)
     sums = sets / f"{jar_set}.sha256"
     sums.write_text("".join(f"{_sha256(jar)}  {jar.name}\n" for jar in sorted(into.iterdir())))
-    report(f"{jar_set}: {_amount(_jars_in(into), None)}, sums written to {sums}")
+    report(f"{jar_set}: {_amount(_jars_in(into), None)}, checksums written to {sums}")
     return sums
 
 
@@ -120,7 +120,7 @@ def _read_sums(sets: Path, jar_set: str) -> dict[str, str]:
     path = sets / f"{jar_set}.sha256"
     if not path.is_file():
         known = ", ".join(sorted(each.stem for each in sets.glob("*.sha256")))
-        raise JarsNotFetched(f"there is no set of jars named {jar_set!r}; there are: {known}")
+        raise JarsNotFetched(f"unknown set of jars {jar_set!r}; known: {known}")
     lines = (line.split(maxsplit=1) for line in path.read_text().splitlines() if line.strip())
     return {name.lstrip("*"): digest for digest, name in lines}
 
@@ -138,27 +138,27 @@ def _deviations(directory: Path, expected: dict[str, str]) -> list[str]:
     found += [f"{name} is not in the list" for name in sorted(present.keys() - expected.keys())]
     for name, digest in expected.items():
         if name in present and (actual := _sha256(present[name])) != digest:
-            found.append(f"{name} has the SHA-256 {actual}, expected was {digest}")
+            found.append(f"{name} has the SHA-256 {actual}, not {digest}")
     return found
 
 
 def _explain(jar_set: str, sets: Path, deviations: list[str]) -> str:
     shown = "; ".join(deviations[:5]) + (f"; and {len(deviations) - 5} more" if len(deviations) > 5 else "")
     return (
-        f"the jars of the set {jar_set} are not those of {sets / jar_set}.sha256: {shown}. None was kept. "
-        "Run it again, in case it was damaged on the way; if it says the same once more, the repository or a proxy "
-        "in between serves something else than was pinned: do not use it."
+        f"the jars of the set {jar_set} do not match {sets / jar_set}.sha256: {shown}. None was "
+        "kept. Run it again, in case a download was damaged; if the error repeats, the repository or a proxy "
+        "in between serves other jars than those pinned: do not use it."
     )
 
 
 def _refuse_foreign(into: Path) -> None:
     """Refuse a directory with other content, because the directory will be replaced as a whole."""
     if into.exists() and not into.is_dir():
-        raise JarsNotFetched(f"{into} is no directory; name one that is new, empty or holds jars alone")
+        raise JarsNotFetched(f"{into} is not a directory; name one that is new, empty or holds only jars")
     foreign = [path.name for path in into.iterdir() if path.suffix not in _SUFFIXES] if into.exists() else []
     if foreign:
         raise JarsNotFetched(
-            f"{into} holds {foreign[0]}, which is no jar; name a directory that is new or empty"
+            f"{into} holds {foreign[0]}, which is not a jar; name a directory that is new or empty"
         )
 
 
@@ -202,10 +202,10 @@ def _load(
         if pause_s is None or not _NETWORK.search(log):
             raise JarsNotFetched(
                 f"Ivy could not fetch the jars of the set {jar_set} (code {code}). {_reasons(log)} "
-                f"Its log is {work / 'ivy.log'}. What has come is kept: run it again once the reason is gone "
-                "(behind a proxy, JAVA_TOOL_OPTIONS carries -Dhttps.proxyHost and -Dhttps.proxyPort)."
+                f"Its log is {work / 'ivy.log'}. The jars that arrived are kept: run it again once the "
+                "cause is fixed (behind a proxy, set -Dhttps.proxyHost and -Dhttps.proxyPort in JAVA_TOOL_OPTIONS)."
             )
-        report(f"{jar_set}: the repository did not answer, again in {pause_s:.0f} s")
+        report(f"{jar_set}: the repository did not answer; trying again in {pause_s:.0f} s")
         pause(pause_s)
 
 
@@ -256,15 +256,13 @@ def _ivy_jar() -> Path:
     for place in places:
         for jar in Path(place).glob("jars/ivy-*.jar"):
             return jar
-    raise JarsNotFetched(
-        "there is no Ivy among PySpark's jars: install navlin's Python packages as they are locked"
-    )
+    raise JarsNotFetched("there is no Ivy among PySpark's jars: install navlin's locked Python packages")
 
 
 def _how_far(cache: Path, total: int | None) -> str:
     jars = _jars_in(cache)
     if not jars:
-        return f"finding out what belongs to it, {len(list(cache.rglob('ivy-*.xml')))} modules read"
+        return f"resolving dependencies, {len(list(cache.rglob('ivy-*.xml')))} modules read"
     return _amount(jars, total)
 
 
@@ -286,7 +284,7 @@ def _reasons(log: str) -> str:
     causes = [line for line in lines if _NETWORK.search(line)] or [
         line for line in lines if _LACK.search(line)
     ]
-    return f"It says: {'; '.join(causes[:3])}." if causes else f"Its last words: {log.strip()[-300:]}"
+    return f"It says: {'; '.join(causes[:3])}." if causes else f"Its last output: {log.strip()[-300:]}"
 
 
 def _replace(into: Path, work: Path) -> None:
@@ -305,11 +303,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "set", choices=sorted(path.stem for path in SETS.glob("*.xml") if path.name != _SETTINGS)
     )
-    parser.add_argument("directory", type=Path, help="where its jars go: new, empty, or of an earlier fetch")
+    parser.add_argument(
+        "directory", type=Path, help="directory for the jars: new, empty, or of an earlier fetch"
+    )
     parser.add_argument(
         "--renew-sums",
         action="store_true",
-        help="the set was changed: keep the sums of what comes, unchecked",
+        help="the set was changed: write the checksums of the downloads, without a check",
     )
     given = parser.parse_args(arguments)
     home = os.environ.get("JAVA_HOME")

@@ -109,7 +109,7 @@ class SqlReader:
         child.communicate()
         if kill or child.returncode == -signal.SIGXCPU:
             return f"it takes more than {self.cpu_s} s"
-        return "it ends the parser"
+        return "it crashes the parser"
 
 
 class _Silent(Exception):

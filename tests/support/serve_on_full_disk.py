@@ -72,13 +72,13 @@ def main() -> None:
     fill(state)
     served = Served(home)
     try:
-        served.logged("no space: sources wait until there is some")
+        served.logged("disk space too low: sources paused")
         time.sleep(3)
         status = served.ask("status")
         seen["start"] = {
             "alive": served.process.poll() is None,
             "ready": lines("navlin ready"),
-            "logged": lines("no space: sources wait until there is some"),
+            "logged": lines("disk space too low: sources paused"),
             "status": [status.returncode, status.stdout + status.stderr],
             "reported": any(line.startswith("STATUS=waiting: the disk of") for line in served.reported),
             "extended": sum(line.startswith("EXTEND_TIMEOUT_USEC=") for line in served.reported),
@@ -93,15 +93,15 @@ def main() -> None:
             soon = f"{datetime.now(UTC).astimezone() + timedelta(seconds=80):%H:%M}"
             configure(least_free, soon if name == "guarded" else "03:00")
             served.process.send_signal(signal.SIGHUP)
-            served.logged("configuration taken up", after=len(served.log) - 1)
+            served.logged("configuration reloaded", after=len(served.log) - 1)
             begun, filled_s = len(served.log), time.monotonic()
             fill(state, but_bytes=20 << 20 if name == "guarded" else 0)
             if name == "guarded":
-                served.logged("no space: sources wait until there is some", after=begun)
+                served.logged("disk space too low: sources paused", after=begun)
             served.append(f"full.{name}")
             time.sleep(WAIT_S)
             if name == "guarded":
-                served.logged("purge put off", after=begun)
+                served.logged("daily purge postponed", after=begun)
             asked = {each: served.ask(*each.split()) for each in REQUESTS} if name == "guarded" else {}
             status = served.ask("status")
             unasked = [line.get("event") for line in served.log[begun:]]

@@ -102,7 +102,7 @@ def decode(page: Page, start: Ints, end: Ints, shape: Shape, *, strict: bool = F
             tags[here] = _DONE
             continue
         if strict and lowest not in shape:
-            raise Malformed(f"tag {lowest} is no field's of this message", int(cursor[here[0]]))
+            raise Malformed(f"tag {lowest} is not of a field of this message", int(cursor[here[0]]))
         rows: Any = slice(None) if len(here) == count else here
         _step(page, out, rows, cursor, end, lowest, shape)
         behind = cursor[rows]
@@ -196,7 +196,7 @@ def _check_tags(tags: Numbers, begin: Ints) -> None:
     bad = (tags < 0x80) | (tags >= 1 << 32)
     if bad.any():
         row = int(np.argmax(bad))
-        raise Malformed(f"{tags[row]} is no field's tag here", int(begin[row]))
+        raise Malformed(f"{tags[row]} is not the tag of a field here", int(begin[row]))
 
 
 def _one_by_one(page: Page, out: Decoded, row: int, at: int, end: int, shape: Shape, *, strict: bool) -> None:
@@ -205,7 +205,7 @@ def _one_by_one(page: Page, out: Decoded, row: int, at: int, end: int, shape: Sh
         known = shape.get(found.number << 3 | found.wire)
         if known is None:
             if strict:
-                raise Malformed(f"field {found.number} is none of this message", found.start)
+                raise Malformed(f"field {found.number} does not belong to this message", found.start)
             continue
         match known.kind:
             case Kind.SPAN:

@@ -81,7 +81,7 @@ def grow(
             above[each] = owner
             del open_ones[each]
     raise ImageError(
-        image, "directories with several parents, nested too deep to tell which is theirs", INODE_DIR
+        image, "directories with several parents, nested too deeply to tell which is theirs", INODE_DIR
     )
 
 

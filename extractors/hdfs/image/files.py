@@ -79,7 +79,7 @@ def check_md5(path: Path | str, report: Callable[[int, int], None] | None = None
     try:
         found = _LINE.fullmatch(beside.read_text(encoding="utf-8", errors="replace")[:4096])
         if found is None:
-            raise ImageError(str(beside), "is no MD5 checksum")
+            raise ImageError(str(beside), "is not an MD5 checksum")
         if found[2] and found[2] != image.name:
             raise ImageError(str(beside), f"is the checksum of {found[2]}, not of {image.name}")
         total, done = image.stat().st_size, 0
@@ -97,5 +97,5 @@ def check_md5(path: Path | str, report: Callable[[int, int], None] | None = None
             str(error.filename or image), f"cannot be read: {error.strerror or error}"
         ) from error
     if digest.hexdigest() != found[1].lower():
-        what = f"its MD5 is {digest.hexdigest()}, and {beside.name} says {found[1].lower()}: it was damaged or is not whole"
+        what = f"its MD5 is {digest.hexdigest()}, and {beside.name} says {found[1].lower()}: it is damaged or incomplete"
         raise ImageError(str(image), what)

@@ -82,7 +82,7 @@ def decode_heads(page: Page, starts: Ints, ends: Ints) -> Heads:
         "an inode that is neither file nor directory nor symlink",
     )
     for kind, body in ((FILE, "file"), (DIRECTORY, "directory"), (SYMLINK, "symlink")):
-        _check((kinds != kind) | out.has(body), starts, f"a {body} without what makes it one")
+        _check((kinds != kind) | out.has(body), starts, f"a {body} without its own part")
     return Heads(ids, kinds.astype(np.uint8), out)
 
 
@@ -149,7 +149,7 @@ def scan(
         for some in read_messages(source, begin):
             first = frames.count
             if first + len(some.starts) > expected:
-                raise source.error(f"the header says {expected} inodes, and there are more", some.at)
+                raise source.error(f"the header says {expected} inodes, but there are more", some.at)
             with placed(plain.image, plain.section, plain.base + some.at):
                 heads = decode_heads(some.page, some.starts, some.ends)
                 which = heads.of(DIRECTORY)
@@ -167,7 +167,7 @@ def scan(
             report(some.at + int(some.ends[-1]), plain.length)
         count = frames.count
     if count != expected:
-        raise source.error(f"the header says {expected} inodes, {count} are there", 0)
+        raise source.error(f"the header says {expected} inodes, but there are {count}", 0)
     return Scanned(count, np.concatenate(ids), np.concatenate(inodes), policies)
 
 

@@ -115,13 +115,13 @@ def _not_an_image(head: bytes, size: int) -> str:
     layout = int.from_bytes(head[:4], "big", signed=True)
     if len(head) == 8 and -100 < layout < 0:
         return f"is an image of a Hadoop before 2.4 (layout {layout}), which has no sections; a later NameNode's is needed"
-    return "is no fsimage: it does not begin with HDFSIMG1"
+    return "is not an fsimage: it does not begin with HDFSIMG1"
 
 
 def _read_summary(data: bytes) -> tuple[int, str, list[Section]]:
     length, at = read_varint(data, 0, len(data))
     if at + length != len(data):
-        raise Malformed(f"the summary claims {length} bytes where {len(data) - at} stand", 0)
+        raise Malformed(f"the summary claims {length} bytes where there are {len(data) - at}", 0)
     layout: int | None = None
     version, codec = 0, ""
     sections = []
@@ -178,7 +178,7 @@ def _checked(file: str, sections: list[Section], end: int, *, compressed: bool) 
                 at,
             )
         if each.name in names:
-            raise ImageError(file, "the section is there twice", each.name, each.offset)
+            raise ImageError(file, "the section occurs twice", each.name, each.offset)
         names.add(each.name)
         at += each.length
     # A compressing NameNode opens a stream for a section that never comes, and ends it before it writes the summary.
@@ -187,7 +187,7 @@ def _checked(file: str, sections: list[Section], end: int, *, compressed: bool) 
         raise ImageError(file, what, "summary", at)
     for name in NEEDED:
         if name not in names:
-            raise ImageError(file, "the section is not there", name)
+            raise ImageError(file, "the section is missing", name)
     return tuple(whole)
 
 
@@ -195,7 +195,7 @@ def _header(summary: ImageSummary, source: BinaryIO, name: str, number: int) -> 
     """Return field ``number`` of the message at the beginning of a section; 0 if it is not set."""
     section = summary.section(name)
     if section is None:
-        raise ImageError(summary.path, "the section is not there", name)
+        raise ImageError(summary.path, "the section is missing", name)
     data = b""
     for piece in read_section(summary, section, source):
         data += piece

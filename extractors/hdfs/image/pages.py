@@ -155,7 +155,5 @@ def framed(source: Source, page: Page, at: int, ends: Ints) -> Messages:
     starts = frames + lengths
     if not np.array_equal(starts + sizes.astype(np.int64), ends):
         row = int(np.argmax(starts + sizes.astype(np.int64) != ends))
-        raise source.error(
-            "a message is not where it was: the file changed while it was read", at + int(frames[row])
-        )
+        raise source.error("a message has moved: the file changed while it was read", at + int(frames[row]))
     return Messages(page, at, frames, starts, ends)

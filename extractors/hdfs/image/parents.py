@@ -124,7 +124,7 @@ def _numbers(parents: Numbers, known: Numbers, order: Ints, starts: Ints) -> NDA
     missing = known[place] != parents if len(known) else np.ones(len(parents), np.bool_)
     if missing.any():
         row = int(np.argmax(missing))
-        what = f"children are listed of inode {parents[row]}, which is no directory of section INODE"
+        what = f"children are listed for inode {parents[row]}, which is not a directory of section INODE"
         raise Malformed(what, int(starts[row]))
     return order[place].astype(np.uint32)
 
@@ -181,7 +181,7 @@ def join(
         ids, numbers = _sorted(scratch, (IDS, "<u8"), None, inodes, low, high)
         twice = ids[1:] == ids[:-1]
         if twice.any():
-            raise ImageError(image, f"inode {ids[int(np.argmax(twice))]} is there twice", INODE)
+            raise ImageError(image, f"inode {ids[int(np.argmax(twice))]} occurs twice", INODE)
         found, owners = _sorted(scratch, (CHILDREN, "<u8"), (OWNERS, "<u4"), children, low, high)
         place = np.searchsorted(ids, found)
         missing = place == len(ids)

@@ -105,7 +105,7 @@ def _prepare(summary: ImageSummary, scratch: Path, memory_bytes: int, report: Re
     root = np.flatnonzero(found.ids == ROOT_ID)
     if len(root) != 1:
         raise ImageError(
-            summary.path, f"inode {ROOT_ID}, the root, is no directory of it, or there twice", INODE
+            summary.path, f"inode {ROOT_ID}, the root, is not a directory, or occurs twice", INODE
         )
     with ExitStack() as opened:
         referring = summary.section(INODE_REFERENCE) and _plain(summary, INODE_REFERENCE, scratch, report)
@@ -198,7 +198,7 @@ def _plain(summary: ImageSummary, name: str, scratch: Path, report: Report) -> P
     """Return the location of the section's plain bytes; those of a compressed image are written to scratch."""
     section = summary.section(name)
     if section is None:
-        raise ImageError(summary.path, "the section is not there", name)
+        raise ImageError(summary.path, "the section is missing", name)
     if not summary.codec:
         return Plain(summary.path, name, summary.path, section.offset, section.length, section.offset)
     target = scratch / f"{name}.plain"

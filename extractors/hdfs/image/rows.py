@@ -60,7 +60,7 @@ def read_part(prepared: Prepared, part: ImagePart) -> Iterator[pa.RecordBatch]:
         raise
     except (OSError, pa.ArrowInvalid) as error:
         raise ImageError(
-            prepared.image, f"cannot be read with what lies in {prepared.scratch}: {error}"
+            prepared.image, f"cannot be read with the prepared files in {prepared.scratch}: {error}"
         ) from error
 
 
@@ -84,7 +84,7 @@ class _Directories:
     def __init__(self, prepared: Prepared) -> None:
         scratch = Path(prepared.scratch)
         if (scratch / PATH_ENDS).stat().st_size != 8 * (prepared.directories + 1):
-            raise OSError(f"{PATH_ENDS} is not whole")
+            raise OSError(f"{PATH_ENDS} is incomplete")
         self._ends = np.memmap(scratch / PATH_ENDS, "<i8", "r")
         size = int(self._ends[-1])
         data = pa.memory_map(str(scratch / PATHS)).read_buffer() if size else pa.py_buffer(b"")

@@ -73,7 +73,7 @@ def _read_table(summary: ImageSummary) -> dict[tuple[int, int], str]:
         header = fields_by_number(data, begin, end)
         count, mask_bits = header.get(1, 0), header.get(2, 0)
         if not isinstance(mask_bits, int) or mask_bits > 8:
-            raise Malformed("mask bits that are no small number", begin)
+            raise Malformed("mask bits that are not a small number", begin)
         low = (1 << (32 - mask_bits)) - 1
         entries = 0
         for begin, end in frames:
@@ -86,7 +86,7 @@ def _read_table(summary: ImageSummary) -> dict[tuple[int, int], str]:
                 table[kind, number & low] = _name(text, begin)
             entries += 1
         if entries != count:
-            raise Malformed(f"the header says {count!r} entries, {entries} are there", 0)
+            raise Malformed(f"the header says {count!r} entries, but there are {entries}", 0)
     return table
 
 
@@ -133,7 +133,7 @@ def acl_texts(strings: Strings, feature: bytes) -> list[str]:
     if len(packed) > 4 * MAX_ACL_ENTRIES:
         raise Malformed(f"{len(packed) // 4} ACL entries", 0)
     if len(packed) % 4:
-        raise Malformed(f"{len(packed)} bytes of ACL entries are no whole number of them", 0)
+        raise Malformed(f"{len(packed)} bytes are not a whole number of ACL entries", 0)
     return [
         _acl_text(strings, int.from_bytes(packed[at : at + 4], "little")) for at in range(0, len(packed), 4)
     ]
