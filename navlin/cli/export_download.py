@@ -48,7 +48,7 @@ class Downloads(Targets):
 
 
 def _download(server: Server, target: Target, given: Mapping[str, Any]) -> None:
-    from navlin.cli.remote import typed
+    from navlin.cli.remote import pairs_of, typed
 
     as_json, out = given["as_json"], given["out"]
     parameters = dict(typed(click.get_current_context().command, given))
@@ -58,7 +58,9 @@ def _download(server: Server, target: Target, given: Mapping[str, Any]) -> None:
         options = ", ".join(f"--{name.replace('_', '-')}" for name in here)
         raise Failure(f"{options}: only on the server's own machine", Exit.USAGE)
     file = None if out == "-" else Path(out)
-    records, headers = server.records(f"/export/{target.name}", dict(_asked(target, parameters)))
+    records, headers = server.records(
+        f"/export/{target.name}", list(pairs_of(dict(_asked(target, parameters))))
+    )
     until = headers.get(UNTIL, "")
     if file is None:
         print_pieces(records)

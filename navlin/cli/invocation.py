@@ -9,11 +9,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from navlin.cli.terminal import console, say
+from navlin.cli.terminal import say
 
 if TYPE_CHECKING:
     from navlin.index.editing import Author
@@ -31,6 +31,10 @@ class Exit(IntEnum):
     NOTHING = 3
     HELD = 4
     BUSY = 5
+
+
+EXITS: Final[Mapping[int, Exit]] = {400: Exit.USAGE, 404: Exit.NOTHING, 409: Exit.USAGE}
+"""The exit codes of refusals by their status of HTTP; `Exit.FAILED` for others."""
 
 
 class Failure(click.ClickException):
@@ -153,18 +157,10 @@ def unknown(kind: str, name: str, known: list[str]) -> Failure:
 
 
 def entity_id(solr: Solr, name: str) -> str:
-    """Return the id of the one entity that a person means; end the command with suggestions if it is none or several."""
-    from navlin.query.names import AmbiguousName, UnclearName, UnknownName, entity_named
+    """The id of the one entity that a person means. Raises `Refusal`."""
+    from navlin.query.names import entity_named
 
-    try:
-        return entity_named(solr, name).id
-    except UnclearName as error:
-        if isinstance(error, AmbiguousName | UnknownName):
-            from navlin.render import unclear_name_view
-
-            console(on_stderr=True).print(unclear_name_view(error))
-        code = Exit.USAGE if isinstance(error, AmbiguousName) else Exit.NOTHING
-        raise SystemExit(code) from error
+    return entity_named(solr, name).id
 
 
 def query_of(invocation: Invocation, solr: Solr, query: str, saved: str) -> str:

@@ -14,15 +14,21 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 from click.core import ParameterSource
 
-from navlin.cli.invocation import Exit, Failure
+from navlin.cli.invocation import EXITS, Exit, Failure
+from navlin.cli.questions import Pairs, QuestionCommand, print_lines
 from navlin.cli.requested import Progress
 from navlin.cli.terminal import output_width, print_csv, print_json, print_pieces, say
+from navlin.model.refusal import with_entities
+from navlin.questions import NAMES
+from navlin.questions.declare.parameters import plain
+from navlin.questions.declare.question import Question
 
 if TYPE_CHECKING:
     import requests
@@ -38,10 +44,6 @@ QUESTIONS: Final = (
     "unused",
     "inherited",
     "status",
-    "unlinked",
-    "incomplete",
-    "rejects",
-    "runs",
     "edits",
 )
 GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
@@ -64,8 +66,7 @@ MOST_BYTES: Final = 256 << 20
 MARKED: Final = "Navlin-Mark"
 _END: Final = re.compile(rb"\x00end (\d{1,3})\n\Z")
 MARK_BYTES: Final = 9
-"""Length of the mark at the end of an answer, at most."""
-_EXITS: Final = {400: Exit.USAGE, 404: Exit.NOTHING, 409: Exit.USAGE}
+"""How long the mark at the end of an answer is at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,13 +103,12 @@ class Server:
         except (requests.RequestException, ValueError) as error:
             raise Failure(f"{self.url} does not answer: {error}", Exit.FAILED) from error
         if answer.status_code >= 300:
-            raise Failure(f"{self.url}: {_words(answer)}", _EXITS.get(answer.status_code, Exit.FAILED))
+            raise Failure(f"{self.url}: {_words(answer)}", EXITS.get(answer.status_code, Exit.FAILED))
         return answer
 
-    def records(self, path: str, parameters: Mapping[str, Any]) -> tuple[Pieces, Mapping[str, str]]:
-        """Return a download, piece by piece, and its headers. Ends the command with the server's message if it refuses."""
-        query = {key: _text(value) for key, value in parameters.items()}
-        answer = self.send("GET", path, params=query, stream=True, headers={MARKED: "end"})
+    def records(self, path: str, parameters: Pairs) -> tuple[Pieces, Mapping[str, str]]:
+        """What a download brings, as it comes, and its headers. Ends the command with what the server says if it refuses."""
+        answer = self.send("GET", path, params=parameters, stream=True, headers={MARKED: "end"})
         return Pieces(self, answer), answer.headers
 
     def _token(self) -> str:
@@ -127,8 +127,10 @@ class Server:
 
 
 def over_http(name: str, command: click.Command, server: Server) -> click.Command:
-    """Return the command, changed to ask a server. Raises `Failure` for one that works only on its own machine."""
-    if name not in (able := (*QUESTIONS, *GROUPS, *DOWNLOADS, *WRITES, *JOBS)):
+    """The command, asking a server. Raises `Failure` for one that works only where it is."""
+    if isinstance(command, QuestionCommand):
+        return QuestionCommand(command.question, partial(_answer_there, server))
+    if name not in (able := (*NAMES, *QUESTIONS, *GROUPS, *DOWNLOADS, *WRITES, *JOBS)):
         raise Failure(
             f"navlin {name} works on its own machine only; with --url there are: {', '.join(able)}",
             Exit.USAGE,
@@ -177,12 +179,27 @@ def _asking(name: str, command: click.Command, server: Server, method: str) -> c
     return asking
 
 
+def _answer_there(server: Server, question: Question, pairs: Pairs, given: Any, as_json: bool) -> None:
+    names = {name for name, _ in pairs}
+    if (lines := bool(names & {"csv", "jsonl", "html"})) or not question.view:
+        if not (lines or as_json):
+            raise Failure(f"with --url, navlin {question.name} answers with --json or --csv", Exit.USAGE)
+        pieces, headers = server.records(question.path, pairs)
+        print_lines(pieces, headers.get("Content-Type", ""))
+        raise SystemExit(pieces.exit_code)
+    if question.method == "POST":
+        how: dict[str, Any] = {"json": {name: plain(getattr(given, name)) for name in names}}
+    else:
+        how = {"params": pairs}
+    _print(server.send(question.method, question.path, accept=_form(as_json=as_json), **how), as_json=as_json)
+
+
 def _ask(server: Server, name: str, parameters: Mapping[str, Any], *, as_json: bool) -> None:
     query = {key: _text(value) for key, value in parameters.items()}
     if query.keys() & {"csv", "jsonl"} or name in STREAMED:
         if not (as_json or query.keys() & {"csv", "jsonl"}):
             raise Failure(f"with --url, navlin {name} answers with --json or --csv", Exit.USAGE)
-        pieces, _ = server.records(f"/{name}", parameters)
+        pieces, _ = server.records(f"/{name}", list(pairs_of(parameters)))
         (print_csv if "csv" in query else print_pieces)(pieces)
         raise SystemExit(pieces.exit_code)
     _print(server.send("GET", f"/{name}", accept=_form(as_json=as_json), params=query), as_json=as_json)
@@ -257,6 +274,13 @@ def typed(command: click.Command, given: Mapping[str, Any]) -> Iterator[tuple[st
         yield name, value.astimezone().isoformat() if isinstance(value, datetime) else value
 
 
+def pairs_of(parameters: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Parameters as a query string has them."""
+    for name, value in parameters.items():
+        for each in value if isinstance(value, tuple) else (value,):
+            yield name, "true" if each is True else str(each)
+
+
 def _text(value: Any) -> Any:
     if isinstance(value, bool):
         return "true"
@@ -271,9 +295,6 @@ def _words(answer: requests.Response) -> str:
     """Return the server's message, with its suggestions."""
     try:
         said = answer.json()
-        words = [str(said["message"])]
-        for key in ("suggestions", "candidates"):
-            words += [f"  {each['name']}  {each['type']}  {each['id']}" for each in said.get(key, ())]
+        return with_entities(str(said["message"]), said)
     except (ValueError, KeyError, TypeError):
         return f"status {answer.status_code}, and it is no navlin"
-    return "\n".join(words)

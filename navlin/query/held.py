@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from navlin.index.entity import StoredEntity
 from navlin.index.held import count_below, entities_at, held_places
 from navlin.index.overview import held_run
 from navlin.index.runs import RunRecord, Status, last_run
 from navlin.index.solr import Solr
-from navlin.query.page import LIMIT, Page, checked, source_ids_of, sources_by_id
+from navlin.query.bounds import LIMIT
+from navlin.query.page import Page, source_ids_of, sources_by_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +23,16 @@ class HeldPlace:
     entities: int
     entity: StoredEntity | None
 
+    def to_json(self) -> dict[str, Any]:
+        """path, entities (how many are there and below it), entity (id, name, type of what is at the place itself; else
+        null)."""
+        here = self.entity
+        return {
+            "path": self.path,
+            "entities": self.entities,
+            "entity": {"id": here.id, "name": here.name, "type": here.type} if here else None,
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class HeldLoss:
@@ -31,9 +43,7 @@ class HeldLoss:
 
 
 def held_loss(solr: Solr, source: str, *, limit: int = LIMIT, offset: int = 0) -> HeldLoss | None:
-    """Return the loss that awaits a decision for the source with this name; None if there is none. Raises
-    `UnknownSource` and `BadPage`."""
-    checked(limit, offset)
+    """What waits of the source of this name; None if nothing does. Raises `UnknownSource`."""
     for source_id in source_ids_of(sources_by_id(solr), source):
         run = last_run(solr, source_id, Status.HELD)
         if run is not None and held_run(solr, source_id) == run.run_id:

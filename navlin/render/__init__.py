@@ -2,7 +2,7 @@
 
 from navlin.render.edits import edited_view, history_view
 from navlin.render.entity import show_view
-from navlin.render.found import search_view, unclear_name_view
+from navlin.render.found import search_view
 from navlin.render.graph import lineage_view
 from navlin.render.impact import impact_view
 
@@ -13,5 +13,4 @@ __all__ = [
     "lineage_view",
     "search_view",
     "show_view",
-    "unclear_name_view",
 ]

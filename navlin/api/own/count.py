@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from navlin.access.roles import Role
-from navlin.api.answers import Problem, Table
+from navlin.api.answers import Problem
 from navlin.api.endpoint import Asked, Endpoint
 from navlin.api.own.naming import query_of
 from navlin.model.spreadsheet import csv_lines
 from navlin.query.scanner import QueryError
 from navlin.query.value_counts import MOST_VALUES, VALUES, ValueCounts, count_values
+from navlin.questions.declare.question import Lines
 from navlin.render.value_counts import value_counts_view
 
 
@@ -30,14 +31,14 @@ class Parameters:
     csv: Annotated[bool, "The answer as CSV."] = False
 
 
-def _answer(asked: Asked) -> ValueCounts | Table:
+def _answer(asked: Asked) -> ValueCounts | Lines:
     given: Parameters = asked.parameters
     query = query_of(asked, given.query, given.saved)
     try:
         answer = count_values(asked.solr, query, given.by, filters=given.filter, values=given.values)
     except QueryError as error:
         raise Problem(400, str(error)) from error
-    return Table(csv_lines(answer.columns, answer.rows())) if given.csv else answer
+    return Lines(csv_lines(answer.columns, answer.rows())) if given.csv else answer
 
 
 ENDPOINT = Endpoint(

@@ -8,8 +8,8 @@ from typing import Annotated
 from navlin.access.roles import Role
 from navlin.api.endpoint import Asked, Endpoint
 from navlin.api.own.naming import entity_id
+from navlin.query.bounds import MOST, MOST_OFFSET
 from navlin.query.edits import History, history
-from navlin.query.page import MOST, MOST_OFFSET
 from navlin.render import history_view
 
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from navlin.access.roles import Role
-from navlin.api.answers import Table
 from navlin.api.endpoint import Asked, Endpoint
 from navlin.api.own.naming import entity_id
 from navlin.model.spreadsheet import csv_lines
 from navlin.query.impact import COLUMNS, FOLLOWED, Impact, impact
 from navlin.query.options import MAX_WALKED
+from navlin.questions.declare.question import Lines
 from navlin.render.impact import impact_view
 
 
@@ -24,10 +24,10 @@ class Parameters:
     csv: Annotated[bool, "The answer as CSV."] = False
 
 
-def _answer(asked: Asked) -> Impact | Table:
+def _answer(asked: Asked) -> Impact | Lines:
     given: Parameters = asked.parameters
     answer = impact(asked.solr, entity_id(asked.solr, given.entity), max_nodes=given.max_nodes)
-    return Table(csv_lines(COLUMNS, answer.rows())) if given.csv else answer
+    return Lines(csv_lines(COLUMNS, answer.rows())) if given.csv else answer
 
 
 ENDPOINT = Endpoint(

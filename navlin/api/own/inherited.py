@@ -7,11 +7,12 @@ from datetime import UTC, datetime
 from typing import Annotated
 
 from navlin.access.roles import Role
-from navlin.api.answers import JSON, Problem, Table
+from navlin.api.answers import Problem
 from navlin.api.endpoint import Asked, Endpoint
 from navlin.model.spreadsheet import csv_lines
 from navlin.query.inherited import COLUMNS, Word, inherited, json_pieces
 from navlin.query.scanner import QueryError
+from navlin.questions.declare.question import JSON, Lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +25,7 @@ class Parameters:
     csv: Annotated[bool, "The answer as CSV."] = False
 
 
-def _answer(asked: Asked) -> Table:
+def _answer(asked: Asked) -> Lines:
     given: Parameters = asked.parameters
     word = Word(given.word)
     bearing = 0
@@ -45,8 +46,8 @@ def _answer(asked: Asked) -> Table:
         raise Problem(400, str(error)) from error
     if given.csv:
         lines = csv_lines(COLUMNS, (row for each in origins for row in each.rows(word)))
-        return Table(lines, exit_code=code)
-    return Table(json_pieces(word, origins), JSON, code)
+        return Lines(lines, exit_code=code)
+    return Lines(json_pieces(word, origins), JSON, code)
 
 
 def _since_ms(text: str) -> int:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from navlin.access.roles import Role
-from navlin.api.answers import CSV, JSON_LINES, Problem, Table
+from navlin.api.answers import Problem
 from navlin.api.endpoint import Asked, Endpoint
 from navlin.api.own.naming import query_of
 from navlin.index.solr import Solr
@@ -15,6 +15,7 @@ from navlin.query.finding import find_for_people
 from navlin.query.scanner import QueryError
 from navlin.query.search import MAX_LIMIT, MAX_OFFSET, SearchAnswer
 from navlin.query.whole_result import json_lines, table_lines, whole_result
+from navlin.questions.declare.question import CSV, JSON_LINES, Lines
 from navlin.render import search_view
 
 
@@ -34,7 +35,7 @@ class Parameters:
     field: Annotated[tuple[str, ...], "Of the whole result only these fields. Repeatable."] = ()
 
 
-def _answer(asked: Asked) -> SearchAnswer | Table:
+def _answer(asked: Asked) -> SearchAnswer | Lines:
     given: Parameters = asked.parameters
     if given.csv and given.jsonl:
         raise Problem(400, "csv or jsonl, not both")
@@ -55,10 +56,10 @@ def _answer(asked: Asked) -> SearchAnswer | Table:
         raise Problem(400, str(error)) from error
 
 
-def _whole(solr: Solr, query: str, given: Parameters) -> Table:
+def _whole(solr: Solr, query: str, given: Parameters) -> Lines:
     columns, documents = whole_result(solr, query, given.filter, given.field)
     lines = table_lines(columns, documents) if given.csv else json_lines(documents)
-    return Table(_refused(lines), CSV if given.csv else JSON_LINES)
+    return Lines(_refused(lines), CSV if given.csv else JSON_LINES)
 
 
 def _refused(lines: Iterator[bytes]) -> Iterator[bytes]:

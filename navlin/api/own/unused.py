@@ -7,12 +7,12 @@ from enum import StrEnum
 from typing import Annotated
 
 from navlin.access.roles import Role
-from navlin.api.answers import JSON, Table
 from navlin.api.endpoint import Asked, Endpoint
 from navlin.model.spreadsheet import csv_lines
 from navlin.query.judged import COLUMNS, Of, Question, Verdict
 from navlin.query.unused_places import judged_of
 from navlin.query.unused_report import Totals, counted, json_pieces
+from navlin.questions.declare.question import JSON, Lines
 
 
 class Engine(StrEnum):
@@ -42,7 +42,7 @@ class Parameters:
     csv: Annotated[bool, "The answer as CSV."] = False
 
 
-def _answer(asked: Asked) -> Table:
+def _answer(asked: Asked) -> Lines:
     given: Parameters = asked.parameters
     engines = tuple(each.value for each in given.without_engine)
     question = Question(given.days, asked.service.now_ms(), engines, given.despite_gaps)
@@ -54,8 +54,8 @@ def _answer(asked: Asked) -> Table:
 
     if given.csv:
         lines = csv_lines(COLUMNS, (each.to_json() for each in counted(judged, totals)))
-        return Table(lines, exit_code=code)
-    return Table(json_pieces(question, known, judged, totals), JSON, code)
+        return Lines(lines, exit_code=code)
+    return Lines(json_pieces(question, known, judged, totals), JSON, code)
 
 
 ENDPOINT = Endpoint(

@@ -1,0 +1,197 @@
+"""The commands of questions, made from their declarations (`navlin.questions`)."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from functools import partial
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+from navlin.cli.invocation import Exit, Failure, Invocation
+from navlin.cli.terminal import console, print_csv, print_json, print_pieces, say
+from navlin.questions import questions_in
+from navlin.questions.declare.parameters import FORMS, Parameter, from_query, one_form, parameters_of
+from navlin.questions.declare.question import CSV, HTML, Asked, Lines, Question, Views, exit_code, to_json
+
+if TYPE_CHECKING:
+    from navlin.index.solr import Solr
+    from navlin.service.configuration import Configuration
+
+Pairs = Sequence[tuple[str, str]]
+Answering = Callable[[Question, Pairs, Any, bool], None]
+"""Answers a question, given its parameters as texts and as they were read, and whether as JSON; ends the command."""
+
+
+def command(name: str) -> click.Command:
+    """The command of a module of questions; a group if there are several."""
+    found = questions_in(name)
+    commands = [QuestionCommand(each) for each in found]
+    if len(found) == 1:
+        return commands[0]
+    module = import_module(f"navlin.questions.{name}")
+    return click.Group(name, commands, help=module.ABOUT, short_help=module.SUMMARY)
+
+
+class QuestionCommand(click.Command):
+    """The command of one question. Its options are the question's parameters, and are read as those of every door."""
+
+    def __init__(self, question: Question, answering: Answering | None = None) -> None:
+        self.question, self.answering = question, answering
+        examples = "".join(f"\n  {each}" for each in question.examples)
+        super().__init__(
+            question.name.rpartition(" ")[2],
+            params=[*map(_option, parameters_of(question.parameters)), _AS_JSON],
+            help=f"{question.about}\n\n\b\nExamples:{examples}",
+            short_help=question.summary,
+        )
+
+    def invoke(self, ctx: click.Context) -> None:
+        """Reads what was typed, and answers."""
+        as_json = ctx.params["as_json"]
+        pairs = [pair for each in parameters_of(self.question.parameters) for pair in _typed(ctx, each)]
+        one_form([form for form in FORMS if (form, "true") in pairs or (form == "json" and as_json)])
+        given = from_query(self.question.parameters, pairs)
+        answering = self.answering or partial(_answer_here, ctx.obj)
+        answering(self.question, pairs, given, as_json)
+
+
+_AS_JSON = click.Option(["--json", "as_json"], is_flag=True, help="The answer as JSON, for programs.")
+
+
+class _Choice(click.Choice[str]):
+    """Completes and shows choices; reading checks them, with the same sentence on every door."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return value
+
+
+class _Number(click.IntRange):
+    """Shows bounds, likewise."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return value
+
+
+def _option(parameter: Parameter) -> click.Parameter:
+    typed, bounds = parameter.typed, parameter.bounds
+    metavar = typed.metavar or parameter.name.upper()
+    if typed.first:
+        # Not required by click, which has another sentence.
+        return click.Argument(
+            [parameter.name], required=False, metavar=metavar if parameter.required else f"[{metavar}]"
+        )
+    name = "--" + parameter.name.replace("_", "-")
+    if parameter.is_switch:
+        return click.Option([name, parameter.name], is_flag=True, help=parameter.words)
+    kind: Any = click.STRING
+    if parameter.choices:
+        kind = _Choice(parameter.values)
+    elif parameter.kind is int:
+        kind = _Number(*((bounds[0], bounds[-1]) if bounds is not None else ()))
+    default = parameter.plain_default
+    return click.Option(
+        [name, parameter.name],
+        type=kind,
+        metavar=typed.metavar or None,
+        multiple=parameter.many,
+        default=None if default is None else str(default),
+        show_default=default not in (None, ""),
+        help=parameter.words + "  [required]" * parameter.required,
+    )
+
+
+def _typed(ctx: click.Context, parameter: Parameter) -> Iterator[tuple[str, str]]:
+    """What was typed of one parameter, by the name that every door has for it."""
+    value = ctx.params[parameter.name]
+    if value is None or ctx.get_parameter_source(parameter.name) is ParameterSource.DEFAULT:
+        return
+    for each in value if parameter.many else (value,):
+        text = "true" if each is True else str(each)
+        yield parameter.name, _with_zone(text) if parameter.typed.here_zone else text
+
+
+def _with_zone(text: str) -> str:
+    """A date without a zone in this machine's; another text as it is."""
+    try:
+        return datetime.fromisoformat(text).astimezone().isoformat()
+    except ValueError:
+        return text
+
+
+def _answer_here(
+    invocation: Invocation, question: Question, _pairs: Pairs, given: Any, as_json: bool
+) -> None:
+    configuration = (
+        invocation.configuration() if question.of_service else invocation.configuration_without_sources()
+    )
+    with _room(configuration), invocation.solr(configuration) as solr:
+        asked = Asked(
+            solr,
+            given,
+            invocation.author(),
+            administrator=True,
+            text=not as_json,
+            here=True,
+            status=partial(_status, invocation, configuration, solr),
+            progress=_progress,
+        )
+        print_answer(question, question.ask(asked), as_json=as_json)
+
+
+def print_lines(lines: Iterable[bytes], media_type: str) -> None:
+    """Prints an answer that comes as lines."""
+    (print_csv if media_type in (CSV, HTML) else print_pieces)(lines)
+
+
+@contextmanager
+def _room(configuration: Configuration) -> Iterator[None]:
+    """Says that there is no space, if that is why the index does not answer: `navlin serve` may be waiting for room. A Solr
+    that runs may refuse even questions then, and no other can be started."""
+    from navlin.index.solr import SolrError
+    from navlin.service.disk_space import space
+    from navlin.solr_server.embedded import NoSolr
+
+    try:
+        yield
+    except (NoSolr, SolrError, OSError) as error:
+        left = space(configuration.navlin.state_directory, configuration.navlin.least_free_bytes)
+        if not left.short:
+            raise
+        raise Failure(f"no space: {left}. {error}", Exit.FAILED) from error
+
+
+def _status(invocation: Invocation, configuration: Configuration, solr: Solr) -> Mapping[str, Any]:
+    from navlin.service.status import status
+
+    settings, sources = configuration.navlin, invocation.configured_sources(configuration, solr)
+    now_ms, room_bytes = invocation.now_ms(), settings.least_free_bytes
+    found = status(solr, sources, settings.state_directory, room_bytes, now_ms, configuration.exports)
+    return found.as_json()
+
+
+def _progress(done: int, every: int, unit: str) -> None:
+    if sys.stderr.isatty():
+        say(f"{done:,} of {every:,} {unit}" if every else f"{done:,} {unit} so far", on_stderr=True)
+
+
+def print_answer(question: Question, answer: Any, *, as_json: bool) -> None:
+    """Prints an answer, and ends the command with its exit code."""
+    if isinstance(answer, Lines):
+        print_lines(answer.lines, answer.media_type)
+        raise SystemExit(answer.exit_code())
+    if isinstance(answer, Views):
+        for each in answer.views:
+            console().show(each)
+        raise SystemExit(answer.exit_code())
+    plain = to_json(answer)
+    if as_json:
+        print_json(plain)
+    elif (view := question.load_view()) is not None:
+        console().show(view(answer))
+    raise SystemExit(exit_code(plain))
