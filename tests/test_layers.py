@@ -251,6 +251,12 @@ def names_of(tree: ast.Module) -> Iterator[tuple[str, ast.stmt]]:
                 registered = {ast.unparse(each).partition("(")[0] for each in node.decorator_list}
                 if registered.isdisjoint({"extractor", "click.command", "click.group", "command.command"}):
                     yield name, node
+            case ast.Assign(value=ast.Call(func=ast.Name(id="Question"))):
+                # All that are in `navlin.questions` are found there.
+                pass
+            case ast.Assign(targets=[ast.Name(id="command")]):
+                # Of a module of `navlin.cli`, whose name is the command's.
+                pass
             case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
                 yield name, node
 

@@ -273,7 +273,7 @@ def test_an_unclear_name_lists_the_candidates(world: World, total: Key) -> None:
     with pytest.raises(UnknownName) as unknown:
         entity_named(world.solr, "db.customerz")
     said = with_entities(str(unknown.value), unknown.value.more)
-    assert said.startswith("nothing is called db.customerz; did you mean db.customers?\n")
+    assert said.startswith("nothing is called db.customerz; did you mean db.customers")
     assert "\n  db.customers  TABLE  HIVE  " in said
     other = World(world.solr, "render-other")
     other.table("total")

@@ -43,7 +43,15 @@ class Asked:
         """A question with these parameters, asked by this request."""
         administrator = self.user.role is Role.ADMINISTRATOR
         status = partial(self.service.status, self.solr)
-        return questions.Asked(self.solr, parameters, self.author(), administrator, self.text, status=status)
+        return questions.Asked(
+            self.solr,
+            parameters,
+            self.author(),
+            administrator,
+            self.text,
+            deleted_files=self.service.purges_deleted_files,
+            status=status,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +92,4 @@ class Endpoint:
     walks: bool = False
     """Walks the graph, or all of it: one answer keeps a processor busy, so few run at the same time."""
     writes: bool = False
-    """Writes, though the role is one for reading: the request is logged."""
-
-
-@dataclass(frozen=True, slots=True)
-class Nothing:
-    """No parameters."""
+    """Writes, though whoever may ask may do it: the log says who did."""

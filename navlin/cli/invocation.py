@@ -156,49 +156,9 @@ def unknown(kind: str, name: str, known: list[str]) -> Failure:
     return Failure(f'there is no {kind} "{name}"{suggest(name, known)}{there}', Exit.NOTHING)
 
 
-def entity_id(solr: Solr, name: str) -> str:
-    """The id of the one entity that a person means. Raises `Refusal`."""
-    from navlin.query.names import entity_named
-
-    return entity_named(solr, name).id
-
-
-def query_of(invocation: Invocation, solr: Solr, query: str, saved: str) -> str:
-    """Return the query that was typed, or the one that is saved under a name."""
-    from navlin.query.saved import UnknownSearch, query_named
-
-    if query:
-        return query
-    try:
-        return query_named(solr, saved, invocation.author().name, administrator=True)
-    except UnknownSearch as error:
-        raise Failure(str(error), Exit.NOTHING) from error
-
-
-def one_query(query: str, saved: str) -> None:
-    """End the command unless exactly one of the two is given."""
-    if bool(query) == bool(saved):
-        raise Failure("give a query, or --saved NAME", Exit.USAGE)
-
-
 _C = TypeVar("_C", bound=Callable[..., Any])
-
-
-def saved_option(command: _C) -> _C:
-    """Add ``--saved``."""
-    return click.option(
-        "--saved",
-        default="",
-        metavar="NAME",
-        help="In place of QUERY: the saved search of this name, or OWNER/NAME.",
-    )(command)
 
 
 def json_option(command: _C) -> _C:
     """Add ``--json``."""
     return click.option("--json", "as_json", is_flag=True, help="The answer as JSON, for programs.")(command)
-
-
-def csv_option(command: _C) -> _C:
-    """Add ``--csv``."""
-    return click.option("--csv", "as_csv", is_flag=True, help="The answer as CSV, for spreadsheets.")(command)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from inspect import cleandoc
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 from click.core import ParameterSource
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
     from navlin.index.solr import Solr
     from navlin.service.configuration import Configuration
 
+TOLD_EVERY_S: Final = 1.0
 Pairs = Sequence[tuple[str, str]]
 Answering = Callable[[Question, Pairs, Any, bool], None]
 """Answers a question, given its parameters as texts and as they were read, and whether as JSON; ends the command."""
@@ -31,23 +35,27 @@ Answering = Callable[[Question, Pairs, Any, bool], None]
 def command(name: str) -> click.Command:
     """The command of a module of questions; a group if there are several."""
     found = questions_in(name)
+    if found[0].job:
+        job: click.Command = import_module(f"navlin.cli.{name}").command
+        return job
     commands = [QuestionCommand(each) for each in found]
-    if len(found) == 1:
+    group = found[0].group
+    if group is None:
         return commands[0]
-    module = import_module(f"navlin.questions.{name}")
-    return click.Group(name, commands, help=module.ABOUT, short_help=module.SUMMARY)
+    return click.Group(name, commands, help=cleandoc(group.about), short_help=group.summary)
 
 
 class QuestionCommand(click.Command):
     """The command of one question. Its options are the question's parameters, and are read as those of every door."""
 
-    def __init__(self, question: Question, answering: Answering | None = None) -> None:
-        self.question, self.answering = question, answering
+    def __init__(self, question: Question) -> None:
+        self.question = question
+        self.answering: Answering | None = None
         examples = "".join(f"\n  {each}" for each in question.examples)
         super().__init__(
             question.name.rpartition(" ")[2],
             params=[*map(_option, parameters_of(question.parameters)), _AS_JSON],
-            help=f"{question.about}\n\n\b\nExamples:{examples}",
+            help=f"{cleandoc(question.about)}\n\n\b\nExamples:{examples}",
             short_help=question.summary,
         )
 
@@ -57,8 +65,33 @@ class QuestionCommand(click.Command):
         pairs = [pair for each in parameters_of(self.question.parameters) for pair in _typed(ctx, each)]
         one_form([form for form in FORMS if (form, "true") in pairs or (form == "json" and as_json)])
         given = from_query(self.question.parameters, pairs)
-        answering = self.answering or partial(_answer_here, ctx.obj)
+        answering = self.answering or partial(self.answer_here, ctx.obj)
         answering(self.question, pairs, given, as_json)
+
+    def answering_by(self, answering: Answering) -> QuestionCommand:
+        """The same command, answered in another way."""
+        other = copy.copy(self)
+        other.answering = answering
+        return other
+
+    def answer_here(
+        self, invocation: Invocation, question: Question, _pairs: Pairs, given: Any, as_json: bool
+    ) -> None:
+        """Asks the index of this machine, and prints the answer."""
+        read = invocation.configuration if question.of_service else invocation.configuration_without_sources
+        configuration = read()
+        with _room(configuration), invocation.solr(configuration) as solr:
+            asked = Asked(
+                solr,
+                given,
+                invocation.author(),
+                administrator=True,
+                text=not as_json,
+                here=True,
+                status=partial(_status, invocation, configuration, solr),
+                progress=_Progress(),
+            )
+            print_answer(question, question.ask(asked), as_json=as_json)
 
 
 _AS_JSON = click.Option(["--json", "as_json"], is_flag=True, help="The answer as JSON, for programs.")
@@ -124,26 +157,6 @@ def _with_zone(text: str) -> str:
         return text
 
 
-def _answer_here(
-    invocation: Invocation, question: Question, _pairs: Pairs, given: Any, as_json: bool
-) -> None:
-    configuration = (
-        invocation.configuration() if question.of_service else invocation.configuration_without_sources()
-    )
-    with _room(configuration), invocation.solr(configuration) as solr:
-        asked = Asked(
-            solr,
-            given,
-            invocation.author(),
-            administrator=True,
-            text=not as_json,
-            here=True,
-            status=partial(_status, invocation, configuration, solr),
-            progress=_progress,
-        )
-        print_answer(question, question.ask(asked), as_json=as_json)
-
-
 def print_lines(lines: Iterable[bytes], media_type: str) -> None:
     """Prints an answer that comes as lines."""
     (print_csv if media_type in (CSV, HTML) else print_pieces)(lines)
@@ -175,9 +188,16 @@ def _status(invocation: Invocation, configuration: Configuration, solr: Solr) ->
     return found.as_json()
 
 
-def _progress(done: int, every: int, unit: str) -> None:
-    if sys.stderr.isatty():
-        say(f"{done:,} of {every:,} {unit}" if every else f"{done:,} {unit} so far", on_stderr=True)
+class _Progress:
+    """Tells at a terminal, on standard error and at most once a second, how far an answer is."""
+
+    def __init__(self) -> None:
+        self._told_s = time.monotonic()
+
+    def __call__(self, done: int, every: int, unit: str) -> None:
+        if sys.stderr.isatty() and time.monotonic() > self._told_s + TOLD_EVERY_S:
+            self._told_s = time.monotonic()
+            say(f"{done:,} of {every:,} {unit}" if every else f"{done:,} {unit} so far", on_stderr=True)
 
 
 def print_answer(question: Question, answer: Any, *, as_json: bool) -> None:

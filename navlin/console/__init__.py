@@ -28,6 +28,7 @@ from navlin.console import (
 from navlin.console.lists import list_page
 from navlin.console.page import Page
 from navlin.questions import all_questions
+from navlin.questions.declare.question import ListPage
 
 PAGES: Final[tuple[Page, ...]] = (
     search.PAGE,
@@ -43,7 +44,7 @@ PAGES: Final[tuple[Page, ...]] = (
     run.PAGE,
     request.PAGE,
     held.PAGE,
-    *map(list_page, (each for each in all_questions() if each.page)),
+    *map(list_page, (each for each in all_questions() if isinstance(each.page, ListPage))),
     purges.PAGE,
     purge.PAGE,
 )

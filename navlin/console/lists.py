@@ -12,7 +12,7 @@ from navlin.console.page import Page
 from navlin.console.pages import ROWS_A_PAGE, paged
 from navlin.query.bounds import MOST_OFFSET
 from navlin.questions.declare.parameters import FORMS, parameters_of
-from navlin.questions.declare.question import Question
+from navlin.questions.declare.question import ListPage, Question
 
 _OF_DOORS: Final = frozenset({"limit", "offset", *FORMS})
 """Parameters in whose place a page has the number of the page."""
@@ -21,7 +21,7 @@ PAGES: Final = MOST_OFFSET // ROWS_A_PAGE + 1
 
 def list_page(question: Question) -> Page:
     """The page that a question declares."""
-    assert question.page is not None
+    assert isinstance(question.page, ListPage)
     path = question.page.path or question.path
     return Page(
         path,
@@ -48,7 +48,7 @@ def _parameters(cls: type[Any]) -> type[Any]:
 
 def _values(question: Question, asked: Asked) -> Mapping[str, Any]:
     given, page = asked.parameters, question.page
-    assert page is not None
+    assert isinstance(page, ListPage)
     form = [each for each in parameters_of(question.parameters) if each.name not in _OF_DOORS]
     chosen = {each.name: getattr(given, each.name) for each in form}
     rows = {"limit": ROWS_A_PAGE, "offset": (given.page - 1) * ROWS_A_PAGE}

@@ -16,5 +16,7 @@ MAX_OFFSET: Final = 2_000_000_000
 VALUES: Final = 25
 MOST_VALUES: Final = 10_000
 """Of a field that is counted by."""
+MOST_HOPS: Final = 1_000
+"""In each direction of a lineage."""
 FOLLOWED: Final = 5_000
 """How many tables and paths an impact follows."""

@@ -11,7 +11,16 @@ from navlin.index.solr import Solr
 from navlin.index.sources import known_sources
 from navlin.model.refusal import Refusal
 
-_T = TypeVar("_T", bound="Listed")
+
+class Listed(Protocol):
+    """One of the results."""
+
+    def to_json(self) -> dict[str, Any]:
+        """It as plain JSON."""
+        ...
+
+
+_T = TypeVar("_T", bound=Listed)
 
 
 class UnknownSource(Refusal):
@@ -24,14 +33,6 @@ class UnknownSource(Refusal):
         hint = f"; did you mean {near[0]}?" if near else ""
         super().__init__(f"the index has no source {name!r}{hint} (it has: {', '.join(known) or 'none'})")
         self.more = {"known": list(known)}
-
-
-class Listed(Protocol):
-    """One of the results."""
-
-    def to_json(self) -> dict[str, Any]:
-        """It as plain JSON."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

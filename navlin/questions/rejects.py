@@ -21,8 +21,10 @@ class Parameters:
 QUESTION = Question(
     name="rejects",
     summary="Input that could not be read: where, and why.",
-    about="Lines, records and files that could not be read, each with its place and the reason, the last seen first."
-    " Everything next to them was read. A reject that is seen again counts once, with the time when it was seen last.",
+    about="""
+    Lines, records and files that could not be read, each with its place and the reason, the last seen first.
+    Everything next to them was read. A reject that is seen again counts once, with the time when it was seen last.
+    """,
     examples=("navlin rejects", "navlin rejects --source IMPALA-1 --json"),
     parameters=Parameters,
     ask=asks("navlin.query.rejects:rejects"),

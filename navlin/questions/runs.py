@@ -33,8 +33,10 @@ def _kept(_asked: Asked) -> Mapping[str, Any]:
 QUESTION = Question(
     name="runs",
     summary="Runs of sources: when, how long, with which result.",
-    about="The runs of sources, the newest first: what they read, their result, and why one failed or is held."
-    " A run that found nothing to read leaves no record. The last 20,000 of each source are kept.",
+    about="""
+    The runs of sources, the newest first: what they read, their result, and why one failed or is held. A run that
+    found nothing to read leaves no record. The last 20,000 of each source are kept.
+    """,
     examples=(
         "navlin runs",
         "navlin runs --source HIVE-1 --status failed --status held",

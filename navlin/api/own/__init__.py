@@ -9,23 +9,8 @@ from typing import Final
 
 from navlin.api.endpoint import Endpoint
 from navlin.api.own import (
-    count,
-    edit,
-    edits,
-    evidence,
     export,
-    extract,
-    impact,
-    inherited,
-    lineage,
-    link,
-    purge,
     requests,
-    saved,
-    search,
-    show,
-    status,
-    unused,
     users,
 )
 from navlin.api.own.questions import endpoint_of
@@ -34,24 +19,7 @@ from navlin.questions import all_questions
 ROOT: Final = "/api/navlin/v1"
 ENDPOINTS: Final[tuple[Endpoint, ...]] = (
     *map(endpoint_of, all_questions()),
-    search.ENDPOINT,
-    count.ENDPOINT,
-    saved.LIST,
-    saved.ADD,
-    saved.REMOVE,
-    show.ENDPOINT,
-    lineage.ENDPOINT,
-    impact.ENDPOINT,
-    evidence.ENDPOINT,
-    unused.ENDPOINT,
-    inherited.ENDPOINT,
-    status.ENDPOINT,
-    edits.ENDPOINT,
     export.ENDPOINT,
-    edit.ENDPOINT,
-    extract.ENDPOINT,
-    link.ENDPOINT,
-    purge.ENDPOINT,
     requests.READ,
     users.LOG_OUT,
 )

@@ -9,7 +9,6 @@ from typing import Annotated, Any
 from navlin.access.roles import Role
 from navlin.api.answers import UNTIL, Problem
 from navlin.api.endpoint import Asked, Endpoint
-from navlin.api.own.naming import query_of
 from navlin.export.batches import Batch
 from navlin.export.choosing import NotExportable, Selection, since
 from navlin.export.name_patterns import BadPattern, NamePattern, patterns_of_lines
@@ -54,7 +53,7 @@ def _answer(asked: Asked) -> Lines:
     except ValueError as error:
         raise Problem(400, str(error)) from error
     selection = Selection(
-        query_of(asked, given.query, given.saved) if given.query or given.saved else "",
+        asked.question(given).query() if given.query or given.saved else "",
         given.filter,
         since_run,
         since_ms,

@@ -32,5 +32,11 @@ def endpoint_of(question: Question) -> Endpoint:
 
 
 def _answer(question: Question, asked: Asked) -> Any:
-    answer = question.ask(asked.question(asked.parameters))
-    return request(asked, Job(question.name), answer) if question.job else answer
+    if question.job:
+        return requested(question, asked, asked.parameters)
+    return question.ask(asked.question(asked.parameters))
+
+
+def requested(question: Question, asked: Asked, parameters: Any) -> dict[str, Any]:
+    """The request for a job, as ``/requests/{id}`` answers. Raises `Problem` if nobody would take it up."""
+    return request(asked, Job(question.name), question.ask(asked.question(parameters)))

@@ -27,11 +27,12 @@ FORMS: Final = ("json", "csv", "jsonl", "html")
 @dataclass(frozen=True, slots=True)
 class Typed:
     """How a parameter is typed on a command line: by ``--name``, or ``first``, without a name. ``here_zone``: a date without
-    a zone is of the machine's zone, and not of UTC."""
+    a zone is in the machine's zone there, and not in UTC. ``past``: why a date, on any door, must not be in the future."""
 
     metavar: str = ""
     first: bool = False
     here_zone: bool = False
+    past: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +136,8 @@ class Parameter:
     def _checked(self, value: Any) -> Any:
         if self.bounds is not None and value not in self.bounds:
             raise self._refusal(f"from {self.bounds[0]:,} to {self.bounds[-1]:,}")
+        if self.typed.past and value > datetime.now(UTC):
+            raise Refusal(f"{self.name} is in the future: {self.typed.past}")
         if value == "" and self.required:
             raise self._refusal("given")
         return value

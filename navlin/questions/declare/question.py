@@ -28,7 +28,7 @@ class Asked:
 
     ``text`` says that people read the answer, and not a program. ``status`` is the state of the service around the index, as
     JSON. ``progress`` is told how much is done, of how much (0: unknown), in which unit. ``here`` is true on the machine of
-    the index itself, where no service has to be protected.
+    the index itself, where no service has to be protected; ``deleted_files``, whether purges remove deleted files.
     """
 
     solr: Solr
@@ -37,6 +37,7 @@ class Asked:
     administrator: bool
     text: bool = False
     here: bool = False
+    deleted_files: bool = True
     status: Callable[[], Mapping[str, Any]] = dict
     progress: Callable[[int, int, str], None] = lambda done, every, unit: None
 
@@ -91,6 +92,14 @@ class ListPage:
     beside: Callable[[Asked], Mapping[str, Any]] = lambda asked: {}
 
 
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Several questions that share the first word of their commands, and an address."""
+
+    summary: str
+    about: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
     """``ask`` returns a mapping, an object with ``to_json``, or `Lines` or `Views`; it raises `Refusal`.
@@ -110,6 +119,7 @@ class Question:
     examples: tuple[str, ...]
     answers: str = ""
     view: str = ""
+    group: Group | None = None
     role: Role = Role.LINEAGE_VIEWER
     method: Literal["GET", "POST", "DELETE"] = "GET"
     walks: bool = False
@@ -120,7 +130,8 @@ class Question:
     """Asks for the state of the service, for which all of the configuration is read."""
     job: bool = False
     """Asks the daemon for work: ``ask`` returns the arguments of the request."""
-    page: ListPage | None = None
+    page: ListPage | str | None = None
+    """A page of its own, or the path of the page that shows the answer (`navlin.console`)."""
     without: Mapping[Door, str] = field(default_factory=dict)
 
     @property
@@ -134,7 +145,7 @@ class Question:
         if not self.answers:
             return ""
         made = resolve_name(self.answers)
-        of_page = "total, offset, limit, truncated, results: " if self.page is not None else ""
+        of_page = "total, offset, limit, truncated, results: " if isinstance(self.page, ListPage) else ""
         return of_page + (getattr(made, "to_json", made).__doc__ or "")
 
     def load_view(self) -> Callable[[Any], RenderableType] | None:

@@ -27,3 +27,8 @@ class OfReason:
     reason: Reason = ""
     limit: Limit = LIMIT
     offset: Offset = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Nothing:
+    """No parameters."""
