@@ -32,6 +32,7 @@ from tests.support.web import Web
 QUESTIONS = {each.name: each for each in all_questions()}
 Given = Mapping[str, Any]
 ASKED: Mapping[str, tuple[Given, ...]] = {
+    "blocked": ({"source": "doors-hive"}, {"source": "doors-impala", "limit": 1}),
     "count": (
         {"query": "owner:doors_etl", "by": ["type,originalName"], "values": 1},
         {"query": "*", "by": ["sourceType", "type"], "filter": ["owner:doors_etl"]},
@@ -46,6 +47,7 @@ ASKED: Mapping[str, tuple[Given, ...]] = {
         {"entity": "doors.b", "direction": "upstream", "depth": 1, "columns": True, "operations": True},
         {"entity": "doors.c", "unlinked": True, "deleted": True, "control_flow": True, "go_on": ["x"]},
     ),
+    "purges": ({}, {"limit": 1, "offset": 1}),
     "rejects": ({"source": "doors-hive"}, {"source": "doors-impala", "offset": 1}),
     "runs": ({"source": "doors-impala"}, {"source": "doors-impala", "status": ["failed", "held"]}),
     "saved list": ({},),
@@ -57,6 +59,7 @@ ASKED: Mapping[str, tuple[Given, ...]] = {
     "show": ({"entity": "doors.b"}, {"entity": "doors.b.id"}),
     "status": ({},),
     "unlinked": ({"source": "doors-impala"}, {"reason": "no match", "limit": 1, "offset": 1}),
+    "usage": ({"entity": "doors.b", "days": 3_650}, {"entity": "doors.b.id", "days": 3_650, "limit": 1}),
     "unused": ({"days": 30}, {"days": 30, "of": "partitions", "without_engine": ["hive", "spark"], "despite_gaps": True}),
 }  # fmt: skip
 """Parameters with which each question is asked."""

@@ -55,7 +55,7 @@ def _values(question: Question, asked: Asked) -> Mapping[str, Any]:
     put = asked.question(question.parameters(**chosen, **rows))
     answer = question.ask(put)
     return {
-        **paged(given, getattr(answer, "places", answer)),
+        **paged(given, getattr(answer, "listed", answer)),
         "answer": answer,
         "form": form,
         "path": page.path or question.path,

@@ -36,14 +36,25 @@ class HeldPlace:
 
 @dataclass(frozen=True, slots=True)
 class HeldLoss:
-    """The held run, and a page of the paths that the run would flag deleted."""
+    """The run, and some of the places that it would flag; no run and no places if nothing waits."""
 
-    run: RunRecord
-    places: Page[HeldPlace]
+    run: RunRecord | None
+    listed: Page[HeldPlace]
+
+    def to_json(self) -> dict[str, Any]:
+        """run_id, started_ms (epoch ms), note (null if nothing waits), total, offset, limit, truncated, results (path,
+        entities: how many are there and below it, entity: id, name and type of what is at the place itself, or null)."""
+        run = self.run
+        return {
+            "run_id": run.run_id if run else None,
+            "started_ms": run.started_ms if run else None,
+            "note": run.note if run else None,
+            **self.listed.to_json(),
+        }
 
 
-def held_loss(solr: Solr, source: str, *, limit: int = LIMIT, offset: int = 0) -> HeldLoss | None:
-    """What waits of the source of this name; None if nothing does. Raises `UnknownSource`."""
+def held_loss(solr: Solr, *, source: str, limit: int = LIMIT, offset: int = 0) -> HeldLoss:
+    """What waits of the source of this name. Raises `UnknownSource`."""
     for source_id in source_ids_of(sources_by_id(solr), source):
         run = last_run(solr, source_id, Status.HELD)
         if run is not None and held_run(solr, source_id) == run.run_id:
@@ -54,4 +65,4 @@ def held_loss(solr: Solr, source: str, *, limit: int = LIMIT, offset: int = 0) -
                 HeldPlace(each, count_below(solr, source_id, each), there.get(each)) for each in paths
             )
             return HeldLoss(run, Page(places, len(every), offset, limit))
-    return None
+    return HeldLoss(None, Page((), 0, offset, limit))

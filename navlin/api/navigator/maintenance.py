@@ -55,7 +55,7 @@ def _running(asked: Asked) -> list[dict[str, Any]]:
 
 def _history(asked: Asked) -> list[dict[str, Any]]:
     given: HistoryParameters = asked.parameters
-    return [_shown(each) for each in past_purges(asked.solr, given.limit, given.offset)]
+    return [_shown(each) for each in past_purges(asked.solr, given.limit, given.offset).results]
 
 
 def _shown(purge: Purge) -> dict[str, Any]:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from navlin.index.editing import Author
+    from navlin.index.entity import StoredEntity
     from navlin.index.solr import Solr
 
 JSON: Final = "application/json"
@@ -46,11 +47,15 @@ class Asked:
         """The time of the question, in epoch ms."""
         return self.author.now_ms
 
-    def entity_id(self) -> str:
-        """The id of the entity that the parameter ``entity`` names. Raises `Refusal` if none or several have that name."""
+    def entity(self) -> StoredEntity:
+        """The entity that the parameter ``entity`` names. Raises `Refusal` if none or several have that name."""
         from navlin.query.names import entity_named
 
-        return entity_named(self.solr, self.parameters.entity).id
+        return entity_named(self.solr, self.parameters.entity)
+
+    def entity_id(self) -> str:
+        """The id of that entity."""
+        return self.entity().id
 
     def query(self) -> str:
         """The query that is given, or that is saved under the name that is given. Raises `Refusal`."""
@@ -83,7 +88,7 @@ class Views:
 
 @dataclass(frozen=True, slots=True)
 class ListPage:
-    """The page of a question that answers with a `navlin.query.page.Page`, or holds one as ``places``: a form of its
+    """The page of a question that answers with a `navlin.query.page.Page`, or holds one as ``listed``: a form of its
     parameters, and the template of the question's name. ``beside`` makes further values for the template."""
 
     title: str
