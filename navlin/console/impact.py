@@ -7,8 +7,8 @@ from typing import Any
 
 from navlin.api.endpoint import Asked
 from navlin.console.page import Page
+from navlin.query.bounds import MAX_WALKED
 from navlin.query.impact import LISTED, impact
-from navlin.query.options import MAX_WALKED
 from navlin.questions.show import Parameters
 from navlin.render.impact import total_words
 

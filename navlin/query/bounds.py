@@ -18,5 +18,9 @@ MOST_VALUES: Final = 10_000
 """Of a field that is counted by."""
 MOST_HOPS: Final = 1_000
 """In each direction of a lineage."""
+MAX_NODES: Final = 400
+"""Navigator's own limit of a diagram."""
+MAX_WALKED: Final = 20_000
+"""How many nodes are looked at in one direction, shown or not."""
 FOLLOWED: Final = 5_000
 """How many tables and paths an impact follows."""

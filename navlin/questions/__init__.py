@@ -9,9 +9,10 @@ from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from navlin.questions.declare.question import Question
+if TYPE_CHECKING:
+    from navlin.questions.declare.question import Question
 
 NAMES: Final = tuple(sorted(each.name for each in iter_modules(__path__) if not each.ispkg))
 """Of the modules, and so of the commands."""
@@ -20,6 +21,8 @@ NAMES: Final = tuple(sorted(each.name for each in iter_modules(__path__) if not 
 @cache
 def questions_in(name: str) -> tuple[Question, ...]:
     """The questions of one module: one, or those of a group of commands."""
+    from navlin.questions.declare.question import Question
+
     module = import_module(f"{__name__}.{name}")
     return tuple(each for each in vars(module).values() if isinstance(each, Question))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
-from navlin.query.options import MAX_NODES, MAX_WALKED
+from navlin.query.bounds import MAX_NODES, MAX_WALKED
 from navlin.questions.declare.question import HTML, Asked, Lines, Question
 from navlin.questions.declare.shared import Entity
 

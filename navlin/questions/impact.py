@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
-from navlin.query.bounds import FOLLOWED
-from navlin.query.options import MAX_WALKED
+from navlin.query.bounds import FOLLOWED, MAX_WALKED
 from navlin.questions.declare.question import Asked, Lines, Question
 from navlin.questions.declare.shared import Csv, Entity
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from navlin.query.answer import Direction
 from navlin.query.bounds import MOST_HOPS
 from navlin.questions.declare.parameters import Typed
 from navlin.questions.declare.question import Asked, Question
@@ -20,7 +19,7 @@ class Parameters:
     """Where a walk begins, where it goes, and what is drawn of it."""
 
     entity: Entity
-    direction: Annotated[Direction, "Where to go."] = Direction.BOTH
+    direction: Annotated[Literal["upstream", "downstream", "both"], "Where to go."] = "both"
     depth: Annotated[
         int | None, "How many shown hops in each direction; all without it.", range(1, MOST_HOPS + 1)
     ] = None
@@ -40,13 +39,14 @@ class Parameters:
 
 
 def _ask(asked: Asked) -> Lineage:
+    from navlin.query.answer import Direction
     from navlin.query.lineage import lineage
     from navlin.query.names import walked_id
     from navlin.query.options import Options
 
     given: Parameters = asked.parameters
     options = Options(
-        given.direction,
+        Direction(given.direction),
         given.depth,
         given.columns,
         given.operations,
