@@ -26,10 +26,10 @@ class Parameters:
     columns: Annotated[bool, "Columns inside tables."] = False
     operations: Annotated[bool, "The statements and jobs in between."] = False
     deleted: Annotated[
-        bool, "Entities that are flagged deleted; flows lead through them without this too."
+        bool, "Also entities that are flagged deleted; flows lead through them without this too."
     ] = False
     control_flow: Annotated[bool, "Control flow too: filter and join conditions."] = False
-    unlinked: Annotated[bool, "Entities that were named and never captured."] = False
+    unlinked: Annotated[bool, "Also entities that were named and never captured."] = False
     all_executions: Annotated[bool, "All executions of an operation, not only the latest."] = False
     go_on: Annotated[
         tuple[str, ...],

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 from navlin.questions.declare.parameters import Typed
 from navlin.questions.declare.question import Asked, Group, Question
-from navlin.questions.declare.shared import Nothing
+from navlin.questions.declare.shared import Nothing, Query
 
 if TYPE_CHECKING:
     from navlin.edit.saved_searches import Asker
@@ -32,9 +32,7 @@ class Added:
     """A search to save."""
 
     name: Name
-    query: Annotated[
-        str, "A name, words, or Solr's syntax as users of Navigator typed it.", Typed(first=True)
-    ]
+    query: Query
     shared: Annotated[bool, "Everybody sees it."] = False
     replace: Annotated[bool, "Replace the search of that name, if there is one."] = False
     owner: Owner = ""

@@ -27,7 +27,9 @@ class Parameters:
     saved: Saved = ""
     limit: Annotated[int, "How many results at most.", range(MAX_LIMIT + 1)] = LIMIT
     offset: Annotated[int, "How many of the first results to skip.", range(MAX_OFFSET + 1)] = 0
-    sort: Annotated[str, "The order; the best match first without it.", Typed("FIELD [asc|desc]")] = ""
+    sort: Annotated[
+        str, "FIELD asc or FIELD desc; the best match first without it.", Typed("FIELD [asc|desc]")
+    ] = ""
     filter: Filter = ()
     facet: Annotated[tuple[str, ...], "Count the values of a field. Repeatable.", Typed("FIELD")] = ()
     csv: Annotated[bool, "The whole result as CSV, for spreadsheets."] = False

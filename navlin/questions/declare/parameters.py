@@ -123,6 +123,8 @@ class Parameter:
                 raise self._refusal(f"one of {', '.join(map(str, self.values))}")
             return self.kind(value)
         if self.kind is datetime:
+            if value == "" and self.optional:
+                return None
             try:
                 date = datetime.fromisoformat(value)
             except (ValueError, TypeError):
@@ -134,6 +136,8 @@ class Parameter:
         return value
 
     def _checked(self, value: Any) -> Any:
+        if value is None:
+            return None
         if self.bounds is not None and value not in self.bounds:
             raise self._refusal(f"from {self.bounds[0]:,} to {self.bounds[-1]:,}")
         if self.typed.past and value > datetime.now(UTC):

@@ -9,7 +9,7 @@ from navlin.query.bounds import LIMIT, MOST, MOST_OFFSET
 from navlin.questions.declare.parameters import Typed
 
 Entity = Annotated[str, "db.table, db.table.column, a path, or an id.", Typed(first=True)]
-Query = Annotated[str, "A name, words, or Solr's syntax as in Navigator.", Typed(first=True)]
+Query = Annotated[str, "A name, words, or Solr's syntax as users of Navigator typed it.", Typed(first=True)]
 Saved = Annotated[str, "Instead of a query: the saved search NAME, or OWNER/NAME.", Typed("NAME")]
 Filter = Annotated[tuple[str, ...], "A further query that results must match. Repeatable.", Typed("QUERY")]
 Source = Annotated[str, "Only of the source of this name.", Typed("NAME")]
