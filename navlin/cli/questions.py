@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -17,7 +16,7 @@ import click
 from click.core import ParameterSource
 
 from navlin.cli.invocation import Exit, Failure, Invocation
-from navlin.cli.terminal import console, print_csv, print_json, print_pieces, say
+from navlin.cli.terminal import console, is_watched, print_csv, print_json, print_pieces, say
 from navlin.questions import questions_in
 from navlin.questions.declare.parameters import FORMS, Parameter, from_query, one_form, parameters_of
 from navlin.questions.declare.question import CSV, HTML, Asked, Lines, Question, Views, exit_code, to_json
@@ -195,7 +194,7 @@ class _Progress:
         self._told_s = time.monotonic()
 
     def __call__(self, done: int, every: int, unit: str) -> None:
-        if sys.stderr.isatty() and time.monotonic() > self._told_s + TOLD_EVERY_S:
+        if is_watched() and time.monotonic() > self._told_s + TOLD_EVERY_S:
             self._told_s = time.monotonic()
             say(f"{done:,} of {every:,} {unit}" if every else f"{done:,} {unit} so far", on_stderr=True)
 
