@@ -65,7 +65,7 @@ def test_executions_are_counted_by_user_and_operation_the_last_use_first(world: 
     ]
     assert (answer.reads, answer.writes, answer.cut) == (5, 3, False)
     first = answer.every[0].to_json()
-    assert (first["first"], first["last"]) == ("2025-12-27T00:00:00Z", "2025-12-31T00:00:00Z")
+    assert (first["first"], first["last"]) == ("2025-12-27T00:00:00.000Z", "2025-12-31T00:00:00.000Z")
     page = ask(world, orders, limit=1, offset=1).listed
     assert ([each.user for each in page.results], page.total, page.truncated) == (["ann"], 4, True)
 
@@ -104,7 +104,8 @@ def test_usage_is_a_table_a_page_and_csv(web: Web, world: World) -> None:
     name = f"{world.database}.orders"
 
     shown = run(web.file, "usage", name, "--days", "3650")
-    assert "ann select from orders reads 1" in " ".join(shown.stdout.split())
+    assert f"ann select from orders ← {name} reads 1" in " ".join(shown.stdout.split())
+    assert "1 execution read it, 0 executions wrote it" in shown.stdout
     assert shown.exit_code == Exit.OK
     assert json_of(run(web.file, "usage", name, "--days", "3650", "--json"))["reads"] == 1
     rows = list(

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from navlin.index.rejects import Rejected
 from navlin.index.runs import RunRecord
+from navlin.model.plurals import counted
 from navlin.query.held import HeldLoss
 from navlin.query.incomplete import IncompleteOperation
 from navlin.query.page import Page
@@ -102,7 +103,8 @@ def usage_view(usage: Usage) -> RenderableType:
         user = each.user or "not known"
         _add(table, user, each.title, each.does, f"{each.executions:,}", moment(each.last_ms))
     cut = [Text("There are more operations or executions than are looked at.")] if usage.cut else []
-    sums = f"since {moment(usage.since_ms)}: {usage.reads:,} executions read it, {usage.writes:,} wrote it"
+    reads, writes = counted(usage.reads, "execution"), counted(usage.writes, "execution")
+    sums = f"since {moment(usage.since_ms)}: {reads} read it, {writes} wrote it"
     return Group(_whole(usage.listed, table, "no execution in that time is known"), Text(sums), *cut)
 
 
