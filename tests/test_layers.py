@@ -255,7 +255,7 @@ def names_of(tree: ast.Module) -> Iterator[tuple[str, ast.stmt]]:
                 # All that are in `navlin.questions` are found there.
                 pass
             case ast.Assign(targets=[ast.Name(id="command")]):
-                # Of a module of `navlin.cli`, whose name is the command's.
+                # The command of a module of `navlin.cli`, found by the module's name.
                 pass
             case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
                 yield name, node

@@ -66,7 +66,7 @@ def test_an_answer_may_be_split_within_a_character(capsys: pytest.CaptureFixture
 
 
 @pytest.mark.parametrize("zone", ["Europe/Berlin", "UTC"])
-def test_a_date_that_is_utc_here_is_utc_there(
+def test_a_date_option_is_utc_in_every_time_zone(
     here: Navlin, remote: Navlin, world: World, zone: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world.elements[world.column("remote_a.id").identity].update(tags=["remotely"])
@@ -137,7 +137,7 @@ def test_csv_output_equals_that_of_the_local_command(
 
 
 @pytest.mark.parametrize("name", ["inherited", "unused"])
-def test_an_answer_over_the_whole_estate_comes_as_json_or_csv(remote: Navlin, name: str) -> None:
+def test_a_streamed_answer_needs_json_or_csv(remote: Navlin, name: str) -> None:
     given = {"unused": ("--days", "30"), "inherited": ("nothing-has-this-tag",)}[name]
     refused = remote(name, *given)
 
@@ -255,7 +255,7 @@ def timeless(answer: dict[str, object]) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("name", sorted(set(COMMANDS) - {*NAMES, *DOWNLOADS}))
-def test_a_command_that_works_on_its_own_machine_only_is_refused(remote: Navlin, name: str) -> None:
+def test_a_local_only_command_is_refused(remote: Navlin, name: str) -> None:
     result = remote(name)
 
     assert result.exit_code == Exit.USAGE

@@ -50,7 +50,7 @@ class Onward:
 
 
 class Problem(Refusal):
-    """Ends a request with a status of HTTP and a sentence; ``more`` stands beside it in the answer."""
+    """Ends a request with an HTTP status and a sentence; ``more`` adds members to the answer's JSON."""
 
     def __init__(self, status: int, message: str, **more: Any) -> None:
         super().__init__(message)

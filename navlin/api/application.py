@@ -237,7 +237,7 @@ async def answered(
                 result = result.lines
             if not isinstance(result, Iterator):
                 return _whole(endpoint, result, width_chars)
-            # What is wrong with the question shows with the first piece, while there may still be another status.
+            # An error in the question surfaces with the first piece, while the status can still be changed.
             lines: Iterator[bytes] = chain([next(result, b"")], result)
             headers = {"Content-Type": form, **beside}
             if request.headers.get(MARKED):

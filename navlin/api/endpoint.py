@@ -31,7 +31,7 @@ class Asked:
     csrf: str = ""
     """The token that a page sends along when it writes (`navlin.access.gate.Caller.csrf`)."""
     body: Any = None
-    """The JSON that was sent, for an endpoint that takes it as it is; or the pairs of a form."""
+    """The JSON of the body, for an endpoint that takes it as it is; or the pairs of a form."""
     text: bool = False
     """Whether the answer is wanted as text for people."""
 
@@ -56,10 +56,10 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """``path`` is below the root of the API; ``parameters`` is a dataclass (`navlin.questions.declare.parameters`), in the
-    query string of a GET or DELETE, in the path where that names it, in the JSON body of a POST. ``answer`` returns what
-    ``form`` makes plain JSON of and ``view`` what people read, or pieces of JSON text or `Lines` of CSV, which are sent as
-    they come."""
+    """``path`` is below the root of the API; ``parameters`` is a dataclass (`navlin.questions.declare.parameters`), taken
+    from the query string of a GET or DELETE, from the path if that names it, from the JSON body of a POST. ``answer``
+    returns a value that ``form`` turns into plain JSON and ``view`` into text for people, or pieces of JSON text or `Lines`
+    of CSV, which are streamed."""
 
     method: Literal["GET", "POST", "PUT", "DELETE"]
     path: str
@@ -92,4 +92,4 @@ class Endpoint:
     walks: bool = False
     """Walks the graph, or all of it: one answer keeps a processor busy, so few run at the same time."""
     writes: bool = False
-    """Writes, though whoever may ask may do it: the log says who did."""
+    """Writes, though the role is one for reading: the request is logged."""

@@ -8,7 +8,7 @@ from urllib.parse import unquote, unquote_plus
 from navlin.api.answers import Problem
 
 MOST_FIELDS: Final = 20_000
-"""Clients of Navigator's name ten thousand ids, each as a value of its own."""
+"""Navigator's clients send ten thousand ids, each as a value of its own."""
 
 
 def texts_of(query_string: str, *, lenient: bool = False) -> list[tuple[str, str]]:

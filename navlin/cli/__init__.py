@@ -33,7 +33,7 @@ COMMANDS: Final = (
     "index",
     "demo",
 )
-"""In the order in which ``--help`` lists them. ``navlin.cli.NAME`` holds ``command`` of those that are no questions."""
+"""In the order in which ``--help`` lists them. ``navlin.cli.NAME`` holds ``command``, except for questions."""
 
 
 class Commands(click.Group):

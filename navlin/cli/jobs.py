@@ -1,4 +1,4 @@
-"""Commands that have work done: here, by the `navlin serve` that runs here, or on another machine."""
+"""Commands of jobs, which run here, in the `navlin serve` that runs here, or on another machine."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ class JobCommand(QuestionCommand):
     def answer_here(
         self, invocation: Invocation, _question: Question, _pairs: Pairs, given: Any, as_json: bool
     ) -> None:
-        """Does the work, and prints its answer."""
+        """Do the work, and print its answer."""
         self.print_answer(self.run(invocation, given), as_json=as_json)
 
     def print_answer(self, answer: Mapping[str, Any], *, as_json: bool) -> None:
-        """Prints an answer, and ends the command with its exit code."""
+        """Print an answer, and end the command with its exit code."""
         if as_json:
             print_json(answer)
         else:
@@ -51,7 +51,7 @@ class JobCommand(QuestionCommand):
 def arguments(
     question: Question, invocation: Invocation, configuration: Configuration, solr: Solr, given: Any
 ) -> Mapping[str, Any]:
-    """The arguments of the job that is asked for."""
+    """The arguments of a job with these parameters."""
     files = configuration.purge.deleted_files
     asked = Asked(solr, given, invocation.author(), administrator=True, here=True, deleted_files=files)
     found: Mapping[str, Any] = question.ask(asked)

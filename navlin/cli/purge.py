@@ -20,10 +20,10 @@ SHOWN = 3
 
 
 class _PurgeCommand(JobCommand):
-    """The command, which may also have the threshold forgotten."""
+    """The command, which can also forget the threshold."""
 
     def invoke(self, ctx: click.Context) -> None:
-        """Purges, or forgets the threshold."""
+        """Purge, or forget the threshold."""
         if not ctx.params["forget_threshold"]:
             return super().invoke(ctx)
         if ctx.params["before"] is not None:

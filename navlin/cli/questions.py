@@ -59,7 +59,7 @@ class QuestionCommand(click.Command):
         )
 
     def invoke(self, ctx: click.Context) -> None:
-        """Reads what was typed, and answers."""
+        """Read the command line, and answer."""
         as_json = ctx.params["as_json"]
         pairs = [pair for each in parameters_of(self.question.parameters) for pair in _typed(ctx, each)]
         one_form([form for form in FORMS if (form, "true") in pairs or (form == "json" and as_json)])
@@ -68,7 +68,7 @@ class QuestionCommand(click.Command):
         answering(self.question, pairs, given, as_json)
 
     def answering_by(self, answering: Answering) -> QuestionCommand:
-        """The same command, answered in another way."""
+        """A copy of the command that is answered in another way."""
         other = copy.copy(self)
         other.answering = answering
         return other
@@ -76,7 +76,7 @@ class QuestionCommand(click.Command):
     def answer_here(
         self, invocation: Invocation, question: Question, _pairs: Pairs, given: Any, as_json: bool
     ) -> None:
-        """Asks the index of this machine, and prints the answer."""
+        """Ask the index of this machine, and print the answer."""
         read = invocation.configuration if question.of_service else invocation.configuration_without_sources
         configuration = read()
         with _room(configuration), invocation.solr(configuration) as solr:
@@ -97,14 +97,14 @@ _AS_JSON = click.Option(["--json", "as_json"], is_flag=True, help="The answer as
 
 
 class _Choice(click.Choice[str]):
-    """Completes and shows choices; reading checks them, with the same sentence on every door."""
+    """Completes and shows choices. The parameters check them, with the same sentence on every door."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         return value
 
 
 class _Number(click.IntRange):
-    """Shows bounds, likewise."""
+    """Shows bounds, which the parameters check as well."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         return value
@@ -139,7 +139,7 @@ def _option(parameter: Parameter) -> click.Parameter:
 
 
 def _typed(ctx: click.Context, parameter: Parameter) -> Iterator[tuple[str, str]]:
-    """What was typed of one parameter, by the name that every door has for it."""
+    """Yield the typed values of one parameter as texts, by the name that every door has for it."""
     value = ctx.params[parameter.name]
     if value is None or ctx.get_parameter_source(parameter.name) is ParameterSource.DEFAULT:
         return
@@ -157,14 +157,14 @@ def _with_zone(text: str) -> str:
 
 
 def print_lines(lines: Iterable[bytes], media_type: str) -> None:
-    """Prints an answer that comes as lines."""
+    """Print an answer that comes as lines."""
     (print_csv if media_type in (CSV, HTML) else print_pieces)(lines)
 
 
 @contextmanager
 def _room(configuration: Configuration) -> Iterator[None]:
-    """Says that there is no space, if that is why the index does not answer: `navlin serve` may be waiting for room. A Solr
-    that runs may refuse even questions then, and no other can be started."""
+    """Report a lack of space if the index does not answer because of it: `navlin serve` may be waiting for space. A running
+    Solr may refuse even questions then, and another one cannot be started."""
     from navlin.index.solr import SolrError
     from navlin.service.disk_space import space
     from navlin.solr_server.embedded import NoSolr
@@ -188,7 +188,7 @@ def _status(invocation: Invocation, configuration: Configuration, solr: Solr) ->
 
 
 class _Progress:
-    """Tells at a terminal, on standard error and at most once a second, how far an answer is."""
+    """Prints the progress of an answer on standard error, if that is a terminal, at most once a second."""
 
     def __init__(self) -> None:
         self._told_s = time.monotonic()
@@ -200,7 +200,7 @@ class _Progress:
 
 
 def print_answer(question: Question, answer: Any, *, as_json: bool) -> None:
-    """Prints an answer, and ends the command with its exit code."""
+    """Print an answer, and end the command with its exit code."""
     if isinstance(answer, Lines):
         print_lines(answer.lines, answer.media_type)
         raise SystemExit(answer.exit_code())

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 ROOT: Final = "/api/navlin/v1"
 DOWNLOADS: Final = ("export",)
-"""Written into a file here (`navlin.cli.export_download`)."""
+"""Their answers are written into a file here (`navlin.cli.export_download`)."""
 POLL_S: Final = 0.5
 TIMEOUT_S: Final = 120
 PIECE_BYTES: Final = 1 << 16
@@ -41,7 +41,7 @@ MOST_BYTES: Final = 256 << 20
 MARKED: Final = "Navlin-Mark"
 _END: Final = re.compile(rb"\x00end (\d{1,3})\n\Z")
 MARK_BYTES: Final = 9
-"""How long the mark at the end of an answer is at most."""
+"""Length of the mark at the end of an answer, at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class Server:
         return answer
 
     def records(self, path: str, parameters: Pairs) -> tuple[Pieces, Mapping[str, str]]:
-        """What a download brings, as it comes, and its headers. Ends the command with what the server says if it refuses."""
+        """Return a download, piece by piece, and its headers. Ends the command with the server's message if it refuses."""
         answer = self.send("GET", path, params=parameters, stream=True, headers={MARKED: "end"})
         return Pieces(self, answer), answer.headers
 
@@ -102,7 +102,7 @@ class Server:
 
 
 def over_http(name: str, command: click.Command, server: Server) -> click.Command:
-    """The command, asking a server. Raises `Failure` for one that works only where it is."""
+    """Return the command, changed to ask a server. Raises `Failure` for one that works only on its own machine."""
     if isinstance(command, JobCommand):
         return command.answering_by(partial(_request, server, command))
     if isinstance(command, QuestionCommand):
@@ -193,7 +193,7 @@ def _request(
 
 
 def _json_of(pairs: Pairs, given: Any) -> dict[str, Any]:
-    """The parameters that were typed, as a body has them."""
+    """The typed parameters as a JSON body."""
     return {name: plain(getattr(given, name)) for name in dict(pairs)}
 
 

@@ -15,7 +15,7 @@ from navlin.questions.declare.parameters import FORMS, parameters_of
 from navlin.questions.declare.question import ListPage, Question
 
 _OF_DOORS: Final = frozenset({"limit", "offset", *FORMS})
-"""Parameters in whose place a page has the number of the page."""
+"""Parameters that the number of the page replaces."""
 PAGES: Final = MOST_OFFSET // ROWS_A_PAGE + 1
 
 

@@ -37,7 +37,7 @@ class NotYours(Refusal):
 
 
 class NotSaved(Refusal):
-    """There is no saved search of this name, or none that this user may see."""
+    """This name has no saved search, or none that this user may see."""
 
     status = 404
 

@@ -1,4 +1,4 @@
-"""A refusal: the sentence with which a question or a change is turned down, the same on every door."""
+"""Refusals: the sentence by which a question or a change is rejected, the same on every door."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Final
 
 
 class Refusal(Exception):
-    """The text says what is wrong and what to do. ``status`` is HTTP's number for it, from which a command's exit code
+    """Its text gives the error and a remedy. ``status`` is HTTP's number for it, from which a command's exit code
     follows; ``more`` is plain JSON that goes with the sentence: candidates, suggestions, known names."""
 
     status: int = 400

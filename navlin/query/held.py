@@ -54,7 +54,7 @@ class HeldLoss:
 
 
 def held_loss(solr: Solr, *, source: str, limit: int = LIMIT, offset: int = 0) -> HeldLoss:
-    """What waits of the source of this name. Raises `UnknownSource`."""
+    """Return the blocked deletions of the source of this name. Raises `UnknownSource`."""
     for source_id in source_ids_of(sources_by_id(solr), source):
         run = last_run(solr, source_id, Status.HELD)
         if run is not None and held_run(solr, source_id) == run.run_id:

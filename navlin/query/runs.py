@@ -13,8 +13,8 @@ from navlin.query.page import Page, source_ids_of, sources_by_id
 def runs(
     solr: Solr, *, source: str = "", status: Sequence[Status] = (), limit: int = LIMIT, offset: int = 0
 ) -> Page[RunRecord]:
-    """Run records, the newest first: of the source of this name, of these statuses. A run that found nothing to read leaves
-    none. Raises `UnknownSource`."""
+    """Return run records of the source of this name, with these statuses, newest first. A run that found nothing to read
+    leaves none. Raises `UnknownSource`."""
     found, total = recent_runs(solr, source, status, limit, offset)
     if not total:
         # A source that never reached the index may nevertheless have runs.

@@ -14,7 +14,7 @@ from navlin.query.search import search
 
 
 class UnknownSearch(Refusal):
-    """No saved search that this user sees has this name, or several have."""
+    """No saved search visible to this user has this name, or several have it."""
 
     status = 404
 

@@ -22,7 +22,7 @@ _TO = re.compile(r"to(?=[ \t\r\n\u3000\"])", re.IGNORECASE)
 
 
 class QueryError(Refusal):
-    """A query that cannot be understood: what is wrong, and where (``position`` counts characters from 0, or -1)."""
+    """A query that cannot be understood: the problem, and its ``position`` (in characters from 0, or -1)."""
 
     def __init__(self, message: str, position: int = -1) -> None:
         super().__init__(message, position)

@@ -1,4 +1,4 @@
-"""Who ran what on a table, path or column: the executions of the operations that read or write it."""
+"""Usage of a table, path or column: the executions of the operations that read or write it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from navlin.query.page import Page
 from navlin.query.statement_names import statement_names
 
 MOST_OPERATIONS: Final = 1_000
-"""Of those that read, and of those that write: the ones of the newest records."""
+"""Readers, and as many writers: those with the newest records."""
 MOST_EXECUTIONS: Final = 10_000
 COLUMNS: Final = ("user", "operation", "does", "executions", "first", "last", "engine", "id", "truncated")
 """The columns of the answer as CSV."""
@@ -48,7 +48,7 @@ class Used:
 
     @property
     def does(self) -> str:
-        """What the operation does with the entity."""
+        """reads, writes, or both, in words."""
         return " and ".join(["reads"] * self.reads + ["writes"] * self.writes)
 
     def to_json(self) -> dict[str, Any]:
@@ -68,7 +68,7 @@ class Used:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Who used an entity since ``since_ms`` (epoch ms), the last use first. ``reads`` and ``writes`` count executions;
+    """Uses of an entity since ``since_ms`` (epoch ms), the last use first. ``reads`` and ``writes`` count executions;
     ``cut`` says that there are more operations or executions than are looked at."""
 
     entity: StoredEntity
@@ -95,7 +95,7 @@ class Usage:
         }
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """All of it as rows with `COLUMNS`, and one that says if there is more."""
+        """Yield all uses as rows with `COLUMNS`, and a last one if there is more."""
         for each in self.every:
             yield {**each.to_json(), "does": each.does}
         if self.cut:
@@ -103,8 +103,8 @@ class Usage:
 
 
 def usage(solr: Solr, entity: StoredEntity, now_ms: int, *, days: int, limit: int, offset: int) -> Usage:
-    """What ran on an entity in the days before ``now_ms`` (epoch ms), as far as its executions are in the index. A table and
-    its location are the same data."""
+    """Return the uses of an entity in the days before ``now_ms`` (epoch ms), as far as the index has the executions. A
+    table and its location are the same data."""
     graph, since_ms = Graph(solr), now_ms - days * DAY_MS
     relations = graph.relations(_SAME_DATA, of=[entity.id], fields=ENDS)
     same = {entity.id, *(end.id for each in relations for end in (each.ep1, each.ep2))}

@@ -21,7 +21,7 @@ _TRUTH: Final = {"true": True, "1": True, "": True, "false": False, "0": False}
 _JSON_TYPES: Final = {bool: "boolean", int: "integer", str: "string", datetime: "string"}
 _WANTED: Final = {bool: "true or false", int: "a whole number", str: "a text"}
 FORMS: Final = ("json", "csv", "jsonl", "html")
-"""Switches that choose the form of an answer; at most one is given."""
+"""Switches for the form of an answer; at most one may be given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +190,7 @@ def from_both(cls: type[T], given: Sequence[tuple[str, str]], body: Any) -> T:
 
 
 def one_form(given: Sequence[str]) -> None:
-    """Raises `Refusal` if more than one form of an answer is asked for."""
+    """Raise `Refusal` if more than one form of an answer is given."""
     if len(given) > 1:
         raise Refusal(f"{' or '.join(given)}, not both" if len(given) == 2 else f"one of {', '.join(given)}")
 

@@ -1,4 +1,4 @@
-"""A question, declared once: what every door makes of it follows from this."""
+"""The declaration of a question, from which every door is made."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Door = Literal["command", "http", "page"]
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One question as it is asked: its ``parameters``, an instance of the question's dataclass, and who asks, and when.
+    """One question with its ``parameters``, an instance of the question's dataclass, its author, and its time.
 
     ``text`` says that people read the answer, and not a program. ``status`` is the state of the service around the index, as
     JSON. ``progress`` is told how much is done, of how much (0: unknown), in which unit. ``here`` is true on the machine of
@@ -58,7 +58,7 @@ class Asked:
         return self.entity().id
 
     def query(self) -> str:
-        """The query that is given, or that is saved under the name that is given. Raises `Refusal`."""
+        """The given query, or the one saved under the given name. Raises `Refusal`."""
         from navlin.query.saved import query_or_saved
 
         given = self.parameters
@@ -120,7 +120,7 @@ class Question:
     parameters: type[Any]
     ask: Callable[[Asked], Any]
     about: str
-    """What ``--help`` says below the summary."""
+    """The text of ``--help``."""
     examples: tuple[str, ...]
     answers: str = ""
     view: str = ""
@@ -128,13 +128,13 @@ class Question:
     role: Role = Role.LINEAGE_VIEWER
     method: Literal["GET", "POST", "DELETE"] = "GET"
     walks: bool = False
-    """Walks the graph, or goes over all of it: one answer keeps a processor busy."""
+    """Walks the graph, or reads all of it: one answer keeps a processor busy."""
     most_bytes: int = 0
-    """Of a body, if it may be large."""
+    """Largest body in bytes; 0 for the usual bound."""
     of_service: bool = False
-    """Asks for the state of the service, for which all of the configuration is read."""
+    """Needs the state of the service, and so the whole configuration."""
     job: bool = False
-    """Asks the daemon for work: ``ask`` returns the arguments of the request."""
+    """A job of the daemon: ``ask`` returns the arguments of the request."""
     page: ListPage | str | None = None
     """A page of its own, or the path of the page that shows the answer (`navlin.console`)."""
     without: Mapping[Door, str] = field(default_factory=dict)
@@ -159,7 +159,7 @@ class Question:
 
 
 def asks(function: str) -> Callable[[Asked], Any]:
-    """Calls ``module:function``, loaded when it is needed, with the index and the parameters under their names."""
+    """Return an ``ask`` that calls ``module:function``, loaded on demand, with the index and the parameters by name."""
 
     def ask(asked: Asked) -> Any:
         given = {each.name: getattr(asked.parameters, each.name) for each in fields(asked.parameters)}

@@ -21,7 +21,7 @@ Csv = Annotated[bool, "The answer as CSV, for spreadsheets."]
 
 @dataclass(frozen=True, slots=True)
 class OfReason:
-    """Some of what lacks something, each for a reason."""
+    """A page of a list, by source and reason."""
 
     source: Source = ""
     reason: Reason = ""
