@@ -18,7 +18,9 @@ from navlin.query.names import AmbiguousName, UnknownName, entity_named
 from navlin.query.options import Options
 from navlin.query.search import search
 from navlin.query.show import show
-from navlin.render import lineage_view, search_view, show_view
+from navlin.render.entity import show_view
+from navlin.render.found import search_view
+from navlin.render.graph import lineage_view
 from navlin.render.text import plain_table
 from tests.support.query_estate import AS_OF_MS, HDFS, SPARK, World
 

@@ -40,6 +40,6 @@ QUESTION = Question(
     parameters=Parameters,
     ask=_ask,
     answers="navlin.query.edits:History",
-    view="navlin.render:history_view",
+    view="navlin.render.edits:history_view",
     without={"page": "the page of the entity, /details, lists them"},
 )

@@ -48,7 +48,7 @@ QUESTION = Question(
     parameters=Parameters,
     ask=_ask,
     answers="navlin.query.impact:Impact",
-    view="navlin.render:impact_view",
+    view="navlin.render.impact:impact_view",
     walks=True,
     page="/impact",
 )

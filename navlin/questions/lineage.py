@@ -76,7 +76,7 @@ QUESTION = Question(
     parameters=Parameters,
     ask=_ask,
     answers="navlin.query.answer:Lineage",
-    view="navlin.render:lineage_view",
+    view="navlin.render.graph:lineage_view",
     walks=True,
     page="/lineage",
 )

@@ -100,6 +100,6 @@ QUESTION = Question(
     parameters=Parameters,
     ask=_ask,
     answers="navlin.query.search:SearchAnswer",
-    view="navlin.render:search_view",
+    view="navlin.render.found:search_view",
     page="/search",
 )

@@ -38,6 +38,6 @@ QUESTION = Question(
     parameters=Parameters,
     ask=_ask,
     answers="navlin.query.show:Shown",
-    view="navlin.render:show_view",
+    view="navlin.render.entity:show_view",
     page="/details",
 )
