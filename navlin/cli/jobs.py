@@ -29,8 +29,7 @@ class JobCommand(QuestionCommand):
         ends_with: Callable[[Any], Exit],
         options: Sequence[click.Option] = (),
     ) -> None:
-        super().__init__(question)
-        self.params[-1:-1] = options
+        super().__init__(question, options)
         self.run, self.show, self.ends_with = run, show, ends_with
 
     def answer_here(

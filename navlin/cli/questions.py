@@ -47,16 +47,22 @@ def command(name: str) -> click.Command:
 class QuestionCommand(click.Command):
     """The command of one question. Its options are the question's parameters, and are read as those of every door."""
 
-    def __init__(self, question: Question) -> None:
-        self.question = question
+    def __init__(self, question: Question, own: Sequence[click.Option] = ()) -> None:
+        """``own`` are options of the command line alone."""
+        self.question, self.own = question, own
         self.answering: Answering | None = None
         examples = "".join(f"\n  {each}" for each in question.examples)
         super().__init__(
             question.name.rpartition(" ")[2],
-            params=[*map(_option, parameters_of(question.parameters)), _AS_JSON],
             help=f"{cleandoc(question.about)}\n\n\b\nExamples:{examples}",
             short_help=question.summary,
         )
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """The options, made when they are needed: ``navlin --help`` lists the commands alone."""
+        if not self.params:
+            self.params = [*map(_option, parameters_of(self.question.parameters)), *self.own, _AS_JSON]
+        return super().get_params(ctx)
 
     def invoke(self, ctx: click.Context) -> None:
         """Read the command line, and answer."""
