@@ -31,19 +31,19 @@ _NAME: Final = re.compile(r"\w(?:[\w .,+()-]{0,98}[\w.)+])?")
 
 
 class NotYours(Refusal):
-    """Only its owner or an administrator may change it."""
+    """Only the owner or an administrator may change this search."""
 
     status = 403
 
 
 class NotSaved(Refusal):
-    """This name has no saved search, or none that this user may see."""
+    """The owner has no saved search of this name, or none that this user may see."""
 
     status = 404
 
 
 class NameTaken(Refusal):
-    """The owner has a search of this name already."""
+    """The owner already has a search of this name."""
 
     status = 409
 

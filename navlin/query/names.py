@@ -53,7 +53,7 @@ _ID: Final = re.compile(r"[0-9a-f]{32}")
 
 
 class UnknownName(Refusal):
-    """A name that no entity in the index has; ``suggestions`` are the nearest, best first."""
+    """No entity in the index has this name. ``suggestions`` are the entities with the nearest names, best first."""
 
     status = 404
 
@@ -64,7 +64,7 @@ class UnknownName(Refusal):
 
 
 class AmbiguousName(Refusal):
-    """A name that several entities have; each of ``candidates`` can be named by its id."""
+    """Several entities have this name. ``candidates`` are these entities; each can be named by its id."""
 
     status = 409
 

@@ -22,7 +22,8 @@ _TO = re.compile(r"to(?=[ \t\r\n\u3000\"])", re.IGNORECASE)
 
 
 class QueryError(Refusal):
-    """A query that cannot be understood: the problem, and its ``position`` (in characters from 0, or -1)."""
+    """The query cannot be understood. ``message`` describes the problem, ``position`` is its place in the query (in
+    characters from 0, or -1)."""
 
     def __init__(self, message: str, position: int = -1) -> None:
         super().__init__(message, position)

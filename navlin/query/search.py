@@ -34,7 +34,7 @@ from navlin.query.syntax import Parsed, parse, parse_beside, parse_facet, plain_
 FEW_WORDS: Final = 10
 """Maximum number of words that are tried as a name; names do not have more, and each word costs clauses."""
 PREFERRED_TYPES: Final = ("DATABASE", "TABLE", "VIEW", "DATASET")
-"""The types that a person most often means by a name."""
+"""Types that a person most often means by a name."""
 
 _NUMBER_ERROR = re.compile(
     r"Invalid (?:Number|Date String|boolean)[^:]*:\s*'?(?P<value>[^'\"]+?)'?(?: for field \S+)?\s*$", re.I

@@ -49,7 +49,7 @@ def _end(end: End) -> dict[str, str]:
 def unlinked(
     solr: Solr, *, source: str = "", reason: str = "", limit: int = LIMIT, offset: int = 0
 ) -> Page[UnlinkedRelation]:
-    """Return live relations that lack an end, newest first: those stated by the source of this name, and unlinked for
+    """Return live relations that lack an end, newest first: those stated by the source with this name, and unlinked for
     this reason (as ``navlin status`` shows it). Raises `UnknownSource`."""
     names = sources_by_id(solr)
     found, total = unlinked_relations(solr, source_ids_of(names, source), reason, limit, offset)
