@@ -13,8 +13,6 @@ from navlin.questions.declare.shared import Limit, Offset
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """Of which source."""
-
     source: Annotated[str, "The name of a source.", Typed(first=True)]
     limit: Limit = LIMIT
     offset: Offset = 0

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """What is counted, and by which fields."""
-
     by: Annotated[
         tuple[str, ...],
         "One to three fields, each within the one before. FIELD:month (year, day) of a date, FIELD:WIDTH of a number.",

@@ -21,8 +21,6 @@ MOST_BYTES: Final = 2 << 20
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """Which entities, and what is written on them."""
-
     entity: Annotated[str, "db.table, db.table.column, a path, or an id.", Typed(first=True)] = ""
     query: Annotated[str, "Edit all entities that match, as in `navlin search`."] = ""
     tag: Annotated[tuple[str, ...], "Add a tag. Repeatable."] = ()

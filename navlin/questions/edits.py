@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """Whose history, and which part of it."""
-
     entity: Entity
     limit: Limit = LIMIT
     offset: Offset = 0

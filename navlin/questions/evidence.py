@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """What the document is about, and how much is looked at for it."""
-
     entity: Entity
     max_nodes: Annotated[
         int, "How many tables, paths and operations are looked at.", range(1, MAX_WALKED + 1)

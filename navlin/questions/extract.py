@@ -13,8 +13,6 @@ from navlin.questions.declare.question import Asked, Question
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """Which source, and how it is read."""
-
     source: Annotated[str, "The name of a configured source.", Typed(first=True)]
     full: Annotated[bool, "Read everything, whatever was read before."] = False
     dry_run: Annotated[bool, "Read and compare, write nothing."] = False

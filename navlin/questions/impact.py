@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """What is dropped or changed, and how far is followed."""
-
     entity: Entity
     max_nodes: Annotated[int, "How many tables and paths are followed.", range(1, MAX_WALKED + 1)] = FOLLOWED
     csv: Csv = False

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """Which tag, and by which paths it is inherited."""
-
     word: Annotated[str, "A tag, or a property as NAMESPACE.KEY:VALUE.", Typed(first=True)]
     control_flow: Annotated[bool, "Control flow too: filter and join conditions."] = False
     since: Annotated[

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """Where a walk begins, where it goes, and what is drawn of it."""
-
     entity: Entity
     direction: Annotated[Literal["upstream", "downstream", "both"], "Where to go."] = "both"
     depth: Annotated[

@@ -11,8 +11,6 @@ from navlin.questions.declare.question import Question
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """How much is linked."""
-
     all: Annotated[bool, "The whole index, not only what runs left unfinished."] = False
 
 

@@ -14,8 +14,6 @@ from navlin.questions.declare.question import Asked, Question
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """What is old, and whether it is removed."""
-
     before: Annotated[
         datetime,
         "What was deleted or executed before this date goes: 2026-01-01, or with a time and a zone. Without a zone: UTC; on"

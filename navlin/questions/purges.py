@@ -12,8 +12,6 @@ from navlin.questions.declare.shared import Limit, Offset
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """Which part of the history."""
-
     limit: Limit = LIMIT
     offset: Offset = 0
 

@@ -11,8 +11,6 @@ from navlin.questions.declare.shared import Limit, Offset, Source
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """Which rejects."""
-
     source: Source = ""
     limit: Limit = LIMIT
     offset: Offset = 0

@@ -16,8 +16,6 @@ Recorded = Literal["running", "finished", "held", "failed"]
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """Which runs."""
-
     source: Source = ""
     status: Annotated[tuple[Recorded, ...], "Only runs with this status. Repeatable."] = ()
     limit: Limit = LIMIT

@@ -21,8 +21,6 @@ TOLD_EVERY: Final = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """What is searched for, and which part of the result is wanted."""
-
     query: Query = ""
     saved: Saved = ""
     limit: Annotated[int, "How many results at most.", range(MAX_LIMIT + 1)] = LIMIT

@@ -21,8 +21,6 @@ MOST_DAYS: Final = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """What is judged, over how long a time, and what the caller vouches for."""
-
     days: Annotated[int, "For how many days nothing read them.", range(1, MOST_DAYS + 1)]
     of: Annotated[
         Kind, "What is judged: tables, their partitions, or directories that belong to no table."

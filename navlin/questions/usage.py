@@ -18,8 +18,6 @@ MOST_DAYS: Final = 3_650
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """What is used, and over how long a time."""
-
     entity: Entity
     days: Annotated[int, "How many days back executions are looked at.", range(1, MOST_DAYS + 1)] = DAYS
     limit: Limit = LIMIT
