@@ -18,7 +18,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import anyio
-import click
 import pytest
 import requests
 from starlette.requests import Request
@@ -32,16 +31,14 @@ from navlin.api.answers import Problem
 from navlin.api.application import SECURITY_HEADERS, answered, held_until_read
 from navlin.api.bodies import SMALL_BYTES, Bodies
 from navlin.api.callers import CSRF_HEADER, OPEN
-from navlin.api.endpoint import Asked, Endpoint, Nothing
+from navlin.api.endpoint import Asked, Endpoint
 from navlin.api.limits import AT_ONCE, IN_ALL, Questions
 from navlin.api.own import ENDPOINTS, ROOT
-from navlin.api.parameters import schema
 from navlin.api.walking import WALKS_IN_ALL
-from navlin.cli import main
-from navlin.cli.remote import GROUPS
 from navlin.console import PAGES
 from navlin.index.holder import this_process
 from navlin.index.solr import Solr
+from navlin.questions.declare.shared import Nothing
 from navlin.service.configuration import BadConfiguration, read_configuration
 from navlin.service.web_address import save_web_address, web_address, web_addresses
 from tests.services.certificates import certificate
@@ -498,34 +495,6 @@ def test_an_unsupported_method_lists_the_allowed_ones(web: Web, path: str, metho
     answer = web.send("PATCH", path, "chief")
     assert answer.status_code == 405
     assert set(answer.headers["Allow"].split(", ")) == methods
-
-
-OF_THE_COMMAND_ALONE = {"as_json", "as_html", "help", "forget_threshold"}
-OTHER_NAMES = {
-    "as_csv": "csv",
-    "as_jsonl": "jsonl",
-    "fields": "field",
-    "filters": "filter",
-    "facets": "facet",
-    "everything": "all",
-    "properties": "property",
-    "statuses": "status",
-}
-
-
-@pytest.mark.parametrize(
-    "endpoint",
-    [each for each in ENDPOINTS if "{" not in each.path],
-    ids=lambda each: f"{each.method} {each.path}",
-)
-def test_an_endpoint_has_the_options_of_its_command(endpoint: Any) -> None:
-    command = main.get_command(click.Context(main), endpoint.path.strip("/"))
-    if isinstance(command, click.Group):
-        (name,) = (each for each, method in GROUPS[command.name or ""].items() if method == endpoint.method)
-        command = command.commands[name]
-    assert command is not None
-    options = {OTHER_NAMES.get(each.name or "", each.name) for each in command.params} - OF_THE_COMMAND_ALONE
-    assert {each["name"] for each in schema(endpoint.parameters)} == options
 
 
 # -- The process -----------------------------------------------------------------------------------------------------------

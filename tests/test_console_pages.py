@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from navlin.cli.invocation import Exit
 from navlin.console import PAGES
 from navlin.console.hue import hue_address
 from navlin.index.entity import StoredEntity
@@ -25,6 +26,7 @@ from tests.support.http_browser import Browser
 from tests.support.query_estate import HIVE
 from tests.support.readable import misleading_page
 from tests.support.visits import TELEPHONE, addresses, shown, wrong
+from tests.test_cli import json_of, run
 from tests.test_console import Document, form_of, page
 
 
@@ -210,6 +212,26 @@ def test_a_blocked_run_shows_the_affected_entities_and_an_administrator_may_acce
     form = form_of(page(chief, "/held", source=console.held), "/navlin/run")
     assert form["accept_loss"].endswith("##25")
     assert form["source"] == console.held
+
+
+def test_the_command_shows_blocked_deletions_and_the_way_to_accept_them(console: ConsoleEstate) -> None:
+    shown = run(console.web.file, "blocked", console.held)
+    assert shown.exit_code == Exit.OK
+    assert "1,204 of 1,300" in shown.stdout
+    assert f"navlin extract {console.held} --accept-loss '" in shown.stdout
+    answer = json_of(run(console.web.file, "blocked", console.held, "--json"))
+    places = {each["path"]: each for each in answer["results"]}
+    assert (places["/SALES/REVENUE"]["entities"], places["/GONE"]["entity"]) == (9, None)
+    assert places["/SALES/REVENUE"]["entity"]["id"] == console.report.identity
+    assert run(console.web.file, "blocked", "estate-impala").exit_code == Exit.NOTHING
+
+
+def test_the_command_shows_the_history_of_purges(console: ConsoleEstate) -> None:
+    text = run(console.web.file, "purges").stdout
+    assert "81 executions" in text
+    answer = json_of(run(console.web.file, "purges", "--json"))
+    assert answer["total"] == len(answer["results"]) > 0
+    assert 81 in [each["rules"].get("executions", {}).get("removed") for each in answer["results"]]
 
 
 def test_a_source_without_a_blocked_run_and_an_unknown_source_are_reported(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -51,8 +52,17 @@ MAY_IMPORT = {
     },
     "navlin.access": {"navlin.files"},
     "navlin.render": {"navlin.model", "navlin.index", "navlin.query", "navlin.edit"},
+    "navlin.questions": {
+        "navlin.model",
+        "navlin.access",
+        "navlin.index",
+        "navlin.query",
+        "navlin.edit",
+        "navlin.render",
+    },
     "navlin.api": {
         "navlin.model",
+        "navlin.questions",
         "navlin.access",
         "navlin.export",
         "navlin.query",
@@ -62,6 +72,7 @@ MAY_IMPORT = {
     },
     "navlin.console": {
         "navlin.model",
+        "navlin.questions",
         "navlin.access",
         "navlin.query",
         "navlin.edit",
@@ -91,6 +102,10 @@ MAY_IMPORT = {
 """Modules not listed here (the command line, the demo) are on top and may import all of these."""
 
 ON_TOP = ("navlin.cli", "navlin.demo", "navlin.__main__")
+
+
+_LATE = re.compile(r"navlin[\w.]*:[\w.]+")
+"""How a module names a function of another one that it loads when it needs it."""
 
 
 def layer_of(module: str) -> str | None:
@@ -128,6 +143,8 @@ def imports_in(tree: ast.Module) -> Iterator[str]:
                 yield from (f"{module}.{alias.name}" for alias in node.names)
             case ast.Call(func=ast.Attribute(attr="import_module"), args=[ast.Constant(value=str(name)), *_]):
                 yield name
+            case ast.Constant(value=str(name)) if _LATE.fullmatch(name):
+                yield name.replace(":", ".")
 
 
 @pytest.mark.parametrize("layer", MAY_IMPORT)
@@ -234,6 +251,12 @@ def names_of(tree: ast.Module) -> Iterator[tuple[str, ast.stmt]]:
                 registered = {ast.unparse(each).partition("(")[0] for each in node.decorator_list}
                 if registered.isdisjoint({"extractor", "click.command", "click.group", "command.command"}):
                     yield name, node
+            case ast.Assign(value=ast.Call(func=ast.Name(id="Question"))):
+                # All that are in `navlin.questions` are found there.
+                pass
+            case ast.Assign(targets=[ast.Name(id="command")]):
+                # The command of a module of `navlin.cli`, found by the module's name.
+                pass
             case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
                 yield name, node
 

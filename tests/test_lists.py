@@ -190,8 +190,10 @@ def test_an_invalid_page_is_reported(asking: Asking, name: str, options: dict[st
     result = asking.command(name, f"--{option}", str(value))
 
     assert result.exit_code == Exit.USAGE
-    assert "from 1 to 10,000 results and starts from 0 to 1,000,000" in result.stderr
-    assert asking.web.get(f"/api/navlin/v1/{name}", **options).status_code == 400
+    bounds = "from 1 to 10,000" if option == "limit" else "from 0 to 1,000,000"
+    assert result.stderr == f"navlin: {option} must be {bounds}\n"
+    answer = asking.web.get(f"/api/navlin/v1/{name}", **options)
+    assert (answer.status_code, answer.json()["message"]) == (400, f"{option} must be {bounds}")
 
 
 @pytest.mark.parametrize("name", ["rejects", "runs"])

@@ -122,9 +122,10 @@ def test_a_name_in_two_metastores_is_ambiguous_and_both_are_listed(world: World)
         other.sources[HIVE].id,
     }
     for thing in error.value.candidates:
-        assert thing.id in str(error.value)
         assert entity_named(world.solr, thing.id) == thing
-    assert "deleted" in str(error.value)
+    listed = error.value.more["candidates"]
+    assert [each["id"] for each in listed] == [thing.id for thing in error.value.candidates]
+    assert sorted(each["deleted"] for each in listed) == [False, True]
 
 
 def test_a_table_name_needs_no_database_if_unambiguous(world: World) -> None:

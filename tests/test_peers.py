@@ -169,7 +169,7 @@ def other_navlin_download(where: str, scheme: str = "http") -> Any:
     with TemporaryDirectory() as folder, patch.object(remote, "TIMEOUT_S", SILENCE_S):
         token = Path(folder) / "token"
         token.write_text("token")
-        pieces, _ = remote.Server(f"{scheme}://{where}", token).records("/search", {})
+        pieces, _ = remote.Server(f"{scheme}://{where}", token).records("/search", [])
         return sum(map(len, pieces))
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from threading import Thread
@@ -15,13 +14,13 @@ from click.testing import CliRunner, Result
 
 from navlin.access.store import AccessFile
 from navlin.api.answers import text_width
-from navlin.api.own import ENDPOINTS, ROOT
+from navlin.api.own import ROOT
 from navlin.cli import COMMANDS, main
-from navlin.cli.inherited import command as inherited
 from navlin.cli.invocation import Exit
-from navlin.cli.remote import DOWNLOADS, GROUPS, JOBS, QUESTIONS, STREAMED, WRITES, typed
+from navlin.cli.remote import DOWNLOADS
 from navlin.cli.terminal import print_csv, print_pieces
 from navlin.index.solr import Solr
+from navlin.questions import NAMES
 from tests.support.query_estate import World
 from tests.support.web import Web
 
@@ -67,13 +66,19 @@ def test_an_answer_may_be_split_within_a_character(capsys: pytest.CaptureFixture
 
 
 @pytest.mark.parametrize("zone", ["Europe/Berlin", "UTC"])
-def test_a_date_option_is_utc_in_every_time_zone(zone: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_date_option_is_utc_in_every_time_zone(
+    here: Navlin, remote: Navlin, world: World, zone: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.elements[world.column("remote_a.id").identity].update(tags=["remotely"])
+    world.elements[world.column("remote_b.id").identity].update(firstSeen="2025-12-31T23:30:00Z")
+    world.index()
     monkeypatch.setenv("TZ", zone)
     time.tzset()
     try:
-        with inherited.make_context("inherited", ["PII", "--since", "2026-01-01"]) as context:
-            asked = dict(typed(context.command, context.params))
-        assert datetime.fromisoformat(asked["since"]) == datetime(2026, 1, 1, tzinfo=UTC)
+        for since, found in (("2025-12-31", 1), ("2026-01-01", 0)):
+            for asked in (here, remote):
+                answer = json.loads(asked("inherited", "remotely", "--since", since, "--json").stdout)
+                assert len(answer["inherited"]) == found
     finally:
         monkeypatch.undo()
         time.tzset()
@@ -131,7 +136,7 @@ def test_csv_output_equals_that_of_the_local_command(
     assert (far.stdout, far.exit_code) == (near.stdout, near.exit_code)
 
 
-@pytest.mark.parametrize("name", sorted(STREAMED))
+@pytest.mark.parametrize("name", ["inherited", "unused"])
 def test_a_streamed_answer_needs_json_or_csv(remote: Navlin, name: str) -> None:
     given = {"unused": ("--days", "30"), "inherited": ("nothing-has-this-tag",)}[name]
     refused = remote(name, *given)
@@ -249,17 +254,7 @@ def timeless(answer: dict[str, object]) -> dict[str, object]:
     return {key: value for key, value in answer.items() if key not in ("now_ms", "space", "made")}
 
 
-def test_remote_commands_cover_exactly_the_endpoints() -> None:
-    grouped = {(f"/{name}", method) for name, commands in GROUPS.items() for method in commands.values()}
-    assert grouped == {(each.path, each.method) for each in ENDPOINTS if each.path[1:] in GROUPS}
-    addressed = [each for each in ENDPOINTS if "{" not in each.path and each.path[1:] not in GROUPS]
-    assert set(QUESTIONS) == {each.path[1:] for each in addressed if each.method == "GET"}
-    assert {*JOBS, *WRITES} == {each.path[1:] for each in addressed if each.method == "POST"}
-    assert set(JOBS) == {each.path[1:] for each in addressed if each.status == 202}
-    assert {each.path[1:] for each in addressed if each.method == "GET" and each.view is None} == STREAMED
-
-
-@pytest.mark.parametrize("name", sorted(set(COMMANDS) - {*QUESTIONS, *GROUPS, *DOWNLOADS, *WRITES, *JOBS}))
+@pytest.mark.parametrize("name", sorted(set(COMMANDS) - {*NAMES, *DOWNLOADS}))
 def test_a_local_only_command_is_refused(remote: Navlin, name: str) -> None:
     result = remote(name)
 

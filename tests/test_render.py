@@ -11,13 +11,16 @@ from rich.console import Console, RenderableType
 from navlin.index.solr import Solr
 from navlin.model.keys import Key, execution_key
 from navlin.model.plurals import counted
+from navlin.model.refusal import with_entities
 from navlin.query.answer import Cut, Direction, Edge, Lineage, Node, Reason
 from navlin.query.lineage import lineage
 from navlin.query.names import AmbiguousName, UnknownName, entity_named
 from navlin.query.options import Options
 from navlin.query.search import search
 from navlin.query.show import show
-from navlin.render import lineage_view, search_view, show_view, unclear_name_view
+from navlin.render.entity import show_view
+from navlin.render.found import search_view
+from navlin.render.graph import lineage_view
 from navlin.render.text import plain_table
 from tests.support.query_estate import AS_OF_MS, HDFS, SPARK, World
 
@@ -271,15 +274,18 @@ def test_an_entity_is_shown_in_groups(world: World, total: Key) -> None:
 def test_an_unclear_name_lists_the_candidates(world: World, total: Key) -> None:
     with pytest.raises(UnknownName) as unknown:
         entity_named(world.solr, "db.customerz")
-    assert "did you mean\n  db.customers  TABLE\n" in seen(unclear_name_view(unknown.value))
+    said = with_entities(str(unknown.value), unknown.value.more)
+    assert said.startswith("nothing is called db.customerz; did you mean db.customers")
+    assert "\n  db.customers  TABLE  HIVE  " in said
     other = World(world.solr, "render-other")
     other.table("total")
     other.index()
     with pytest.raises(AmbiguousName) as ambiguous:
         entity_named(world.solr, "db.total")
-    view = seen(unclear_name_view(ambiguous.value))
-    assert view.startswith("db.total may be any of these; name it by its id:\n")
-    assert f"{total.identity}  TABLE  db.total  HIVE\n" in view
+    said = with_entities(str(ambiguous.value), ambiguous.value.more)
+    assert said.startswith("db.total may be any of ")
+    assert " entities: name it by its id\n" in said
+    assert f"\n  db.total  TABLE  HIVE  {total.identity}" in said
     assert HDFS in world.sources
 
 

@@ -4,31 +4,19 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 import orjson
 from rich.console import RenderableType
 from starlette.responses import Response
 
+from navlin.model.refusal import Refusal
+from navlin.questions.declare.question import JSON
 from navlin.render.console import CleanConsole
 
-JSON = "application/json"
-CSV = "text/csv; charset=utf-8"
-JSON_LINES = "application/x-ndjson"
 TEXT = "text/plain; charset=utf-8"
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """An answer in lines, of CSV or another form, streamed. ``exit_code`` is called after the last line and gives the
-    exit code of the equivalent command. ``headers`` are sent as well."""
-
-    lines: Iterator[bytes]
-    media_type: str = CSV
-    exit_code: Callable[[], int] = lambda: 0
-    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +49,7 @@ class Onward:
     path: str
 
 
-class Problem(Exception):
+class Problem(Refusal):
     """Ends a request with an HTTP status and a sentence; ``more`` adds members to the answer's JSON."""
 
     def __init__(self, status: int, message: str, **more: Any) -> None:
@@ -125,10 +113,3 @@ def text_answer(view: RenderableType, width_chars: int) -> Response:
     CleanConsole(file=out, width=width_chars, highlight=False, color_system=None).show(view)
     text = out.getvalue().encode("utf-8", "replace")
     return Response(text, headers={"Content-Type": TEXT})
-
-
-def exit_code(answer: Mapping[str, Any]) -> int:
-    """The exit code of the command with this JSON answer."""
-    if answer.get("failing") or answer.get("refused") or answer.get("space", {}).get("short"):
-        return 1
-    return 3 if answer.get("total", answer.get("entities", 1)) == 0 else 0

@@ -32,15 +32,12 @@ from navlin.api import logging_in, navigator, openlineage, own
 from navlin.api.answers import (
     END_MARK,
     EXIT_CODE,
-    JSON,
     MARKED,
     Empty,
     Html,
     Onward,
     Problem,
-    Table,
     error_answer,
-    exit_code,
     json_answer,
     text_answer,
     text_width,
@@ -55,13 +52,16 @@ from navlin.api.metrics import CONTENT_TYPE, UNASKED_S, Metrics, Timed
 from navlin.api.navigator.out_of_scope import why_not
 from navlin.api.openapi import document
 from navlin.api.pages import Pages, wants_page
-from navlin.api.parameters import from_both, from_json, from_query, texts_of
+from navlin.api.parameters import texts_of
 from navlin.api.repeated import Repeated
 from navlin.api.service import Service
 from navlin.api.walking import Walking
 from navlin.index.fields import RUNS
 from navlin.index.solr import SolrError, SolrUnavailable
 from navlin.index.writing import TooManyConflicts
+from navlin.model.refusal import Refusal
+from navlin.questions.declare.parameters import from_both, from_json, from_query
+from navlin.questions.declare.question import JSON, Lines, exit_code
 
 log = structlog.stdlib.get_logger(__name__)
 
@@ -118,7 +118,7 @@ def application(service: Service, pages: Pages | None = None) -> Starlette:
     handlers: dict[Any, Any] = {
         each: partial(_as_page, pages, answer)
         for each, answer in (
-            (Problem, _problem),
+            (Refusal, _refused),
             (HTTPException, _http_error),
             (SolrError, _solr_error),
             (TooManyConflicts, _too_many_conflicts),
@@ -218,12 +218,13 @@ async def answered(
         )
     questions.require_room(user.name)
     parameters, body = await _parameters(endpoint, bodies, request)
+    width_chars = text_width(request.headers.get("accept", "")) if endpoint.view is not None else 0
 
     def answer() -> Response:
         with ExitStack() as held:
             held.enter_context(questions.of(user.name))
             solr = held.enter_context(service.index.solr())
-            result = endpoint.answer(Asked(service, solr, user, parameters, csrf, body))
+            result = endpoint.answer(Asked(service, solr, user, parameters, csrf, body, width_chars > 0))
             if isinstance(result, Html):
                 return result.response()
             if isinstance(result, Empty):
@@ -231,11 +232,11 @@ async def answered(
             if isinstance(result, Onward):
                 return RedirectResponse(service.base_path + result.path, 303)
             form, ended, beside = JSON, None, dict[str, str]()
-            if isinstance(result, Table):
+            if isinstance(result, Lines):
                 form, ended, beside = result.media_type, result.exit_code, {**result.headers}
                 result = result.lines
             if not isinstance(result, Iterator):
-                return _whole(endpoint, result, text_width(request.headers.get("accept", "")))
+                return _whole(endpoint, result, width_chars)
             # An error in the question surfaces with the first piece, while the status can still be changed.
             lines: Iterator[bytes] = chain([next(result, b"")], result)
             headers = {"Content-Type": form, **beside}
@@ -373,8 +374,8 @@ async def _as_page(
     return page
 
 
-async def _problem(_request: Request, problem: Problem) -> Response:
-    return error_answer(problem.status, problem.message, **problem.more)
+async def _refused(_request: Request, refusal: Refusal) -> Response:
+    return error_answer(refusal.status, str(refusal), **refusal.more)
 
 
 async def _http_error(request: Request, error: HTTPException) -> Response:

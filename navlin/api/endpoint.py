@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 from rich.console import RenderableType
@@ -15,6 +16,7 @@ from navlin.api.json_bounds import MOST_VALUES
 from navlin.api.service import Service
 from navlin.index.editing import Author
 from navlin.index.solr import Solr
+from navlin.questions.declare import question as questions
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,18 +32,34 @@ class Asked:
     """The token that a page sends along when it writes (`navlin.access.gate.Caller.csrf`)."""
     body: Any = None
     """The JSON of the body, for an endpoint that takes it as it is; or the pairs of a form."""
+    text: bool = False
+    """Whether the answer is wanted as text for people."""
 
     def author(self) -> Author:
         """The author of edits made by this request."""
         return Author(self.user.name, self.service.now_ms())
 
+    def question(self, parameters: Any) -> questions.Asked:
+        """A question with these parameters, asked by this request."""
+        administrator = self.user.role is Role.ADMINISTRATOR
+        status = partial(self.service.status, self.solr)
+        return questions.Asked(
+            self.solr,
+            parameters,
+            self.author(),
+            administrator,
+            self.text,
+            deleted_files=self.service.purges_deleted_files,
+            status=status,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """``path`` is below the root of the API; ``parameters`` is a dataclass (`navlin.api.parameters`), taken from the
-    query string of a GET or DELETE, from the path if that names it, from the JSON body of a POST. ``answer`` returns a
-    value that ``form`` turns into plain JSON and ``view`` into text for people, or pieces of JSON text or a `Table` of
-    CSV, which are streamed."""
+    """``path`` is below the root of the API; ``parameters`` is a dataclass (`navlin.questions.declare.parameters`), taken
+    from the query string of a GET or DELETE, from the path if that names it, from the JSON body of a POST. ``answer``
+    returns a value that ``form`` turns into plain JSON and ``view`` into text for people, or pieces of JSON text or `Lines`
+    of CSV, which are streamed."""
 
     method: Literal["GET", "POST", "PUT", "DELETE"]
     path: str
@@ -57,7 +75,7 @@ class Endpoint:
     view: Callable[[Any], RenderableType] | None = None
     """None if it has no form for people."""
     lenient: bool = False
-    """Takes parameters as Navigator did (`navlin.api.parameters.from_both`)."""
+    """Takes parameters as Navigator did (`navlin.questions.declare.parameters.from_both`)."""
     logged: str = ""
     """Log event of a request; "" for the default event of its role."""
     takes_body: bool = False
@@ -75,8 +93,3 @@ class Endpoint:
     """Walks the graph, or all of it: one answer keeps a processor busy, so few run at the same time."""
     writes: bool = False
     """Writes, though the role is one for reading: the request is logged."""
-
-
-@dataclass(frozen=True, slots=True)
-class Nothing:
-    """No parameters."""

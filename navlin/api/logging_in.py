@@ -12,12 +12,13 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from navlin.access.gate import Caller, Refused
-from navlin.api.answers import JSON, Problem, json_answer
+from navlin.api.answers import Problem, json_answer
 from navlin.api.audit import address_of, audit
 from navlin.api.bodies import Bodies, json_of
 from navlin.api.callers import FORM, LOG_IN, Door, SessionCookie, caller_of, fields_of, refusal, refused
 from navlin.api.pages import Pages, wants_page
 from navlin.api.service import Service
+from navlin.questions.declare.question import JSON
 
 LOG_OUT: Final = "/logout"
 SESSION: Final = "/session"

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from navlin.api.answers import CSV, JSON, JSON_LINES, TEXT
+from navlin.api.answers import TEXT
 from navlin.api.endpoint import Endpoint
-from navlin.api.parameters import schema
+from navlin.questions.declare.parameters import schema
+from navlin.questions.declare.question import CSV, HTML, JSON, JSON_LINES
 
 _ERROR = {"type": "object", "properties": {"message": {"type": "string"}}, "required": ["message"]}
 
@@ -81,7 +82,7 @@ def _content(endpoint: Endpoint, described: list[dict[str, Any]]) -> dict[str, A
     """The content types of an answer."""
     named = {each["name"] for each in described}
     content: dict[str, Any] = {JSON: {"schema": {"type": "object"}}}
-    lines = {"csv": CSV, "jsonl": JSON_LINES}
+    lines = {"csv": CSV, "jsonl": JSON_LINES, "html": HTML}
     texts = [form for name, form in lines.items() if name in named]
     if endpoint.view is not None:
         texts.append(TEXT)

@@ -10,35 +10,19 @@ from typing import Any, Final
 
 import click
 
-from navlin.cli.invocation import Exit, Failure, Invocation
+from navlin.cli.invocation import EXITS, Exit, Failure, Invocation
 from navlin.cli.terminal import prepare_streams, print_traceback, whole_answer
 from navlin.model.printable import printable
+from navlin.model.refusal import Refusal, with_entities
 from navlin.own_environment import open_standard_streams, shut_out, speak_utf_8
+from navlin.questions import NAMES
 from navlin.service import DEFAULT_FILE, FILE_VARIABLE
 
 COMMANDS: Final = (
     "serve",
-    "extract",
-    "link",
-    "search",
-    "count",
-    "saved",
-    "show",
-    "lineage",
-    "impact",
-    "evidence",
-    "unused",
-    "inherited",
-    "status",
-    "unlinked",
-    "incomplete",
-    "rejects",
-    "runs",
+    *NAMES,
     "check",
-    "purge",
     "forget",
-    "edit",
-    "edits",
     "annotations",
     "export",
     "web",
@@ -49,7 +33,7 @@ COMMANDS: Final = (
     "index",
     "demo",
 )
-"""In the order of ``--help``. ``navlin.cli.NAME`` contains ``command``."""
+"""In the order in which ``--help`` lists them. ``navlin.cli.NAME`` holds ``command``, except for questions."""
 
 
 class Commands(click.Group):
@@ -61,6 +45,10 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
+        if cmd_name in NAMES:
+            from navlin.cli.questions import command as of_question
+
+            return of_question(cmd_name)
         command: click.Command = importlib.import_module(f"navlin.cli.{cmd_name}").command
         return command
 
@@ -99,6 +87,9 @@ class Commands(click.Group):
             raise
         except (click.exceptions.Exit, click.Abort):
             raise
+        except Refusal as refusal:
+            said = with_entities(str(refusal), refusal.more)
+            raise Failure(said, EXITS.get(refusal.status, Exit.FAILED)) from refusal
         except Exception as error:
             if (code := _exit_code(error)) is not None:
                 raise Failure(str(error), code) from error

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, get_args, get_type_hints
 
 import click
 
-from navlin.cli.invocation import Exit, Failure, Invocation, json_option, query_of, saved_option
+from navlin.cli.invocation import Exit, Failure, Invocation, json_option
 from navlin.cli.terminal import print_json, print_pieces, say, shows_progress
 
 if TYPE_CHECKING:
@@ -116,7 +116,12 @@ def _help(target: Target) -> str:
 
 def _shared_options(target: Target) -> Iterator[Callable[..., Any]]:
     yield click.argument("query", required=False, default="")
-    yield saved_option
+    yield click.option(
+        "--saved",
+        default="",
+        metavar="NAME",
+        help="Instead of QUERY: the saved search of this name, or OWNER/NAME.",
+    )
     where = "a file, or - for standard output" + ("; or the URL of a server" if target.send else "")
     yield click.option("--out", required=True, metavar="FILE", help=f"Where to: {where}.")
     yield click.option(
@@ -197,15 +202,12 @@ def _export(invocation: Invocation, target: Target, asked: _Asked, options: Any)
     from navlin.export.choosing import NotExportable
     from navlin.export.writing import Question
     from navlin.index.removals import UnknownRun
-    from navlin.query.scanner import QueryError
 
-    if asked.query and asked.saved:
-        raise Failure("give a query, or --saved NAME", Exit.USAGE)
     with invocation.solr() as solr:
         try:
             selection = _selection(invocation, solr, asked)
             done = _carried_out(invocation, solr, Question(target, selection, options), asked)
-        except (QueryError, NotExportable) as error:
+        except NotExportable as error:
             raise Failure(str(error), Exit.USAGE) from error
         except UnknownRun as error:
             raise Failure(f"{error}: leave out --since", Exit.FAILED) from error
@@ -222,13 +224,16 @@ def _export(invocation: Invocation, target: Target, asked: _Asked, options: Any)
 
 def _selection(invocation: Invocation, solr: Solr, asked: _Asked) -> Selection:
     from navlin.export.choosing import Selection, since
+    from navlin.query.saved import query_or_saved
 
     try:
         since_run, since_ms = since(asked.since)
     except ValueError as error:
         raise Failure(str(error), Exit.USAGE) from error
     return Selection(
-        query_of(invocation, solr, asked.query, asked.saved) if asked.query or asked.saved else "",
+        query_or_saved(solr, asked.query, asked.saved, invocation.author().name, administrator=True)
+        if asked.query or asked.saved
+        else "",
         asked.filters,
         since_run,
         since_ms,

@@ -8,10 +8,12 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
+from click.core import ParameterSource
 
 from navlin.cli.export import Targets
 from navlin.cli.invocation import Exit, Failure
@@ -48,17 +50,17 @@ class Downloads(Targets):
 
 
 def _download(server: Server, target: Target, given: Mapping[str, Any]) -> None:
-    from navlin.cli.remote import typed
-
     as_json, out = given["as_json"], given["out"]
-    parameters = dict(typed(click.get_current_context().command, given))
+    parameters = dict(_typed(click.get_current_context().command, given))
     if out.startswith(("http://", "https://")):
         raise Failure("with --url, --out is a file, or - for standard output", Exit.USAGE)
     if here := sorted(name for name in parameters if name in ON_THE_SERVER):
         options = ", ".join(f"--{name.replace('_', '-')}" for name in here)
         raise Failure(f"{options}: only on the server's own machine", Exit.USAGE)
     file = None if out == "-" else Path(out)
-    records, headers = server.records(f"/export/{target.name}", dict(_asked(target, parameters)))
+    records, headers = server.records(
+        f"/export/{target.name}", list(_pairs_of(dict(_asked(target, parameters))))
+    )
     until = headers.get(UNTIL, "")
     if file is None:
         print_pieces(records)
@@ -92,3 +94,21 @@ def _asked(target: Target, parameters: Mapping[str, Any]) -> Iterator[tuple[str,
             yield name, value
     if options:
         yield "option", tuple(options)
+
+
+def _typed(command: click.Command, given: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """The endpoint's parameters: an option by its name as it is typed, if it was."""
+    context = click.get_current_context()
+    for each in command.params:
+        if each.name not in given or context.get_parameter_source(each.name) is ParameterSource.DEFAULT:
+            continue
+        value = given[each.name]
+        name = max(each.opts, key=len).lstrip("-").replace("-", "_")
+        yield name, value.astimezone().isoformat() if isinstance(value, datetime) else value
+
+
+def _pairs_of(parameters: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Parameters as a query string has them."""
+    for name, value in parameters.items():
+        for each in value if isinstance(value, tuple) else (value,):
+            yield name, "true" if each is True else str(each)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from navlin.cli.invocation import Exit, Invocation, json_option, source_named
-from navlin.cli.terminal import console, print_json
+from navlin.cli.invocation import Exit, Invocation, source_named
+from navlin.cli.jobs import JobCommand, arguments
+from navlin.cli.terminal import console
+from navlin.questions.extract import QUESTION
 
 if TYPE_CHECKING:
     from navlin.index.solr import Solr
@@ -16,53 +16,21 @@ if TYPE_CHECKING:
     from navlin.service.spark_session import LazySparkSession
 
 
-@click.command("extract")
-@click.argument("source")
-@click.option("--dry-run", is_flag=True, help="Read and compare, write nothing.")
-@click.option("--full", is_flag=True, help="Read everything, whatever was read before.")
-@click.option(
-    "--accept-loss",
-    metavar="RUN",
-    default="",
-    help="Let through what this held run would have flagged deleted. Reads everything anew.",
-)
-@json_option
-@click.pass_obj
-def command(
-    invocation: Invocation, source: str, *, dry_run: bool, full: bool, accept_loss: str, as_json: bool
-) -> None:
-    """Run SOURCE once: read new data, write it, link it.
-
-    If `navlin serve` runs here, it does the work, after any work on SOURCE that it has begun. A source that another
-    process is running is left alone (exit code 5).
-
-    \b
-    Examples:
-      navlin extract HIVE-1
-      navlin extract HIVE-1 --full --dry-run
-      navlin extract HIVE-1 --accept-loss 9d1a…##42     (the run is named by `navlin status`)
-    """
+def _run(invocation: Invocation, given: Any) -> Mapping[str, Any]:
     from navlin.cli.requested import answer_of_daemon
     from navlin.index.requests import Job
     from navlin.service.spark_session import LazySparkSession
 
     configuration = invocation.configuration()
-    state_directory = configuration.navlin.state_directory
-    how = {"complete": full, "dry_run": dry_run, "accept_loss": accept_loss}
     with (
         LazySparkSession.of(configuration) as spark,
         # Spark takes about as long to start as Solr: if one has to start, the other starts in parallel.
         invocation.solr(configuration, starting=spark.start_early) as solr,
     ):
-        loaded = source_named(invocation.configured_sources(configuration, solr), source)
-        run = answer_of_daemon(solr, state_directory, Job.EXTRACT, {"source": source, **how})
-        if run is None:
-            run = _extract(invocation, solr, loaded, spark, how)
-    if as_json:
-        print_json(run)
-    else:
-        print_answer(run)
-    raise SystemExit(exit_code(run))
+        loaded = source_named(invocation.configured_sources(configuration, solr), given.source)
+        how = arguments(QUESTION, invocation, configuration, solr, given)
+        run = answer_of_daemon(solr, configuration.navlin.state_directory, Job.EXTRACT, how)
+        return _extract(invocation, solr, loaded, spark, how) if run is None else run
 
 
 def _extract(
@@ -73,7 +41,14 @@ def _extract(
     from navlin.service.inheriting import keep_inherited
 
     pipeline = Pipeline(solr.address, spark, invocation.now_ms)
-    record = jobs.extract(pipeline, loaded, **how, step=lambda step: None)
+    record = jobs.extract(
+        pipeline,
+        loaded,
+        complete=how["complete"],
+        dry_run=how["dry_run"],
+        accept_loss=how["accept_loss"],
+        step=lambda step: None,
+    )
     if not how["dry_run"]:
         keep_inherited(solr)
     return jobs.run_as_json(record, dry_run=how["dry_run"])
@@ -116,3 +91,6 @@ def print_answer(run: Mapping[str, Any]) -> None:
             f"  to let it through: navlin extract {run['source']} --accept-loss '{run['run_id']}'",
             markup=False,
         )
+
+
+command = JobCommand(QUESTION, _run, print_answer, exit_code)

@@ -9,11 +9,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from navlin.cli.terminal import console, say
+from navlin.cli.terminal import say
 
 if TYPE_CHECKING:
     from navlin.index.editing import Author
@@ -31,6 +31,10 @@ class Exit(IntEnum):
     NOTHING = 3
     HELD = 4
     BUSY = 5
+
+
+EXITS: Final[Mapping[int, Exit]] = {400: Exit.USAGE, 404: Exit.NOTHING, 409: Exit.USAGE}
+"""The exit codes of refusals by their status of HTTP; `Exit.FAILED` for others."""
 
 
 class Failure(click.ClickException):
@@ -152,57 +156,9 @@ def unknown(kind: str, name: str, known: list[str]) -> Failure:
     return Failure(f'there is no {kind} "{name}"{suggest(name, known)}{there}', Exit.NOTHING)
 
 
-def entity_id(solr: Solr, name: str) -> str:
-    """Return the id of the one entity that a person means; end the command with suggestions if it is none or several."""
-    from navlin.query.names import AmbiguousName, UnclearName, UnknownName, entity_named
-
-    try:
-        return entity_named(solr, name).id
-    except UnclearName as error:
-        if isinstance(error, AmbiguousName | UnknownName):
-            from navlin.render import unclear_name_view
-
-            console(on_stderr=True).print(unclear_name_view(error))
-        code = Exit.USAGE if isinstance(error, AmbiguousName) else Exit.NOTHING
-        raise SystemExit(code) from error
-
-
-def query_of(invocation: Invocation, solr: Solr, query: str, saved: str) -> str:
-    """Return the query that was typed, or the one that is saved under a name."""
-    from navlin.query.saved import UnknownSearch, query_named
-
-    if query:
-        return query
-    try:
-        return query_named(solr, saved, invocation.author().name, administrator=True)
-    except UnknownSearch as error:
-        raise Failure(str(error), Exit.NOTHING) from error
-
-
-def one_query(query: str, saved: str) -> None:
-    """End the command unless exactly one of the two is given."""
-    if bool(query) == bool(saved):
-        raise Failure("give a query, or --saved NAME", Exit.USAGE)
-
-
 _C = TypeVar("_C", bound=Callable[..., Any])
-
-
-def saved_option(command: _C) -> _C:
-    """Add ``--saved``."""
-    return click.option(
-        "--saved",
-        default="",
-        metavar="NAME",
-        help="In place of QUERY: the saved search of this name, or OWNER/NAME.",
-    )(command)
 
 
 def json_option(command: _C) -> _C:
     """Add ``--json``."""
     return click.option("--json", "as_json", is_flag=True, help="The answer as JSON, for programs.")(command)
-
-
-def csv_option(command: _C) -> _C:
-    """Add ``--csv``."""
-    return click.option("--csv", "as_csv", is_flag=True, help="The answer as CSV, for spreadsheets.")(command)

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from navlin.cli.invocation import Exit, Failure, Invocation, json_option
+from navlin.cli.invocation import Exit, Failure, Invocation
+from navlin.cli.jobs import JobCommand, arguments
 from navlin.cli.terminal import console, print_json, say
+from navlin.questions.purge import QUESTION
 
 if TYPE_CHECKING:
     from navlin.index.solr import Solr
@@ -17,82 +19,34 @@ if TYPE_CHECKING:
 SHOWN = 3
 
 
-@click.command("purge", short_help="Remove what is old.")
-@click.option(
-    "--before",
-    type=click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"]),
-    metavar="DATE",
-    help="What was deleted or executed earlier goes. This machine's time zone.",
-)
-@click.option(
-    "--accept",
-    type=click.IntRange(0),
-    default=0,
-    metavar="NUMBER",
-    help="Let a held purge of so many candidates through.",
-)
-@click.option("--dry-run", is_flag=True, help="Say what each rule would remove and keep, and remove nothing.")
-@click.option("--forget-threshold", is_flag=True, help="Write records of purged times again.")
-@json_option
-@click.pass_obj
-def command(
-    invocation: Invocation,
-    *,
-    before: datetime | None,
-    accept: int,
-    forget_threshold: bool,
-    dry_run: bool,
-    as_json: bool,
-) -> None:
-    """Remove old data: executions, operations without output, deleted files and directories, and their relations.
+class _PurgeCommand(JobCommand):
+    """The command, which can also forget the threshold."""
 
-    This applies Navigator's five rules, and navlin's own for deleted files ([purge] deleted_files). It never removes a
-    table or its producer. Entities that a person described or tagged stay. If `navlin serve` runs here, it does the work.
-    An interrupted purge is continued by the next, with its own date.
+    def invoke(self, ctx: click.Context) -> None:
+        """Purge, or forget the threshold."""
+        if not ctx.params["forget_threshold"]:
+            return super().invoke(ctx)
+        if ctx.params["before"] is not None:
+            raise Failure("--forget-threshold and --before exclude each other", Exit.USAGE)
+        if self.answering is not None:
+            raise Failure("--forget-threshold: only on the server's own machine", Exit.USAGE)
+        with ctx.obj.solr() as solr:
+            _forget_threshold(solr, as_json=ctx.params["as_json"])
+        return None
 
-    A purge is held, and says why, if it would look at more than half of the executions, operations, files or directories,
-    and more than 1,000 of them; or if nothing was executed or modified lately, so that the clock may be wrong. --accept
-    lets exactly that one through.
 
-    Records of purged times are not written again. If that was a mistake, --forget-threshold resets that time; removed
-    data comes back only if its source still has it.
-
-    \b
-    Examples:
-      navlin purge --before 2026-01-01 --dry-run
-      navlin purge --before 2026-01-01
-    """
+def _run(invocation: Invocation, given: Any) -> Mapping[str, Any]:
     from navlin.cli.requested import answer_of_daemon
     from navlin.index.requests import Job
     from navlin.service import jobs
 
     configuration = invocation.configuration_without_sources()
-    if forget_threshold:
-        if before is not None:
-            raise Failure("--forget-threshold and --before exclude each other", Exit.USAGE)
-        with invocation.solr(configuration) as solr:
-            _forget_threshold(solr, as_json=as_json)
-        return
-    if before is None:
-        raise Failure("--before is missing: what is older than that date goes", Exit.USAGE)
-    before_ms = round(before.astimezone().timestamp() * 1000)
-    if before_ms > invocation.now_ms():
-        raise Failure(f"{before:%Y-%m-%d} is in the future: everything executed so far would go", Exit.USAGE)
     with invocation.solr(configuration) as solr:
-        how: dict[str, Any] = {
-            "before_ms": before_ms,
-            "dry_run": dry_run,
-            "deleted_files": configuration.purge.deleted_files,
-            "accepted": accept,
-        }
-        answer = answer_of_daemon(solr, configuration.navlin.state_directory, Job.PURGE, how)
-        if answer is None:
-            answer = jobs.purge(solr, invocation.now_ms, **how)
-    if as_json:
-        print_json(answer)
-    else:
-        print_answer(answer)
-    raise SystemExit(exit_code(answer))
+        how = arguments(QUESTION, invocation, configuration, solr, given)
+        answer: Mapping[str, Any] | None = answer_of_daemon(
+            solr, configuration.navlin.state_directory, Job.PURGE, how
+        )
+        return jobs.purge(solr, invocation.now_ms, **how) if answer is None else answer
 
 
 _EXITS: Final = {"leased": Exit.BUSY, "held": Exit.HELD, "stopped": Exit.FAILED}
@@ -143,3 +97,12 @@ def print_answer(answer: Mapping[str, Any]) -> None:
         out.print(f"{verb} {counted(answer['rejects'], 'reject')} last seen before that date", markup=False)
     for each in answer["never"]:
         out.print(f"never: {each['what']}: {each['count']:,} old enough", markup=False, soft_wrap=True)
+
+
+command = _PurgeCommand(
+    QUESTION,
+    _run,
+    print_answer,
+    exit_code,
+    [click.Option(["--forget-threshold"], is_flag=True, help="Write records of purged times again.")],
+)

@@ -1,61 +1,38 @@
 """Commands for another machine's navlin: with ``--url`` a command becomes a request of navlin's API, and nothing is
 needed here.
 
-A query is answered as its command prints it there; a job is requested, and waited for. The parameters of an endpoint are
-the options of its command: a test compares them.
+A question is answered as its command prints it there; a job is requested, and waited for.
 """
 
 from __future__ import annotations
 
 import copy
-import importlib
 import re
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
-from click.core import ParameterSource
 
-from navlin.cli.invocation import Exit, Failure
+from navlin.cli.invocation import EXITS, Exit, Failure
+from navlin.cli.jobs import JobCommand
+from navlin.cli.questions import Pairs, QuestionCommand, print_lines
 from navlin.cli.requested import Progress
-from navlin.cli.terminal import output_width, print_csv, print_json, print_pieces, say
+from navlin.cli.terminal import output_width, print_json, say
+from navlin.model.refusal import with_entities
+from navlin.questions import NAMES
+from navlin.questions.declare.parameters import plain
+from navlin.questions.declare.question import Question
 
 if TYPE_CHECKING:
     import requests
 
 ROOT: Final = "/api/navlin/v1"
-QUESTIONS: Final = (
-    "search",
-    "count",
-    "show",
-    "lineage",
-    "impact",
-    "evidence",
-    "unused",
-    "inherited",
-    "status",
-    "unlinked",
-    "incomplete",
-    "rejects",
-    "runs",
-    "edits",
-)
-GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
-    "saved": {"list": "GET", "add": "POST", "remove": "DELETE"},
-}
-"""Groups of commands that share one address → the HTTP method of each command."""
-STREAMED: Final = frozenset({"unused", "inherited"})
-"""Answers over all data: they come as JSON or CSV, piece by piece."""
 DOWNLOADS: Final = ("export",)
 """Their answers are written into a file here (`navlin.cli.export_download`)."""
-WRITES: Final = ("edit",)
-"""They are done and answered at once."""
-JOBS: Final = ("extract", "link", "purge")
-"""Their modules have ``print_answer``, ``exit_code``."""
 POLL_S: Final = 0.5
 TIMEOUT_S: Final = 120
 PIECE_BYTES: Final = 1 << 16
@@ -65,7 +42,6 @@ MARKED: Final = "Navlin-Mark"
 _END: Final = re.compile(rb"\x00end (\d{1,3})\n\Z")
 MARK_BYTES: Final = 9
 """Length of the mark at the end of an answer, at most."""
-_EXITS: Final = {400: Exit.USAGE, 404: Exit.NOTHING, 409: Exit.USAGE}
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,13 +78,12 @@ class Server:
         except (requests.RequestException, ValueError) as error:
             raise Failure(f"{self.url} does not answer: {error}", Exit.FAILED) from error
         if answer.status_code >= 300:
-            raise Failure(f"{self.url}: {_words(answer)}", _EXITS.get(answer.status_code, Exit.FAILED))
+            raise Failure(f"{self.url}: {_words(answer)}", EXITS.get(answer.status_code, Exit.FAILED))
         return answer
 
-    def records(self, path: str, parameters: Mapping[str, Any]) -> tuple[Pieces, Mapping[str, str]]:
+    def records(self, path: str, parameters: Pairs) -> tuple[Pieces, Mapping[str, str]]:
         """Return a download, piece by piece, and its headers. Ends the command with the server's message if it refuses."""
-        query = {key: _text(value) for key, value in parameters.items()}
-        answer = self.send("GET", path, params=query, stream=True, headers={MARKED: "end"})
+        answer = self.send("GET", path, params=parameters, stream=True, headers={MARKED: "end"})
         return Pieces(self, answer), answer.headers
 
     def _token(self) -> str:
@@ -128,64 +103,38 @@ class Server:
 
 def over_http(name: str, command: click.Command, server: Server) -> click.Command:
     """Return the command, changed to ask a server. Raises `Failure` for one that works only on its own machine."""
-    if name not in (able := (*QUESTIONS, *GROUPS, *DOWNLOADS, *WRITES, *JOBS)):
+    if isinstance(command, JobCommand):
+        return command.answering_by(partial(_request, server, command))
+    if isinstance(command, QuestionCommand):
+        return command.answering_by(partial(_answer_there, server))
+    if name not in (able := (*NAMES, *DOWNLOADS)):
         raise Failure(
             f"navlin {name} works on its own machine only; with --url there are: {', '.join(able)}",
             Exit.USAGE,
         )
-    if isinstance(command, click.Group):
-        if name in DOWNLOADS:
-            from navlin.cli.export_download import Downloads
+    assert isinstance(command, click.Group)
+    if name in DOWNLOADS:
+        from navlin.cli.export_download import Downloads
 
-            return Downloads(command, server)
-        group = copy.copy(command)
-        group.commands = {
-            each: _asking(name, command.commands[each], server, method)
-            for each, method in GROUPS[name].items()
-        }
-        return group
-    return _asking(name, command, server, "GET" if name in QUESTIONS else "POST")
+        return Downloads(command, server)
+    group = copy.copy(command)
+    group.commands = {each: over_http(name, below, server) for each, below in command.commands.items()}
+    return group
 
 
-def _asking(name: str, command: click.Command, server: Server, method: str) -> click.Command:
-    asking = copy.copy(command)
-
-    def ask(**given: Any) -> None:
-        as_json = given.pop("as_json", False)
-        if given.pop("as_html", False):
-            raise Failure(
-                "a page is made on the server's own machine; with --url there is --json", Exit.USAGE
-            )
-        parameters = dict(typed(command, given))
-        if name in JOBS:
-            _request(server, name, parameters, as_json=as_json)
-        elif method == "POST":
-            _print(
-                server.send("POST", f"/{name}", accept=_form(as_json=as_json), json=parameters),
-                as_json=as_json,
-            )
-        elif method == "DELETE":
-            query = {key: _text(value) for key, value in parameters.items()}
-            _print(
-                server.send("DELETE", f"/{name}", accept=_form(as_json=as_json), params=query),
-                as_json=as_json,
-            )
-        else:
-            _ask(server, name, parameters, as_json=as_json)
-
-    asking.callback = ask
-    return asking
-
-
-def _ask(server: Server, name: str, parameters: Mapping[str, Any], *, as_json: bool) -> None:
-    query = {key: _text(value) for key, value in parameters.items()}
-    if query.keys() & {"csv", "jsonl"} or name in STREAMED:
-        if not (as_json or query.keys() & {"csv", "jsonl"}):
-            raise Failure(f"with --url, navlin {name} answers with --json or --csv", Exit.USAGE)
-        pieces, _ = server.records(f"/{name}", parameters)
-        (print_csv if "csv" in query else print_pieces)(pieces)
+def _answer_there(server: Server, question: Question, pairs: Pairs, given: Any, as_json: bool) -> None:
+    names = {name for name, _ in pairs}
+    if (lines := bool(names & {"csv", "jsonl", "html"})) or not question.view:
+        if not (lines or as_json):
+            raise Failure(f"with --url, navlin {question.name} answers with --json or --csv", Exit.USAGE)
+        pieces, headers = server.records(question.path, pairs)
+        print_lines(pieces, headers.get("Content-Type", ""))
         raise SystemExit(pieces.exit_code)
-    _print(server.send("GET", f"/{name}", accept=_form(as_json=as_json), params=query), as_json=as_json)
+    if question.method == "POST":
+        how: dict[str, Any] = {"json": _json_of(pairs, given)}
+    else:
+        how = {"params": pairs}
+    _print(server.send(question.method, question.path, accept=_form(as_json=as_json), **how), as_json=as_json)
 
 
 class Pieces:
@@ -226,10 +175,11 @@ def _print(answer: requests.Response, *, as_json: bool) -> None:
     raise SystemExit(int(answer.headers.get("Navlin-Exit-Code", 0)))
 
 
-def _request(server: Server, name: str, parameters: Mapping[str, Any], *, as_json: bool) -> None:
-    module = importlib.import_module(f"navlin.cli.{name}")
-    left = server.send("POST", f"/{name}", json=dict(parameters)).json()
-    progress = Progress(name)
+def _request(
+    server: Server, command: JobCommand, question: Question, pairs: Pairs, given: Any, as_json: bool
+) -> None:
+    left = server.send("POST", question.path, json=_json_of(pairs, given)).json()
+    progress = Progress(question.name)
     try:
         while left["endedMs"] is None:
             time.sleep(POLL_S)
@@ -239,28 +189,12 @@ def _request(server: Server, name: str, parameters: Mapping[str, Any], *, as_jso
         progress.clear()
     if left["error"]:
         raise Failure(left["error"], Exit.FAILED)
-    if as_json:
-        print_json(left["answer"])
-    else:
-        module.print_answer(left["answer"])
-    raise SystemExit(module.exit_code(left["answer"]))
+    command.print_answer(left["answer"], as_json=as_json)
 
 
-def typed(command: click.Command, given: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield the endpoint's parameters: each option that was typed, by its name on the command line."""
-    context = click.get_current_context()
-    for each in command.params:
-        if each.name not in given or context.get_parameter_source(each.name) is ParameterSource.DEFAULT:
-            continue
-        value = given[each.name]
-        name = max(each.opts, key=len).lstrip("-").replace("-", "_")
-        yield name, value.astimezone().isoformat() if isinstance(value, datetime) else value
-
-
-def _text(value: Any) -> Any:
-    if isinstance(value, bool):
-        return "true"
-    return list(value) if isinstance(value, tuple) else str(value)
+def _json_of(pairs: Pairs, given: Any) -> dict[str, Any]:
+    """The typed parameters as a JSON body."""
+    return {name: plain(getattr(given, name)) for name in dict(pairs)}
 
 
 def _as_it_is(request: requests.PreparedRequest) -> requests.PreparedRequest:
@@ -271,9 +205,6 @@ def _words(answer: requests.Response) -> str:
     """Return the server's message, with its suggestions."""
     try:
         said = answer.json()
-        words = [str(said["message"])]
-        for key in ("suggestions", "candidates"):
-            words += [f"  {each['name']}  {each['type']}  {each['id']}" for each in said.get(key, ())]
+        return with_entities(str(said["message"]), said)
     except (ValueError, KeyError, TypeError):
         return f"status {answer.status_code}, and it is no navlin"
-    return "\n".join(words)

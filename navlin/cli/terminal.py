@@ -142,9 +142,14 @@ def print_csv(pieces: Iterable[bytes]) -> None:
         click.echo(printable(text.removeprefix(mark)), nl=False, file=sys.stdout)
 
 
+def is_watched() -> bool:
+    """Whether standard error is a terminal."""
+    return sys.stderr.isatty()
+
+
 def shows_progress() -> bool:
     """Whether standard error is a terminal, and the answer goes into a file or a pipe."""
-    return sys.stderr.isatty() and not sys.stdout.isatty()
+    return is_watched() and not sys.stdout.isatty()
 
 
 def output_width() -> int:

@@ -1,6 +1,7 @@
 """The pages for people, in a browser: server-rendered, and usable without a script as far as possible.
 
-A new page is one module here, named in `PAGES`, one template of its name, and one test.
+A page that lists the answer of a question is declared with it (`navlin.questions`), and has a template here. Another page is
+a module here, named in `PAGES`, and a template of its name.
 """
 
 from __future__ import annotations
@@ -11,24 +12,22 @@ from navlin.console import (
     details,
     edit,
     evidence,
-    held,
     impact,
-    incomplete,
     inherited,
     lineage,
     purge,
     purges,
-    rejects,
     request,
     run,
-    runs,
     saved,
     search,
     sources,
-    unlinked,
     unused,
 )
+from navlin.console.lists import list_page
 from navlin.console.page import Page
+from navlin.questions import all_questions
+from navlin.questions.declare.question import ListPage
 
 PAGES: Final[tuple[Page, ...]] = (
     search.PAGE,
@@ -43,11 +42,7 @@ PAGES: Final[tuple[Page, ...]] = (
     sources.PAGE,
     run.PAGE,
     request.PAGE,
-    runs.PAGE,
-    held.PAGE,
-    unlinked.PAGE,
-    incomplete.PAGE,
-    rejects.PAGE,
+    *map(list_page, (each for each in all_questions() if isinstance(each.page, ListPage))),
     purges.PAGE,
     purge.PAGE,
 )

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Final
+from typing import Any, Final
 from urllib.parse import urlencode
 
 from navlin.access.roles import Role
 from navlin.api.answers import Onward
 from navlin.api.endpoint import Asked
-from navlin.api.own.naming import entity_id
 from navlin.console.columns import Column, columns_of
 from navlin.console.edit import typed_properties, typed_tags
 from navlin.console.hue import hue_address
@@ -24,6 +23,7 @@ from navlin.query.edits import history
 from navlin.query.search import search
 from navlin.query.show import Shown, show
 from navlin.query.statement_names import PART
+from navlin.questions.show import Parameters
 from navlin.render.field_words import field_words
 from navlin.render.sql import laid_out
 
@@ -32,11 +32,6 @@ CONTENTS_LISTED: Final = 50
 VALUE_CHARS: Final = 2_000
 _TEXTS: Final = frozenset({"queryText", "queryTextFull", "tp_expression", *CONDITIONS})
 _WITH_COLUMNS: Final = frozenset({"TABLE", "VIEW", "DATASET", "FILE", "DIRECTORY"})
-
-
-@dataclass(frozen=True, slots=True)
-class Parameters:
-    entity: Annotated[str, "db.table, db.table.column, a path, or an id."]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +45,7 @@ class Contents:
 
 
 def _values(asked: Asked) -> Mapping[str, Any] | Onward:
-    identity = entity_id(asked.solr, asked.parameters.entity)
+    identity = asked.question(asked.parameters).entity_id()
     shown = show(asked.solr, identity)
     if shown.entity.type == PART and shown.entity.parent_id:
         # People are shown statements, not their parts: the computation of a part is shown with its column.

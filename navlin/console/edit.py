@@ -15,7 +15,6 @@ from urllib.parse import urlencode
 from navlin.access.roles import Role
 from navlin.api.answers import Onward, Problem
 from navlin.api.endpoint import Asked
-from navlin.api.own.naming import entity_id
 from navlin.console.page import Page
 from navlin.edit.values import BadValue
 from navlin.edit.words import Properties, Tags, Words, edit_words, properties, tags, texts
@@ -41,11 +40,8 @@ class Parameters:
 
 
 def _answer(asked: Asked) -> Onward:
-    identity = entity_id(asked.solr, asked.parameters.entity)
-    try:
-        words = _words(asked.parameters)
-    except BadValue as error:
-        raise Problem(400, str(error)) from error
+    identity = asked.question(asked.parameters).entity_id()
+    words = _words(asked.parameters)
     if words != Words():
         for edited in edit_words(asked.solr, {identity: words}, asked.author(), durable=True):
             for refused in edited.refused:

@@ -4,27 +4,21 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
-from dataclasses import dataclass
 from hashlib import sha256
-from typing import Annotated, Final
+from typing import Final
 
 from navlin.api.answers import Html
 from navlin.api.endpoint import Asked
-from navlin.api.own.naming import entity_id
 from navlin.console.page import Page
 from navlin.query.evidence import evidence
+from navlin.questions.show import Parameters
 from navlin.render.evidence import evidence_html
 
 _STYLE: Final = re.compile(r"<style>(.*?)</style>", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
-class Parameters:
-    entity: Annotated[str, "db.table, db.table.column, a path, or an id."]
-
-
 def _answer(asked: Asked) -> Html:
-    start = entity_id(asked.solr, asked.parameters.entity)
+    start = asked.question(asked.parameters).entity_id()
     text = evidence_html(evidence(asked.solr, start, asked.service.now_ms()), asked.service.base_path)
     # The document is self-contained, also in a file: its style is in it, and nothing else is let in.
     styles = (b64encode(sha256(each.encode()).digest()).decode() for each in _STYLE.findall(text)[:1])

@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Any
 
 from navlin.api.endpoint import Asked
-from navlin.api.own.naming import entity_id
 from navlin.console.page import Page
+from navlin.query.bounds import MAX_WALKED
 from navlin.query.impact import LISTED, impact
-from navlin.query.options import MAX_WALKED
+from navlin.questions.show import Parameters
 from navlin.render.impact import total_words
 
 
-@dataclass(frozen=True, slots=True)
-class Parameters:
-    entity: Annotated[str, "db.table, db.table.column, a path, or an id."]
-
-
 def _values(asked: Asked) -> Mapping[str, Any]:
-    identity = entity_id(asked.solr, asked.parameters.entity)
+    identity = asked.question(asked.parameters).entity_id()
     found = impact(asked.solr, identity)
     listed = found.listed(LISTED)
     return {

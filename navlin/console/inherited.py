@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Annotated, Any, Final
 
-from navlin.api.answers import Problem
 from navlin.api.endpoint import Asked
 from navlin.console.page import Page
 from navlin.query.inherited import Word, inherited
-from navlin.query.scanner import QueryError
 
 LISTED: Final = 500
 
@@ -26,11 +24,8 @@ def _values(asked: Asked) -> Mapping[str, Any]:
     given: Parameters = asked.parameters
     if not given.word.strip():
         return {"given": given, "found": None, "more": False}
-    try:
-        origins = inherited(asked.solr, Word(given.word.strip()), control_flow=given.control_flow)
-        found = list(islice(chain.from_iterable(each.inherited for each in origins), LISTED + 1))
-    except QueryError as error:
-        raise Problem(400, str(error)) from error
+    origins = inherited(asked.solr, Word(given.word.strip()), control_flow=given.control_flow)
+    found = list(islice(chain.from_iterable(each.inherited for each in origins), LISTED + 1))
     return {"given": given, "found": found[:LISTED], "more": len(found) > LISTED}
 
 

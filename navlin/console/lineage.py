@@ -8,11 +8,12 @@ from typing import Annotated, Any, Final
 
 from navlin.api.answers import Problem
 from navlin.api.endpoint import Asked
-from navlin.api.own.naming import walked_id
 from navlin.console.page import Page
 from navlin.query.answer import Direction
+from navlin.query.bounds import MOST_HOPS
 from navlin.query.data_flows import between_data
 from navlin.query.lineage import lineage
+from navlin.query.names import walked_id
 from navlin.query.options import Options
 from navlin.render.field_words import CALLED
 
@@ -88,8 +89,8 @@ def _options(given: Parameters) -> Options:
 def _hops(depth: str) -> int | None:
     if depth == ALL:
         return None
-    if not depth.isdecimal() or not 1 <= int(depth) <= 1_000:
-        raise Problem(400, "depth must be all, or from 1 to 1,000")
+    if not depth.isdecimal() or not 1 <= int(depth) <= MOST_HOPS:
+        raise Problem(400, f"depth must be all, or from 1 to {MOST_HOPS:,}")
     return int(depth)
 
 

@@ -60,7 +60,7 @@ def page_templates() -> Environment:
     made.filters.update(filters)
     made.globals["relation_words"] = relation_words
     # The pages of one entity, in the order of their tabs.
-    made.globals["tabs_of_entity"] = ("details", "lineage", "impact", "evidence")
+    made.globals["tabs_of_entity"] = ("details", "lineage", "impact", "evidence", "usage")
     return made
 
 

@@ -2,36 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
-from typing import Annotated, Any, Final
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any, Final
 from urllib.parse import urlencode
 
-from navlin.api.answers import Problem
-from navlin.query.page import BadPage, Page, UnknownSource
+from navlin.query.page import Page
 
 ROWS_A_PAGE: Final = 25
-
-
-@dataclass(frozen=True, slots=True)
-class OfReason:
-    """Filters and page of a list whose entries lack something, each for a reason."""
-
-    source: Annotated[str, "Only of the source of this name."] = ""
-    reason: Annotated[str, "Only for this reason."] = ""
-    page: Annotated[int, "Which page.", range(1, 1_000)] = 1
-
-
-def listed(given: Any, ask: Callable[[int, int], Page[Any]]) -> Mapping[str, Any]:
-    """Return the page ``given.page`` of the results of ``ask`` (limit, offset), and the addresses of the pages before and
-    after it. Raises `Problem`."""
-    try:
-        found = ask(ROWS_A_PAGE, (given.page - 1) * ROWS_A_PAGE)
-    except BadPage as error:
-        raise Problem(400, str(error)) from error
-    except UnknownSource as error:
-        raise Problem(404, str(error)) from error
-    return paged(given, found)
 
 
 def paged(given: Any, found: Page[Any]) -> Mapping[str, Any]:

@@ -3,36 +3,18 @@ shown."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Annotated
 from urllib.parse import urlencode
 
 from navlin.access.roles import Role
 from navlin.api.answers import Onward
 from navlin.api.endpoint import Asked
-from navlin.api.own.requests import request
+from navlin.api.own.questions import requested
 from navlin.console.page import Page
-from navlin.index.requests import Job
-
-
-@dataclass(frozen=True, slots=True)
-class Parameters:
-    """The fields of the form."""
-
-    source: Annotated[str, "The name of a configured source."]
-    accept_loss: Annotated[str, "The held run whose loss is admitted."] = ""
+from navlin.questions.extract import QUESTION, Parameters
 
 
 def _answer(asked: Asked) -> Onward:
-    given: Parameters = asked.parameters
-    arguments = {
-        "source": given.source,
-        "complete": False,
-        "dry_run": False,
-        "accept_loss": given.accept_loss,
-    }
-    asked_for = request(asked, Job.EXTRACT, arguments)
-    return Onward("/request?" + urlencode({"id": asked_for["id"]}))
+    return Onward("/request?" + urlencode({"id": requested(QUESTION, asked, asked.parameters)["id"]}))
 
 
 PAGE = Page("/run", "Run", Parameters, _answer, Role.ADMINISTRATOR, method="POST")

@@ -8,8 +8,8 @@ from urllib.parse import urlencode
 
 from navlin.api.answers import Onward, Problem
 from navlin.api.endpoint import Asked
-from navlin.api.own import saved
 from navlin.console.page import Page
+from navlin.questions.saved import ADD, REMOVE, Added, Removed
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +26,11 @@ def _answer(asked: Asked) -> Onward:
     given: Parameters = asked.parameters
     if given.remove:
         owner, _, name = given.remove.partition("/")
-        saved.remove(asked, name, owner)
+        REMOVE.ask(asked.question(Removed(name, owner)))
     elif not given.name.strip() or not given.query.strip():
         raise Problem(400, "a search is saved with a name and a query")
     else:
-        saved.add(asked, given.name.strip(), given.query, shared=given.shared)
+        ADD.ask(asked.question(Added(given.name.strip(), given.query, given.shared)))
     return Onward("/search?" + urlencode({"query": given.query}))
 
 

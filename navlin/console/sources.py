@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from navlin.access.roles import Role
-from navlin.api.endpoint import Asked, Nothing
+from navlin.api.endpoint import Asked
 from navlin.console.page import Page
 from navlin.query.page import UnknownSource
 from navlin.query.runs import runs
+from navlin.questions.declare.shared import Nothing
 from navlin.render.status import held_back, positions
 
 RUNS_DRAWN: Final = 30

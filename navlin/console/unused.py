@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
 from navlin.api.endpoint import Asked
-from navlin.api.own.unused import Engine
 from navlin.console.page import Page
 from navlin.console.pages import address
 from navlin.query.judged import Judged, Of, Question
 from navlin.query.unused_places import judged_of
 from navlin.query.unused_report import Totals, counted, largest_unused
+from navlin.questions.unused import ENGINES, KINDS, MOST_DAYS, Engine, Kind
 
 LOOKS_S: Final = 5.0
 LISTED: Final = 100
@@ -29,8 +29,8 @@ DAYS: Final = 90
 class Parameters:
     """Like the options of ``navlin unused``."""
 
-    days: Annotated[int, "For how many days nothing read them; 0 asks nothing yet.", range(100_001)] = 0
-    of: Annotated[Of, "Tables, partitions or directories."] = Of.TABLES
+    days: Annotated[int, "For how many days nothing read them; 0 asks nothing yet.", range(MOST_DAYS + 1)] = 0
+    of: Annotated[Kind, "Tables, partitions or directories."] = "tables"
     without_engine: Annotated[tuple[Engine, ...], "Nothing of this engine reads here."] = ()
     despite_gaps: Annotated[bool, "No read was among what navlin could not read."] = False
 
@@ -72,27 +72,26 @@ def _values(asked: Asked) -> Mapping[str, Any]:
     values = {
         "given": given,
         "days": given.days or DAYS,
-        "kinds": list(Of),
-        "engines": list(Engine),
+        "kinds": KINDS,
+        "engines": ENGINES,
         "download": address(given, days=given.days or DAYS),
         "totals": None,
     }
     if not given.days:
         return values
-    engines = tuple(each.value for each in given.without_engine)
-    question = Question(given.days, asked.service.now_ms(), engines, given.despite_gaps)
-    totals, look = Totals(given.of), _Look(time.monotonic() + LOOKS_S)
-    known, judged = judged_of(asked.solr, question, given.of, look.progress)
+    question = Question(given.days, asked.service.now_ms(), given.without_engine, given.despite_gaps)
+    totals, look = Totals(Of(given.of)), _Look(time.monotonic() + LOOKS_S)
+    known, judged = judged_of(asked.solr, question, totals.of, look.progress)
     largest = largest_unused(counted(look.in_time(judged), totals), LISTED)
     return {
         **values,
         "totals": totals.to_json(),
-        "many": given.of.value,
+        "many": given.of,
         "listed": [each.to_json() for each in largest],
         "known": known,
         "reasons": totals.reasons.most_common(REASONS_LISTED),
         "cut": look.cut,
-        "looked_at": max(look.done, sum(totals.tables.values()) if given.of is Of.TABLES else 0),
+        "looked_at": max(look.done, sum(totals.tables.values()) if totals.of is Of.TABLES else 0),
         "every": look.every,
         "since_ms": question.since_ms,
     }

@@ -22,6 +22,7 @@ from navlin.index.saved_searches import (
 )
 from navlin.index.solr import Solr
 from navlin.index.writing import ATTEMPTS, TooManyConflicts
+from navlin.model.refusal import Refusal
 
 MOST: Final = 500
 """Maximum number of saved searches of one owner."""
@@ -29,16 +30,22 @@ QUERY_CHARS: Final = 100_000
 _NAME: Final = re.compile(r"\w(?:[\w .,+()-]{0,98}[\w.)+])?")
 
 
-class NotYours(Exception):
+class NotYours(Refusal):
     """Only the owner or an administrator may change this search."""
 
+    status = 403
 
-class NotSaved(LookupError):
+
+class NotSaved(Refusal):
     """The owner has no saved search of this name, or none that this user may see."""
 
+    status = 404
 
-class NameTaken(Exception):
+
+class NameTaken(Refusal):
     """The owner already has a search of this name."""
+
+    status = 409
 
 
 @dataclass(frozen=True, slots=True)

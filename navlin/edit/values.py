@@ -16,6 +16,7 @@ from navlin.index.fields import (
     solr_date,
 )
 from navlin.model.redaction import redact
+from navlin.model.refusal import Refusal
 
 FIELD_NAME_CHARS: Final = 255
 MOST_CHARS: Final[Mapping[str, int]] = {"name": 500, "description": STORED_TEXT_CHARS}
@@ -25,7 +26,7 @@ TYPED: Final[Mapping[str, type]] = {"cpl_": int, "cpd_": float, "cpb_": bool}
 """Field prefix → type, for managed properties that are not texts."""
 
 
-class BadValue(Exception):
+class BadValue(Refusal):
     """The field cannot have this value; the text says why."""
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 import orjson
@@ -39,6 +39,10 @@ class Rejected:
     def where(self) -> str:
         """The place, with the offset if it has one."""
         return f"{self.place}:{self.offset}" if self.offset >= 0 else self.place
+
+    def to_json(self) -> dict[str, Any]:
+        """source, place, offset (null if the place has none), reason, count, sample, seen_ms (epoch ms)."""
+        return {**asdict(self), "offset": self.offset if self.offset >= 0 else None}
 
 
 def rejected(

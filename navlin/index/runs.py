@@ -9,7 +9,7 @@ version that was read under that lease, so that Solr refuses the writes of a pro
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Final
 
@@ -50,10 +50,6 @@ class Status(StrEnum):
     """Another process is running this source."""
 
 
-RECORDED: Final = (Status.RUNNING, Status.FINISHED, Status.HELD, Status.FAILED)
-"""The statuses that a record may have."""
-
-
 @dataclass(frozen=True, slots=True)
 class RunRecord:
     """One pass of the pipeline over one source."""
@@ -79,6 +75,20 @@ class RunRecord:
     def run_id(self) -> str:
         """The stamp of the run's documents."""
         return run_id(self.source_id, self.iteration)
+
+    def to_json(self) -> dict[str, Any]:
+        """run_id, source, status, started_ms, ended_ms (epoch ms; null while it runs), note, error, counts, failures."""
+        return {
+            "run_id": self.run_id,
+            "source": self.source,
+            "status": self.status.value,
+            "started_ms": self.started_ms,
+            "ended_ms": self.ended_ms or None,
+            "note": self.note,
+            "error": self.error,
+            "counts": asdict(self.counts),
+            "failures": list(self.failures),
+        }
 
 
 # -- Run records -------------------------------------------------------------------------------------------------------

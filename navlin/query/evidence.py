@@ -24,10 +24,11 @@ from navlin.index.solr import Solr
 from navlin.model.keys import RelationType
 from navlin.model.plurals import counted
 from navlin.query.answer import Direction, Edge, Lineage, Node
+from navlin.query.bounds import MAX_NODES
 from navlin.query.data_flows import STATEMENTS, between_data
 from navlin.query.edits import History, history
 from navlin.query.lineage import lineage
-from navlin.query.options import MAX_NODES, Options
+from navlin.query.options import Options
 from navlin.query.show import group_fields
 from navlin.query.statement_names import statement_names
 

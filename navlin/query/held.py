@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from navlin.index.entity import StoredEntity
 from navlin.index.held import count_below, entities_at, held_places
 from navlin.index.overview import held_run
 from navlin.index.runs import RunRecord, Status, last_run
 from navlin.index.solr import Solr
-from navlin.query.page import LIMIT, Page, checked, source_ids_of, sources_by_id
+from navlin.query.bounds import LIMIT
+from navlin.query.page import Page, source_ids_of, sources_by_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,19 +23,38 @@ class HeldPlace:
     entities: int
     entity: StoredEntity | None
 
+    def to_json(self) -> dict[str, Any]:
+        """path, entities (how many are there and below it), entity (id, name, type of what is at the place itself; else
+        null)."""
+        here = self.entity
+        return {
+            "path": self.path,
+            "entities": self.entities,
+            "entity": {"id": here.id, "name": here.name, "type": here.type} if here else None,
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class HeldLoss:
-    """The held run, and a page of the paths that the run would flag deleted."""
+    """The run, and some of the places that it would flag; no run and no places if nothing waits."""
 
-    run: RunRecord
-    places: Page[HeldPlace]
+    run: RunRecord | None
+    listed: Page[HeldPlace]
+
+    def to_json(self) -> dict[str, Any]:
+        """run_id, started_ms (epoch ms), note (null if nothing waits), total, offset, limit, truncated, results (path,
+        entities: how many are there and below it, entity: id, name and type of what is at the place itself, or null)."""
+        run = self.run
+        return {
+            "run_id": run.run_id if run else None,
+            "started_ms": run.started_ms if run else None,
+            "note": run.note if run else None,
+            **self.listed.to_json(),
+        }
 
 
-def held_loss(solr: Solr, source: str, *, limit: int = LIMIT, offset: int = 0) -> HeldLoss | None:
-    """Return the loss that awaits a decision for the source with this name; None if there is none. Raises
-    `UnknownSource` and `BadPage`."""
-    checked(limit, offset)
+def held_loss(solr: Solr, *, source: str, limit: int = LIMIT, offset: int = 0) -> HeldLoss:
+    """Return the blocked deletions of the source of this name. Raises `UnknownSource`."""
     for source_id in source_ids_of(sources_by_id(solr), source):
         run = last_run(solr, source_id, Status.HELD)
         if run is not None and held_run(solr, source_id) == run.run_id:
@@ -44,4 +65,4 @@ def held_loss(solr: Solr, source: str, *, limit: int = LIMIT, offset: int = 0) -
                 HeldPlace(each, count_below(solr, source_id, each), there.get(each)) for each in paths
             )
             return HeldLoss(run, Page(places, len(every), offset, limit))
-    return None
+    return HeldLoss(None, Page((), 0, offset, limit))

@@ -19,6 +19,7 @@ from navlin.index.graph import Graph
 from navlin.index.solr import Solr
 from navlin.model.keys import RelationType
 from navlin.query.answer import Cut, Direction, Edge, Lineage, Node
+from navlin.query.bounds import FOLLOWED
 from navlin.query.fold import CONTAINED
 from navlin.query.lineage import lineage
 from navlin.query.options import MAX_FAN_OUT, Options
@@ -41,8 +42,6 @@ COLUMNS: Final = (
 )
 """Columns of the CSV output."""
 
-FOLLOWED: Final = 5_000
-"""Maximum number of tables and paths followed downstream."""
 LISTED: Final = 500
 """Maximum number of affected entities that a page or a terminal shows; the file has all."""
 _NOTHING: Final = KnownExecutions()

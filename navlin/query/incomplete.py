@@ -9,7 +9,8 @@ from navlin.index.entity import StoredEntity
 from navlin.index.graph import Graph
 from navlin.index.incomplete import NO_REASON, incomplete_operations
 from navlin.index.solr import Solr
-from navlin.query.page import LIMIT, Page, checked, source_ids_of, sources_by_id
+from navlin.query.bounds import LIMIT
+from navlin.query.page import Page, source_ids_of, sources_by_id
 from navlin.query.statement_names import statement_names
 
 
@@ -43,8 +44,7 @@ def incomplete(
     solr: Solr, *, source: str = "", reason: str = "", limit: int = LIMIT, offset: int = 0
 ) -> Page[IncompleteOperation]:
     """Return live operations with unknown inputs, outputs or columns: those of the source with this name, for this
-    reason (as ``navlin status`` shows it). Raises `UnknownSource` and `BadPage`."""
-    checked(limit, offset)
+    reason (as ``navlin status`` shows it). Raises `UnknownSource`."""
     names = sources_by_id(solr)
     found, total = incomplete_operations(solr, source_ids_of(names, source), reason, limit, offset)
     titles = statement_names(Graph(solr), {each.id: each.name for each in found})

@@ -11,10 +11,10 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Final
+from typing import Any, Final
 
 from navlin.index.entity import TABLE_TYPES, StoredEntity
-from navlin.index.filters import EntityFilter
+from navlin.index.filters import EntityFilter, RelationFilter
 from navlin.index.graph import Graph
 from navlin.index.solr import Solr
 from navlin.index.sources import known_sources
@@ -28,6 +28,7 @@ from navlin.model.keys import (
     split_location,
     table_key,
 )
+from navlin.model.refusal import Refusal
 from navlin.model.source import HDFS, HIVE, LOCAL, S3, Source, normal_authority
 
 SUGGESTIONS: Final = 5
@@ -48,42 +49,38 @@ _LIVE_PATHS: Final = EntityFilter(("FILE", "DIRECTORY"), deleted=False)
 _LIVE_DATA: Final = EntityFilter(("DATABASE", "TABLE", "VIEW", "FIELD"), deleted=False)
 _WORD = re.compile(r"[^\W_]{2,}")
 _WORD_CHARS: Final = 60
+_ID: Final = re.compile(r"[0-9a-f]{32}")
 
 
-class UnclearName(LookupError):
-    """The name does not mean exactly one entity."""
-
-
-class UnknownName(UnclearName):
+class UnknownName(Refusal):
     """No entity in the index has this name. ``suggestions`` are the entities with the nearest names, best first."""
 
+    status = 404
+
     def __init__(self, name: str, suggestions: Sequence[StoredEntity]) -> None:
-        super().__init__(name, suggestions)
-        self.name, self.suggestions = name, tuple(suggestions)
-
-    def __str__(self) -> str:
-        if not self.suggestions:
-            return f"nothing is called {self.name}"
-        near = ", ".join(each.name for each in self.suggestions)
-        return f"nothing is called {self.name}; near to it: {near}"
+        near = ", ".join(each.name for each in suggestions)
+        super().__init__(f"nothing is called {name}" + (f"; did you mean {near}?" if near else ""))
+        self.suggestions, self.more = tuple(suggestions), {"suggestions": list(map(_shown, suggestions))}
 
 
-class AmbiguousName(UnclearName):
+class AmbiguousName(Refusal):
     """Several entities have this name. ``candidates`` are these entities; each can be named by its id."""
 
+    status = 409
+
     def __init__(self, name: str, candidates: Sequence[StoredEntity]) -> None:
-        super().__init__(name, candidates)
-        self.name, self.candidates = name, tuple(candidates)
-
-    def __str__(self) -> str:
-        which = "; ".join(describe(each) for each in self.candidates)
-        return f"{self.name} may be any of {len(self.candidates)}: {which}"
+        super().__init__(f"{name} may be any of {len(candidates)} entities: name it by its id")
+        self.candidates, self.more = tuple(candidates), {"candidates": list(map(_shown, candidates))}
 
 
-def describe(entity: StoredEntity) -> str:
-    """Describe an entity in one line that distinguishes it from others with the same name."""
-    deleted = ", deleted" if entity.deleted else ""
-    return f"{entity.type} {entity.name} of {entity.source_type}{deleted}, id {entity.id}"
+def _shown(entity: StoredEntity) -> dict[str, Any]:
+    return {
+        "id": entity.id,
+        "name": entity.name,
+        "type": entity.type,
+        "sourceType": entity.source_type,
+        "deleted": entity.deleted,
+    }
 
 
 def entity_named(solr: Solr, name: str) -> StoredEntity:
@@ -94,6 +91,14 @@ def entity_named(solr: Solr, name: str) -> StoredEntity:
     if candidates:
         raise AmbiguousName(name, candidates)
     raise UnknownName(name, suggestions_for(solr, name))
+
+
+def walked_id(solr: Solr, name: str, *, unlinked: bool) -> str:
+    """The id of the one entity that ``name`` means; if unlinked relations are walked, also an id that only a relation names.
+    Raises as `entity_named`."""
+    if unlinked and _ID.fullmatch(name) and Graph(solr).ends_among([name], RelationFilter(deleted=False)):
+        return name
+    return entity_named(solr, name).id
 
 
 def candidates_for(solr: Solr, name: str) -> list[StoredEntity]:

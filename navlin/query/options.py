@@ -8,11 +8,9 @@ from typing import Final
 
 from navlin.model.keys import RelationType
 from navlin.query.answer import Direction
+from navlin.query.bounds import MAX_NODES, MAX_WALKED
 
-MAX_NODES: Final = 400
-"""Maximum number of nodes in a diagram, the same as Navigator's."""
 MAX_FAN_OUT: Final = 1_000
-MAX_WALKED: Final = 20_000
 
 PASSED_TYPES: Final = frozenset({"OPERATION", "SUB_OPERATION"})
 """Types of entities between the data, which are shown only on request."""

@@ -3,33 +3,36 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from navlin.index.solr import Solr
 from navlin.index.sources import known_sources
-
-LIMIT: Final = 25
-MOST: Final = 10_000
-MOST_OFFSET: Final = 1_000_000
-"""Maximum offset, because Solr sorts everything that is skipped. A narrower query reaches further results."""
-
-_T = TypeVar("_T")
+from navlin.model.refusal import Refusal
 
 
-class BadPage(ValueError):
-    """The page is outside the limits."""
+class Listed(Protocol):
+    """One of the results."""
+
+    def to_json(self) -> dict[str, Any]:
+        """It as plain JSON."""
+        ...
 
 
-class UnknownSource(LookupError):
-    """The index has no source with this name. ``known`` are the names of the sources it has."""
+_T = TypeVar("_T", bound=Listed)
+
+
+class UnknownSource(Refusal):
+    """The index has no source of this name. ``known``, in ``more``, are the names that it has."""
+
+    status = 404
 
     def __init__(self, name: str, known: tuple[str, ...]) -> None:
         near = difflib.get_close_matches(name, known, n=1)
         hint = f"; did you mean {near[0]}?" if near else ""
         super().__init__(f"the index has no source {name!r}{hint} (it has: {', '.join(known) or 'none'})")
-        self.known = known
+        self.more = {"known": list(known)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,21 +49,15 @@ class Page(Generic[_T]):
         """Whether more results follow."""
         return self.offset + len(self.results) < self.total
 
-    def to_json(self, form: Callable[[_T], Any]) -> dict[str, Any]:
-        """total, offset, limit, truncated, results (each as ``form`` makes it)."""
+    def to_json(self) -> dict[str, Any]:
+        """total, offset, limit, truncated, results."""
         return {
             "total": self.total,
             "offset": self.offset,
             "limit": self.limit,
             "truncated": self.truncated,
-            "results": [form(each) for each in self.results],
+            "results": [each.to_json() for each in self.results],
         }
-
-
-def checked(limit: int, offset: int) -> None:
-    """Raise `BadPage` for a page outside the limits."""
-    if not 1 <= limit <= MOST or not 0 <= offset <= MOST_OFFSET:
-        raise BadPage(f"a page has from 1 to {MOST:,} results and starts from 0 to {MOST_OFFSET:,}")
 
 
 def sources_by_id(solr: Solr) -> dict[str, str]:

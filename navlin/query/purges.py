@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any, Final
 
@@ -12,8 +12,9 @@ from navlin.index.leases import held_lease
 from navlin.index.purges import PURGE, PurgeRecord, ended_purges, open_purge
 from navlin.index.requests import Job, Request, State, requests_for
 from navlin.index.solr import Solr
+from navlin.query.bounds import LIMIT, MOST
+from navlin.query.page import Page
 
-MOST: Final = 10_000
 COUNTED: Final = ("candidates", "removed", "relations")
 
 
@@ -45,6 +46,29 @@ class Purge:
     note: str = ""
     rules: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
+    def to_json(self) -> dict[str, Any]:
+        """id, state, before_ms, started_ms, ended_ms (epoch ms; null while it is open), asked_by, rule, note, rules
+        (candidates, removed, relations of each)."""
+        return {**asdict(self), "state": self.state.value, "ended_ms": self.ended_ms or None}
+
+
+@dataclass(frozen=True, slots=True)
+class Purges:
+    """The open purges, and some of those that ended."""
+
+    open: tuple[Purge, ...]
+    listed: Page[Purge]
+
+    def to_json(self) -> dict[str, Any]:
+        """open, and of those that ended total, offset, limit, truncated, results; each with id, state, before_ms,
+        started_ms, ended_ms, asked_by, rule, note, rules."""
+        return {"open": [each.to_json() for each in self.open], **self.listed.to_json()}
+
+
+def purges(solr: Solr, *, limit: int = LIMIT, offset: int = 0) -> Purges:
+    """The open purges, and the history."""
+    return Purges(tuple(open_purges(solr)), past_purges(solr, limit, offset))
+
 
 def open_purges(solr: Solr) -> list[Purge]:
     """Return the running purge, the waiting ones, and an interrupted one if there is any, oldest first."""
@@ -63,19 +87,21 @@ def open_purges(solr: Solr) -> list[Purge]:
     return found
 
 
-def past_purges(solr: Solr, limit: int, offset: int) -> list[Purge]:
+def past_purges(solr: Solr, limit: int, offset: int) -> Page[Purge]:
     """Return purges that ended, newest first: all that finished, and those of the last day that did not finish."""
     requests = _requests(solr)
-    records, _ = ended_purges(solr, min(MOST, limit + offset))
+    records, finished = ended_purges(solr, min(MOST, limit + offset))
+    unfinished = list(_unfinished([each for each in requests if not each.open]))
     every = [
         *(
             _of_record(record, PurgeState.FINISHED, ended_ms, _asked_by(requests, record, ended_ms))
             for record, ended_ms in records
         ),
-        *_unfinished([each for each in requests if not each.open]),
+        *unfinished,
     ]
     every.sort(key=lambda each: each.started_ms, reverse=True)
-    return every[offset : offset + limit]
+    total = min(MOST, finished) + len(unfinished)
+    return Page(tuple(every[offset : offset + limit]), total, offset, limit)
 
 
 def _requests(solr: Solr) -> list[Request]:

@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import Any
-
 from navlin.index.rejects import Rejected, rejected
 from navlin.index.solr import Solr
-from navlin.query.page import LIMIT, Page, checked, source_ids_of, sources_by_id
+from navlin.query.bounds import LIMIT
+from navlin.query.page import Page, source_ids_of, sources_by_id
 
 
 def rejects(solr: Solr, *, source: str = "", limit: int = LIMIT, offset: int = 0) -> Page[Rejected]:
-    """Return the rejects of the source with this name, most recently seen first. Raises `UnknownSource` and
-    `BadPage`."""
-    checked(limit, offset)
+    """Return the rejects of the source with this name, most recently seen first. Raises `UnknownSource`."""
     found, total = rejected(solr, limit, offset, source=source)
     if not total:
         # A source that never reached the index may nevertheless have rejects.
         source_ids_of(sources_by_id(solr), source)
     return Page(found, total, offset, limit)
-
-
-def reject_json(reject: Rejected) -> dict[str, Any]:
-    """source, place, offset (null if the place has none), reason, count, sample, seen_ms (epoch ms)."""
-    return {**asdict(reject), "offset": reject.offset if reject.offset >= 0 else None}

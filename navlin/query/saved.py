@@ -8,12 +8,15 @@ from typing import Any
 
 from navlin.index.saved_searches import SavedSearch, saved_searches
 from navlin.index.solr import Solr
+from navlin.model.refusal import Refusal
 from navlin.query.scanner import QueryError
 from navlin.query.search import search
 
 
-class UnknownSearch(LookupError):
+class UnknownSearch(Refusal):
     """No saved search visible to this user has this name, or several have it."""
+
+    status = 404
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +50,14 @@ def query_named(solr: Solr, name: str, user: str, *, administrator: bool) -> str
     near = difflib.get_close_matches(name, [each.name for each in seen], n=1)
     hint = f"; did you mean {near[0]}?" if near else ""
     raise UnknownSearch(f"there is no saved search {name!r:.100}{hint}")
+
+
+def query_or_saved(solr: Solr, query: str, saved: str, user: str, *, administrator: bool) -> str:
+    """The query, or the one that is saved under a name. Raises `Refusal` unless one of the two is given, and
+    `UnknownSearch`."""
+    if bool(query) == bool(saved):
+        raise Refusal("query must be given, or saved: one of the two")
+    return query or query_named(solr, saved, user, administrator=administrator)
 
 
 def check_query(solr: Solr, query: str) -> None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Final, NoReturn
 
 from navlin.index.query_tree import Boost, Range, Wild
+from navlin.model.refusal import Refusal
 
 SPACE: Final = frozenset(" \t\r\n\u3000")
 _SPECIAL = frozenset(' \t\r\n\u3000()[]{}":^~')
@@ -20,7 +21,7 @@ _NUMBER = re.compile(r"\d{1,9}(?:\.\d{1,9})?|\.\d{1,9}", re.ASCII)
 _TO = re.compile(r"to(?=[ \t\r\n\u3000\"])", re.IGNORECASE)
 
 
-class QueryError(Exception):
+class QueryError(Refusal):
     """The query cannot be understood. ``message`` describes the problem, ``position`` is its place in the query (in
     characters from 0, or -1)."""
 

@@ -27,17 +27,14 @@ from navlin.index.query_tree import (
 )
 from navlin.index.searching import MOST_S, SolrQuery, TookTooLong, find, pages
 from navlin.index.solr import Solr, SolrError, SolrUnavailable
+from navlin.query.bounds import MAX_LIMIT, MAX_OFFSET
 from navlin.query.scanner import QueryError
 from navlin.query.syntax import Parsed, parse, parse_beside, parse_facet, plain_field
 
-MAX_LIMIT: Final = 500_000
-"""Maximum number of results on a page, the same as Navigator's."""
 FEW_WORDS: Final = 10
 """Maximum number of words that are tried as a name; names do not have more, and each word costs clauses."""
 PREFERRED_TYPES: Final = ("DATABASE", "TABLE", "VIEW", "DATASET")
 """Types that a person most often means by a name."""
-MAX_OFFSET: Final = 2_000_000_000
-"""Maximum offset, because Solr counts with 32 bits."""
 
 _NUMBER_ERROR = re.compile(
     r"Invalid (?:Number|Date String|boolean)[^:]*:\s*'?(?P<value>[^'\"]+?)'?(?: for field \S+)?\s*$", re.I

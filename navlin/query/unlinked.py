@@ -9,8 +9,9 @@ from navlin.index.graph import Graph
 from navlin.index.relation import End, StoredRelation
 from navlin.index.solr import Solr
 from navlin.index.unlinked import UNKNOWN_REASON, unlinked_relations
+from navlin.query.bounds import LIMIT
 from navlin.query.data_ends import Ends, data_ends
-from navlin.query.page import LIMIT, Page, checked, source_ids_of, sources_by_id
+from navlin.query.page import Page, source_ids_of, sources_by_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +50,7 @@ def unlinked(
     solr: Solr, *, source: str = "", reason: str = "", limit: int = LIMIT, offset: int = 0
 ) -> Page[UnlinkedRelation]:
     """Return live relations that lack an end, newest first: those stated by the source with this name, and unlinked for
-    this reason (as ``navlin status`` shows it). Raises `UnknownSource` and `BadPage`."""
-    checked(limit, offset)
+    this reason (as ``navlin status`` shows it). Raises `UnknownSource`."""
     names = sources_by_id(solr)
     found, total = unlinked_relations(solr, source_ids_of(names, source), reason, limit, offset)
     ends = data_ends(Graph(solr), found)

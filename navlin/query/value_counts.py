@@ -13,14 +13,13 @@ from navlin.index.query_text import printed
 from navlin.index.query_tree import Query
 from navlin.index.searching import MOST_S
 from navlin.index.solr import Solr
+from navlin.query.bounds import MOST_VALUES, VALUES
 from navlin.query.meant import FOLDED, meant
 from navlin.query.scanner import QueryError
 from navlin.query.search import core_for, countable, counted_field, explained
 from navlin.query.syntax import parse_beside
 
 MOST_LEVELS: Final = 3
-VALUES: Final = 25
-MOST_VALUES: Final = 10_000
 _NUMBERS: Final = frozenset({*LONGS, *INTS, "deleteTime", "purgedExecutions"})
 _WIDTH: Final = re.compile(r"[1-9]\d{0,17}")
 

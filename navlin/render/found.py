@@ -1,4 +1,4 @@
-"""Views of search results, and of the possible meanings of a name."""
+"""What a search found."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from navlin.index.entity import PATH_TYPES, StoredEntity
 from navlin.index.fields import RELATIONS
 from navlin.index.relation import StoredRelation
 from navlin.query.meant import FOLDED
-from navlin.query.names import AmbiguousName, UnknownName
 from navlin.query.search import SearchAnswer
 from navlin.render.text import clean, name_text, plain_table
 
@@ -67,17 +66,3 @@ def _relation_table(answer: SearchAnswer) -> Table:
 
 def _facet_line(name: str, counts: Mapping[str, int]) -> Text:
     return Text(f"{name}: " + ", ".join(f"{clean(value)} {count}" for value, count in counts.items()))
-
-
-def unclear_name_view(error: UnknownName | AmbiguousName) -> RenderableType:
-    """Return a view of the entities that a person might have meant."""
-    if isinstance(error, AmbiguousName):
-        table = plain_table("Id", "Type", "Name", "Source")
-        for entity in error.candidates:
-            table.add_row(entity.id, entity.type, name_text(entity), clean(entity.source_type))
-        return Group(Text(f"{clean(error.name)} may be any of these; name it by its id:"), table)
-    parts = [Text(f"nothing is called {clean(error.name)}")]
-    if error.suggestions:
-        parts.append(Text("did you mean"))
-        parts.extend(Text(f"  {clean(entity.name)}  {entity.type}") for entity in error.suggestions)
-    return Group(*parts)

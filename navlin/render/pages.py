@@ -11,9 +11,13 @@ from rich.text import Text
 
 from navlin.index.rejects import Rejected
 from navlin.index.runs import RunRecord
+from navlin.model.plurals import counted
+from navlin.query.held import HeldLoss
 from navlin.query.incomplete import IncompleteOperation
 from navlin.query.page import Page
+from navlin.query.purges import Purges
 from navlin.query.unlinked import UnlinkedRelation
+from navlin.query.usage import Usage
 from navlin.render.counts import count_lines
 from navlin.render.text import clean, moment, plain_table
 
@@ -61,6 +65,47 @@ def runs_view(page: Page[RunRecord]) -> RenderableType:
             ", ".join(filter(None, what)),
         )
     return _whole(page, table, "no runs")
+
+
+def held_view(loss: HeldLoss) -> RenderableType:
+    """The places that would be flagged, and the command that lets them through."""
+    if loss.run is None:
+        return Text("no deletion of this source waits for a decision")
+    table = plain_table("Place", "What is there", "Entities at and below", right={"Entities at and below"})
+    for each in loss.listed.results:
+        _add(table, each.path, each.entity.name if each.entity else "", f"{each.entities:,}")
+    accept = f"navlin extract {loss.run.source} --accept-loss '{loss.run.run_id}'"
+    return Group(
+        Text(clean(loss.run.note)),
+        *([_whole(loss.listed, table, "")] if loss.listed.total else []),
+        Text(f"if these are really gone: {clean(accept)}"),
+    )
+
+
+def purges_view(purges: Purges) -> RenderableType:
+    """The open purges, then the history."""
+    table = plain_table("Begun", "State", "Older than", "Asked by", "Removed")
+    for each in (*purges.open, *purges.listed.results):
+        removed = [
+            f"{counts['removed']:,} {rule}" for rule, counts in each.rules.items() if counts["removed"]
+        ]
+        what = ", ".join(filter(None, [*removed, each.note]))
+        _add(table, moment(each.started_ms), each.state.value, moment(each.before_ms), each.asked_by, what)
+    if purges.open and not purges.listed.total:
+        return table
+    return _whole(purges.listed, table, "nothing was ever purged")
+
+
+def usage_view(usage: Usage) -> RenderableType:
+    """The executions of each operation, by user."""
+    table = plain_table("User", "Operation", "Does", "Executions", "Last", right={"Executions"})
+    for each in usage.listed.results:
+        user = each.user or "not known"
+        _add(table, user, each.title, each.does, f"{each.executions:,}", moment(each.last_ms))
+    cut = [Text("There are more operations or executions than are looked at.")] if usage.cut else []
+    reads, writes = counted(usage.reads, "execution"), counted(usage.writes, "execution")
+    sums = f"since {moment(usage.since_ms)}: {reads} read it, {writes} wrote it"
+    return Group(_whole(usage.listed, table, "no execution in that time is known"), Text(sums), *cut)
 
 
 def _add(table: Table, *cells: str) -> None:

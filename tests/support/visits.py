@@ -50,6 +50,7 @@ def addresses(estate: ConsoleEstate) -> dict[str, list[str]]:
         ],
         "/impact": [*entities[:2], evil],
         "/evidence": entities[:2],
+        "/usage": [f"{each}&days=3650" for each in (*entities[:2], evil)],
         "/inherited": ["", "word=finance", "word=" + quote(EVIL)],
         "/unused": ["", f"days=30&despite_gaps=true&{engines}", "days=1"],
         "/sources": [""],

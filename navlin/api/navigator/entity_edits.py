@@ -8,7 +8,7 @@ from typing import Any, Final
 from navlin.access.roles import Role
 from navlin.api.answers import Problem
 from navlin.api.bodies import EDIT_BYTES
-from navlin.api.endpoint import Asked, Endpoint, Nothing
+from navlin.api.endpoint import Asked, Endpoint
 from navlin.api.navigator.entities import OneParameters
 from navlin.api.navigator.entity_form import EntityForm
 from navlin.edit.as_navigator import put_words
@@ -17,6 +17,7 @@ from navlin.edit.values import BadValue
 from navlin.edit.words import Words, edit_words
 from navlin.index.entity import WHOLE
 from navlin.index.graph import Graph
+from navlin.questions.declare.shared import Nothing
 
 MOST: Final = 10_000
 """Most entities that one request edits."""

@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
 from navlin.access.roles import Role
-from navlin.api.endpoint import Asked, Endpoint, Nothing
+from navlin.api.endpoint import Asked, Endpoint
 from navlin.api.own.requests import ACCEPTED, request
 from navlin.index.fields import solr_date
 from navlin.index.requests import Job
 from navlin.query.purges import Purge, PurgeState, open_purges, past_purges
+from navlin.questions.declare.shared import Nothing
 
 SIXTY_DAYS_MINUTES: Final = 86_400
 MOST_MINUTES: Final = 52_560_000
@@ -54,7 +55,7 @@ def _running(asked: Asked) -> list[dict[str, Any]]:
 
 def _history(asked: Asked) -> list[dict[str, Any]]:
     given: HistoryParameters = asked.parameters
-    return [_shown(each) for each in past_purges(asked.solr, given.limit, given.offset)]
+    return [_shown(each) for each in past_purges(asked.solr, given.limit, given.offset).results]
 
 
 def _shown(purge: Purge) -> dict[str, Any]:

@@ -9,10 +9,11 @@ from typing import Annotated, Any
 from navlin.access.roles import Role
 from navlin.api.answers import Empty, Problem
 from navlin.api.bodies import EDIT_BYTES
-from navlin.api.endpoint import Asked, Endpoint, Nothing
+from navlin.api.endpoint import Asked, Endpoint
 from navlin.edit.models import list_models, mappings, register
 from navlin.edit.values import BadValue
 from navlin.index.models import Kind
+from navlin.questions.declare.shared import Nothing
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,12 +9,13 @@ from typing import Any
 from navlin.access.roles import Role
 from navlin.api.answers import Problem
 from navlin.api.bodies import EDIT_BYTES
-from navlin.api.endpoint import Asked, Endpoint, Nothing
+from navlin.api.endpoint import Asked, Endpoint
 from navlin.api.navigator.entity_form import EntityForm
 from navlin.edit.plugin import MOST, register_entity, write_objects
 from navlin.edit.values import BadValue
 from navlin.index.entity import WHOLE
 from navlin.index.graph import Graph
+from navlin.questions.declare.shared import Nothing
 
 
 def _plugin(asked: Asked) -> dict[str, Any]:

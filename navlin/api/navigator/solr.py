@@ -13,10 +13,11 @@ from typing import Annotated, Any, Literal
 from navlin.access.roles import Role
 from navlin.api.answers import Problem
 from navlin.api.bodies import QUERY_BYTES
-from navlin.api.endpoint import Asked, Endpoint, Nothing
+from navlin.api.endpoint import Asked, Endpoint
 from navlin.index.core_status import core_status, fields_of_core
 from navlin.query.scanner import QueryError
 from navlin.query.select import CORES, select_pieces
+from navlin.questions.declare.shared import Nothing
 
 OFF = "Solr is not answered here: an administrator can enable it by solr_passthrough = true in [web]"
 

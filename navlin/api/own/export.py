@@ -7,10 +7,8 @@ from dataclasses import dataclass, fields
 from typing import Annotated, Any
 
 from navlin.access.roles import Role
-from navlin.api.answers import UNTIL, Problem, Table
+from navlin.api.answers import UNTIL, Problem
 from navlin.api.endpoint import Asked, Endpoint
-from navlin.api.own.naming import query_of
-from navlin.api.parameters import from_query
 from navlin.export.batches import Batch
 from navlin.export.choosing import NotExportable, Selection, since
 from navlin.export.name_patterns import BadPattern, NamePattern, patterns_of_lines
@@ -18,6 +16,8 @@ from navlin.export.target import Target, targets
 from navlin.export.writing import Question
 from navlin.index.removals import UnknownRun, newest_run
 from navlin.query.scanner import QueryError
+from navlin.questions.declare.parameters import from_query
+from navlin.questions.declare.question import Lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Parameters:
     ] = ()
 
 
-def _answer(asked: Asked) -> Table:
+def _answer(asked: Asked) -> Lines:
     given: Parameters = asked.parameters
     known = targets()
     if (target := known.get(given.target)) is None:
@@ -53,7 +53,7 @@ def _answer(asked: Asked) -> Table:
     except ValueError as error:
         raise Problem(400, str(error)) from error
     selection = Selection(
-        query_of(asked, given.query, given.saved) if given.query or given.saved else "",
+        asked.question(given).query() if given.query or given.saved else "",
         given.filter,
         since_run,
         since_ms,
@@ -67,7 +67,7 @@ def _answer(asked: Asked) -> Table:
     # Taken before anything is read, as in the command: changes made meanwhile come again with the next export.
     until = newest_run(asked.solr)
     batches = Counted(question.batches(asked.solr))
-    return Table(
+    return Lines(
         _refused(question.records(batches)),
         target.media_type,
         lambda: 0 if batches.items else 3,

@@ -1,0 +1,222 @@
+"""The commands of questions, made from their declarations (`navlin.questions`)."""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from functools import partial
+from importlib import import_module
+from inspect import cleandoc
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+from click.core import ParameterSource
+
+from navlin.cli.invocation import Exit, Failure, Invocation
+from navlin.cli.terminal import console, is_watched, print_csv, print_json, print_pieces, say
+from navlin.questions import questions_in
+from navlin.questions.declare.parameters import FORMS, Parameter, from_query, one_form, parameters_of
+from navlin.questions.declare.question import CSV, HTML, Asked, Lines, Question, Views, exit_code, to_json
+
+if TYPE_CHECKING:
+    from navlin.index.solr import Solr
+    from navlin.service.configuration import Configuration
+
+TOLD_EVERY_S: Final = 1.0
+Pairs = Sequence[tuple[str, str]]
+Answering = Callable[[Question, Pairs, Any, bool], None]
+"""Answers a question, given its parameters as texts and as they were read, and whether as JSON; ends the command."""
+
+
+def command(name: str) -> click.Command:
+    """The command of a module of questions; a group if there are several."""
+    found = questions_in(name)
+    if found[0].job:
+        job: click.Command = import_module(f"navlin.cli.{name}").command
+        return job
+    commands = [QuestionCommand(each) for each in found]
+    group = found[0].group
+    if group is None:
+        return commands[0]
+    return click.Group(name, commands, help=cleandoc(group.about), short_help=group.summary)
+
+
+class QuestionCommand(click.Command):
+    """The command of one question. Its options are the question's parameters, and are read as those of every door."""
+
+    def __init__(self, question: Question, own: Sequence[click.Option] = ()) -> None:
+        """``own`` are options of the command line alone."""
+        self.question, self.own = question, own
+        self.answering: Answering | None = None
+        examples = "".join(f"\n  {each}" for each in question.examples)
+        super().__init__(
+            question.name.rpartition(" ")[2],
+            help=f"{cleandoc(question.about)}\n\n\b\nExamples:{examples}",
+            short_help=question.summary,
+        )
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """The options, made when they are needed: ``navlin --help`` lists the commands alone."""
+        if not self.params:
+            self.params = [*map(_option, parameters_of(self.question.parameters)), *self.own, _AS_JSON]
+        return super().get_params(ctx)
+
+    def invoke(self, ctx: click.Context) -> None:
+        """Read the command line, and answer."""
+        as_json = ctx.params["as_json"]
+        pairs = [pair for each in parameters_of(self.question.parameters) for pair in _typed(ctx, each)]
+        one_form([form for form in FORMS if (form, "true") in pairs or (form == "json" and as_json)])
+        given = from_query(self.question.parameters, pairs)
+        answering = self.answering or partial(self.answer_here, ctx.obj)
+        answering(self.question, pairs, given, as_json)
+
+    def answering_by(self, answering: Answering) -> QuestionCommand:
+        """A copy of the command that is answered in another way."""
+        other = copy.copy(self)
+        other.answering = answering
+        return other
+
+    def answer_here(
+        self, invocation: Invocation, question: Question, _pairs: Pairs, given: Any, as_json: bool
+    ) -> None:
+        """Ask the index of this machine, and print the answer."""
+        read = invocation.configuration if question.of_service else invocation.configuration_without_sources
+        configuration = read()
+        with _room(configuration), invocation.solr(configuration) as solr:
+            asked = Asked(
+                solr,
+                given,
+                invocation.author(),
+                administrator=True,
+                text=not as_json,
+                here=True,
+                status=partial(_status, invocation, configuration, solr),
+                progress=_Progress(),
+            )
+            print_answer(question, question.ask(asked), as_json=as_json)
+
+
+_AS_JSON = click.Option(["--json", "as_json"], is_flag=True, help="The answer as JSON, for programs.")
+
+
+class _Choice(click.Choice[str]):
+    """Completes and shows choices. The parameters check them, with the same sentence on every door."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return value
+
+
+class _Number(click.IntRange):
+    """Shows bounds, which the parameters check as well."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return value
+
+
+def _option(parameter: Parameter) -> click.Parameter:
+    typed, bounds = parameter.typed, parameter.bounds
+    metavar = typed.metavar or parameter.name.upper()
+    if typed.first:
+        # Not required by click, which has another sentence.
+        return click.Argument(
+            [parameter.name], required=False, metavar=metavar if parameter.required else f"[{metavar}]"
+        )
+    name = "--" + parameter.name.replace("_", "-")
+    if parameter.is_switch:
+        return click.Option([name, parameter.name], is_flag=True, help=parameter.words)
+    kind: Any = click.STRING
+    if parameter.choices:
+        kind = _Choice(parameter.values)
+    elif parameter.kind is int:
+        kind = _Number(*((bounds[0], bounds[-1]) if bounds is not None else ()))
+    default = parameter.plain_default
+    return click.Option(
+        [name, parameter.name],
+        type=kind,
+        metavar=typed.metavar or None,
+        multiple=parameter.many,
+        default=None if default is None else str(default),
+        show_default=default not in (None, ""),
+        help=parameter.words + "  [required]" * parameter.required,
+    )
+
+
+def _typed(ctx: click.Context, parameter: Parameter) -> Iterator[tuple[str, str]]:
+    """Yield the typed values of one parameter as texts, by the name that every door has for it."""
+    value = ctx.params[parameter.name]
+    if value is None or ctx.get_parameter_source(parameter.name) is ParameterSource.DEFAULT:
+        return
+    for each in value if parameter.many else (value,):
+        text = "true" if each is True else str(each)
+        yield parameter.name, _with_zone(text) if parameter.typed.here_zone else text
+
+
+def _with_zone(text: str) -> str:
+    """A date without a zone in this machine's; another text as it is."""
+    try:
+        return datetime.fromisoformat(text).astimezone().isoformat()
+    except ValueError:
+        return text
+
+
+def print_lines(lines: Iterable[bytes], media_type: str) -> None:
+    """Print an answer that comes as lines."""
+    (print_csv if media_type in (CSV, HTML) else print_pieces)(lines)
+
+
+@contextmanager
+def _room(configuration: Configuration) -> Iterator[None]:
+    """Report a lack of space if the index does not answer because of it: `navlin serve` may be waiting for space. A running
+    Solr may refuse even questions then, and another one cannot be started."""
+    from navlin.index.solr import SolrError
+    from navlin.service.disk_space import space
+    from navlin.solr_server.embedded import NoSolr
+
+    try:
+        yield
+    except (NoSolr, SolrError, OSError) as error:
+        left = space(configuration.navlin.state_directory, configuration.navlin.least_free_bytes)
+        if not left.short:
+            raise
+        raise Failure(f"no space: {left}. {error}", Exit.FAILED) from error
+
+
+def _status(invocation: Invocation, configuration: Configuration, solr: Solr) -> Mapping[str, Any]:
+    from navlin.service.status import status
+
+    settings, sources = configuration.navlin, invocation.configured_sources(configuration, solr)
+    now_ms, room_bytes = invocation.now_ms(), settings.least_free_bytes
+    found = status(solr, sources, settings.state_directory, room_bytes, now_ms, configuration.exports)
+    return found.as_json()
+
+
+class _Progress:
+    """Prints the progress of an answer on standard error, if that is a terminal, at most once a second."""
+
+    def __init__(self) -> None:
+        self._told_s = time.monotonic()
+
+    def __call__(self, done: int, every: int, unit: str) -> None:
+        if is_watched() and time.monotonic() > self._told_s + TOLD_EVERY_S:
+            self._told_s = time.monotonic()
+            say(f"{done:,} of {every:,} {unit}" if every else f"{done:,} {unit} so far", on_stderr=True)
+
+
+def print_answer(question: Question, answer: Any, *, as_json: bool) -> None:
+    """Print an answer, and end the command with its exit code."""
+    if isinstance(answer, Lines):
+        print_lines(answer.lines, answer.media_type)
+        raise SystemExit(answer.exit_code())
+    if isinstance(answer, Views):
+        for each in answer.views:
+            console().show(each)
+        raise SystemExit(answer.exit_code())
+    plain = to_json(answer)
+    if as_json:
+        print_json(plain)
+    elif (view := question.load_view()) is not None:
+        console().show(view(answer))
+    raise SystemExit(exit_code(plain))

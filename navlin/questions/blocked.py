@@ -1,0 +1,34 @@
+"""``blocked``: deletions that wait for a person's decision."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from navlin.query.bounds import LIMIT
+from navlin.questions.declare.parameters import Typed
+from navlin.questions.declare.question import ListPage, Question, asks
+from navlin.questions.declare.shared import Limit, Offset
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    source: Annotated[str, "The name of a source.", Typed(first=True)]
+    limit: Limit = LIMIT
+    offset: Offset = 0
+
+
+QUESTION = Question(
+    name="blocked",
+    summary="Deletions of a source that wait for a person's decision.",
+    about="""
+    The places that the last full listing of SOURCE did not have, if it missed so many that nothing was flagged deleted: the
+    run is held. `navlin status` names such sources; `navlin extract SOURCE --accept-loss RUN` lets exactly these through.
+    """,
+    examples=("navlin blocked HIVE-1", "navlin blocked HIVE-1 --limit 1000 --json"),
+    parameters=Parameters,
+    ask=asks("navlin.query.held:held_loss"),
+    answers="navlin.query.held:HeldLoss",
+    view="navlin.render.pages:held_view",
+    page=ListPage("Held run", path="/held", beside=lambda asked: {"may_run": asked.administrator}),
+)

@@ -1,0 +1,95 @@
+"""``edit``: what people write on entities, changed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Final
+
+from navlin.access.roles import Role
+from navlin.model.refusal import Refusal
+from navlin.questions.declare.parameters import Typed
+from navlin.questions.declare.question import Asked, Question
+
+if TYPE_CHECKING:
+    from navlin.edit.asked import Done
+
+MOST: Final = 10_000
+"""How many entities one request to a service edits."""
+MOST_BYTES: Final = 2 << 20
+"""Of a body: a description may have a million characters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    entity: Annotated[str, "db.table, db.table.column, a path, or an id.", Typed(first=True)] = ""
+    query: Annotated[str, "Edit all entities that match, as in `navlin search`."] = ""
+    tag: Annotated[tuple[str, ...], "Add a tag. Repeatable."] = ()
+    remove_tag: Annotated[tuple[str, ...], "Take a tag away. Repeatable."] = ()
+    name: Annotated[str | None, "The name that people see; an empty one erases it."] = None
+    description: Annotated[str | None, "The description; an empty one erases it."] = None
+    property: Annotated[
+        tuple[str, ...], "A property of one's own; an empty value erases it. Repeatable.", Typed("KEY=VALUE")
+    ] = ()
+    managed: Annotated[
+        tuple[str, ...],
+        "A managed property; an empty value erases it. Repeat it for several values.",
+        Typed("NAMESPACE.NAME=VALUE"),
+    ] = ()
+    dry_run: Annotated[bool, "Say what would change, and write nothing."] = False
+
+
+def _ask(asked: Asked) -> Done:
+    from navlin.edit.asked import Options, count_matching, edit_each, matching, words_of
+    from navlin.index.query_text import asked as for_solr
+    from navlin.index.searching import MOST_S
+    from navlin.query.search import explained
+    from navlin.query.syntax import parse
+
+    given: Parameters = asked.parameters
+    if bool(given.entity) == bool(given.query):
+        raise Refusal("name one entity, or give a query")
+    options = Options(
+        given.tag, given.remove_tag, given.name, given.description, given.property, given.managed
+    )
+    words = words_of(asked.solr, options)
+    if not given.query:
+        return edit_each(asked.solr, [asked.entity_id()], words, asked.author, dry_run=given.dry_run)
+    parsed = parse(given.query)
+    wanted = for_solr(parsed.query)
+    with explained(parsed, MOST_S):
+        count = count_matching(asked.solr, wanted)
+    if count > MOST and not asked.here:
+        raise Refusal(f"more than {MOST:,} entities match: on the server's own machine any number may")
+    return edit_each(
+        asked.solr,
+        matching(asked.solr, wanted),
+        words,
+        asked.author,
+        dry_run=given.dry_run,
+        report=lambda done: asked.progress(done, count, "entities"),
+    )
+
+
+QUESTION = Question(
+    name="edit",
+    summary="Change names, descriptions, tags and properties.",
+    about="""
+    Change what people write on ENTITY (db.table, db.table.column, a path, or an id), or on all entities that a query finds.
+
+    Fields that are not named stay. Every change is noted with its user: `navlin edits` shows it. A running extraction
+    neither undoes an edit nor is undone by it.
+    """,
+    examples=(
+        "navlin edit sales.orders --tag pii --description 'All orders since 2019'",
+        "navlin edit sales.orders --remove-tag draft --property steward=ann --name ''",
+        "navlin edit --query 'type:TABLE AND parentPath:\"/sales\"' --tag sales --dry-run",
+    ),
+    parameters=Parameters,
+    ask=_ask,
+    answers="navlin.edit.asked:Done",
+    view="navlin.render.edits:edited_view",
+    role=Role.METADATA_ADMINISTRATOR,
+    method="POST",
+    most_bytes=MOST_BYTES,
+    page="/edit",
+)

@@ -1,0 +1,57 @@
+"""``evidence``: where an entity comes from, as a document."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+from navlin.query.bounds import MAX_NODES, MAX_WALKED
+from navlin.questions.declare.question import HTML, Asked, Lines, Question
+from navlin.questions.declare.shared import Entity
+
+if TYPE_CHECKING:
+    from navlin.query.evidence import Evidence
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    entity: Entity
+    max_nodes: Annotated[
+        int, "How many tables, paths and operations are looked at.", range(1, MAX_WALKED + 1)
+    ] = MAX_NODES
+    html: Annotated[bool, "The whole document as a page to be printed."] = False
+
+
+def _ask(asked: Asked) -> Evidence | Lines:
+    from navlin.query.evidence import evidence
+
+    given: Parameters = asked.parameters
+    answer = evidence(asked.solr, asked.entity_id(), asked.now_ms, max_nodes=given.max_nodes)
+    if not given.html:
+        return answer
+    from navlin.render.evidence import evidence_html
+
+    return Lines(iter([evidence_html(answer).encode("utf-8", "replace"), b"\n"]), HTML)
+
+
+QUESTION = Question(
+    name="evidence",
+    summary="Where an entity comes from, as a document for an auditor.",
+    about="""
+    Where ENTITY comes from, as one document.
+
+    All of its upstream with statements, executions, times and users; what on that path is inferred, parsed, unlinked,
+    incomplete or truncated; when each source was last read, and its errors; people's annotations.
+    """,
+    examples=(
+        "navlin evidence sales.report.revenue",
+        "navlin evidence sales.report.revenue --html > revenue.html",
+        "navlin evidence sales.report --max-nodes 5000 --json",
+    ),
+    parameters=Parameters,
+    ask=_ask,
+    answers="navlin.query.evidence:Evidence",
+    view="navlin.render.evidence:evidence_view",
+    walks=True,
+    page="/evidence",
+)

@@ -1,0 +1,52 @@
+"""``extract``: one run of a source."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from navlin.access.roles import Role
+from navlin.questions.declare.parameters import Typed
+from navlin.questions.declare.question import Asked, Question
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    source: Annotated[str, "The name of a configured source.", Typed(first=True)]
+    full: Annotated[bool, "Read everything, whatever was read before."] = False
+    dry_run: Annotated[bool, "Read and compare, write nothing."] = False
+    accept_loss: Annotated[
+        str,
+        "Let through the deletions for which this run is held. Reads everything again.",
+        Typed("RUN"),
+    ] = ""
+
+
+def _arguments(asked: Asked) -> Mapping[str, Any]:
+    given: Parameters = asked.parameters
+    how = {"complete": given.full, "dry_run": given.dry_run, "accept_loss": given.accept_loss}
+    return {"source": given.source, **how}
+
+
+QUESTION = Question(
+    name="extract",
+    summary="Run a source once: read what is new, write it, link it.",
+    about="""
+    Run SOURCE once: read what is new, write it, link it.
+
+    If `navlin serve` runs here, it does the work, after what it may be doing with SOURCE already. A source that another
+    process is running is left alone (exit code 5).
+    """,
+    examples=(
+        "navlin extract HIVE-1",
+        "navlin extract HIVE-1 --full --dry-run",
+        "navlin extract HIVE-1 --accept-loss 9d1a…##42     (the run is named by `navlin status`)",
+    ),
+    parameters=Parameters,
+    ask=_arguments,
+    role=Role.ADMINISTRATOR,
+    method="POST",
+    job=True,
+    page="/run",
+)

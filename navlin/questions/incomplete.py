@@ -1,0 +1,28 @@
+"""``incomplete``: operations that miss inputs, outputs or columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from navlin.questions.declare.question import Asked, ListPage, Question, asks
+from navlin.questions.declare.shared import OfReason
+
+
+def _counts(asked: Asked) -> Mapping[str, Any]:
+    from navlin.index.incomplete import incomplete_counts
+
+    return {"counts": incomplete_counts(asked.solr)}
+
+
+QUESTION = Question(
+    name="incomplete",
+    summary="Operations that are not known completely, and why.",
+    about="Operations that miss inputs, outputs or columns, each with the reasons.",
+    examples=("navlin incomplete", "navlin incomplete --source SPARK-1 --json"),
+    parameters=OfReason,
+    ask=asks("navlin.query.incomplete:incomplete"),
+    answers="navlin.query.incomplete:IncompleteOperation",
+    view="navlin.render.pages:incomplete_view",
+    page=ListPage("Incomplete operations", menu="Incomplete", beside=_counts),
+)

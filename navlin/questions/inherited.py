@@ -1,0 +1,92 @@
+"""``inherited``: entities that carry the data of what bears a tag."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated
+
+from navlin.questions.declare.parameters import Typed
+from navlin.questions.declare.question import JSON, Asked, Lines, Question, Views
+from navlin.questions.declare.shared import Csv
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from navlin.query.inherited import Origin
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    word: Annotated[str, "A tag, or a property as NAMESPACE.KEY:VALUE.", Typed(first=True)]
+    control_flow: Annotated[bool, "Control flow too: filter and join conditions."] = False
+    since: Annotated[
+        datetime | None,
+        "Only by paths of which a part was first seen since this date, such as 2026-01-01, in UTC.",
+        Typed("DATE"),
+    ] = None
+    csv: Csv = False
+
+
+def _ask(asked: Asked) -> Lines | Views:
+    from navlin.model.spreadsheet import csv_lines
+    from navlin.query.inherited import COLUMNS, Word, inherited, json_pieces
+
+    given: Parameters = asked.parameters
+    word, bearing = Word(given.word), 0
+
+    def progress(done: int, every: int) -> None:
+        nonlocal bearing
+        bearing = done
+        asked.progress(done, every, "that bear it")
+
+    def exit_code() -> int:
+        return 0 if bearing else 3
+
+    since_ms = round(given.since.timestamp() * 1000) if given.since else 0
+    origins = inherited(
+        asked.solr, word, control_flow=given.control_flow, since_ms=since_ms, progress=progress
+    )
+    if given.csv:
+        lines = csv_lines(COLUMNS, (row for each in origins for row in each.rows(word)))
+        return Lines(lines, exit_code=exit_code)
+    if asked.text:
+        return Views(_views(word.text, origins), exit_code)
+    return Lines(json_pieces(word, origins), JSON, exit_code)
+
+
+def _views(word: str, origins: Iterator[Origin]) -> Iterator[RenderableType]:
+    from rich.text import Text
+
+    from navlin.render.inherited import inherited_view
+
+    origin = None
+    for origin in origins:
+        yield inherited_view(origin)
+    if origin is None:
+        yield Text(f"nothing bears {word}")
+
+
+QUESTION = Question(
+    name="inherited",
+    summary="Entities that carry the data of what bears a tag or a property.",
+    about="""
+    Entities that carry the data of columns, tables and paths that bear WORD: a tag, or a property as
+    NAMESPACE.KEY:VALUE.
+
+    Each with the path that brought it; what on that path is inferred, parsed or incomplete is marked. It ends at each
+    entity that has the property notInherited with the tag's name (or *). A search finds the entities that inherit a
+    tag: inheritedTag:PII.
+    """,
+    examples=(
+        "navlin inherited PII",
+        "navlin inherited PII --since 2026-01-01 --csv > new.csv",
+        "navlin inherited 'gov.level:high' --control-flow --json",
+    ),
+    parameters=Parameters,
+    ask=_ask,
+    answers="navlin.query.inherited:json_pieces",
+    walks=True,
+    page="/inherited",
+)

@@ -1,0 +1,80 @@
+"""``lineage``: the flows around one entity."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from navlin.query.bounds import MOST_HOPS
+from navlin.questions.declare.parameters import Typed
+from navlin.questions.declare.question import Asked, Question
+from navlin.questions.declare.shared import Entity
+
+if TYPE_CHECKING:
+    from navlin.query.answer import Lineage
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    entity: Entity
+    direction: Annotated[Literal["upstream", "downstream", "both"], "Where to go."] = "both"
+    depth: Annotated[
+        int | None, "How many shown hops in each direction; all without it.", range(1, MOST_HOPS + 1)
+    ] = None
+    columns: Annotated[bool, "Columns inside tables."] = False
+    operations: Annotated[bool, "The statements and jobs in between."] = False
+    deleted: Annotated[
+        bool, "Also entities that are flagged deleted; flows lead through them without this too."
+    ] = False
+    control_flow: Annotated[bool, "Control flow too: filter and join conditions."] = False
+    unlinked: Annotated[bool, "Also entities that were named and never captured."] = False
+    all_executions: Annotated[bool, "All executions of an operation, not only the latest."] = False
+    go_on: Annotated[
+        tuple[str, ...],
+        "The id of a node at which to go one hop further than the depth. Repeatable.",
+        Typed("ID"),
+    ] = ()
+
+
+def _ask(asked: Asked) -> Lineage:
+    from navlin.query.answer import Direction
+    from navlin.query.lineage import lineage
+    from navlin.query.names import walked_id
+    from navlin.query.options import Options
+
+    given: Parameters = asked.parameters
+    options = Options(
+        Direction(given.direction),
+        given.depth,
+        given.columns,
+        given.operations,
+        given.deleted,
+        given.control_flow,
+        unlinked=given.unlinked,
+        all_executions=given.all_executions,
+        go_on=frozenset(given.go_on),
+    )
+    return lineage(asked.solr, walked_id(asked.solr, given.entity, unlinked=given.unlinked), options)
+
+
+QUESTION = Question(
+    name="lineage",
+    summary="Where an entity comes from and where it goes.",
+    about="""
+    Where ENTITY comes from and where it goes.
+
+    ENTITY is db.table, db.table.column, a path, or an id. At most 400 nodes are shown; places where there is more are
+    named.
+    """,
+    examples=(
+        "navlin lineage sales.orders",
+        "navlin lineage sales.orders.amount --columns --direction upstream",
+        "navlin lineage hdfs://ns1/data/orders --operations --depth 2",
+    ),
+    parameters=Parameters,
+    ask=_ask,
+    answers="navlin.query.answer:Lineage",
+    view="navlin.render.graph:lineage_view",
+    walks=True,
+    page="/lineage",
+)

@@ -1,0 +1,33 @@
+"""``purges``: purges that run or wait, and the history of those that ended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from navlin.access.roles import Role
+from navlin.query.bounds import LIMIT
+from navlin.questions.declare.question import Question, asks
+from navlin.questions.declare.shared import Limit, Offset
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    limit: Limit = LIMIT
+    offset: Offset = 0
+
+
+QUESTION = Question(
+    name="purges",
+    summary="Purges: the open ones, and the history.",
+    about="""
+    Purges that run, wait or were interrupted, and those that ended, the newest first: when, what was too old, who asked, and
+    how much each rule removed. Of purges that did not come to their end the last day is kept.
+    """,
+    examples=("navlin purges", "navlin purges --limit 1 --json"),
+    parameters=Parameters,
+    ask=asks("navlin.query.purges:purges"),
+    answers="navlin.query.purges:Purges",
+    view="navlin.render.pages:purges_view",
+    role=Role.ADMINISTRATOR,
+    page="/purges",
+)

@@ -1,0 +1,125 @@
+"""``saved``: searches under a name, listed, added and removed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Final
+
+from navlin.questions.declare.parameters import Typed
+from navlin.questions.declare.question import Asked, Group, Question
+from navlin.questions.declare.shared import Nothing, Query
+
+if TYPE_CHECKING:
+    from navlin.edit.saved_searches import Asker
+    from navlin.index.saved_searches import SavedSearch
+    from navlin.query.saved import SavedSearches
+
+GROUP: Final = Group(
+    "Searches that are kept under a name.",
+    """
+    Searches under a name, for oneself or for everybody. `navlin search --saved NAME` and `navlin count --saved NAME` ask
+    them.
+
+    Only its owner or an administrator changes or removes one. Whoever works on the machine of the index is one.
+    """,
+)
+Name = Annotated[str, "The name, unique among one's own.", Typed(first=True)]
+Owner = Annotated[str, "Another owner than oneself, for administrators."]
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """A search to save."""
+
+    name: Name
+    query: Query
+    shared: Annotated[bool, "Everybody sees it."] = False
+    replace: Annotated[bool, "Replace the search of that name, if there is one."] = False
+    owner: Owner = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """A search to remove."""
+
+    name: Name
+    owner: Owner = ""
+
+
+def _list(asked: Asked) -> SavedSearches:
+    from navlin.query.saved import searches_of
+
+    return searches_of(asked.solr, asked.author.name, administrator=asked.administrator)
+
+
+def _add(asked: Asked) -> SavedSearch:
+    from navlin.edit.saved_searches import save_search
+    from navlin.query.saved import check_query
+
+    given: Added = asked.parameters
+    check_query(asked.solr, given.query)
+    return save_search(
+        asked.solr,
+        _asker(asked),
+        given.name,
+        given.query,
+        owner=given.owner,
+        shared=given.shared,
+        replace=given.replace,
+    )
+
+
+def _remove(asked: Asked) -> SavedSearch:
+    from navlin.edit.saved_searches import remove_search
+
+    given: Removed = asked.parameters
+    return remove_search(asked.solr, _asker(asked), given.name, owner=given.owner)
+
+
+def _asker(asked: Asked) -> Asker:
+    from navlin.edit.saved_searches import Asker
+
+    return Asker(asked.author, asked.administrator)
+
+
+LIST = Question(
+    name="saved list",
+    group=GROUP,
+    summary="One's own saved searches, and those that others share.",
+    about="One's own, and those that others share; here, on the machine of the index, all.",
+    examples=("navlin saved list", "navlin saved list --json"),
+    parameters=Nothing,
+    ask=_list,
+    answers="navlin.query.saved:SavedSearches",
+    view="navlin.render.saved:saved_view",
+    page="/search",
+)
+ADD = Question(
+    name="saved add",
+    group=GROUP,
+    summary="Save a search under a name.",
+    about="Save QUERY under NAME. A query that could not be asked is refused.",
+    examples=(
+        "navlin saved add 'personal data' 'type:FIELD AND tags:pii'",
+        "navlin saved add big 'type:FILE AND size:[1000000000 TO *]' --shared --replace",
+    ),
+    parameters=Added,
+    ask=_add,
+    answers="navlin.index.saved_searches:SavedSearch",
+    view="navlin.render.saved:saved_one_view",
+    method="POST",
+    page="/saved",
+)
+REMOVE = Question(
+    name="saved remove",
+    group=GROUP,
+    summary="Remove a saved search.",
+    about="Remove the saved search NAME.",
+    examples=("navlin saved remove big", "navlin saved remove big --owner ann"),
+    parameters=Removed,
+    ask=_remove,
+    answers="navlin.index.saved_searches:SavedSearch",
+    view="navlin.render.saved:removed_view",
+    method="DELETE",
+    page="/saved",
+)

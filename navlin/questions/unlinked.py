@@ -1,0 +1,32 @@
+"""``unlinked``: relations that wait for an end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from navlin.questions.declare.question import Asked, ListPage, Question, asks
+from navlin.questions.declare.shared import OfReason
+
+
+def _counts(asked: Asked) -> Mapping[str, Any]:
+    from navlin.index.unlinked import unlinked_counts
+
+    return {"counts": unlinked_counts(asked.solr, asked.now_ms)}
+
+
+QUESTION = Question(
+    name="unlinked",
+    summary="Relations that wait for an end, and why.",
+    about="Relations with an end that is not in the index, the youngest first, each with the reason.",
+    examples=(
+        "navlin unlinked",
+        "navlin unlinked --source IMPALA-1 --limit 1000 --json",
+        "navlin unlinked --reason 'not looked for yet'",
+    ),
+    parameters=OfReason,
+    ask=asks("navlin.query.unlinked:unlinked"),
+    answers="navlin.query.unlinked:UnlinkedRelation",
+    view="navlin.render.pages:unlinked_view",
+    page=ListPage("Unlinked relations", menu="Unlinked", beside=_counts),
+)

@@ -1,0 +1,93 @@
+"""``unused``: tables, partitions and directories that nothing is known to have read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Final, Literal, get_args
+
+from navlin.questions.declare.question import JSON, Asked, Lines, Question, Views
+from navlin.questions.declare.shared import Csv
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+Kind = Literal["tables", "partitions", "directories"]
+Engine = Literal["hive", "impala", "spark"]
+KINDS: Final[tuple[str, ...]] = get_args(Kind)
+ENGINES: Final[tuple[str, ...]] = get_args(Engine)
+MOST_DAYS: Final = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    days: Annotated[int, "For how many days nothing read them.", range(1, MOST_DAYS + 1)]
+    of: Annotated[
+        Kind, "What is judged: tables, their partitions, or directories that belong to no table."
+    ] = "tables"
+    without_engine: Annotated[
+        tuple[Engine, ...],
+        "Vouch that nothing of this engine reads here: no source has to record it. Repeatable.",
+    ] = ()
+    despite_gaps: Annotated[
+        bool,
+        "Ignore gaps in coverage: rejected records and files, incomplete operations or views, silent weeks.",
+    ] = False
+    csv: Csv = False
+
+
+def _ask(asked: Asked) -> Lines | Views:
+    from navlin.model.spreadsheet import csv_lines
+    from navlin.query.judged import COLUMNS, Of, Verdict
+    from navlin.query.judged import Question as Judging
+    from navlin.query.unused_places import judged_of
+    from navlin.query.unused_report import Totals, counted, json_pieces, largest_unused
+
+    given: Parameters = asked.parameters
+    judging = Judging(given.days, asked.now_ms, given.without_engine, given.despite_gaps)
+    totals = Totals(Of(given.of))
+    unit = "directories" if given.of == "directories" else "tables"
+    known, judged = judged_of(
+        asked.solr, judging, totals.of, lambda done, every: asked.progress(done, every, unit)
+    )
+
+    def exit_code() -> int:
+        return 0 if totals.tables[Verdict.UNUSED.value] else 3
+
+    def views() -> Iterator[RenderableType]:
+        from navlin.render.unused import LISTED, unused_view
+
+        yield unused_view(known, largest_unused(counted(judged, totals), LISTED), totals)
+
+    if given.csv:
+        return Lines(
+            csv_lines(COLUMNS, (each.to_json() for each in counted(judged, totals))), exit_code=exit_code
+        )
+    if asked.text:
+        return Views(views(), exit_code)
+    return Lines(json_pieces(judging, known, judged, totals), JSON, exit_code)
+
+
+QUESTION = Question(
+    name="unused",
+    summary="Tables, partitions and directories that nothing is known to have read for some days.",
+    about="""
+    Tables, partitions and directories that nothing is known to have read for so many days: how much they hold, whose
+    they are, on what evidence.
+
+    A table is unused only if everything that would have shown a read was there for all of that time and shows none.
+    Else the answer is "not known", with the reason. Partitions and directories are judged by the access times of the
+    last whole image of HDFS, and by what engines recorded since. --json and --csv have everything that was not read;
+    progress is on standard error.
+    """,
+    examples=(
+        "navlin unused --days 90",
+        "navlin unused --days 90 --of partitions --json",
+        "navlin unused --days 30 --without-engine hive --csv > unused.csv",
+    ),
+    parameters=Parameters,
+    ask=_ask,
+    answers="navlin.query.unused_report:json_pieces",
+    walks=True,
+    page="/unused",
+)
