@@ -330,7 +330,7 @@ def test_unlisted_relations_are_counted(world: World, viewer: Browser) -> None:
     shown = page(viewer, "/details", entity=many.identity)
     assert "and 2 more" in shown.text
     (every,) = [link for link in shown.links() if "/search?query=type%3ADATA_FLOW" in link]
-    found = page(viewer, "/search", **dict(parse_qsl(urlsplit(every).query)))
+    found = page(viewer, "/search", 200, **dict(parse_qsl(urlsplit(every).query)))
     assert "1–12 of 12" in found.by_id["counted"]
 
 
@@ -342,7 +342,7 @@ def test_unlisted_executions_are_linked(world: World, viewer: Browser) -> None:
     shown = page(viewer, "/details", entity=often.identity)
     every = next(link for link in shown.links() if "/search?query=type%3AINSTANCE_OF" in link)
     assert "All 12" in shown.text
-    found = page(viewer, "/search", **dict(parse_qsl(urlsplit(every).query)))
+    found = page(viewer, "/search", 200, **dict(parse_qsl(urlsplit(every).query)))
     assert "1–12 of 12" in found.by_id["counted"]
 
 
