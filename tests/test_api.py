@@ -596,7 +596,7 @@ OFF_LOOPBACK = {
     'user_header = "X-Forwarded-User"': "user_header needs trusted_proxies",
     'trusted_proxies = ["127.0.0.1"]': "trusted_proxies needs user_header",
     'proxy_role = "lineage-viewer"': "proxy_role needs user_header",
-    'trusted_proxies = ["knox"]\nuser_header = "X-U"': "'knox' is none",
+    'trusted_proxies = ["knox"]\nuser_header = "X-U"': "'knox' is not one",
     'trusted_proxies = ["127.0.0.1"]\nuser_header = "X U"': "must be the name of a header",
     'trusted_proxies = ["127.0.0.1"]\nuser_header = "Authorization"': "must be the name of a header",
     'trusted_proxies = ["127.0.0.1"]\nuser_header = "X-U"\nproxy_role = "chief"': "proxy_role must be one of",

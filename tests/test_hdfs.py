@@ -248,7 +248,7 @@ def test_a_complete_plan_is_made_on_request_and_when_overdue(
 ) -> None:
     follower.run()
 
-    assert "asked for" in follower.run(complete=True).plan.note
+    assert "requested" in follower.run(complete=True).plan.note
     hdfs_writer.mkdirs(f"{top}/d")
     week_ms = follower.hdfs.complete_every_s * 1000
     assert f"{top}/d" in follower.run(later_ms=week_ms).rows, (

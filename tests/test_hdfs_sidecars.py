@@ -51,10 +51,10 @@ def test_an_empty_sidecar_gives_nothing(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        (b"", "no JSON"),
-        (b"\xff\xfe", "no JSON"),
-        (b"[" * 100_000, "no JSON"),
-        (b"[]", "no object"),
+        (b"", "not valid JSON"),
+        (b"\xff\xfe", "not valid JSON"),
+        (b"[" * 100_000, "not valid JSON"),
+        (b"[]", "not an object"),
         (b'{"name": {}}', "name must be a text"),
         (b'{"tags": "pii"}', "tags must be an array"),
         (b'{"tags": [[]]}', "a tag must be a text"),

@@ -90,7 +90,7 @@ def _yarn(following: Following, **settings: Any) -> Following:
 
 
 def shapes(*bodies: bytes) -> dict[str, tuple[Made, str]]:
-    words = "shape|not JSON|no property"
+    words = "unexpected form|not JSON|no property"
     return {f"shape {body[:40]!r}": (partial(hostile.http_answer, body), words) for body in bodies}
 
 
@@ -266,9 +266,9 @@ PEERS: Final[dict[str, Peer]] = {
             "endless": (partial(hostile.endless, b"\x30\x84\x7f\xff\xff\xff", b"\x02\x01\x01"), "more than 1 MiB"),
             "another answer": (partial(hostile.cut, _result(0x65, 0)), "answered with a SearchResultDone"),
             "a referral": (partial(hostile.cut, _result(0x61, 10)), "referrals are not followed"),
-            "HTTP": (partial(hostile.cut, b"HTTP/1.1 400 Bad Request\r\n\r\n"), "no LDAP|closed the connection"),
+            "HTTP": (partial(hostile.cut, b"HTTP/1.1 400 Bad Request\r\n\r\n"), "not LDAP|closed the connection"),
             "close in the middle": (partial(hostile.cut, _result(0x61, 0)[:5]), "closed the connection"),
-            "deep": (partial(hostile.cut, b"\x30\x80" * 50_000), "no LDAP|closed the connection"),
+            "deep": (partial(hostile.cut, b"\x30\x80" * 50_000), "not LDAP|closed the connection"),
         },
         by_tls=lambda where: directory(where, "ldaps"),
     ),
