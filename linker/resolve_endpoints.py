@@ -209,8 +209,8 @@ def _waiting_for_arrivals(linking: Linking) -> Iterator[StoredRelation]:
 
 
 def _waiting_for_source(linking: Linking, source_id: str) -> Iterator[StoredRelation]:
-    """Yield relations that wait for an entity of a new or renamed source, because their reason must contain the
-    source's name."""
+    """Yield unlinked relations to or from entities of a new or renamed source, if their stored reason does not yet
+    contain the source's present name."""
     name = next((source.name for source in known_sources(linking.solr) if source.id == source_id), "")
     for where in (
         RelationFilter(unlinked=True, but_reason=not_yet(name), ep1_sources=(source_id,)),

@@ -2,11 +2,12 @@
 
 An engine's record of the view's creation wins: then the linker adds nothing to the view, and removes its own earlier
 relations. Otherwise it adds the tables that the text reads and, for tables whose columns the index knows, the source
-columns of each of the view's columns (DATA_FLOW) and the columns that decide which rows there are (CONTROL_FLOW). These
-relations lead directly from table to view and from column to column, and are marked ``parsed``, because no operation
-ran. If a text cannot be resolved, the reason is written to the view (``unparsedReason``).
+columns of each of the view's columns (DATA_FLOW) and those that only control its values or rows, such as the columns in
+filter and join conditions (CONTROL_FLOW). These relations lead directly from table to view and from column to column,
+and are marked ``parsed``, because no operation ran. If a text cannot be resolved, the reason is written to the view
+(``unparsedReason``).
 
-As with `add_locations`, the result is a function of the present index: of views, tables, columns and records. Relations
+As with `add_locations`, the result depends only on the current index: on views, tables, columns and records. Relations
 that no longer hold are removed, and relinking everything gives the same result.
 """
 

@@ -42,7 +42,7 @@ class JavaChild:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            start_new_session=True,  # Ctrl-C is for navlin
+            start_new_session=True,  # Ctrl-C must reach only navlin, which stops this child itself
         )
         self._received = bytearray()
         self._last_words = bytearray()

@@ -196,7 +196,7 @@ class Connection:
         if not self._knows_requests:
             return self.ask(idl.GET_TABLES, database, list(names))
         capabilities = idl.ClientCapabilities([idl.INSERT_ONLY_TABLES])
-        # No processor capabilities, because to a client that names some, Hive 4 shows tables changed to suit them.
+        # No processor capabilities: Hive 4 alters the returned tables to match those that a client declares.
         request = idl.GetTablesRequest(database, list(names), capabilities, self._address.catalog)
         answer = self.ask(idl.GET_TABLES_REQ, request)
 

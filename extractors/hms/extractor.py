@@ -136,7 +136,7 @@ class HiveMetastore(Extractor):
 
     @property
     def local(self) -> bool:
-        # The keytab, the ticket cache, krb5.conf and the CA certificates are files of this machine.
+        # Must run here: the keytab, ticket cache, krb5.conf and CA certificates are files on this machine.
         return self.sasl == "kerberos" or bool(self.ca_file)
 
     def plan(self, positions: Positions) -> Plan:

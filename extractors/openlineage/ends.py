@@ -38,7 +38,7 @@ class Ends:
         self._dotted: set[tuple[str, str]] = set()
         """(identity of the table, column) for columns that have a dot in their names."""
         self._plain: dict[str, Key] = {}
-        """Identity by a name alone → key, for each name of the run's datasets."""
+        """Identity derived from a dataset's own name → the dataset's key, for each dataset of the run."""
         for side in (run.outputs, run.inputs):
             for name, known in side.items():
                 bound = names.bound(*name, known)

@@ -25,7 +25,7 @@ _COMMAND: Final = re.compile(
 
 
 def unsaid(run: Run) -> Iterator[str]:
-    """Yield reasons why the datasets of a run are not all that it read and wrote."""
+    """Yield reasons why a run's reported datasets are incomplete."""
     statements = list(statements_in(run.sql))
     writing = [each for each in statements if writes(each)]
     if not run.outputs and (writing or _COMMAND.search(run.name)):

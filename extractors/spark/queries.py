@@ -76,7 +76,7 @@ class Queries:
             return None
         columns = {ROWS: _column((), _sources(end, made.control))}
         if made.whole:
-            # In a query as it was sent, the plan identifies columns by position; in any other, by name.
+            # Columns of a query pushed down by Spark are identified by position, those of any other query by name.
             keys = names if not end.database else [str(place) for place in range(len(made.columns))]
             for name, column in zip(keys, made.columns, strict=False):
                 data, control = _sources(end, column.data), _sources(end, column.control)

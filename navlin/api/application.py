@@ -171,7 +171,7 @@ async def _healthy(_request: Request) -> Response:
 
 
 def _pinged(service: Service) -> str:
-    """Pings the index; returns the reason why it is not ready, "" if it is."""
+    """Ping the index; return the reason why it is not ready, or "" if it is."""
     try:
         with service.index.solr() as solr:
             solr.ping(RUNS)

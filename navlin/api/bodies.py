@@ -26,7 +26,7 @@ SMALL_BYTES: Final = 64 << 10
 EDIT_BYTES: Final = 2 << 20
 """A description may have a million characters."""
 QUERY_BYTES: Final = 4 << 20
-"""Navigator's clients send queries with ten thousand ids."""
+"""Largest body of a query; Navigator's clients send queries with ten thousand ids."""
 EVENTS_BYTES: Final = 16 << 20
 """Largest body of OpenLineage events, as sent (maybe compressed)."""
 

@@ -56,10 +56,10 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """``path`` is below the root of the API; ``parameters`` is a dataclass (`navlin.questions.declare.parameters`), taken
-    from the query string of a GET or DELETE, from the path if that names it, from the JSON body of a POST. ``answer``
-    returns a value that ``form`` turns into plain JSON and ``view`` into text for people, or pieces of JSON text or `Lines`
-    of CSV, which are streamed."""
+    """One endpoint of the API. ``path`` is relative to the API root. ``parameters`` is a dataclass
+    (`navlin.questions.declare.parameters`): its fields come from the path if the path names them, otherwise from the
+    query string (GET, DELETE) or the JSON body (POST). ``answer`` returns either a value, which ``form`` converts to
+    plain JSON and ``view`` to human-readable text, or pieces of JSON text or `Lines` of CSV, which are streamed."""
 
     method: Literal["GET", "POST", "PUT", "DELETE"]
     path: str

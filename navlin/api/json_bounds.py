@@ -21,7 +21,8 @@ _MARKS: Final = b"[]{},:"
 _ALL_ELSE: Final = bytes(set(range(256)) - set(_MARKS))
 # Possessive, so that no text causes backtracking: the time is linear in the bytes.
 _TEXT: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:(")|(\\?)\Z)', re.DOTALL)
-"""A string, or its beginning, maybe with the backslash at which the piece ends."""
+"""Match a JSON string, or its beginning if the piece ends within it. Group 1 is the closing quote, group 2 a backslash
+at the end of the piece."""
 _REST_OF_TEXT: Final = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
 _STEPS: Final = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1, ord(","): 0, ord(":"): 0}
 
@@ -45,7 +46,7 @@ def check_json(text: Octets, most_values: int = MOST_VALUES, most_depth: int = M
         piece = text[at : at + PIECE_BYTES]
         if in_text:
             found = _REST_OF_TEXT.match(piece)
-            assert found is not None  # it matches nothing, too
+            assert found is not None  # it also matches the empty string
             end = found.end()
             in_text = end == len(piece) or piece[end : end + 1] != b'"'
             # The rest starts with a quotation mark, or with a backslash whose other half is in the next piece.

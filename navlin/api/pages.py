@@ -15,7 +15,7 @@ _API: Final = ("/api/", "/metrics", "/lineage3/", "/solr/")
 
 
 class Pages(Protocol):
-    """Pages, with their log-in, errors and static files."""
+    """The web console: its pages, log-in, error pages and static files."""
 
     @property
     def endpoints(self) -> Sequence[Endpoint]:

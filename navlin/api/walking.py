@@ -46,8 +46,8 @@ class Walking:
         self._pressure, self._clock = pressure, clock
 
     async def run(self, work: Callable[[], T]) -> T:
-        """Run the work in a thread when its turn comes, and return its result, which does not wait for the pause after the
-        walk."""
+        """Run the work in a thread when its turn comes, and return its result at once; only the next turn waits for the
+        pause after the walk."""
         turn = object()
         await self._turns.acquire_on_behalf_of(turn)
         waited_s, begun_s = self._waited_s(), self._clock()

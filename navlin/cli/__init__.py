@@ -73,7 +73,7 @@ class Commands(click.Group):
         try:
             return super().make_context(info_name, args, parent, **extra)
         except click.ClickException as error:
-            error.message = printable(error.message)  # type: ignore[misc]  # click has it final, and prints it itself
+            error.message = printable(error.message)  # type: ignore[misc]  # click declares it final, and prints it itself
             raise
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -83,7 +83,7 @@ class Commands(click.Group):
                 return super().invoke(ctx)
         except click.ClickException as error:
             # click prints these itself. They repeat the typed text, which a shell may have made from the names of files.
-            error.message = printable(error.message)  # type: ignore[misc]  # click has it final, and prints it itself
+            error.message = printable(error.message)  # type: ignore[misc]  # click declares it final
             raise
         except (click.exceptions.Exit, click.Abort):
             raise

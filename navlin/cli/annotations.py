@@ -1,4 +1,4 @@
-"""``navlin annotations``."""
+"""The ``navlin annotations`` command."""
 
 from __future__ import annotations
 

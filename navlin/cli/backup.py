@@ -1,4 +1,4 @@
-"""``navlin backup``."""
+"""The ``navlin backup`` command."""
 
 from __future__ import annotations
 

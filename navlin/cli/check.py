@@ -1,4 +1,4 @@
-"""``navlin check``."""
+"""The ``navlin check`` command."""
 
 from __future__ import annotations
 

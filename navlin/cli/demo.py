@@ -1,4 +1,4 @@
-"""``navlin demo``."""
+"""The ``navlin demo`` command."""
 
 from __future__ import annotations
 

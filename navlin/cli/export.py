@@ -1,4 +1,4 @@
-"""``navlin export``."""
+"""The ``navlin export`` command."""
 
 from __future__ import annotations
 

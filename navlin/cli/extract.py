@@ -1,4 +1,4 @@
-"""``navlin extract``."""
+"""The ``navlin extract`` command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``navlin forget``."""
+"""The ``navlin forget`` command."""
 
 from __future__ import annotations
 

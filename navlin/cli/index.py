@@ -1,4 +1,4 @@
-"""``navlin index``."""
+"""The ``navlin index`` command."""
 
 from __future__ import annotations
 

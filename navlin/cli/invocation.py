@@ -117,8 +117,8 @@ class Invocation:
 
 
 def _for_its_owner(configuration: Configuration) -> Configuration:
-    """Return the configuration, unless root asks and another user owns the state: the service could not read root's
-    files."""
+    """Return the configuration. Raises `Failure` if root runs the command and another user owns the state directory,
+    because the service could not read files that root creates."""
     state = configuration.navlin.state_directory
     if os.geteuid() == 0 and state.is_dir() and (owner := state.stat().st_uid) != 0:
         name = user_name(owner)
@@ -141,7 +141,7 @@ def user_name(uid: int) -> str:
 
 
 def source_named(sources: ConfiguredSources, name: str) -> Loaded:
-    """Return the configured source of that name; end the command with the known names if there is none."""
+    """Return the configured source with this name. If there is none, fail with a message that lists the known names."""
     loaded = sources.named(name)
     if loaded is None:
         raise unknown("source", name, [other.name for other in sources.sources])

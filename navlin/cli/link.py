@@ -1,4 +1,4 @@
-"""``navlin link``."""
+"""The ``navlin link`` command."""
 
 from __future__ import annotations
 

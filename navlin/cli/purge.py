@@ -1,4 +1,4 @@
-"""``navlin purge``."""
+"""The ``navlin purge`` command."""
 
 from __future__ import annotations
 

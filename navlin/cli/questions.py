@@ -155,7 +155,7 @@ def _typed(ctx: click.Context, parameter: Parameter) -> Iterator[tuple[str, str]
 
 
 def _with_zone(text: str) -> str:
-    """A date without a zone in this machine's; another text as it is."""
+    """Return a date in this machine's time zone, which is assumed if the date has none; any other text unchanged."""
     try:
         return datetime.fromisoformat(text).astimezone().isoformat()
     except ValueError:

@@ -54,7 +54,7 @@ def _wait(solr: Solr, state_directory: Path, request: Request, progress: Progres
     from navlin.service.heartbeat import read_heartbeat
 
     while True:
-        # First the daemon, then the document: so an answer written just before its end is not missed.
+        # Check the daemon before the document, so that an answer written just before the daemon ended is not missed.
         alive = read_heartbeat(state_directory) is not None
         try:
             now = read_request(solr, request.id)

@@ -1,4 +1,4 @@
-"""``navlin restore``."""
+"""The ``navlin restore`` command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``navlin serve``."""
+"""The ``navlin serve`` command."""
 
 from __future__ import annotations
 

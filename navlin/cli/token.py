@@ -1,4 +1,4 @@
-"""``navlin token``."""
+"""The ``navlin token`` command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``navlin user``."""
+"""The ``navlin user`` command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``navlin web``."""
+"""The ``navlin web`` command."""
 
 from __future__ import annotations
 

@@ -101,7 +101,7 @@ class Metastore:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                start_new_session=True,  # Ctrl-C is for the process that started it
+                start_new_session=True,  # Ctrl-C must reach only the process that started this child, which stops it
                 preexec_fn=end_with_parent,
             )
 

@@ -23,7 +23,7 @@ from navlin.model.identity import run_id
 from navlin.model.keys import EntityType, Key, RelationType
 
 MOST_PAIRS: Final = 10_000
-"""Maximum number of pairs of ends of one object."""
+"""Maximum number of relations (pairs of ends) that one object in a request may create."""
 _TYPES: Final = tuple(each.value for each in EntityType)
 
 

@@ -1,7 +1,7 @@
-"""Completion of documents of earlier versions, for searches by parts of names. Solr derives the field at each write,
-and these documents were written before the field existed.
+"""Backfill the field for searches by parts of names, in documents written before it existed. Solr derives the field
+whenever a document is written, so rewriting a document is enough.
 
-Until they are completed, a search finds them only by the words of their names.
+Until then, a search finds these documents only by whole words of their names.
 """
 
 from __future__ import annotations

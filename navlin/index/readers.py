@@ -308,8 +308,8 @@ def above(place: Place) -> Iterator[str]:
 
 
 def _around(places: Iterable[Place]) -> str:
-    """Build a query for everything at, below or around one of these places. Each directory around them is listed once,
-    because a thousand places would need more clauses than Solr accepts otherwise."""
+    """Build a query for everything at, below or above these places. Each ancestor directory is listed only once;
+    otherwise a thousand places would need more clauses than Solr accepts."""
     of_sources: dict[str, list[Place]] = defaultdict(list)
     for place in places:
         of_sources[place.source_id].append(place)

@@ -23,7 +23,7 @@ class RunCounts:
     unclaimed: int = 0
     refused: int = 0
     gone_entities: int = 0
-    """Entities in the index that were missing in a listing that covers them."""
+    """Number of indexed entities missing from a listing that covers them."""
     gone_relations: int = 0
     reported_entities: int = 0
     """Entities in the index that the source itself reported as deleted."""

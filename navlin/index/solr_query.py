@@ -39,8 +39,8 @@ def terms(field: str, values: Iterable[str]) -> str:
 
 
 def terms_given(field: str, parameter: str) -> str:
-    """Return a clause for documents whose field has one of the terms in this parameter of the request, which is made by
-    `joined`."""
+    """Return a clause for documents whose field has one of the terms in a request parameter; `joined` builds its
+    value."""
     return f'{{!terms f={field} separator="{_SEPARATOR}" v=${parameter}}}'
 
 

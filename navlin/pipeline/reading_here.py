@@ -68,7 +68,7 @@ def _start(
         [sys.executable, "-m", __name__],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        start_new_session=True,  # Ctrl-C is for navlin, which ends its children in its own time
+        start_new_session=True,  # Ctrl-C must reach only navlin, which stops this child itself
     )
 
     def listen() -> None:
@@ -90,7 +90,7 @@ def _start(
 
 
 def main() -> None:
-    """Execute one order to read."""
+    """Run one read order from standard input, and print the names of the files written."""
     orders, names = sys.stdin.buffer, sys.stdout.buffer
     extractor, splits, folder = pickle.loads(orders.read(int.from_bytes(orders.read(LENGTH_BYTES))))  # noqa: S301 (navlin's own)
     sys.stdout = sys.stderr  # nothing else may write to the pipe to the parent

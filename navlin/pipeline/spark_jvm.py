@@ -107,7 +107,7 @@ def start_jvm(
                 stdin=subprocess.PIPE,
                 stdout=STANDARD_ERROR,  # standard output is for answers
                 env=variables,
-                start_new_session=True,  # Ctrl-C is for navlin, which ends its child in its own time
+                start_new_session=True,  # Ctrl-C must reach only navlin, which stops this child itself
                 umask=OTHERS_NOTHING,  # its and its workers' spill files contain data that was read
             )
         except FileNotFoundError as error:

@@ -23,4 +23,4 @@ MAX_NODES: Final = 400
 MAX_WALKED: Final = 20_000
 """Nodes visited in one direction, shown or not."""
 FOLLOWED: Final = 5_000
-"""Tables and paths that an impact follows."""
+"""Default maximum number of tables and paths that an impact analysis follows."""

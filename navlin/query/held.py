@@ -1,4 +1,4 @@
-"""The loss for which a run is held: the entities that the run would flag deleted, for the person who decides."""
+"""The entities that a blocked run would flag deleted, for whoever reviews the run."""
 
 from __future__ import annotations
 

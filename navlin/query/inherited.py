@@ -38,7 +38,7 @@ from navlin.query.syntax import parse
 
 PATHS_SHOWN: Final = 5
 WALKS: Final = 4
-"""Number of walks run in parallel, because a walk waits for Solr most of the time."""
+"""Number of walks run in parallel; a walk spends most of its time waiting for Solr."""
 COLUMNS: Final = (
     "name",
     "type",

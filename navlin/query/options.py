@@ -13,7 +13,7 @@ from navlin.query.bounds import MAX_NODES, MAX_WALKED
 MAX_FAN_OUT: Final = 1_000
 
 PASSED_TYPES: Final = frozenset({"OPERATION", "SUB_OPERATION"})
-"""Types of entities between the data, which are shown only on request."""
+"""Entity types that connect data entities (operations); shown only on request."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,7 +56,8 @@ class Requests:
         self._running: dict[str, threading.Thread] = {}
 
     def poll(self) -> None:
-        """Start waiting requests. If the index does not answer, the next call tries again."""
+        """Start pending requests, and fail those whose daemon died or whose result could not be saved. If the index
+        does not respond, the next call tries again."""
         try:
             for request in open_requests(self._solr):
                 if request.state is State.RUNNING:

@@ -1,4 +1,4 @@
-"""Upgrades the index of an earlier navlin, while no other process writes to it."""
+"""Upgrade an index written by an earlier version of navlin, while no other process writes to it."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ class EmbeddedSolr:
                 stdout=subprocess.PIPE,
                 stderr=console,
                 cwd=self.home,
-                start_new_session=True,  # Ctrl-C is for navlin, which ends its child in its own time
+                start_new_session=True,  # Ctrl-C must reach only navlin, which stops this child itself
             )
         lines: Queue[str | None] = Queue()
         # Read until the end, because a full pipe would block the child.

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Values:
-    """Expressions of one scope; ``windows`` are the windows that the query names."""
+    """Computes the flow of expressions in one scope. ``windows`` are the query's named windows."""
 
     queries: Queries
     scope: Scope

@@ -32,7 +32,7 @@ from extractors.hdfs.image.strings import REPLICATED
 
 MAX_ROUNDS: Final = 64
 MAX_PATH_BYTES: Final = 64 << 10
-"""HDFS itself refuses to make a path of more than 8,000 characters or 1,000 names."""
+"""Longest path accepted. HDFS itself refuses to create paths of more than 8,000 characters or 1,000 components."""
 _CHUNK_BYTES: Final = 32 << 20
 _CHUNK_ROWS: Final = 64 << 10
 

@@ -53,11 +53,13 @@ Report = Callable[[str, int, int], None]
 def prepare(
     image: Path | str, scratch: Path | str, *, memory_bytes: int = 512 << 20, report: Report | None = None
 ) -> Prepared:
-    """Walk the image once and write into ``scratch`` the data that `read_part` needs: 8 bytes per inode, the
-    directories' paths and sums (and section INODE if it is compressed); temporarily, some 40 bytes more per inode.
+    """Walk the image once and write to ``scratch`` the data that `read_part` needs: 8 bytes per inode, each directory's
+    path and totals, and section INODE if the image is compressed. Another 40 bytes or so per inode are needed
+    temporarily.
 
-    Finished output for the same image is reused, any other is removed. ``memory_bytes`` bounds the memory for inodes;
-    some 250 bytes per directory are added. Raises `ImageError`, also if the directories do not form a tree.
+    Finished output for the same image is reused; any other is removed. ``memory_bytes`` limits the memory for inodes;
+    each directory takes some 250 bytes on top. Raises `ImageError` if the image is invalid, for example if its
+    directories do not form a tree, and if writing to ``scratch`` fails.
     """
     summary = describe_image(Path(image).absolute())
     folder = Path(scratch).absolute() / FOLDER

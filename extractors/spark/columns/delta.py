@@ -33,7 +33,7 @@ def command_columns(operator: Operator, end: End, plans: Plans) -> dict[str, Flo
     table = plans.relation(below[0])
     if table.columns is None:
         return None
-    # The relation below is the table itself, but may not print its path.
+    # The input relation is this same table, but its plan text might lack the path.
     own = {
         each.id: Flow(plans.sources.bit(SourceColumn(end, each.name)), expression=each.name)
         for each in table.columns

@@ -96,6 +96,7 @@ def _rows_in(text: str) -> Iterator[str]:
 
 
 def _outputs(step: Step) -> tuple[Attribute, ...] | None:
-    """Return the output columns, from the last list; None if it was cut."""
+    """Return the output columns, from the last list among the step's arguments; None if there is no list or it was
+    truncated."""
     lists = [text for text in step.arguments if text.startswith("[")]
     return attributes(lists[-1]) if lists else None

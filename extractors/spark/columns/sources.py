@@ -201,7 +201,8 @@ def _relation_columns(name: str, text: str) -> list[str]:
 
 
 def _spaced(printed: str) -> str:
-    """Convert ``[a#1L,b#2,... 3 more fields]`` to the form of lists elsewhere, without the note about the cut."""
+    """Convert ``[a#1L,b#2,... 3 more fields]`` to the format of other lists, with a space after each comma and no
+    truncation note."""
     body = re.sub(r"(#\d+L?),(?! )", r"\1, ", printed[1:-1])
     return f"[{re.sub(r', [.][.][.] [0-9]+ more fields', '', body)}]"
 

@@ -1,7 +1,8 @@
-"""``/solr/…`` in the form in which the tools of Cloudera's SDK query Navigator's Solr: read-only, entities and
-relations, from a list of parameters. Off unless ``[web]`` has ``solr_passthrough``.
+"""``/solr/…`` for the tools of Cloudera's SDK, which query Navigator's Solr directly: read-only, for entities and
+relations, with a fixed set of parameters. Off unless ``[web]`` sets ``solr_passthrough``.
 
-A query is parsed, checked and rewritten, so any user who may search may use it, and sees the same.
+Queries are parsed, checked and rewritten, so any user with search permission may use it, and gets the same results as
+in a search.
 """
 
 from __future__ import annotations

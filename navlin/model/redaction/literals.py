@@ -1,9 +1,9 @@
-"""Removal of all literals from texts, by the tokens of their dialect, for users who need certainty (``[redaction]
-literals = "all"``).
+"""Remove all literals from texts, for users who need certainty (``[redaction] literals = "all"``).
 
-Whether a literal looks like a secret does not matter. Only the length is kept of a text that cannot be tokenised, or
-has different tokens if a backslash escapes nothing. Comments are removed. Literals are masked while records are read
-for an estate that asks for it (`masking`).
+Every literal is removed, whether or not it looks like a secret, and so are comments. Texts are tokenised in Spark's
+dialect; a text that cannot be tokenised, that has quotes or comments of other dialects, or whose tokens depend on
+whether a backslash escapes, is reduced to its length. Records are masked while they are read, if the estate requires it
+(`masking`).
 """
 
 from __future__ import annotations
