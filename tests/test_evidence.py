@@ -109,6 +109,21 @@ def test_an_uncaptured_input_for_other_columns_is_named(world: World) -> None:
     assert doubt.why == "report of sales and rates → db.report reads it for other columns; no match"
 
 
+def test_an_uncaptured_input_of_the_column_itself_is_not_said_to_be_for_others(world: World) -> None:
+    report = world.table("report", "rate")
+    world.operation(
+        "report of rates", [world.named("rates")], [report], parts={"report.rate": ["rates.rate"]}
+    )
+    (doubt,) = ask(world, world.column("report.rate")).doubts
+    assert (doubt.kind, doubt.what, doubt.why) == (Kind.UNLINKED, "db.rates.rate", "no match")
+
+
+def test_inputs_that_a_cut_leaves_out_are_not_said_to_be_for_other_columns(world: World) -> None:
+    sales, report = world.table("sales"), world.table("report")
+    world.operation("report of both", [sales, world.named("rates")], [report])
+    assert {doubt.kind for doubt in ask(world, report, max_nodes=1).doubts} == {Kind.TRUNCATED}
+
+
 def test_a_truncated_path_is_reported(world: World) -> None:
     before = world.table("t0")
     for number in range(1, 6):

@@ -15,6 +15,7 @@ from typing import Any, Final
 from navlin.index.entity import STATEMENT, WHOLE, StoredEntity
 from navlin.index.executions import KnownExecutions, executions_of, latest_executions
 from navlin.index.fields import solr_date
+from navlin.index.filters import RelationFilter
 from navlin.index.graph import Graph
 from navlin.index.purges import purged_before_ms
 from navlin.index.readings import Reading, readings
@@ -36,6 +37,8 @@ LISTED: Final = 10
 """Maximum number of executions listed per operation; the document also has their count."""
 MOST_EDITS: Final = 1_000
 """Maximum number of edits listed; the document also has their count."""
+_FLOWS: Final = (RelationType.DATA_FLOW, RelationType.CONTROL_FLOW)
+_UNLINKED_INPUTS: Final = RelationFilter(_FLOWS, unlinked=True, deleted=False)
 REASONS_LOOKED_UP: Final = 100
 """Maximum number of missing ends whose reason is looked up."""
 
@@ -230,8 +233,7 @@ def _ends(upstream: Lineage) -> tuple[dict[str, dict[str, Node]], dict[str, dict
     nodes = {node.id: node for node in upstream.nodes}
     reads: dict[str, dict[str, Node]] = {}
     makes: dict[str, dict[str, Node]] = {}
-    flows = (RelationType.DATA_FLOW, RelationType.CONTROL_FLOW)
-    for edge in (each for each in upstream.edges if each.type in flows):
+    for edge in (each for each in upstream.edges if each.type in _FLOWS):
         source, target = nodes[edge.source], nodes[edge.target]
         for near, far, ends in ((target, source, reads), (source, target, makes)):
             statement = near.parent if near.type == "SUB_OPERATION" else near.id
@@ -271,15 +273,21 @@ def _doubts(graph: Graph, upstream: Lineage, statements: Sequence[Statement]) ->
 
 
 def _unlinked_beside(graph: Graph, upstream: Lineage, statements: Sequence[Statement]) -> Iterator[Doubt]:
-    """Yield the missing inputs that statements in the upstream of a column read for other columns."""
+    """Yield the missing inputs that statements in the upstream of a column read for other columns. The upstream of a
+    table has all inputs, unless it is cut, which is a doubt of its own."""
+    if upstream.node(upstream.start).type != "FIELD":
+        return
+    titles = {each.entity.id: each.title for each in statements}
     seen = {node.id for node in upstream.nodes}
-    for statement in islice(statements, REASONS_LOOKED_UP):
-        for relation in graph.unlinked_relations(statement.entity.id, LISTED)[0]:
-            read = relation.ep1
-            if relation.ep2.id == statement.entity.id and read.id not in seen:
-                seen.add(read.id)
-                why = f"{statement.title} reads it for other columns; {_unlinked(relation)}"
-                yield Doubt(Kind.UNLINKED, read.name, why, read.id)
+    # A missing column has no known table: its name tells.
+    tables = {node.name.rpartition(".")[0].casefold() for node in upstream.nodes if node.placeholder}
+    unlinked = graph.relations(_UNLINKED_INPUTS, of=titles, sides=(2,))
+    for relation in islice(unlinked, REASONS_LOOKED_UP):
+        read = relation.ep1
+        if read.id not in seen and read.name.casefold() not in tables:
+            seen.add(read.id)
+            why = f"{titles[relation.ep2.id]} reads it for other columns; {_unlinked(relation)}"
+            yield Doubt(Kind.UNLINKED, read.name, why, read.id)
 
 
 def _rejected(

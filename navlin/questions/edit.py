@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from navlin.edit.asked import Done
 
 MOST: Final = 10_000
-"""How many entities one request to a service edits."""
+"""Maximum number of entities that one request to a service edits."""
 MOST_BYTES: Final = 2 << 20
 """Of a body: a description may have a million characters."""
 

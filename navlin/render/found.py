@@ -1,4 +1,4 @@
-"""What a search found."""
+"""Search results as tables."""
 
 from __future__ import annotations
 

@@ -26,8 +26,9 @@ FORMS: Final = ("json", "csv", "jsonl", "html")
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """How a parameter is typed on a command line: by ``--name``, or ``first``, without a name. ``here_zone``: a date without
-    a zone is in the machine's zone there, and not in UTC. ``past``: why a date, on any door, must not be in the future."""
+    """The spelling of a parameter on a command line: ``--name``, or without a name if ``first``. ``here_zone``: a date
+    without a zone is in the machine's zone there, and not in UTC. ``past``: the reason, on any door, why a date must not be
+    in the future."""
 
     metavar: str = ""
     first: bool = False
