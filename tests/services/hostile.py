@@ -132,7 +132,10 @@ def http_cut() -> HostilePeer:
 
 
 def http_redirect(target: str) -> HostilePeer:
-    return cut(b"HTTP/1.1 307 Elsewhere\r\nLocation: %s\r\nContent-Length: 0\r\n\r\n" % target.encode())
+    return cut(
+        b"HTTP/1.1 307 Elsewhere\r\nLocation: %s\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+        % target.encode()
+    )
 
 
 def tls_drip() -> HostilePeer:
