@@ -16,8 +16,8 @@ NOT_OF_USERS: Final = "-userEntity:true"
 
 
 class IdRange(NamedTuple):
-    """The identities ``first <= identity < before``, an asterisk for an open side. Identities are hex, so 16 or 256
-    ranges split them evenly."""
+    """A range of identities, ``first <= identity < before``; an asterisk leaves a side open. Identities are hex, so 16
+    or 256 ranges split them evenly."""
 
     first: str
     before: str
@@ -63,7 +63,7 @@ class EntityFilter:
     applications: tuple[str, ...] = ()
     """Executions of one of these few applications (`StoredEntity.application`)."""
     reported: bool | None = None
-    """Executions that are reported in addition to an engine's own record, or those that are not."""
+    """If True, executions reported in addition to an engine's own record; if False, all other entities."""
 
     def filters(self) -> Iterator[str]:
         """Yield the filters in Solr's syntax."""
@@ -177,8 +177,8 @@ class RelationFilter:
 
 
 def _among_few(filters: Iterator[str]) -> Iterator[str]:
-    """Yield the filters with caching disabled, because they accompany a selective one. To cache a filter, Solr would
-    evaluate it over the whole index, and again after every commit."""
+    """Yield the filters with caching disabled, because a selective filter accompanies them. To cache a filter, Solr
+    would evaluate it over the whole index, and again after every commit."""
     for each in filters:
         if each.startswith("{!"):
             yield each

@@ -40,7 +40,7 @@ class Followed:
 
 
 def followed(solr: Solr, since_ms: int, now_ms: int) -> tuple[Followed, ...]:
-    """Return every configured source. Rejects and silent weeks are counted from ``since_ms`` on."""
+    """Return the coverage of every configured source. Rejects and silent weeks are counted from ``since_ms`` on."""
     return tuple(_followed(solr, reading, since_ms, now_ms) for reading in readings(solr))
 
 
@@ -71,8 +71,8 @@ def _first(solr: Solr, of_source: str, kind: str, field: str) -> int:
 
 
 def _silent(solr: Solr, of_source: str, since_ms: int, now_ms: int, removed: PurgedRuns) -> tuple[int, ...]:
-    """Return the beginnings of the weeks in which no execution started. Weeks are counted back from now; the first also
-    takes the remainder."""
+    """Return the beginnings of the weeks in which no execution started. Weeks are counted back from now; the first week
+    also includes the remainder."""
     weeks = max(1, (now_ms - since_ms) // WEEK_MS)
     bounds = [since_ms, *(now_ms - week * WEEK_MS for week in range(weeks - 1, 0, -1))]
     weeks_ms = list(pairwise([*bounds, LAST_DATE_MS]))

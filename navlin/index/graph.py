@@ -50,7 +50,7 @@ class Graph:
         fields: str = entity_fields.CORE,
         rows: int = 5_000,
     ) -> Iterator[StoredEntity]:
-        """Yield the matching entities, ordered by id. With ``ids``, yield only those with one of these ids, ordered
+        """Yield the matching entities, ordered by id. With ``ids``, yield only the entities with these ids, ordered
         within each batch. ``fields`` is a constant of `navlin.index.entity`; ``rows`` is the page size."""
         for query in _by_ids("identity", ids):
             for document in self.solr.cursor(
@@ -82,14 +82,13 @@ class Graph:
         return {document["identity"] for document in self.solr.get(ELEMENTS, ids, entity_fields.ID)}
 
     def count_entities(self, where: EntityFilter = ANY_ENTITY) -> int:
-        """Count the matching entities."""
         return self.solr.count(ELEMENTS, q.EVERYTHING, *where.filters())
 
     def newest_told_ms(self, until_ms: int) -> int:
-        """Return the newest time up to ``until_ms`` at which a source reported an execution or a modification, epoch
-        ms; 0 if none.
+        """Return the newest time up to ``until_ms`` of an execution or modification that a source reported, epoch ms; 0
+        if there is none.
 
-        Independent of navlin's own clocks.
+        The result is independent of navlin's own clocks.
         """
         newest = 0
         for name in ("started", "ended", "lastModified"):
@@ -133,19 +132,18 @@ class Graph:
         )
 
     def entities_at(self, path: str, where: EntityFilter, rows: int) -> list[StoredEntity]:
-        """Return the matching entities at this path."""
         return self._best(f"fileSystemPath:{q.phrase(path)}", where, rows)
 
     def entities_called(self, name: str, where: EntityFilter, rows: int) -> list[StoredEntity]:
         """Return the matching entities whose own name is or contains this name, best first."""
-        # Each part of a word has its own position in the index, so the next word is as many positions later.
+        # The index splits a word into parts, each with its own position, so allow that distance between words.
         apart = f"~{len(name)}" if len(name.split()) > 1 else ""
         return self._best(f"originalName:{q.phrase(name)}{apart}", where, rows)
 
     def operations_of_text(self, text: str, source_id: str, rows: int) -> list[StoredEntity]:
         """Return the operations of a source that may have this text, with their texts."""
         where = EntityFilter(("OPERATION",))
-        # Enough to be selective; the caller compares the whole text.
+        # The beginning of the text is selective enough; the caller compares the whole text.
         query = f"queryText:{q.phrase(' '.join(text[:TEXT_CHARS].split()))}"
         filters = (*where.filters(), q.term("sourceId", source_id))
         params = {"q": query, "fq": filters, "fl": entity_fields.VIEW, "rows": rows}
@@ -187,7 +185,8 @@ class Graph:
         fields: str = relation_fields.TYPED,
     ) -> Iterator[StoredRelation]:
         """Yield the matching relations. With ``of``, yield only those with one of these ids at one of ``sides``; a
-        relation with such ids at both sides is yielded twice. ``fields`` is a constant of `navlin.index.relation`."""
+        relation with one of the ids at each side is yielded twice. ``fields`` is a constant of
+        `navlin.index.relation`."""
         filters = tuple(where.filters())
         if of is None:
             yield from self._relations(q.EVERYTHING, filters, fields)
@@ -215,7 +214,6 @@ class Graph:
         return names
 
     def count_relations(self, where: RelationFilter = ANY_RELATION) -> int:
-        """Count the matching relations."""
         return self.solr.count(RELATIONS, q.EVERYTHING, *where.filters())
 
     def ends_among(self, ids: Iterable[str], where: RelationFilter, sides: Iterable[Side] = BOTH) -> set[str]:
@@ -244,8 +242,8 @@ class Graph:
     def latest_relations(
         self, of: Iterable[str], side: Side, where: RelationFilter, rows: int
     ) -> tuple[list[StoredRelation], int]:
-        """Return the matching relations of these ids, newest first by the time of their source, with those flagged
-        deleted last; and their total number."""
+        """Return the first ``rows`` matching relations of these ids, and the total number of matches. Relations are
+        sorted by their source's time, newest first, with those flagged deleted last."""
         params = {
             "q": q.terms(f"endpoint{side}Ids", of),
             "fq": tuple(where.filters()),
@@ -352,7 +350,8 @@ class Graph:
         return self._remove(ELEMENTS, versions, stamp)
 
     def remove_relations(self, versions: Mapping[str, int], stamp: Stamp) -> set[str]:
-        """Remove relations, as `remove_entities` does entities. Inheritance through them is noted as due."""
+        """Remove relations, as `remove_entities` does entities. Record that tag inheritance through these relations
+        must be computed again."""
         removed = self.relations_now(versions, relation_fields.ENDS)
         ends = {end.id for each in removed.values() if each.type in CARRYING for end in (each.ep1, each.ep2)}
         due = note_due(self.solr, ids=ends) if ends else ""
@@ -367,7 +366,7 @@ class Graph:
             if wanted:
                 self.solr.commit(core, soft=soft)
 
-    # -- Inside ----------------------------------------------------------------------------------------------------------
+    # -- Internal ------------------------------------------------------------------------------------------------------
 
     def _flag(self, core: str, gone: Mapping[str, int], stamp: Stamp) -> int:
         flagged = rewrite(
@@ -393,7 +392,7 @@ class Graph:
         return list(map(StoredEntity.of, documents))
 
     def _values_among(self, core: str, field: str, values: Sequence[str], filters: Sequence[str]) -> set[str]:
-        """Return those of at most a thousand values that the field has in a matching document.
+        """Return the subset of ``values`` (at most a thousand) that occurs in the field of a matching document.
 
         Read a thousand documents at a time, and search on only for the values not yet found, so that a value in a
         million documents costs as much as a value in a thousand.

@@ -41,11 +41,11 @@ class Holder:
 
 
 Lives = Callable[[Holder], bool]
-"""Whether a process may still be alive."""
+"""Callback that returns whether a process may still be alive."""
 
 
 def this_process() -> Holder:
-    """Return this process. Not cached, because the process may have been forked."""
+    """Return the identity of this process. It is not cached, because the process may have been forked."""
     pid = os.getpid()
     shown, started = _own_stat()
     # /proc may be mounted for a namespace other than ours, and then says nothing about our process ids.
@@ -126,7 +126,7 @@ def _boot_file() -> Path:
 def _machine() -> str:
     for file in _MACHINE_ID_FILES:
         text = _text(file)
-        # Before its first boot has finished, a machine has an empty file, or this word in it.
+        # Until its first boot has finished, a machine has an empty file, or one that says "uninitialized".
         if text and text != "uninitialized":
             return hmac.new(text.encode(), b"navlin", hashlib.sha256).hexdigest()[:32]
     return ""

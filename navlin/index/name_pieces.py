@@ -30,8 +30,9 @@ def plain(text: str) -> str:
 
 
 def part(name: str) -> FieldValue | None:
-    """Return a query for names that contain this text (from `plain`). Return None if it is too short, because most
-    names contain any single letter, and any two, except in scripts with thousands of characters."""
+    """Return a query for names that contain this text (from `plain`), or None if the text is too short. Two characters
+    suffice only if they are not ASCII, because most names contain any given one or two letters, except in scripts with
+    thousands of characters."""
     if len(name) >= PIECE_CHARS:
         return FieldValue(NAME_PIECES, Phrase(name))
     if len(name) == PIECE_CHARS - 1 and not name.isascii():

@@ -23,8 +23,8 @@ SHOWN_POSITIONS: Final = 100
 @dataclass(frozen=True, slots=True)
 class SourceOverview:
     """State of one source: the numbers of its live entities, live relations and unlinked live relations. ``positions``
-    maps the first keys, in order, to their saved states; ``position_count`` is the total. ``held_back`` does the same
-    for files or other parts that failed and will be retried; ``held_back_count`` is their total."""
+    maps the first keys, in order, to their saved states; ``position_count`` is the total. ``held_back`` maps the first
+    files or other parts that failed and will be retried to their saved states; ``held_back_count`` is their total."""
 
     entities: int
     relations: int

@@ -40,7 +40,6 @@ class PurgedRuns:
 
 
 def purged_runs(solr: Solr, source_id: str) -> PurgedRuns:
-    """Return the record of a source's purged executions."""
     return _of(next(iter(solr.get(RUNS, [_identity(source_id)])), None))
 
 

@@ -1,4 +1,5 @@
-"""Rejects in the core ``nav_runs``: unreadable records with place and reason. Each names the run that saw it last."""
+"""Rejects in the core ``nav_runs``: unreadable records, each with its place, the reason, and the last run that saw
+it."""
 
 from __future__ import annotations
 

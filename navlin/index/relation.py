@@ -1,4 +1,4 @@
-"""Relations as stored in the index. Only `navlin.index` knows the names of their fields."""
+"""Relations as stored in the index. Code outside `navlin.index` does not use the names of stored fields."""
 
 from __future__ import annotations
 
@@ -197,8 +197,8 @@ class StoredRelation:
         )
 
     def in_place_of(self, stored: StoredRelation | None, stamp: Stamp) -> StoredRelation:
-        """Return the relation in the form for writing: over the stored one, if there is one, keeping when it was first
-        seen and the linker's reason and date; else as a new relation."""
+        """Return the relation in the form for writing. It replaces ``stored``, if there is one, but keeps the time at
+        which that relation was first seen, and the linker's reason and date."""
         if stored is None:
             return replace(
                 self,

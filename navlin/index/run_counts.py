@@ -1,5 +1,3 @@
-"""Counts of a run."""
-
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -35,7 +33,7 @@ class RunCounts:
     rejects: int = 0
     failed_splits: int = 0
     complete_listings: int = 0
-    """1 if the run covered its whole source. Such a run settles an earlier held one."""
+    """1 if the run covered its whole source. Such a run ends the review of an earlier held run."""
 
     @classmethod
     def of(cls, counted: Mapping[str, Any]) -> Self:

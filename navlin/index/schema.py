@@ -35,8 +35,8 @@ class UnusableIndex(Exception):
 
 
 def suffix(version: int = VERSION) -> str:
-    """Return the name suffix of one version's objects: its configuration in Solr, and its cores if those of another
-    version also exist."""
+    """Return the suffix of the names that belong to one version: the configuration in Solr, and the cores while cores
+    of another version also exist."""
     return "" if version == 1 else f"-{version}"
 
 
@@ -46,7 +46,6 @@ def configset(version: int = VERSION) -> str:
 
 
 def schema_name(solr: Solr, core: str) -> str:
-    """Return the name of a core's schema."""
     return str(solr.answer(core, "schema/name")["name"])
 
 

@@ -71,7 +71,7 @@ def _take(solr: Solr, core: str) -> Snapshot:
 
 
 def _delete(solr: Solr, core: str) -> None:
-    with suppress(SolrError):  # there is none, or Solr is down and the next backup removes it
+    with suppress(SolrError):  # no snapshot exists, or Solr is down and the next backup removes the snapshot
         solr.admin("cores", {"action": "DELETESNAPSHOT", "core": core, "commitName": COMMIT_NAME})
 
 
