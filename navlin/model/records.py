@@ -93,8 +93,8 @@ class Position:
     """The progress of reading. ``value`` is JSON; None deletes the key.
 
     `navlin status` shows positions to users. It shows a number with its key, as a time (epoch ms) if the key ends in
-    ``_ms``; of an object, ``path`` (else the key), ``offset`` and ``size`` in bytes (-1: not read to the end); of other
-    values, the number of items.
+    ``_ms``. For an object it shows ``path`` (else the key), ``offset`` and ``size`` in bytes (-1: not read to the end);
+    for other values, the number of items.
     """
 
     key: str

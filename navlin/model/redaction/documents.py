@@ -214,6 +214,6 @@ def _value_first(pair: re.Match[str]) -> str:
 
 
 def _pair(value: re.Match[str]) -> str:
-    """Mask the value of a name-value pair if it is the name of a secret."""
+    """Mask the value of a name-value pair if the pair's name is that of a secret."""
     name = value.string[max(0, value.start() - 60) : value.start()]
     return f"{value['before']}{MASK}" if _NAME_BEFORE.search(name) else value[0]
