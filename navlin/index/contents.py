@@ -1,5 +1,5 @@
-"""Contents of directories in the last complete image of a file system, and the reliability of the image's access
-times."""
+"""Contents of directories in the last complete image of a file system, and the weeks for which the image's access times
+are reliable."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Accesses:
     def kept_since(self, since_ms: int) -> bool:
         """Whether access times were recorded in every week from ``since_ms`` up to the image."""
         first, last = since_ms // WEEK_MS, self.as_of_ms // WEEK_MS
-        # The image may have been taken at the very beginning of its week.
+        # The image's own week may have only just begun, so it need not be covered.
         return self.as_of_ms > 0 and all(week in self.weeks for week in range(first, max(first + 1, last)))
 
 

@@ -179,7 +179,7 @@ def remove_replaced(solr: Solr) -> None:
 
 
 def collection_of(solr: Solr, core: str) -> str:
-    """Return the real name of a core's collection, because the core's name may be an alias."""
+    """Return the real name of a core's collection, resolving an alias."""
     return _aliases(solr).get(core, core)
 
 

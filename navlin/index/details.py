@@ -118,7 +118,8 @@ class ExecutionDetails:
 @dataclass(frozen=True, slots=True)
 class PartDetails:
     """Details of a sub-operation. ``edge_type`` is PROJECTION or PREDICATE, ``transformation`` IDENTITY,
-    TRANSFORMATION, AGGREGATION …, "" if unknown. ``opaque``: whether it is computed by code that was not analysed."""
+    TRANSFORMATION, AGGREGATION …, "" if unknown. ``opaque``: whether code that was not analysed computes the
+    sub-operation."""
 
     edge_type: str = ""
     expression: str = ""

@@ -181,7 +181,8 @@ class StoredEntity:
 
     @property
     def deleted_ms(self) -> int:
-        """Time at which the entity was flagged deleted, epoch ms; 0 if it is not, or if the time is unknown."""
+        """Time at which the entity was flagged deleted, epoch ms; 0 if the entity is not deleted, or if the time is
+        unknown."""
         return int(self.document.get("deleteTime", 0)) if self.deleted else 0
 
     @property
@@ -191,7 +192,7 @@ class StoredEntity:
 
     @property
     def words(self) -> Mapping[str, Any]:
-        """The user fields."""
+        """The user fields: name → value."""
         return {name: value for name, value in self.document.items() if is_user_field(name)}
 
     @property

@@ -69,4 +69,4 @@ _SPARK: Final = {str: "string", int: "long", bytes: "binary", bool: "boolean"}
 ENVELOPE_COLUMNS: Final = ", ".join(
     f"{name} {_SPARK[COLUMN_TYPES.get(name, str)]}" for name in Envelope._fields
 )
-"""The columns as Spark DDL."""
+"""The envelope's columns as Spark DDL."""

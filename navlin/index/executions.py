@@ -119,7 +119,7 @@ def _ends(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def latest_executions(graph: Graph, operations: Sequence[str], rows: int) -> dict[str, list[StoredEntity]]:
-    """Return operation id → its latest executions, at most ``rows`` of them, newest first, with the fields of a
+    """Return operation id → its latest executions, newest first, at most ``rows`` each, with the fields of a
     listing."""
     searches = [
         {

@@ -78,7 +78,7 @@ class Graph:
         return found
 
     def present_now(self, ids: Iterable[str]) -> set[str]:
-        """Return those ids that are entities now, committed or not."""
+        """Return the subset of ``ids`` that exist as entities now, committed or not."""
         return {document["identity"] for document in self.solr.get(ELEMENTS, ids, entity_fields.ID)}
 
     def count_entities(self, where: EntityFilter = ANY_ENTITY) -> int:
@@ -124,7 +124,7 @@ class Graph:
         return found, False
 
     def parents_among(self, ids: Iterable[str], where: EntityFilter) -> set[str]:
-        """Return those ids that are the parent of a matching entity."""
+        """Return the subset of ``ids`` that are parents of matching entities."""
         filters = tuple(where.filters())
         batches = in_batches(dict.fromkeys(ids), IDS_A_QUERY)
         return set[str]().union(
@@ -150,7 +150,7 @@ class Graph:
         return list(map(StoredEntity.of, self._documents(ELEMENTS, params)))
 
     def named_in_texts(self, names: Iterable[str], where: EntityFilter) -> set[str]:
-        """Return those table names that occur in the text of a matching operation."""
+        """Return the subset of ``names``, which are table names, that occur in the text of a matching operation."""
         found: set[str] = set()
         filters = tuple(where.filters())
         for batch in in_batches(dict.fromkeys(names), CLAUSES_A_QUERY):
@@ -217,7 +217,7 @@ class Graph:
         return self.solr.count(RELATIONS, q.EVERYTHING, *where.filters())
 
     def ends_among(self, ids: Iterable[str], where: RelationFilter, sides: Iterable[Side] = BOTH) -> set[str]:
-        """Return those ids that are an end of a matching relation."""
+        """Return the subset of ``ids`` that are ends of matching relations."""
         found: set[str] = set()
         filters = tuple(where.filters())
         for batch in in_batches(ids, IDS_A_QUERY):
@@ -229,7 +229,7 @@ class Graph:
     def relations_below(
         self, side: Side, source_id: str, directories: Iterable[str], where: RelationFilter
     ) -> Iterator[StoredRelation]:
-        """Yield the matching relations with a path at or below one of these directories at this side."""
+        """Yield the matching relations whose end at this side is a path at or below one of these directories."""
         for batch in in_batches(directories, CLAUSES_A_QUERY):
             query = " ".join(q.at_or_below(f"endpoint{side}Name", directory) for directory in batch)
             filters = (*where.filters(), q.term(f"endpoint{side}SourceId", source_id))
@@ -264,7 +264,8 @@ class Graph:
         return self.solr.facet(RELATIONS, "type", params)
 
     def unlinked_relations(self, identity: str, rows: int) -> tuple[list[StoredRelation], int]:
-        """Return the first unlinked relations of one entity, by id, and their total number."""
+        """Return the first unlinked relations of one entity, ordered by id, and the total number of its unlinked
+        relations."""
         at_ends = " ".join(f"endpoint{side}Ids:{q.phrase(identity)}" for side in BOTH)
         filters = tuple(RelationFilter(unlinked=True, deleted=False).filters())
         documents, count = first_by_id(self.solr, RELATIONS, at_ends, filters, relation_fields.TYPED, rows)
@@ -273,8 +274,8 @@ class Graph:
     def ends_below(
         self, side: Side, directories: Iterable[StoredEntity], where: RelationFilter, limit: int
     ) -> list[str]:
-        """Return the ids of entities below one of these directories that are at side ``side`` of a matching relation;
-        at most ``limit`` for every 200 directories."""
+        """Return the ids of entities that are below one of these directories and at side ``side`` of a matching
+        relation; at most ``limit`` for every 200 directories."""
         return self._ends_matching(side, [_below(side, each) for each in directories], where, limit)
 
     def partitions_outside(
@@ -309,8 +310,8 @@ class Graph:
         ids: Collection[str],
         change: Callable[[Sequence[StoredRelation]], Iterable[StoredRelation]],
     ) -> int:
-        """Read these relations whole, write back those that ``change`` returns, and return their number. ``change`` is
-        called again for those written concurrently."""
+        """Read these relations whole, write the relations that ``change`` returns, and return the number written. If
+        relations were written concurrently, ``change`` is called again for these."""
         todo, written = list(ids), 0
         for _ in range(ATTEMPTS):
             if not todo:
@@ -438,7 +439,7 @@ def end_of(entity: StoredEntity) -> End:
 
 
 def entity_of(end: End) -> StoredEntity:
-    """Create an entity from a relation's end, with nothing else known."""
+    """Create an entity from a relation's end. Fields that an end does not have keep their defaults."""
     return StoredEntity(end.id, end.name, end.type, end.source_type, end.source_id)
 
 

@@ -23,7 +23,7 @@ _MACHINE_ID_FILES: Final = (Path("/etc/machine-id"), Path("/var/lib/dbus/machine
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """A process. "" means unknown (holders written by early versions have only the first three)."""
+    """A process that holds a lock. "" means unknown; early versions wrote only the first three fields."""
 
     host: str
     """Host name, for display."""
@@ -56,8 +56,8 @@ def this_process() -> Holder:
 
 
 def may_live(holder: Holder) -> bool:
-    """Return False only if the process has certainly ended: it is gone from the process table that it shares with this
-    process, or its machine has been restarted since."""
+    """Return False only if the process has certainly ended. That is certain if it is missing from the process table
+    that it shares with this process, or if its machine has been restarted since."""
     me = this_process()
     if not holder.boot or not me.boot:
         return True

@@ -12,7 +12,7 @@ NOTED_EVERY_MS: Final = 3_600_000
 
 
 def note_idle(solr: Solr, source_id: str, at_ms: int) -> None:
-    """Record that a source was polled at this time, epoch ms, without news."""
+    """Record that a poll of a source at this time (epoch ms) found nothing new."""
     document = {"identity": _identity(source_id), "kind": "idle", "sourceId": source_id}
     solr.add_all(RUNS, [{**document, "started": solr_date(at_ms)}])
 

@@ -40,7 +40,7 @@ RENEWALS: Final = 12
 LOOKS: Final = 120
 """Number of times that a waiter checks in the length of a lease."""
 TIMEOUT_S: Final = 10.0
-"""Timeout for a renewal, which is then tried again."""
+"""Timeout of a renewal, in seconds. The renewal is then tried again."""
 
 
 class Leased(Exception):

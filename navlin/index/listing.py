@@ -188,7 +188,7 @@ def _members(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _member(name: str, column: pa.Array) -> pa.Array:
-    if pa.types.is_null(column.type) or pa.types.is_list(column.type):  # a list goes row by row
+    if pa.types.is_null(column.type) or pa.types.is_list(column.type):  # lists are converted row by row
         return pa.nulls(len(column), pa.string())
     if name in DATES:
         text, quote = _dates(column), '"'

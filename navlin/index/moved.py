@@ -40,8 +40,8 @@ _OF_THE_PLACE: Final = LINKER_FIELDS - LAST_READ_FIELDS
 @dataclass(frozen=True, slots=True)
 class Moved:
     """Result of renames. ``words`` maps tree paths to the values that belong there after all renames; an affected path
-    without an entry has no values. ``run_id`` is set if the run is being repeated: documents already stamped with it
-    have their values. ``note`` is the reason if nothing was moved."""
+    without an entry has no values. ``run_id`` is set if the run is being repeated, so that documents already stamped
+    with it keep their values. ``note`` is the reason if nothing was moved."""
 
     paths: frozenset[str] = frozenset()
     words: Mapping[str, Words] = field(default_factory=dict)

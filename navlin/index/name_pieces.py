@@ -25,7 +25,8 @@ def plain(text: str) -> str:
     if len(text) > MOST_CHARS:
         return ""
     spelled = "".join(each if unicodedata.category(each)[0] in "LMN" else " " for each in text)
-    # Upper case, as in the indexed tree paths, because a few letters have no upper-case form.
+    # Convert to upper case, as in the indexed tree paths. Solr then folds both to lower case. Without this step, a few
+    # letters, such as ß, would not match.
     return "_".join(spelled.upper().split())
 
 

@@ -41,7 +41,6 @@ class Wanted:
 
     @property
     def field(self) -> str:
-        """The field with the ids."""
         return f"endpoint{self.side}Ids"
 
 

@@ -1,4 +1,5 @@
-"""State of one source in the index: its entities and relations, positions, rejects and the held run."""
+"""State of one source in the index: its entities and relations, positions, rejects, and the run whose deletions await
+review."""
 
 from __future__ import annotations
 
@@ -38,7 +39,6 @@ class SourceOverview:
 
 
 def source_overview(solr: Solr, source_id: str) -> SourceOverview:
-    """Return the state of a source in the index, by its id."""
     failed = q.starting("key", HELD_BACK)
     position_count, positions = _positions(solr, source_id, f"*:* AND NOT {failed}")
     held_back_count, held_back = _positions(solr, source_id, failed)
@@ -68,7 +68,7 @@ def _positions(solr: Solr, source_id: str, which: str) -> tuple[int, dict[str, A
 def held_run(solr: Solr, source_id: str) -> str:
     """Return the id of the run whose deletions await review; "" if there is none.
 
-    Increments continue meanwhile. Only the acceptance of a complete listing ends this state.
+    Incremental runs continue meanwhile. Only the acceptance of a complete listing ends this state.
     """
     held = last_run(solr, source_id, Status.HELD)
     if held is None:

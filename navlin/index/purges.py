@@ -41,7 +41,7 @@ class PurgeRecord:
     epoch: int = 0
     """The epoch of the lease under which the record was saved."""
     version: int = field(default=-1, compare=False)
-    """The ``_version_`` that was read or written; -1 before it was written. Not stored."""
+    """The ``_version_`` that was read or written; -1 for a new record. Not stored."""
 
     @property
     def run_id(self) -> str:
@@ -162,14 +162,15 @@ def purged_before_ms(solr: Solr) -> int:
 
 
 def remember_purged_before(solr: Solr, before_ms: int) -> None:
-    """Record that everything older than this is being purged. Call this before the first removal."""
+    """Record that everything older than ``before_ms`` (epoch ms) is being purged. Call this before the first
+    removal."""
     _remember(solr, max(before_ms, purged_before_ms(solr)), reads_lost_before_ms(solr))
 
 
 def reads_lost_before_ms(solr: Solr) -> int:
-    """Return the time up to which reads may have been removed without a trace (epoch ms; 0: none): by purges of early
-    versions, which recorded nothing on the entities read, or of paths without any known directory around them, or by
-    forgetting an engine's source."""
+    """Return the time up to which reads may have been removed without a trace (epoch ms; 0: none). The causes are
+    purges by early versions, which recorded nothing on the entities read, purges of reads of paths without any known
+    directory around them, and forgetting an engine's source."""
     for document in solr.get(RUNS, [_BEFORE]):
         body = orjson.loads(document["body"])
         lost_ms: int = body.get("reads_lost_before_ms", body["before_ms"])

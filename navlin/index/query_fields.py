@@ -66,7 +66,7 @@ RELATION_ONLY: Final = frozenset(
     " endpoint2SourceId endpoint1Name endpoint2Name claimedIds unlinked unlinkedReason unlinkedSince rule"
     " userSpecified propagatable namespace".split()
 )
-"""Fields that only relations have. A query that names one is about relations."""
+"""Fields that only relations have. A query that names such a field searches relations."""
 _RELATION_TYPES: Final = frozenset(RelationType)
 _OTHERS: Final = (
     "identity type sourceType sourceId packageName metaClassName queryText granted serves".split()

@@ -93,7 +93,7 @@ class FunctionRange:
 
 @dataclass(frozen=True, slots=True)
 class Boost:
-    """``^2``, or with ``constant`` ``^=2``, which is the clause's whole score."""
+    """A factor for the clause's score (``^2``), or with ``constant`` the clause's whole score (``^=2``)."""
 
     factor: str
     constant: bool = False
@@ -101,8 +101,6 @@ class Boost:
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """One clause with its operator, sign and boost."""
-
     node: Node
     operator: Literal["", "AND", "OR"] = ""
     sign: Literal["", "+", "-"] = ""

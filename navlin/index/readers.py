@@ -29,7 +29,7 @@ MOST_COLUMNS: Final = 100_000
 """Maximum number of columns examined, over all tables of one request."""
 COUNTED_A_QUERY: Final = 100
 NEVER_MS: Final = 1 << 62
-"""Later than any record."""
+"""A time later than that of any record."""
 _COLUMNS: Final = EntityFilter(("FIELD",))
 _FLOWS: Final = (RelationType.DATA_FLOW.value, RelationType.CONTROL_FLOW.value)
 # A program that states its own relations may name anything as a reader, for example an execution.

@@ -41,7 +41,7 @@ class RunCounts:
         return cls(**{each.name: int(counted[each.name]) for each in fields(cls) if each.name in counted})
 
     def plus(self, **more: int) -> Self:
-        """Return the counts with ``more`` added to the fields of these names."""
+        """Return a copy in which each number in ``more`` is added to the field of that name."""
         return replace(self, **{name: getattr(self, name) + count for name, count in more.items()})
 
     def counted(self) -> dict[str, int]:

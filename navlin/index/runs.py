@@ -270,8 +270,8 @@ def save_positions(
 
 @dataclass(frozen=True, slots=True)
 class Fence:
-    """Prevents a process that has lost its lease from overwriting the positions of its successor. ``epoch`` is that of
-    the process's lease; ``versions`` maps document ids to the versions that it read; ``renew`` raises if the lease is
+    """Protection of a source's positions against a process that has lost its lease. ``epoch`` is that of this process's
+    lease; ``versions`` maps document ids to the versions that this process read; ``renew`` raises if the lease is
     lost."""
 
     epoch: int

@@ -77,7 +77,7 @@ def copy_index(solr: Solr, cores: Sequence[str], since: int, report: Report) -> 
     for core in cores:
         notes = _notes(solr, _ranges(core, solr.count(core)))
         if sum(progress.written for progress in notes.values()) > _committed(solr, beside(core)):
-            # The copy has been emptied since: begin again.
+            # The copy was emptied after this progress was recorded, so begin again.
             solr.delete_ids(RUNS, [each.note for each in notes])
             notes = dict.fromkeys(notes, Progress())
         with ThreadPoolExecutor(THREADS) as threads:

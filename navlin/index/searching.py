@@ -1,4 +1,4 @@
-"""Search: a user's query, as parsed by `navlin.query`, is sent to one core, and the response read page by page."""
+"""Search. A user's query, as parsed by `navlin.query`, is sent to one core, and the response is read page by page."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ class Ranges:
 @dataclass(frozen=True, slots=True)
 class Shown:
     """A field to show as ``name``: the first of ``fields`` that a document has. With ``all_so``, ``fields`` are
-    prefixes, and all fields with one of them are shown under their own names."""
+    prefixes, and all fields with one of these prefixes are shown under their own names."""
 
     name: str
     fields: tuple[str, ...]

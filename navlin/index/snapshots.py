@@ -44,8 +44,8 @@ class TooBusy(Exception):
 
 @contextmanager
 def snapshots(solr: Solr) -> Iterator[tuple[Snapshot, ...]]:
-    """Take snapshots of the cores in `ORDER`, and remove them at the end. Raises `TooBusy`, or `Leased` if another
-    process is making a backup."""
+    """Take snapshots of the cores in `ORDER`, and remove them when the context ends. Raises `TooBusy`, or `Leased` if
+    another process is making a backup."""
     with lease(solr, "backup") as held, ExitStack() as stack:
         for core in ORDER:
             # Remove the snapshot of a killed process, because Solr would keep the files for ever.

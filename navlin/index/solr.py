@@ -233,7 +233,7 @@ class Solr:
         return _both(outcome, Added(conflicts=tuple(conflicts)))
 
     def _add_strictly(self, core: str, documents: Sequence[tuple[str, bytes]]) -> Added:
-        """Add documents with Solr's default chain, which reports a loss without naming the document."""
+        """Add documents with Solr's default chain, which reports that a document was lost, but not which one."""
         if not documents:
             return Added()
         try:

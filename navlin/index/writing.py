@@ -100,7 +100,7 @@ def write(
 ) -> Iterator[tuple[Envelope, Outcome, str]]:
     """Write one batch of one core; yield (envelope, outcome, Solr's reason) for each record, with "" unless it was
     refused. ``moved`` has the values for entities that their source renamed; ``marked`` maps ids of new relations to
-    the documents that the linker made of them.
+    the documents that the linker made from these relations.
 
     Implied relations are written before their entities, so that after a crash in between the entity is still new, and
     both are written again.
@@ -185,7 +185,7 @@ def rewrite(
 
 
 def flag_deleted(document: Document, stamp: Stamp, as_of_ms: int) -> Document | None:
-    """Flag a document deleted as of a time, for `rewrite`; None if it is already flagged, or newer."""
+    """Flag a document deleted as of a time, for `rewrite`. Return None if the document is already flagged, or newer."""
     if document.get("deleted") or stamp.counted(int(document.get("asOf", 0))) > as_of_ms:
         return None
     document.update(deleted=True, deleteTime=stamp.now_ms, asOf=as_of_ms, extractorRunId=stamp.run_id)
@@ -207,7 +207,7 @@ def _to_write(
     *,
     withdrawn: bool,
 ) -> bytes:
-    """Serialise the document. A new one is assembled without parsing the envelope's JSON."""
+    """Serialise the document. A new document is assembled without parsing the envelope's JSON."""
     added = _pipeline_fields(envelope, stamp, withdrawn=withdrawn)
     if before is not None or envelope.renamed_from or words:
         return orjson.dumps(_merged(solr, {**envelope.fields(), **added}, envelope, before, stamp, words))
