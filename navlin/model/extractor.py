@@ -70,8 +70,8 @@ class Extractor(Protocol):
         return False
 
     def still_there(self, paths: Sequence[str]) -> Collection[str] | None:
-        """Return those of these paths (in the source's own tree) that the source still has, looked up by name; None if
-        the source cannot be asked. The paths were missing from a full listing, and any path that is not returned is
+        """Return the subset of ``paths`` (in the source's own tree) that the source still has, looked up by name; None
+        if the source cannot be asked. The paths were missing from a full listing, and any path that is not returned is
         flagged deleted."""
         return None
 
@@ -142,7 +142,7 @@ _T = TypeVar("_T", bound=type[Extractor])
 
 
 def extractor(name: str, *, source_type: str, mode: Mode, version: int) -> Callable[[_T], _T]:
-    """Register a class under ``name``. Raise ``version`` if better code should read the same input again.
+    """Register a class under ``name``. Increase ``version`` if better code should read the same input again.
 
     Raises `NotAnExtractor`.
     """

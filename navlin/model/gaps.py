@@ -1,5 +1,4 @@
-"""Reasons for incompleteness that say more than that something is missing, and the number of characters searched in a
-text."""
+"""Reasons for incompleteness that queries distinguish, and the number of characters searched in a text."""
 
 from __future__ import annotations
 

@@ -59,8 +59,8 @@ class Listing:
 class Relation:
     """A typed edge between two keys. An end whose source is not the writing one is a claim.
 
-    ``tree_path`` is the statement's place in the *writing* source's tree (an edge of an operation is below that
-    operation); it decides which `Covered` covers it.
+    ``tree_path`` is the relation's path in the *writing* source's tree (an edge of an operation is below that
+    operation); it decides which `Covered` applies to the relation.
     """
 
     type: RelationType
@@ -102,7 +102,7 @@ class Position:
 
 
 class Depth(StrEnum):
-    """Depth to which a `Covered` reaches."""
+    """Depth of the paths to which a `Covered` applies."""
 
     SELF = "self"
     CHILDREN = "children"

@@ -89,7 +89,7 @@ _DEFAULT = re.compile(
     r"|\.(?:get_?)?or_?else\(\s?(?=(?:'[^'\n]{0,200}'|\"[^\"\n]{0,200}\")\)))",
     re.IGNORECASE,
 )
-"""A default value: ``os.getenv('PW') or 'S'``."""
+"""The text before a default value, as in ``os.getenv('PW') or 'S'``."""
 _CALLED = re.compile(
     r"(?:\.\s?\w{1,40}|\b(?:set|put|option|config|conf|header|setenv|putenv|add|define)\w{0,30})\s?\(\s{0,8}[A-Za-z]?\\?['\"]\Z"
     r"|['\"]set\w{0,30}['\"]\s?,\s?['\"]\Z",
@@ -213,7 +213,7 @@ def _quoted(text: str, named: re.Match[str]) -> tuple[str, int] | None:
 
 
 def _default(text: str, named: re.Match[str], *, in_sql: bool) -> tuple[str, int] | None:
-    """Mask the default literal in ``name = word or 'literal'``: return the replacement and its end, or None."""
+    """Mask the default literal in ``name = word or 'literal'``. Return the replacement and its end, or None."""
     if named["equals"] is None or (default := _DEFAULT.match(text, named.end())) is None:
         return None
     if in_sql and not default[0].rstrip().endswith("("):

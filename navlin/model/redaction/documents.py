@@ -194,7 +194,7 @@ def _datum(line: re.Match[str]) -> str:
 
 
 def _without_items(found: re.Match[str]) -> str:
-    """Mask the secrets among a list's literals; in a list of passwords, everything but names and types."""
+    """Mask the secrets among a list's literals. In a list of passwords, mask everything but names and types."""
     name = found["head"].lower()
     is_of_yaml = ":" in name and found["closed"] is None
     are_passwords = name.startswith("p")

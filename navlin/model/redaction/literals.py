@@ -82,7 +82,7 @@ def said_in_state(text: str) -> str:
 
 def _masked(text: str, dialect: str) -> str | None:
     """Mask the text by the tokens of a dialect; None if it cannot be tokenised."""
-    # Imported here because it is slow and rarely needed.
+    # Imported here because sqlglot loads slowly and is rarely needed.
     from sqlglot import Dialect
     from sqlglot.errors import SqlglotError
     from sqlglot.tokenizer_core import TokenType as Of

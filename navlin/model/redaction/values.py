@@ -38,8 +38,7 @@ _TYPES = re.compile(
 
 
 def masked_at(text: str, at: int) -> tuple[str, int] | None:
-    """Mask the quoted value at a place. Return the replacement and the end of the value; None if there is no such
-    value.
+    """Mask the quoted value at a place. Return the replacement and the end of the value; None if no value begins there.
 
     Empty values and references to variables stay.
     """
