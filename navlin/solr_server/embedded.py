@@ -76,7 +76,7 @@ class EmbeddedSolr:
 
     @property
     def pid(self) -> int | None:
-        """Process id of the child, also of a dead one until it is replaced; None without a child."""
+        """Process id of the child, even after the child's death until it is replaced; None without a child."""
         return self._child.pid if self._child else None
 
     @property

@@ -133,8 +133,8 @@ def _remove_unused(home: Path, used: str, cores: Sequence[str]) -> None:
     for configset in [path for path in (home / "configsets").iterdir() if path.name != used]:
         for core in cores:
             directory = home / _directory(core, configset.name)
-            # Delete this file first, because a directory without it is not a core, while Solr could not open a partial
-            # core.
+            # Delete ``core.properties`` first, because a directory without it is not a core, while Solr could not open
+            # a partial core.
             (directory / "core.properties").unlink(missing_ok=True)
             shutil.rmtree(directory, ignore_errors=True)
         shutil.rmtree(configset)
