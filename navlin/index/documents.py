@@ -116,7 +116,6 @@ def implied_relation(child: Envelope) -> tuple[str, Document]:
 
 
 def end_of(key: Key) -> End:
-    """Return a key as the end of a relation."""
     return End(key.identity, readable_name(key), key.type.value, key.source.type, key.source.id)
 
 

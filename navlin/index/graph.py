@@ -434,7 +434,6 @@ class Graph:
 
 
 def end_of(entity: StoredEntity) -> End:
-    """Return an entity as the end of a relation."""
     return End(entity.id, entity.name, entity.type, entity.source_type, entity.source_id)
 
 

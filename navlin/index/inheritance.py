@@ -130,7 +130,6 @@ def read_due(solr: Solr) -> list[Due]:
 
 
 def count_due(solr: Solr) -> int:
-    """Count the pending notes."""
     return solr.count(RUNS, q.term("kind", _DUE))
 
 
@@ -145,7 +144,6 @@ def is_computed(solr: Solr) -> bool:
 
 
 def note_computed(solr: Solr) -> None:
-    """Record that inheritance was computed completely."""
     solr.add_all(RUNS, [{"identity": _STATE, "kind": _STATE}])
 
 

@@ -51,7 +51,6 @@ class Request:
     holder: Holder | None = None
     """The daemon that took on the request."""
     step: str = ""
-    """The current step of the run."""
     answer: Mapping[str, Any] = field(default_factory=dict)
     error: str = ""
     ended_ms: int = 0

@@ -166,7 +166,6 @@ def _facet_params(query: SolrQuery) -> dict[str, Any]:
 
 
 def _types_of(solr: Solr, core: str, query: Query, filters: Sequence[Query], most_s: float) -> dict[str, int]:
-    """Return type → number of documents that a query finds."""
     question = SolrQuery(query, filters, facets=[Facet("type")])
     return {**find(solr, core, question, 0, 0, most_s).facets["type"]}
 

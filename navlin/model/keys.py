@@ -76,7 +76,6 @@ def parent_relation(child_type: str) -> RelationType:
 
 
 def database_key(source: Source, database: str) -> Key:
-    """Return the key of a database of a metastore."""
     folded = database.upper()
     return Key(EntityType.DATABASE, identify(source.id, folded), source, database, tree_path(folded))
 

@@ -81,7 +81,6 @@ class EmbeddedSolr:
 
     @property
     def alive(self) -> bool:
-        """Whether the child runs."""
         return self._child is not None and self._child.poll() is None
 
     def start(self) -> SolrAddress:

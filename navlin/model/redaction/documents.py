@@ -145,7 +145,6 @@ SIGNS = (
 
 
 def without_values(text: str) -> str:
-    """Return the text without secrets in document formats."""
     folded = text.lower()
     if "</" in text or ("<" in text and "/>" in text):
         text = _ELEMENT.sub(rf"\g<1>{MASK}", text)

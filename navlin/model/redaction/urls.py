@@ -44,7 +44,7 @@ _LONG = 16
 
 
 def without_passwords(text: str) -> str:
-    """Return the text with the passwords in its URLs masked."""
+    """Return the text with the passwords and tokens in its URLs masked, including percent-encoded assignments."""
     if "://" in text:
         for pattern in (_USER, _S3, _USER_SLASH):
             text = pattern.sub(rf"\g<1>\g<2>{MASK}@", text)
