@@ -1,1 +1,1 @@
-"""The only package that knows Solr."""
+"""The index in Solr. No other package knows Solr's documents and requests."""

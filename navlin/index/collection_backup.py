@@ -59,7 +59,7 @@ def restore(solr: Solr, location: str, name: str, *, overwrite: bool, report: Re
 
 
 def _do(solr: Solr, action: str, location: str, name: str, collection: str) -> None:
-    """Run the action as an asynchronous task in Solr, and wait for its end, because it may take hours, longer than a
+    """Run the action as an asynchronous task in Solr and wait until it ends. It may take hours, longer than a
     connection stays open."""
     task = uuid4().hex
     asked = {"action": action, "name": name, "collection": collection, "location": location, "async": task}

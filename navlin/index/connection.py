@@ -42,13 +42,13 @@ class SolrUnavailable(SolrError):
 
 @dataclass(frozen=True, slots=True)
 class SolrAddress:
-    """A Solr server by its base URL (``https://host:8983/solr``). Small and picklable: Spark tasks receive it and open
-    their own connections.
+    """A Solr server, given by its base URL (``https://host:8983/solr``). Small and picklable, because Spark tasks
+    receive it and open their own connections.
 
-    ``ca_file`` is a PEM file of CAs to trust instead of the system's, on the connecting machine, or under its base name
-    in the working directory, where YARN puts it for executors. ``timeout_s`` limits the gap between two bytes of a
-    response; the limit for the whole response is derived from it (`navlin.bounded_http`). ``login`` is for a Solr that
-    requires Kerberos; its keytab must be on the connecting machine.
+    ``ca_file`` is a PEM file of CA certificates to trust instead of the system's. If the path does not exist, the base
+    name is looked up in the working directory, where YARN puts files for executors. ``timeout_s`` limits the gap
+    between two bytes of a response; the limit for the whole response is derived from it (`navlin.bounded_http`).
+    ``login`` is for a Solr that requires Kerberos; its keytab must be on the connecting machine.
     """
 
     url: str
@@ -92,8 +92,8 @@ class SolrSession(requests.Session):
             self.auth = Spnego(address.login, at_once=True)
         elif address.user is not None:
             self.auth = HTTPBasicAuth(address.user, address.password or "")
-        # Enough for the threads of one `Solr` and for others that share the session. Excess connections would be opened
-        # and discarded, with a warning.
+        # Enough connections for the threads of one `Solr` and for other users of the session. Excess connections would
+        # be opened and discarded, with a warning.
         pools = {"pool_connections": 4, "pool_maxsize": 4 * POOLED_CONNECTIONS}
         bound(self, MOST_BYTES, **pools)
         self._streams = BoundedAdapter(None, **pools)
@@ -104,7 +104,6 @@ class SolrSession(requests.Session):
         return self._streams if urlsplit(url).path.endswith("/export") else super().get_adapter(url)
 
     def close(self) -> None:
-        """Close all connections."""
         self._streams.close()
         super().close()
 
@@ -134,7 +133,7 @@ class SolrSession(requests.Session):
 
 
 def core_of(url: str) -> str:
-    """Return the core that a URL addresses; "" for Solr's administration."""
+    """Return the name of the core in a Solr URL; "" for an admin URL."""
     parts = urlsplit(url).path.split("/")
     return parts[2] if len(parts) > 3 and parts[2] != "admin" else ""
 

@@ -1,5 +1,5 @@
-"""Contents of directories in the last complete image of a file system, and the reliability of the image's access
-times."""
+"""Contents of directories in the last complete image of a file system, and the weeks for which the image's access times
+are reliable."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ _CONTENT: Final = "identity,contentFiles,contentSize,contentSpace,contentModifie
 @dataclass(frozen=True, slots=True)
 class Content:
     """Totals for all files below a directory. ``space_bytes`` includes replicas. ``modified_ms`` and ``accessed_ms``
-    are the latest modification and access of any of the files (epoch ms); ``accessed_ms`` is 0 if access times are not
-    kept for all of them."""
+    are the latest modification and access of any of the files (epoch ms); ``accessed_ms`` is 0 unless access times are
+    recorded for all files."""
 
     files: int = 0
     size_bytes: int = 0
@@ -40,16 +40,16 @@ class Content:
 @dataclass(frozen=True, slots=True)
 class Accesses:
     """Access-time coverage of a file system. ``as_of_ms`` is the earliest possible time of its last complete image
-    (epoch ms; 0: unknown). ``weeks`` are the weeks (since 1970) in which some file was last accessed, after having been
-    written, so that access times were certainly kept."""
+    (epoch ms; 0: unknown). ``weeks`` are the weeks (since 1970) in which some file was last accessed after it had been
+    written, which proves that access times were recorded."""
 
     as_of_ms: int = 0
     weeks: frozenset[int] = frozenset()
 
     def kept_since(self, since_ms: int) -> bool:
-        """Whether access times were kept in every week from ``since_ms`` up to the image."""
+        """Whether access times were recorded in every week from ``since_ms`` up to the image."""
         first, last = since_ms // WEEK_MS, self.as_of_ms // WEEK_MS
-        # The image's own week may have only just begun.
+        # The image's own week may have only just begun, so it need not be covered.
         return self.as_of_ms > 0 and all(week in self.weeks for week in range(first, max(first + 1, last)))
 
 
@@ -71,7 +71,7 @@ def accesses_of(solr: Solr, source_id: str) -> Accesses:
 
 
 def contents_at(graph: Graph, places: Iterable[Place]) -> dict[Place, Content]:
-    """Return place → contents below it, for the places with known contents."""
+    """Map each place to the totals of the files below it. Places with unknown contents are left out."""
     wanted = {identify(place.source_id, place.path): place for place in places}
     found: dict[Place, Content] = {}
     for batch in in_batches(wanted, IDS_A_QUERY):
@@ -86,8 +86,8 @@ def contents_at(graph: Graph, places: Iterable[Place]) -> dict[Place, Content]:
 
 
 def quiet_directories(graph: Graph, source_id: str, before_ms: int) -> Iterator[tuple[StoredEntity, Content]]:
-    """Yield (directory, contents), by id, for each directory of a file system below which every file was last modified
-    and last accessed before ``before_ms``."""
+    """Yield (directory, contents), in id order, for each directory of a file system in which every file, at any depth,
+    was last modified and last accessed before ``before_ms``."""
     fields = f"{CORE},owner,{_CONTENT.partition(',')[2]}"
     for document in graph.solr.cursor(
         ELEMENTS, "type:DIRECTORY", fields, filters=_quiet(source_id, before_ms)
@@ -101,7 +101,7 @@ def count_quiet(graph: Graph, source_id: str, before_ms: int) -> int:
 
 
 def quiet_parents(graph: Graph, source_id: str, paths: Iterable[str], before_ms: int) -> set[str]:
-    """Return those direct parents of these paths that are among `quiet_directories`."""
+    """Return the parent directories of ``paths`` that `quiet_directories` would yield."""
     above = {identify(source_id, up): up for up in map(parent_of, paths)}
     found: set[str] = set()
     for batch in in_batches(above, IDS_A_QUERY):

@@ -1,9 +1,9 @@
 """Backup and restore of the four cores of a standalone Solr that the operator runs, through Solr's replication handler.
 
-Solr itself writes the index files, to a directory on its own machine. Reading all documents over the network would take
-hours instead of minutes, and would not capture all four cores at one moment. The order is that of
-`navlin.index.snapshots`, and Solr writes the snapshots made there, so that all four cores show the same moment although
-navlin keeps running.
+Solr itself writes the index files to a directory on its own machine. Reading all documents over the network would take
+hours instead of minutes, and would not capture all four cores at one moment. `navlin.index.snapshots` first takes a
+snapshot of each core; Solr then backs up these snapshots, so that all four cores show the same moment although navlin
+keeps running.
 """
 
 from __future__ import annotations
@@ -51,14 +51,14 @@ def restore(
     cores.create(solr, conf)
     for number, core in enumerate(ORDER):
         report(number, len(ORDER))
-        # Otherwise Solr's next start would replay updates that are only in the update log.
+        # Commit first. Otherwise Solr's next start would replay updates that are only in the update log.
         solr.commit(core, soft=False)
         _ask(solr, core, "restore", {"location": location, "name": f"{name}.{core}"})
         while (status := _restored(solr, core)).get("status") not in _ENDED:
             time.sleep(POLL_S)
         if status["status"] != "success":
             raise NotBackedUp(_in_words("restore", core, location, str(status.get("exception", ""))))
-        # Drop Solr's in-memory copies of the newest updates, which would bring the updates back as well.
+        # Drop Solr's in-memory copies of the newest updates, because they would undo the restore in part.
         solr.admin("cores", {"action": "RELOAD", "core": core})
         if number == 0:
             _require_same_version(solr)
@@ -67,8 +67,8 @@ def restore(
 
 
 def _require_same_version(solr: Solr) -> None:
-    """Raise `NotBackedUp` if backup and cores have different versions, because a core cannot use index files of another
-    schema."""
+    """Raise `NotBackedUp` if the backup and the cores have different versions, because a core cannot use index files
+    with another schema."""
     schema, present = schema_of(solr), version_of_cores(solr)
     if schema is not None and schema.version != present:
         raise NotBackedUp(
@@ -79,7 +79,7 @@ def _require_same_version(solr: Solr) -> None:
 
 
 def _ask(solr: Solr, core: str, command: str, params: Mapping[str, str]) -> None:
-    """Send the command. Solr runs it asynchronously."""
+    """Send a replication command, which Solr runs asynchronously."""
     try:
         answer = solr.answer(core, "replication", {"command": command, **params})
     except SolrError as error:

@@ -79,7 +79,7 @@ def create_edits(solr: Solr, conf: Path) -> None:
             # One shard suffices for edits. Take the number of replicas from ``nav_runs``.
             _create(solr, EDITS, conf / CONFIGSET, 1, _replicas(solr, RUNS))
         except (SolrError, NotCreated):
-            # Another navlin may have created it at the same moment.
+            # Another navlin process may have created the core at the same moment.
             absent = missing(solr)
         else:
             return
@@ -134,7 +134,7 @@ def opened_schema(solr: Solr) -> Schema:
 
 
 def beside(core: str) -> str:
-    """Return the name of the core of the current version that is to replace this one."""
+    """Return the name under which the new version of a core is built before it replaces the core."""
     return core + suffix()
 
 
@@ -157,7 +157,7 @@ def create_beside(
 
 
 def replace_by_beside(solr: Solr, core: str) -> None:
-    """Give this core's name to its new version, atomically for all clients."""
+    """Make the core's name refer to its new version, atomically for all clients."""
     if solr.cloud:
         solr.admin("collections", {"action": "CREATEALIAS", "name": core, "collections": beside(core)})
     else:
@@ -179,11 +179,11 @@ def remove_replaced(solr: Solr) -> None:
 
 
 def collection_of(solr: Solr, core: str) -> str:
-    """Return the real name of a core's collection, because the core's name may be an alias."""
+    """Return the real name of a core's collection, resolving an alias."""
     return _aliases(solr).get(core, core)
 
 
-# -- Solr's side -------------------------------------------------------------------------------------------------------
+# -- Requests to Solr --------------------------------------------------------------------------------------------------
 
 
 def _collections(solr: Solr) -> list[str]:

@@ -33,8 +33,8 @@ UNITS: Final = {"year": "+1YEAR", "month": "+1MONTH", "day": "+1DAY"}
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """A level of counting: each value of a field, or ranges of values if ``step`` is set. ``step`` is year, month or
-    day for a date, else a whole number; numeric ranges begin at its multiples."""
+    """A level of counting. It counts each value of a field, or ranges of values if ``step`` is set. ``step`` is year,
+    month or day for a date, else a whole number; numeric ranges begin at multiples of ``step``."""
 
     field: str
     step: str = ""
@@ -47,8 +47,8 @@ class Level:
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """Number of matches with one value, or in one range, which is named by its beginning. ``value`` is None for matches
-    without a value. ``below`` are the counts of the next level."""
+    """Number of matches with one value, or in the range that begins with ``value``. ``value`` is None for matches
+    without a value. ``below`` holds the counts of the next level."""
 
     value: str | int | float | bool | None
     count: int
@@ -57,7 +57,7 @@ class Count:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """The most frequent values of one field, or its ranges in order. ``more`` is the number of values left out, None if
+    """The most frequent values of one field, or all ranges in order. ``more`` is the number of values left out, None if
     unknown."""
 
     counts: tuple[Count, ...]
@@ -205,7 +205,6 @@ def _solr(moment: datetime) -> str:
 
 
 def _facets(levels: Sequence[_Asked]) -> dict[str, Any]:
-    """Return the facets to request for the first level, with those of the other levels nested."""
     if not levels:
         return {}
     here, below = levels[0], _facets(levels[1:])

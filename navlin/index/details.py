@@ -118,7 +118,8 @@ class ExecutionDetails:
 @dataclass(frozen=True, slots=True)
 class PartDetails:
     """Details of a sub-operation. ``edge_type`` is PROJECTION or PREDICATE, ``transformation`` IDENTITY,
-    TRANSFORMATION, AGGREGATION …, "" if unknown. ``opaque``: whether it is computed by code that was not analysed."""
+    TRANSFORMATION, AGGREGATION …, "" if unknown. ``opaque``: whether code that was not analysed computes the
+    sub-operation."""
 
     edge_type: str = ""
     expression: str = ""
@@ -221,8 +222,7 @@ def part_details(entity: StoredEntity) -> PartDetails:
 
 
 def table_created_ms(relation: StoredRelation) -> int:
-    """Return the creation time of the table at a flow's end, as the engine recorded it (epoch ms); 0 if not
-    recorded."""
+    """Return the creation time that the engine recorded for the table at a flow's end (epoch ms); 0 if not recorded."""
     stated = _text(relation.document.get("tp_tableCreateTime"))
     return int(stated) if stated.isdecimal() else 0
 
@@ -246,6 +246,6 @@ def _texts(value: Any) -> tuple[str, ...]:
 def _mapping(value: Any) -> dict[str, str]:
     try:
         read = json.loads(value or "{}")
-    except ValueError:  # cut, because the text is longer than the index keeps
+    except ValueError:  # the JSON was cut at the index's limit for texts
         return {}
     return {str(key): str(each) for key, each in read.items()} if isinstance(read, dict) else {}

@@ -24,7 +24,7 @@ from navlin.model.source import HIVE, Source
 __all__ = ["Document", "digest_of"]
 
 DIGEST_BYTES: Final = 12
-"""Size of the hash; the first eight bytes are kept."""
+"""Size of the hash; a digest uses the first eight bytes."""
 
 
 def entity_envelope(entity: Entity) -> Envelope:
@@ -65,11 +65,11 @@ def relation_envelope(relation: Relation, writer_id: str) -> Envelope:
 
 
 def granted_envelopes(end: Key, as_of_ms: int) -> Iterator[Envelope]:
-    """Yield granted envelopes (placeholders) for a claimed entity whose authority no source serves: for the entity, its
+    """Yield placeholder envelopes for a claimed entity whose authority no source serves. They describe the entity, its
     ancestors, and its source.
 
-    For a column of a path in a configured file system, yield only those of the column and the column's source, because
-    the file system's source describes the path.
+    For a column of a path in a configured file system, yield only the envelopes of the column and the column's source,
+    because the file system's source describes the path.
     """
     key: Key | None = end
     while key is not None and key.source.configured is end.source.configured:
@@ -116,12 +116,11 @@ def implied_relation(child: Envelope) -> tuple[str, Document]:
 
 
 def end_of(key: Key) -> End:
-    """Return a key as the end of a relation."""
     return End(key.identity, readable_name(key), key.type.value, key.source.type, key.source.id)
 
 
 def readable_name(key: Key) -> str:
-    """Return the readable name of a key, as `navlin.index.entity` forms it."""
+    """Return the readable name of a key, in the form of `navlin.index.entity.readable_name`."""
     named = {"originalName": _redacted_name(key.name) if _has_text(key) else key.name}
     named["parentPath"] = key.parent_path or ""
     if key.file_system_path is not None:
@@ -135,12 +134,12 @@ def digest_of(fields: Mapping[str, Any]) -> int:
 
 
 def digest_of_json(canonical: bytes) -> int:
-    """Return `digest_of` fields given as JSON with sorted names."""
+    """Return the digest (see `digest_of`) of fields serialised as JSON with sorted keys."""
     return digest_of_hash(hashlib.blake2b(canonical, digest_size=DIGEST_BYTES).digest())
 
 
 def digest_of_hash(hashed: bytes) -> int:
-    """Return `digest_of` fields given as a hash."""
+    """Return the digest (see `digest_of`) for a hash of the serialised fields."""
     return int.from_bytes(hashed[:8], "big", signed=True) or 1
 
 

@@ -37,7 +37,6 @@ class Editable:
 
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> Editable:
-        """Create from a document."""
         of_source = frozenset(document.get(SOURCE_WORDS, ()))
         kind = str(document.get("type", ""))
         return cls(document["identity"], readable_name(document), kind, document, of_source)
@@ -80,8 +79,8 @@ def edit_entities(
     """Edit entities in batches, record each edit in the history, and yield the result of each batch. Call `show_edits`
     afterwards.
 
-    ``asked`` maps ids to decisions. ``new`` maps the ids of entities that may not exist to initial documents; missing
-    entities without one are unknown. ``dry_run`` writes nothing. An entity without changes is not written.
+    ``asked`` maps ids to decisions. ``new`` maps the ids of entities that may not exist to initial documents; other
+    missing entities are reported as unknown. ``dry_run`` writes nothing. An entity without changes is not written.
     """
     for batch in in_batches(asked, WRITE_BATCH):
         edited, sources = _edit_batch(solr, batch, asked, author, new, dry_run=dry_run)
@@ -107,7 +106,7 @@ def _edit_batch(
     *,
     dry_run: bool,
 ) -> tuple[Edited, Mapping[str, int]]:
-    """Edit a batch; return the result, and for each source concerned the iteration that was stamped."""
+    """Edit a batch. Return the result, and source id → stamped iteration."""
     made: dict[str, Edit] = {}
     unknown: list[str] = []
     refused: list[Refused] = []
@@ -178,7 +177,8 @@ def _iterations(solr: Solr, source_ids: Iterable[str | None]) -> dict[str, int]:
 def _stamped(document: Document, iterations: Mapping[str, int]) -> Document:
     source: str = document.get("sourceId", "")
     writer, _, iteration = str(document.get("extractorRunId", "")).rpartition(SEPARATOR)
-    # Keep the stamp of an unfinished run, because that run's linking finds the entities that it wrote by their stamp.
+    # Keep the stamp of an unfinished run, because the linker later finds the entities written by that run through this
+    # stamp.
     own = int(iteration) if writer == source and iteration.isdecimal() else 0
     return {**document, "extractorRunId": run_id(source, max(own, iterations.get(source, 0)))}
 

@@ -1,7 +1,7 @@
 """The history in ``nav_edits``: the user, time and old and new values of each change to an entity.
 
-An edit is noted before it is made, so that every change has its note. After a conflicting write, the note is withdrawn
-and the edit repeated.
+An edit is recorded before it is made, so that no change goes unrecorded. After a conflicting write, the record is
+withdrawn and the edit repeated.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def note_edits(solr: Solr, edits: Sequence[Edit]) -> None:
 
 
 def withdraw_edits(solr: Solr, edits: Sequence[Edit]) -> None:
-    """Remove the notes of edits that were not made."""
+    """Remove the history records of edits that were not made."""
     if edits:
         solr.delete_ids(EDITS, [edit.id for edit in edits])
 

@@ -1,4 +1,4 @@
-"""Entities as stored in the index. Only `navlin.index` knows the names of their fields."""
+"""Entities as stored in the index. Code outside `navlin.index` does not use the names of stored fields."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class LastRead(NamedTuple):
 class StoredEntity:
     """An entity of the index. Fields that were not requested have their defaults.
 
-    ``name`` is the readable name (`readable_name`), ``own_name`` the name without those of its parents (empty if only a
+    ``name`` is the readable name (`readable_name`), ``own_name`` the name without the parents' names (empty if only a
     relation names the entity), ``parent_id`` the id of a column's or partition's table, or of a sub-operation's
     operation. ``version`` is the ``_version_`` that must be unchanged when a change is written.
     """
@@ -120,7 +120,6 @@ class StoredEntity:
 
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> StoredEntity:
-        """Create from a document."""
         get = document.get
         return cls(
             document["identity"],
@@ -182,7 +181,8 @@ class StoredEntity:
 
     @property
     def deleted_ms(self) -> int:
-        """Time at which the entity was flagged deleted, epoch ms; 0 if it is not, or if the time is unknown."""
+        """Time at which the entity was flagged deleted, epoch ms; 0 if the entity is not deleted, or if the time is
+        unknown."""
         return int(self.document.get("deleteTime", 0)) if self.deleted else 0
 
     @property
@@ -192,7 +192,7 @@ class StoredEntity:
 
     @property
     def words(self) -> Mapping[str, Any]:
-        """The user fields."""
+        """The user fields: name → value."""
         return {name: value for name, value in self.document.items() if is_user_field(name)}
 
     @property
@@ -217,7 +217,7 @@ class StoredEntity:
 
     @property
     def as_indexed(self) -> Mapping[str, Any]:
-        """The fields read, under their index names: for programs, and for users who view all of them."""
+        """The fields that were read, under their index names, for programs and for users who view the raw fields."""
         return self.document
 
     @property
@@ -227,7 +227,7 @@ class StoredEntity:
 
     @property
     def query_text(self) -> str:
-        """The text of a statement, as it is indexed."""
+        """The text of a statement as indexed, cut at `INDEXED_TEXT_CHARS`."""
         return str(self.document.get("queryText", ""))
 
     # -- Executions and operations ---------------------------------------------------------------------------------------
@@ -244,7 +244,7 @@ class StoredEntity:
 
     @property
     def application(self) -> str:
-        """The id of the application that ran an execution, as the engine has it."""
+        """The id of the application that ran an execution, as the engine reports it."""
         return str(self.document.get("jobId", ""))
 
     @property
@@ -254,8 +254,8 @@ class StoredEntity:
 
     @property
     def file_format(self) -> str:
-        """The format of a table's files: Spark's provider name, else derived from the names of its Hive classes; "" if
-        unknown, and for all other types."""
+        """The format of a table's files: Spark's provider name, else derived from the names of the Hive classes; "" if
+        unknown, and for entities other than tables."""
         if self.type != "TABLE":
             return ""
         provider = self.parameters.get("spark.sql.sources.provider") or self.document.get("fileFormat")
@@ -315,7 +315,7 @@ class StoredEntity:
 
     def with_doubt(self, reason: str, run_id: str) -> StoredEntity | None:
         """Return a copy of the operation with one more reason for incompleteness; None if it has that reason already.
-        The changed digest forces a write when the operation's record is read again, whatever the record says."""
+        The changed digest forces a write when the operation's record is read again, even if the record is unchanged."""
         reasons = self.document.get("incompleteReasons", [])
         if reason in reasons:
             return None
@@ -332,8 +332,7 @@ class StoredEntity:
     def with_last_read(self, read: LastRead) -> StoredEntity | None:
         """Return a copy of the table or path with the later of this read and the recorded one; None if nothing
         changes."""
-        # Not stamped by the purge, because the linker of a run that has just written the entity must still see that
-        # run's stamp.
+        # Keep the stamp of the run that wrote the entity, because that run's linker may still look for it.
         later = self.last_read.or_later(read)
         if later == self.last_read:
             return None
@@ -348,12 +347,12 @@ class StoredEntity:
 
     @property
     def text(self) -> str:
-        """The SQL text of a view or an operation, as far as the index keeps it."""
+        """The SQL text of a view or an operation, cut at `STORED_TEXT_CHARS`."""
         return str(self.document.get("queryTextFull") or self.document.get("queryText", ""))
 
     @property
     def parameters(self) -> Mapping[str, Any]:
-        """The parameters of a table or view; empty if their text was cut, because it is longer than the index keeps."""
+        """The parameters of a table or view; empty if their JSON was cut at the index's limit for texts."""
         try:
             parameters = json.loads(self.document.get("params") or "{}")
         except ValueError:
@@ -362,7 +361,7 @@ class StoredEntity:
 
     @property
     def expression(self) -> str:
-        """The expression that a sub-operation computes, as the engine has it."""
+        """The expression that a sub-operation computes, as the engine reports it."""
         return str(next(iter(self.document.get("tp_expression", ())), ""))
 
     @property
@@ -371,7 +370,7 @@ class StoredEntity:
         return str(self.document.get("unparsedReason", ""))
 
     def with_unparsed_reason(self, reason: str) -> StoredEntity:
-        """Return a copy of the view with this reason; "" for none."""
+        """Return a copy of the view with this `unparsed_reason`; "" removes the reason."""
         return self._changed({"unparsedReason": reason or None})
 
     @property

@@ -8,18 +8,18 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 GRANTED: Final = 0
-"""The digest of a placeholder, written because a source claims the entity, and used only if there is no other
-document."""
+"""Digest of a placeholder, which is written because another source claims the entity. A placeholder is used only if the
+entity has no other document."""
 
 
 class Envelope(NamedTuple):
     """A document on its way to the index.
 
     ``document`` is its JSON in the stored form (`navlin.index.stored_form`) without the pipeline's fields. ``volatile``
-    is the JSON of the fields that do not count as a change and are written only together with one (empty if there are
-    none). With a ``parent_id``, the entity implies the relation to its parent; the columns from ``type`` to ``name``
-    are for that relation. ``ages``, ``renamed_from`` and ``where_claimed`` are those of `navlin.model.records`;
-    ``user_fields`` are the names of the user fields that the source itself fills, joined by commas.
+    is the JSON of fields that are written only if another field changes (empty if there are none). With a
+    ``parent_id``, the entity implies the relation to its parent; the columns from ``type`` to ``name`` are for that
+    relation. ``ages``, ``renamed_from`` and ``where_claimed`` are described in `navlin.model.records`; ``user_fields``
+    are the names of the user fields that the source itself fills, joined by commas.
     """
 
     core: str
@@ -69,4 +69,4 @@ _SPARK: Final = {str: "string", int: "long", bytes: "binary", bool: "boolean"}
 ENVELOPE_COLUMNS: Final = ", ".join(
     f"{name} {_SPARK[COLUMN_TYPES.get(name, str)]}" for name in Envelope._fields
 )
-"""The columns as Spark DDL."""
+"""The envelope's columns as Spark DDL."""

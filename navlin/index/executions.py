@@ -1,5 +1,4 @@
-"""Known executions of operations (their number, the first and the last), found with a few requests for any number of
-operations."""
+"""Executions known for operations (count, first and last), found with a few requests for any number of operations."""
 
 from __future__ import annotations
 
@@ -20,7 +19,7 @@ from navlin.model.keys import RelationType
 
 OPERATIONS_A_QUERY: Final = 100
 OF_ONE_TIME: Final = 10
-"""Maximum number of executions examined per operation that share one record time."""
+"""Maximum number of executions to examine per operation if several share the newest record time."""
 _RUNNING: Final = ("status:RUNNING", "-deleted:true")
 _FILTERS: Final = tuple(RelationFilter((RelationType.INSTANCE_OF,), deleted=False).filters())
 
@@ -30,8 +29,8 @@ class KnownExecutions:
     """The executions of one operation: ``count`` in the index, ``purged`` removed by purges.
 
     ``first_ms`` is the time of the oldest record in the index, ``last_ms`` the start of the last execution, else the
-    time of its record (epoch ms; 0 if there is none). ``principal`` ran the last one, which may be purged.
-    ``newest_ms`` is the time of the newest record, which for a long execution is long after the start.
+    time of its record (epoch ms; 0 if there is none). ``principal`` is the user of the last execution, which may have
+    been purged. ``newest_ms`` is the time of the newest record, which for a long execution is long after the start.
     """
 
     count: int = 0
@@ -120,7 +119,7 @@ def _ends(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def latest_executions(graph: Graph, operations: Sequence[str], rows: int) -> dict[str, list[StoredEntity]]:
-    """Return operation id → its latest executions, at most ``rows`` of them, newest first, with the fields of a
+    """Return operation id → its latest executions, newest first, at most ``rows`` each, with the fields of a
     listing."""
     searches = [
         {

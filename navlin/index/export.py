@@ -59,7 +59,8 @@ def _batches(chunks: Iterator[bytes]) -> Iterator[list[dict[str, Any]]]:
     searched = 0
     for chunk in chunks:
         _add(rest, chunk)
-        # Documents are flat and a quote inside a value is escaped, so this can only occur between two documents.
+        # Documents are flat and a quote inside a value is escaped, so this separator can only occur between two
+        # documents.
         cut = rest.rfind(_BETWEEN, searched)
         if cut >= 0:
             yield orjson.loads(b"[" + rest[: cut + 1] + b"]")

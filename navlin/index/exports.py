@@ -39,14 +39,13 @@ def load_export(solr: Solr, name: str) -> ExportPosition:
 
 
 def save_export(solr: Solr, position: ExportPosition) -> None:
-    """Save a position. It is durable when this returns."""
+    """Save a position durably."""
     body = orjson.dumps(asdict(position)).decode()
     document = {"identity": _identity(position.name), "kind": _KIND, "source": position.name, "body": body}
     solr.add_all(RUNS, [document])
 
 
 def note_failure(solr: Solr, name: str, error: str) -> None:
-    """Record the error of a failed export."""
     save_export(solr, replace(load_export(solr, name), error=error))
 
 

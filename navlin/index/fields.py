@@ -1,7 +1,7 @@
 """The fields of the cores: their names, the conversion of values, and the owner of each field.
 
-Names are Navigator's (as spelled in its Solr, if its entity JSON differs). Other attributes are kept as technical
-properties ``tp_<name>``, so that a new extractor needs no new schema.
+Field names are those of Navigator's Solr, even if Navigator's entity JSON uses another name. Other attributes are
+stored as technical properties ``tp_<name>``, so that a new extractor needs no new schema.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ INDEXED_TEXT_CHARS: Final = 8_000
 """Limit on the indexed part of an unbounded text. Lucene refuses a term of more than 32,766 bytes, and UTF-8 needs up
 to four bytes a character."""
 STORED_TEXT_CHARS: Final = 1_048_576
-"""Limit on the stored part of such a text."""
+"""Maximum length of the stored copy of an unbounded text."""
 CUT_NOTE: Final = " … [cut]"
 
 # -- Owners ------------------------------------------------------------------------------------------------------------
@@ -38,7 +38,8 @@ entities below a path."""
 CONTENT_FIELDS: Final = frozenset(
     {"contentFiles", "contentSize", "contentSpace", "contentModified", "contentAccessed"}
 )
-"""Totals below a directory, from the last complete image; a read of the directory alone does not yield them."""
+"""Totals of the files below a directory, from the last complete image. Reading only the directory does not yield
+them."""
 INHERITED_TAG: Final = "inheritedTag"
 LINKER_FIELDS: Final = frozenset(
     {
@@ -53,9 +54,9 @@ LINKER_FIELDS: Final = frozenset(
         *LAST_READ_FIELDS,
     }
 )
-"""The linker's statements about a relation, the reason why a view's text gave no lineage, the tags inherited from
-upstream, and purge's summaries: on an operation for its removed executions, and on the entities that those executions
-read."""
+"""Fields that the linker and purge write: the reasons why a relation is not linked or a view's text gave no lineage,
+the tags inherited from upstream, and purge's summaries of removed executions, on the operation and on the entities that
+the executions read."""
 USER_FIELDS: Final = frozenset({"name", "description", "tags"})
 USER_PROPERTY: Final = "up_"
 """Prefix of the key of a user's own property."""
@@ -76,7 +77,7 @@ MANAGED: Final[Mapping[str, str]] = {
 ``namespace.name``."""
 MANAGED_PREFIXES: Final = tuple(dict.fromkeys(MANAGED.values()))
 USER_PREFIXES: Final = (USER_PROPERTY, *MANAGED_PREFIXES)
-"""Prefixes of users' own properties, and of managed ones by type, as in the schema."""
+"""Field prefixes of user-defined properties and of managed properties, as in the schema."""
 SOURCE_WORDS: Final = "sourceWords"
 """The field with the names of the user fields whose values came from the source. Their values follow the source until a
 user edits them."""
@@ -97,7 +98,7 @@ STAMPS: Final = frozenset(
 INTERNAL_FIELDS: Final = frozenset({"identity", "_version_", "digest", "treePath"})
 """Fields for the index only."""
 EPOCH_MS_FIELDS: Final = frozenset({"asOf", "deleteTime"})
-"""Times that are kept as numbers."""
+"""Time fields stored as numbers (epoch ms)."""
 
 
 class Owner(StrEnum):
@@ -111,7 +112,7 @@ class Owner(StrEnum):
 
 
 def owner_of(field: str) -> Owner | None:
-    """Return the writer of a field; None if it is only for the index."""
+    """Return the writer of a field; None if the field is internal to the index."""
     if field in INTERNAL_FIELDS:
         return None
     if is_user_field(field):
@@ -162,7 +163,7 @@ def solr_date(moment_ms: int) -> str:
 
 
 def date_ms(text: str) -> int:
-    """Invert `solr_date`; a date without a zone is UTC."""
+    """Return a date in Solr's format as epoch ms; a date without a zone is UTC."""
     moment = datetime.fromisoformat(text)
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
@@ -292,13 +293,12 @@ def name_fields(names: Mapping[str, str | None]) -> dict[str, Any]:
 
 
 def names_a_secret(attribute: str) -> bool:
-    """Whether all values of an attribute are masked."""
+    """Whether all values of an attribute are masked, because the attribute's name suggests a secret."""
     return attribute not in KNOWN and not attribute.startswith(USER_PREFIXES) and is_secret(attribute)
 
 
 @lru_cache(maxsize=4_096)
 def _field_for(attribute: str) -> tuple[str, Convert]:
-    """Return the field of an attribute, and the conversion of its values."""
     field = field_name(attribute)
     return field, KNOWN.get(attribute) or (_masked if names_a_secret(attribute) else _other)
 
@@ -313,7 +313,8 @@ def _other(value: Any) -> str | list[str]:
 
 
 def field_name(attribute: str) -> str:
-    """Return the field that keeps an attribute."""
+    """Return the name of the field that stores an attribute: the attribute's own name, or ``tp_…`` if the model does
+    not name it."""
     return attribute if attribute in KNOWN or attribute.startswith("up_") else "tp_" + attribute
 
 

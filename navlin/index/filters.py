@@ -16,16 +16,16 @@ NOT_OF_USERS: Final = "-userEntity:true"
 
 
 class IdRange(NamedTuple):
-    """The identities ``first <= identity < before``, an asterisk for an open side. Identities are hex, so 16 or 256
-    ranges split them evenly."""
+    """A range of identities, ``first <= identity < before``; an asterisk leaves a side open. Identities are hex, so 16
+    or 256 ranges split them evenly."""
 
     first: str
     before: str
 
 
 def id_ranges(digits: int = 1) -> tuple[IdRange, ...]:
-    """Return all identities in 16 ** ``digits`` ranges. The first and the last are open, because an identity need not
-    be a hash."""
+    """Return 16 ** ``digits`` ranges that together contain all identities. The first and the last range are open,
+    because an identity need not be a hash."""
     starts = [f"{number:0{digits}x}" for number in range(16**digits)]
     bounds = ["*", *starts[1:], "*"]
     return tuple(IdRange(first, before) for first, before in pairwise(bounds))
@@ -49,7 +49,7 @@ class EntityFilter:
     """Executions that ended before this time; without a known end, those that started before it; without either, those
     with an earlier record. Running ones never match, because a stream reads for months."""
     not_executed_before_ms: int | None = None
-    """The complement of ``executed_before_ms``."""
+    """Entities that ``executed_before_ms`` with this time would exclude."""
     as_of_before_ms: int | None = None
     as_of_from_ms: int | None = None
     has_last_run: bool = False
@@ -63,7 +63,7 @@ class EntityFilter:
     applications: tuple[str, ...] = ()
     """Executions of one of these few applications (`StoredEntity.application`)."""
     reported: bool | None = None
-    """Executions that are reported in addition to an engine's own record, or those that are not."""
+    """If True, executions reported in addition to an engine's own record; if False, all other entities."""
 
     def filters(self) -> Iterator[str]:
         """Yield the filters in Solr's syntax."""
@@ -134,7 +134,7 @@ class RelationFilter:
     tree_paths: tuple[str, ...] = ()
     ids: IdRange | None = None
     but_reason: str = ""
-    """Relations that are not unlinked for this reason."""
+    """Relations other than those that are unlinked for this reason."""
     claims_or_waits: bool = False
     """Relations that have a claim or are unlinked."""
 
@@ -177,8 +177,8 @@ class RelationFilter:
 
 
 def _among_few(filters: Iterator[str]) -> Iterator[str]:
-    """Yield the filters with caching disabled, because they accompany a selective one. To cache a filter, Solr would
-    evaluate it over the whole index, and again after every commit."""
+    """Yield the filters with caching disabled, because a selective filter accompanies them. To cache a filter, Solr
+    would evaluate it over the whole index, and again after every commit."""
     for each in filters:
         if each.startswith("{!"):
             yield each

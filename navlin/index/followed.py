@@ -25,9 +25,9 @@ class Followed:
     execution (epoch ms; 0: it records none). ``rejects`` counts the records that could not be read in the requested
     period. ``silent_ms`` are the beginnings of the weeks in that period in which no execution started; purged
     executions count. ``incomplete_ms`` is the time of the last incomplete operation that a purge removed (epoch ms; 0:
-    none), ``rejected_ms`` the last time of the rejects that a purge removed (0: none). ``entries`` is the extractor's
-    setting for files, "" for none; ``held_back`` counts the parts of the source, such as files of an engine, that
-    cannot be read now."""
+    none), ``rejected_ms`` the last time of the rejects that a purge removed (0: none). ``entries`` is the setting
+    ``entries`` of an extractor for files, "" for other extractors; ``held_back`` counts the parts of the source, such
+    as files of an engine, that cannot be read now."""
 
     reading: Reading
     since_ms: int
@@ -40,14 +40,14 @@ class Followed:
 
 
 def followed(solr: Solr, since_ms: int, now_ms: int) -> tuple[Followed, ...]:
-    """Return every configured source. Rejects and silent weeks are counted from ``since_ms`` on."""
+    """Return the coverage of every configured source. Rejects and silent weeks are counted from ``since_ms`` on."""
     return tuple(_followed(solr, reading, since_ms, now_ms) for reading in readings(solr))
 
 
 def _followed(solr: Solr, reading: Reading, since_ms: int, now_ms: int) -> Followed:
     of_source = q.term("sourceId", reading.source.id)
     executions = _first(solr, of_source, "type:OPERATION_EXECUTION", "started")
-    # Purged executions had been recorded too; purges of earlier versions left only a note on operations.
+    # Include purged executions. Purges of earlier versions left only a note on operations.
     removed = purged_runs(solr, reading.source.id)
     purged = _first(solr, of_source, "type:OPERATION", "lastExecuted")
     rejects = q.in_range("started", solr_date(since_ms))
@@ -71,8 +71,8 @@ def _first(solr: Solr, of_source: str, kind: str, field: str) -> int:
 
 
 def _silent(solr: Solr, of_source: str, since_ms: int, now_ms: int, removed: PurgedRuns) -> tuple[int, ...]:
-    """Return the beginnings of the weeks in which no execution started. Weeks are counted back from now; the first also
-    takes the remainder."""
+    """Return the beginnings of the weeks in which no execution started. Weeks are counted back from now; the first week
+    also includes the remainder."""
     weeks = max(1, (now_ms - since_ms) // WEEK_MS)
     bounds = [since_ms, *(now_ms - week * WEEK_MS for week in range(weeks - 1, 0, -1))]
     weeks_ms = list(pairwise([*bounds, LAST_DATE_MS]))

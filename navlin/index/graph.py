@@ -50,7 +50,7 @@ class Graph:
         fields: str = entity_fields.CORE,
         rows: int = 5_000,
     ) -> Iterator[StoredEntity]:
-        """Yield the matching entities, ordered by id. With ``ids``, yield only those with one of these ids, ordered
+        """Yield the matching entities, ordered by id. With ``ids``, yield only the entities with these ids, ordered
         within each batch. ``fields`` is a constant of `navlin.index.entity`; ``rows`` is the page size."""
         for query in _by_ids("identity", ids):
             for document in self.solr.cursor(
@@ -78,18 +78,17 @@ class Graph:
         return found
 
     def present_now(self, ids: Iterable[str]) -> set[str]:
-        """Return those ids that are entities now, committed or not."""
+        """Return the subset of ``ids`` that exist as entities now, committed or not."""
         return {document["identity"] for document in self.solr.get(ELEMENTS, ids, entity_fields.ID)}
 
     def count_entities(self, where: EntityFilter = ANY_ENTITY) -> int:
-        """Count the matching entities."""
         return self.solr.count(ELEMENTS, q.EVERYTHING, *where.filters())
 
     def newest_told_ms(self, until_ms: int) -> int:
-        """Return the newest time up to ``until_ms`` at which a source reported an execution or a modification, epoch
-        ms; 0 if none.
+        """Return the newest time up to ``until_ms`` of an execution or modification that a source reported, epoch ms; 0
+        if there is none.
 
-        Independent of navlin's own clocks.
+        The result is independent of navlin's own clocks.
         """
         newest = 0
         for name in ("started", "ended", "lastModified"):
@@ -125,7 +124,7 @@ class Graph:
         return found, False
 
     def parents_among(self, ids: Iterable[str], where: EntityFilter) -> set[str]:
-        """Return those ids that are the parent of a matching entity."""
+        """Return the subset of ``ids`` that are parents of matching entities."""
         filters = tuple(where.filters())
         batches = in_batches(dict.fromkeys(ids), IDS_A_QUERY)
         return set[str]().union(
@@ -133,26 +132,25 @@ class Graph:
         )
 
     def entities_at(self, path: str, where: EntityFilter, rows: int) -> list[StoredEntity]:
-        """Return the matching entities at this path."""
         return self._best(f"fileSystemPath:{q.phrase(path)}", where, rows)
 
     def entities_called(self, name: str, where: EntityFilter, rows: int) -> list[StoredEntity]:
         """Return the matching entities whose own name is or contains this name, best first."""
-        # Each part of a word has its own position in the index, so the next word is as many positions later.
+        # The index splits a word into parts, each with its own position, so allow that distance between words.
         apart = f"~{len(name)}" if len(name.split()) > 1 else ""
         return self._best(f"originalName:{q.phrase(name)}{apart}", where, rows)
 
     def operations_of_text(self, text: str, source_id: str, rows: int) -> list[StoredEntity]:
         """Return the operations of a source that may have this text, with their texts."""
         where = EntityFilter(("OPERATION",))
-        # Enough to be selective; the caller compares the whole text.
+        # The beginning of the text is selective enough; the caller compares the whole text.
         query = f"queryText:{q.phrase(' '.join(text[:TEXT_CHARS].split()))}"
         filters = (*where.filters(), q.term("sourceId", source_id))
         params = {"q": query, "fq": filters, "fl": entity_fields.VIEW, "rows": rows}
         return list(map(StoredEntity.of, self._documents(ELEMENTS, params)))
 
     def named_in_texts(self, names: Iterable[str], where: EntityFilter) -> set[str]:
-        """Return those table names that occur in the text of a matching operation."""
+        """Return the subset of ``names``, which are table names, that occur in the text of a matching operation."""
         found: set[str] = set()
         filters = tuple(where.filters())
         for batch in in_batches(dict.fromkeys(names), CLAUSES_A_QUERY):
@@ -187,7 +185,8 @@ class Graph:
         fields: str = relation_fields.TYPED,
     ) -> Iterator[StoredRelation]:
         """Yield the matching relations. With ``of``, yield only those with one of these ids at one of ``sides``; a
-        relation with such ids at both sides is yielded twice. ``fields`` is a constant of `navlin.index.relation`."""
+        relation with one of the ids at each side is yielded twice. ``fields`` is a constant of
+        `navlin.index.relation`."""
         filters = tuple(where.filters())
         if of is None:
             yield from self._relations(q.EVERYTHING, filters, fields)
@@ -215,11 +214,10 @@ class Graph:
         return names
 
     def count_relations(self, where: RelationFilter = ANY_RELATION) -> int:
-        """Count the matching relations."""
         return self.solr.count(RELATIONS, q.EVERYTHING, *where.filters())
 
     def ends_among(self, ids: Iterable[str], where: RelationFilter, sides: Iterable[Side] = BOTH) -> set[str]:
-        """Return those ids that are an end of a matching relation."""
+        """Return the subset of ``ids`` that are ends of matching relations."""
         found: set[str] = set()
         filters = tuple(where.filters())
         for batch in in_batches(ids, IDS_A_QUERY):
@@ -231,7 +229,7 @@ class Graph:
     def relations_below(
         self, side: Side, source_id: str, directories: Iterable[str], where: RelationFilter
     ) -> Iterator[StoredRelation]:
-        """Yield the matching relations with a path at or below one of these directories at this side."""
+        """Yield the matching relations whose end at this side is a path at or below one of these directories."""
         for batch in in_batches(directories, CLAUSES_A_QUERY):
             query = " ".join(q.at_or_below(f"endpoint{side}Name", directory) for directory in batch)
             filters = (*where.filters(), q.term(f"endpoint{side}SourceId", source_id))
@@ -244,8 +242,8 @@ class Graph:
     def latest_relations(
         self, of: Iterable[str], side: Side, where: RelationFilter, rows: int
     ) -> tuple[list[StoredRelation], int]:
-        """Return the matching relations of these ids, newest first by the time of their source, with those flagged
-        deleted last; and their total number."""
+        """Return the first ``rows`` matching relations of these ids, and the total number of matches. Relations are
+        sorted by their source's time, newest first, with those flagged deleted last."""
         params = {
             "q": q.terms(f"endpoint{side}Ids", of),
             "fq": tuple(where.filters()),
@@ -266,7 +264,8 @@ class Graph:
         return self.solr.facet(RELATIONS, "type", params)
 
     def unlinked_relations(self, identity: str, rows: int) -> tuple[list[StoredRelation], int]:
-        """Return the first unlinked relations of one entity, by id, and their total number."""
+        """Return the first unlinked relations of one entity, ordered by id, and the total number of its unlinked
+        relations."""
         at_ends = " ".join(f"endpoint{side}Ids:{q.phrase(identity)}" for side in BOTH)
         filters = tuple(RelationFilter(unlinked=True, deleted=False).filters())
         documents, count = first_by_id(self.solr, RELATIONS, at_ends, filters, relation_fields.TYPED, rows)
@@ -275,8 +274,8 @@ class Graph:
     def ends_below(
         self, side: Side, directories: Iterable[StoredEntity], where: RelationFilter, limit: int
     ) -> list[str]:
-        """Return the ids of entities below one of these directories that are at side ``side`` of a matching relation;
-        at most ``limit`` for every 200 directories."""
+        """Return the ids of entities that are below one of these directories and at side ``side`` of a matching
+        relation; at most ``limit`` for every 200 directories."""
         return self._ends_matching(side, [_below(side, each) for each in directories], where, limit)
 
     def partitions_outside(
@@ -311,8 +310,8 @@ class Graph:
         ids: Collection[str],
         change: Callable[[Sequence[StoredRelation]], Iterable[StoredRelation]],
     ) -> int:
-        """Read these relations whole, write back those that ``change`` returns, and return their number. ``change`` is
-        called again for those written concurrently."""
+        """Read these relations whole, write the relations that ``change`` returns, and return the number written. If
+        relations were written concurrently, ``change`` is called again for these."""
         todo, written = list(ids), 0
         for _ in range(ATTEMPTS):
             if not todo:
@@ -352,7 +351,8 @@ class Graph:
         return self._remove(ELEMENTS, versions, stamp)
 
     def remove_relations(self, versions: Mapping[str, int], stamp: Stamp) -> set[str]:
-        """Remove relations, as `remove_entities` does entities. Inheritance through them is noted as due."""
+        """Remove relations, as `remove_entities` does entities. Record that tag inheritance through these relations
+        must be computed again."""
         removed = self.relations_now(versions, relation_fields.ENDS)
         ends = {end.id for each in removed.values() if each.type in CARRYING for end in (each.ep1, each.ep2)}
         due = note_due(self.solr, ids=ends) if ends else ""
@@ -367,7 +367,7 @@ class Graph:
             if wanted:
                 self.solr.commit(core, soft=soft)
 
-    # -- Inside ----------------------------------------------------------------------------------------------------------
+    # -- Internal ------------------------------------------------------------------------------------------------------
 
     def _flag(self, core: str, gone: Mapping[str, int], stamp: Stamp) -> int:
         flagged = rewrite(
@@ -393,7 +393,7 @@ class Graph:
         return list(map(StoredEntity.of, documents))
 
     def _values_among(self, core: str, field: str, values: Sequence[str], filters: Sequence[str]) -> set[str]:
-        """Return those of at most a thousand values that the field has in a matching document.
+        """Return the subset of ``values`` (at most a thousand) that occurs in the field of a matching document.
 
         Read a thousand documents at a time, and search on only for the values not yet found, so that a value in a
         million documents costs as much as a value in a thousand.
@@ -434,12 +434,11 @@ class Graph:
 
 
 def end_of(entity: StoredEntity) -> End:
-    """Return an entity as the end of a relation."""
     return End(entity.id, entity.name, entity.type, entity.source_type, entity.source_id)
 
 
 def entity_of(end: End) -> StoredEntity:
-    """Create an entity from a relation's end, with nothing else known."""
+    """Create an entity from a relation's end. Fields that an end does not have keep their defaults."""
     return StoredEntity(end.id, end.name, end.type, end.source_type, end.source_id)
 
 

@@ -1,4 +1,4 @@
-"""Pending deletions of a held run: the places to be reviewed, in the tree of the run's source."""
+"""Deletions of a run that await review, as paths in the tree of the run's source."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from navlin.index.stored_form import tree_path_of
 
 
 def held_places(solr: Solr, source_id: str, run_id: str) -> tuple[str, ...]:
-    """Return the topmost places whose deletion this run holds back, sorted. Everything at and below them would be
-    flagged deleted."""
+    """Return the topmost tree paths whose deletion by this run awaits review, sorted. Accepting the deletion flags
+    everything at and below these paths deleted."""
     for document in solr.get(RUNS, [position_id(source_id, MISSING)]):
         remembered = orjson.loads(document["body"])
         if remembered["held_run"] == run_id:
@@ -26,10 +26,10 @@ def held_places(solr: Solr, source_id: str, run_id: str) -> tuple[str, ...]:
 
 
 def entities_at(solr: Solr, source_id: str, places: Sequence[str]) -> dict[str, StoredEntity]:
-    """Return place → live entity, for a few places."""
+    """Return tree path → live entity, for a small number of ``places``, which are tree paths."""
     if not places:
         return {}
-    # A file's place is its path, which is stored only once.
+    # The tree path of a file is not stored, because it follows from the file's path.
     clauses = [f"treePath:{q.phrase(each)}" for each in places]
     clauses += [f"fileSystemPath:{q.phrase(each.replace('%25', '%'))}" for each in places]
     filters = [q.term("sourceId", source_id), "deleted:false"]
@@ -39,5 +39,5 @@ def entities_at(solr: Solr, source_id: str, places: Sequence[str]) -> dict[str, 
 
 
 def count_below(solr: Solr, source_id: str, place: str) -> int:
-    """Count a source's live entities at and below a place."""
+    """Count a source's live entities at and below a tree path."""
     return count_held(solr, ELEMENTS, source_id, live=True, below=[place])

@@ -23,7 +23,7 @@ _MACHINE_ID_FILES: Final = (Path("/etc/machine-id"), Path("/var/lib/dbus/machine
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """A process. "" means unknown (holders written by early versions have only the first three)."""
+    """A process that holds a lock. "" means unknown; early versions wrote only the first three fields."""
 
     host: str
     """Host name, for display."""
@@ -41,11 +41,11 @@ class Holder:
 
 
 Lives = Callable[[Holder], bool]
-"""Whether a process may still be alive."""
+"""Callback that returns whether a process may still be alive."""
 
 
 def this_process() -> Holder:
-    """Return this process. Not cached, because the process may have been forked."""
+    """Return the identity of this process. It is not cached, because the process may have been forked."""
     pid = os.getpid()
     shown, started = _own_stat()
     # /proc may be mounted for a namespace other than ours, and then says nothing about our process ids.
@@ -56,8 +56,8 @@ def this_process() -> Holder:
 
 
 def may_live(holder: Holder) -> bool:
-    """Return False only if the process has certainly ended: it is gone from the process table that it shares with this
-    process, or its machine has been restarted since."""
+    """Return False only if the process has certainly ended. That is certain if it is missing from the process table
+    that it shares with this process, or if its machine has been restarted since."""
     me = this_process()
     if not holder.boot or not me.boot:
         return True
@@ -126,7 +126,7 @@ def _boot_file() -> Path:
 def _machine() -> str:
     for file in _MACHINE_ID_FILES:
         text = _text(file)
-        # Before its first boot has finished, a machine has an empty file, or this word in it.
+        # Until its first boot has finished, a machine has an empty file, or one that says "uninitialized".
         if text and text != "uninitialized":
             return hmac.new(text.encode(), b"navlin", hashlib.sha256).hexdigest()[:32]
     return ""

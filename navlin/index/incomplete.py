@@ -14,8 +14,8 @@ from navlin.index.solr import Solr
 NO_REASON: Final = "no reason given"
 SHOWN_REASONS: Final = 20
 _INCOMPLETE: Final = f"+type:OPERATION +(incomplete:true {q.present('incompleteReasons')})"
-"""Operations flagged incomplete, or with a reason. One read by an older version may have a reason although it is
-complete."""
+"""Query for operations that are flagged incomplete or have a reason. Older versions recorded reasons without the
+flag."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +62,8 @@ def incomplete_operations(
 
 
 def _by_reason(solr: Solr, query: str, field: str, *, missing: bool = False) -> list[tuple[str, int]]:
-    """Return (reason, number of live elements) for each value of a field with reasons, most frequent first; "" for
-    elements without one."""
+    """Return (reason, number of live elements) for each value of a field with reasons, most frequent first; the reason
+    is "" for elements without one."""
     params = {
         "q": query,
         "fq": "deleted:false",

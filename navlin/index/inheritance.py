@@ -1,10 +1,10 @@
-"""Tag inheritance as stored in the index, and the changes that are due to be computed.
+"""Tag inheritance as stored in the index, and the changes that still have to be computed.
 
-The reach of a tagged entity is stored in a few documents of ``nav_runs``: which of the entity's tags reach which
-entities (one document, unless users stopped some of the tags), and the ids of everything that the reach depends on. The
-`inheritedTag` of an entity lists the tags that reach it, except those that it has itself. Possible changes are due
-until computed: every writer of tags, flows or locations leaves a note, which is removed only when all results are
-durable.
+The reach of a tagged entity consists of the entities that inherit its tags. A few documents of ``nav_runs`` store the
+tags and the entities that these tags reach (one document, unless users stopped some of the tags), and the ids of
+everything that the reach depends on. The `inheritedTag` of an entity lists the tags that reach it, except those that it
+has itself. Every writer of tags, flows or locations leaves a note of possible changes, which is removed only when all
+results are durable.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from navlin.model.keys import RelationType
 IDS_A_BATCH: Final = 1_000
 NOTES_AT_ONCE: Final = 500
 CARRYING: Final = (RelationType.DATA_FLOW, RelationType.LOGICAL_PHYSICAL)
-"""Relations by which an entity inherits."""
+"""Types of the relations along which entities inherit tags."""
 _REACH: Final = "reach"
 _DUE: Final = "reach due"
 _STATE: Final = "reach state"
@@ -39,7 +39,7 @@ _OTHERS: Final = f"{q.EVERYTHING} -{q.terms_given(_OF_ORIGIN, 'instead')}"
 
 
 class Reached(NamedTuple):
-    """Some tags of one entity, and the ids that they reach."""
+    """Tags of one entity that reach the same ids, and those ids."""
 
     tags: frozenset[str]
     ids: frozenset[str]
@@ -47,7 +47,7 @@ class Reached(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class StoredReach:
-    """The reach of one entity's tags. ``ground`` are the ids that it depends on."""
+    """The reach of one entity's tags. ``ground`` are the ids on which the reach depends."""
 
     reached: frozenset[Reached] = frozenset()
     ground: frozenset[str] = frozenset()
@@ -63,7 +63,7 @@ class StoredReach:
         return frozenset[str]().union(*(each.ids for each in self.reached))
 
     def unlike(self, other: StoredReach) -> set[str]:
-        """Return the ids that are reached by different tags in the two."""
+        """Return the ids that are reached by different tags in the two reaches."""
         mine, others = self.by_tag, other.by_tag
         none = frozenset[str]()
         return {
@@ -113,7 +113,7 @@ def note_due(
 
 
 def read_due(solr: Solr) -> list[Due]:
-    """Return the pending notes, a limited number at a time."""
+    """Return at most `NOTES_AT_ONCE` pending notes."""
     query = {"q": q.term("kind", _DUE), "rows": NOTES_AT_ONCE, "fl": "identity", "sort": "identity asc"}
     found = [each["identity"] for each in solr.select(RUNS, query)["response"]["docs"]]
     return [
@@ -130,7 +130,6 @@ def read_due(solr: Solr) -> list[Due]:
 
 
 def count_due(solr: Solr) -> int:
-    """Count the pending notes."""
     return solr.count(RUNS, q.term("kind", _DUE))
 
 
@@ -140,12 +139,11 @@ def remove_due(solr: Solr, done: Iterable[Due]) -> None:
 
 
 def is_computed(solr: Solr) -> bool:
-    """Whether inheritance was ever computed completely: false for the index of an earlier version."""
+    """Whether inheritance was ever computed completely; false for the index of an earlier version."""
     return bool(solr.get(RUNS, [_STATE], "identity"))
 
 
 def note_computed(solr: Solr) -> None:
-    """Record that inheritance was computed completely."""
     solr.add_all(RUNS, [{"identity": _STATE, "kind": _STATE}])
 
 
@@ -153,7 +151,6 @@ def note_computed(solr: Solr) -> None:
 
 
 def any_reach(solr: Solr) -> bool:
-    """Whether any reach is stored."""
     return solr.count(RUNS, _KINDS) > 0
 
 
@@ -170,7 +167,7 @@ def depending_on(solr: Solr, ids: Sequence[str]) -> set[str]:
 
 
 def reached_among(solr: Solr, ids: Sequence[str]) -> set[str]:
-    """Return those of at most a thousand ids that any tag reaches."""
+    """Return the subset of ``ids`` (at most a thousand) that some tag reaches."""
     return _reached(solr, ids, {"q": q.terms("reaches", ids), "fq": _KINDS})
 
 
@@ -203,7 +200,7 @@ def ground_of(solr: Solr, origin: str) -> frozenset[str]:
 
 def save_reaches(solr: Solr, reaches: Reaches) -> None:
     """Replace the stored reaches of these entities, visible at once. `NOTHING` removes the reach of an entity."""
-    # Documents left behind by a killed process may not be visible yet.
+    # Documents written by a killed process may not be visible yet.
     solr.commit(RUNS, soft=True)
     before = [
         each["identity"]
@@ -230,7 +227,6 @@ def _documents(origin: str, reach: StoredReach) -> Iterator[dict[str, Any]]:
 
 
 def _reached(solr: Solr, ids: Sequence[str], where: Mapping[str, Any]) -> set[str]:
-    """Return those ids that the matching documents reach."""
     escaped = ",".join(each.replace("\\", "\\\\").replace(",", "\\,") for each in ids)
     # Count only these ids, instead of all that the documents reach. The response includes ids with a count of zero.
     field = "{!key=reaches terms=$ids}reaches"
@@ -242,8 +238,8 @@ def _reached(solr: Solr, ids: Sequence[str], where: Mapping[str, Any]) -> set[st
 
 
 def bearing_tags(solr: Solr, *, ids: Sequence[str] = (), runs: Sequence[str] = ()) -> Iterator[StoredEntity]:
-    """Yield the live entities that have their own tags, with user fields: those among at most a thousand ids, those
-    stamped by some runs, or all."""
+    """Yield the live entities that have tags of their own, with their user fields. ``ids`` (at most a thousand) or
+    ``runs`` limits them to entities with these ids or stamped by these runs."""
     of = q.terms("identity", ids) if ids else q.terms("extractorRunId", runs) if runs else q.EVERYTHING
     filters = [q.present("tags"), "-deleted:true"]
     return map(StoredEntity.of, solr.cursor(ELEMENTS, of, WORDS, filters=filters))
@@ -256,8 +252,8 @@ def inheriting(solr: Solr) -> Iterator[str]:
 
 
 def settle(solr: Solr, ids: Iterable[str], instead: Reaches) -> int:
-    """Set the inherited tags of these entities; return the number written. ``instead`` replaces the stored reaches of
-    the same entities."""
+    """Set the inherited tags of these entities, and return the number of entities written. ``instead`` maps the ids of
+    some tagged entities to reaches that replace the stored ones."""
     changed = 0
     for batch in in_batches(ids, IDS_A_BATCH):
         tags = _tags_reaching(solr, batch, instead)

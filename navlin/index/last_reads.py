@@ -15,7 +15,7 @@ from navlin.model.tree import upward
 
 PATHS_A_QUERY: Final = 1_000
 PLACES_A_QUERY: Final = 500
-"""Maximum number of places in a query, because each place makes several clauses, and Solr accepts 10,000."""
+"""Maximum number of places in a query. Each place makes several clauses, and Solr accepts 10,000."""
 
 
 def paths_there(graph: Graph, paths: Iterable[str]) -> dict[str, list[StoredEntity]]:
@@ -26,8 +26,8 @@ def paths_there(graph: Graph, paths: Iterable[str]) -> dict[str, list[StoredEnti
 def nearest_directories(
     graph: Graph, paths: Collection[str], but: Collection[str]
 ) -> dict[str, list[StoredEntity]]:
-    """Return path → nearest known ancestor directories in any file system, except the ids ``but``. Deleted directories
-    count, because they may be the location of a table."""
+    """Return path → nearest known ancestor directories in any file system, except directories with the ids ``but``.
+    Deleted directories count, because they may be the location of a table."""
     wanted = {up for path in paths for up in _above(path)}
     known = _by_path(graph, sorted(wanted), "type:(DIRECTORY S3BUCKET)")
     found: dict[str, list[StoredEntity]] = {}
@@ -43,7 +43,7 @@ def _above(path: str) -> Iterator[str]:
     if path.startswith("/"):
         yield from (up for up in upward(path) if up != path)
         return
-    # s3a://bucket/key, and the like
+    # paths in object stores, such as s3a://bucket/key
     while "/" in path.partition("://")[2]:
         path = path.rpartition("/")[0]
         yield path

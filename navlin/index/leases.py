@@ -34,13 +34,13 @@ from navlin.index.holder import Holder, Lives, may_live, this_process
 from navlin.index.solr import Solr, SolrError
 
 LEASE_S: Final = 120.0
-"""Validity of a lease without a renewal."""
+"""Validity of a lease that is not renewed, in seconds."""
 RENEWALS: Final = 12
 """Number of renewals in the length of a lease. After one interval a waiter knows that the holder is alive."""
 LOOKS: Final = 120
 """Number of times that a waiter checks in the length of a lease."""
 TIMEOUT_S: Final = 10.0
-"""Timeout for a renewal, which is then tried again."""
+"""Timeout of a renewal, in seconds. The renewal is then tried again."""
 
 
 class Leased(Exception):
@@ -122,7 +122,7 @@ def _identity(name: str) -> str:
     return "lease:" + name
 
 
-# -- Holding one -------------------------------------------------------------------------------------------------------
+# -- Holding a lease ---------------------------------------------------------------------------------------------------
 
 
 class Lease:
@@ -141,7 +141,7 @@ class Lease:
     ) -> None:
         self.name, self.epoch = name, held.epoch
         self.lost = ""
-        """Reason for the loss; "" while it is held."""
+        """Reason why the lease was lost; "" while it is held."""
         self._solr, self._holder, self._version = solr, holder, held.version
         self._length_s, self._renewals, self._renewed_s = length_s, renewals, asked_s
         self._lock = threading.Lock()
@@ -169,7 +169,7 @@ class Lease:
             self._version, self._renewed_s = version, asked_s
 
     def free(self) -> None:
-        """Release the lease, unless another has taken it. Raises `SolrError`."""
+        """Release the lease, unless another process has taken it. Raises `SolrError`."""
         with self._lock:
             while not self.lost and self._write(None) is None:
                 self._is_mine()

@@ -42,7 +42,8 @@ from navlin.model.source import Source
 
 ROWS_AT_ONCE: Final = 4_000
 LOOKED_AT_ONCE: Final = 500
-"""Texts are scanned in blocks of this size; if a block may have a secret, each of its texts is redacted separately."""
+"""Number of texts in a block that is scanned for secrets. If a block may contain a secret, each of its texts is
+redacted separately."""
 NOT_AS_IT_IS: Final = r'["\\\x00-\x1f]'
 """Characters that JSON escapes."""
 
@@ -187,7 +188,7 @@ def _members(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _member(name: str, column: pa.Array) -> pa.Array:
-    if pa.types.is_null(column.type) or pa.types.is_list(column.type):  # a list goes row by row
+    if pa.types.is_null(column.type) or pa.types.is_list(column.type):  # lists are converted row by row
         return pa.nulls(len(column), pa.string())
     if name in DATES:
         text, quote = _dates(column), '"'
@@ -212,7 +213,8 @@ def _is_date(moments_ms: pa.Array) -> Any:
 
 
 def odd_dates_of(listing: Listing) -> Iterator[tuple[str, str, int]]:
-    """Yield (path and text of the first, number of dates) for each column of a listing with impossible dates."""
+    """Yield (path, column name and value, count) for each column of a listing with impossible dates. Path and value are
+    those of the first such date."""
     for name, values in {**listing.volatile, **listing.attributes}.items():
         if name not in DATES:
             continue
@@ -300,7 +302,7 @@ def _by_row(rows: _Rows, at: int) -> Envelope:
 def _with(
     batch: pa.RecordBatch, places: np.ndarray[Any, Any], envelopes: Iterable[Envelope]
 ) -> pa.RecordBatch:
-    """Return the batch with these rows replacing those at ``places``."""
+    """Return the batch with ``envelopes`` in place of the rows whose numbers are ``places``."""
     mask = np.zeros(len(batch), dtype=bool)
     mask[places] = True
     rows = zip(*envelopes, strict=True)

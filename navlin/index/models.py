@@ -34,8 +34,8 @@ class Kind(StrEnum):
 
 
 def save_models(solr: Solr, models: Registered, read: Versions) -> bool:
-    """Write models over those that were read; they take effect at once. Return False if some were changed concurrently;
-    only the others are then written."""
+    """Write models in place of those that were read, with immediate effect. Return False if some of the models were
+    changed concurrently; these are not written."""
     documents = [
         {
             "identity": (identity := f"{kind}:{name}"),
@@ -53,8 +53,8 @@ def save_models(solr: Solr, models: Registered, read: Versions) -> bool:
 
 
 def managed_field(solr: Solr, name: str) -> str:
-    """Return the field with the values of the managed property ``namespace.name``: the one for the registered type, or
-    if none is registered, the one that most entities have."""
+    """Return the field with the values of the managed property ``namespace.name``. It follows from the registered type;
+    without a registered type, it is the field that most entities have."""
     where = {"q": q.term("kind", Kind.PROPERTY), "fq": [q.term("entity_s", name)], "fl": "body", "rows": 1}
     for document in solr.select(EDITS, where)["response"]["docs"]:
         return MANAGED.get(str(orjson.loads(document["body"]).get("type")), "cp_") + name

@@ -1,5 +1,4 @@
-"""Transfer of user metadata, and of the times of first appearance and last read, along with the entities that their
-source renames.
+"""Transfer of user metadata, and of the times of first appearance and last read, when a source renames entities.
 
 Ids follow names, and renames come in sequences, for example if two tables swap names by way of a third. Therefore the
 indexed state of all affected names is read before anything is written, and saved in the index. If the run is
@@ -41,8 +40,8 @@ _OF_THE_PLACE: Final = LINKER_FIELDS - LAST_READ_FIELDS
 @dataclass(frozen=True, slots=True)
 class Moved:
     """Result of renames. ``words`` maps tree paths to the values that belong there after all renames; an affected path
-    without an entry has no values. ``run_id`` is set if the run is being repeated: documents already stamped with it
-    have their values. ``note`` is the reason if nothing was moved."""
+    without an entry has no values. ``run_id`` is set if the run is being repeated, so that documents already stamped
+    with it keep their values. ``note`` is the reason if nothing was moved."""
 
     paths: frozenset[str] = frozenset()
     words: Mapping[str, Words] = field(default_factory=dict)
@@ -105,7 +104,8 @@ def _keep(solr: Solr, source_id: str, run_id: str, body: Mapping[str, Any]) -> N
 
 
 def moved_along(known: Mapping[str, Words], moves: Sequence[tuple[str, str]]) -> dict[str, Words]:
-    """Return path → values after all moves, given those before."""
+    """Apply the moves (path before, path after) to ``known`` (path → values), and return the resulting path →
+    values."""
     slots = _Slots(known, frozenset(path for move in moves for path in move))
     for before, after in moves:
         taken = {after + path.removeprefix(before): words for path, words in slots.take(before)}
@@ -120,8 +120,8 @@ def moved_along(known: Mapping[str, Words], moves: Sequence[tuple[str, str]]) ->
 
 
 def put_where_nothing_is(solr: Solr, source_id: str, run_id: str, moved: Moved) -> None:
-    """Give documents flagged deleted the values that wait at their paths. Call it after all other documents were
-    written and flagged.
+    """Write the values that wait at a path to the document flagged deleted there. Call this after all other documents
+    were written and flagged.
 
     If there is no document at all (because the renamed entity was dropped before it was read), the values are kept for
     the next run.
@@ -157,7 +157,7 @@ def _written(document: Words) -> dict[str, Any]:
 
 
 class _Slots:
-    """Path → values, with an index by the renamed paths above each."""
+    """Path → values, indexed by the renamed paths above each path."""
 
     def __init__(self, known: Mapping[str, Words], named: frozenset[str]) -> None:
         self.words: dict[str, Words] = {}

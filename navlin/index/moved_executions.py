@@ -1,4 +1,4 @@
-"""Moves of executions to another operation, when more becomes known about the text that they run or their outputs."""
+"""Transfer of executions to another operation, when more becomes known about the executions' text or outputs."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ _LACKING: Final = (
 
 
 def names_filled(solr: Solr) -> bool:
-    """Whether all documents have the field that searches need."""
+    """Whether all documents have the field for searches by parts of names."""
     return bool(solr.get(RUNS, [_STATE], ID))
 
 

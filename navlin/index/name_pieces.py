@@ -25,13 +25,15 @@ def plain(text: str) -> str:
     if len(text) > MOST_CHARS:
         return ""
     spelled = "".join(each if unicodedata.category(each)[0] in "LMN" else " " for each in text)
-    # Upper case, as in the indexed tree paths, because a few letters have no upper-case form.
+    # Convert to upper case, as in the indexed tree paths. Solr then folds both to lower case. Without this step, a few
+    # letters, such as ß, would not match.
     return "_".join(spelled.upper().split())
 
 
 def part(name: str) -> FieldValue | None:
-    """Return a query for names that contain this text (from `plain`). Return None if it is too short, because most
-    names contain any single letter, and any two, except in scripts with thousands of characters."""
+    """Return a query for names that contain this text (from `plain`), or None if the text is too short. Two characters
+    suffice only if they are not ASCII, because most names contain any given one or two letters, except in scripts with
+    thousands of characters."""
     if len(name) >= PIECE_CHARS:
         return FieldValue(NAME_PIECES, Phrase(name))
     if len(name) == PIECE_CHARS - 1 and not name.isascii():

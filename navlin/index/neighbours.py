@@ -41,7 +41,6 @@ class Wanted:
 
     @property
     def field(self) -> str:
-        """The field with the ids."""
         return f"endpoint{self.side}Ids"
 
 
@@ -181,7 +180,7 @@ def _page(solr: Solr, collected: _Collected, batch: Sequence[str], fields: str) 
     cut.update(heavy)
     spent = 0
     for group in (*_packed(counts, wanted.fan_out), *([one] for one in heavy)):
-        # More than the fan-out, because two sources may state one edge.
+        # Read more than the fan-out, because two sources may state the same edge.
         rows = min(sum(counts[one] for one in group), wanted.fan_out * 2 if group[0] in cut else ROWS_A_BATCH)
         if spent + rows > ROWS_A_HOP:
             cut.update(group)

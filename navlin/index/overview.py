@@ -1,4 +1,5 @@
-"""State of one source in the index: its entities and relations, positions, rejects and the held run."""
+"""State of one source in the index: its entities and relations, positions, rejects, and the run whose deletions await
+review."""
 
 from __future__ import annotations
 
@@ -23,8 +24,8 @@ SHOWN_POSITIONS: Final = 100
 @dataclass(frozen=True, slots=True)
 class SourceOverview:
     """State of one source: the numbers of its live entities, live relations and unlinked live relations. ``positions``
-    maps the first keys, in order, to their saved states; ``position_count`` is the total. ``held_back`` does the same
-    for files or other parts that failed and will be retried; ``held_back_count`` is their total."""
+    maps the first keys, in order, to their saved states; ``position_count`` is the total. ``held_back`` maps the first
+    files or other parts that failed and will be retried to their saved states; ``held_back_count`` is their total."""
 
     entities: int
     relations: int
@@ -38,7 +39,6 @@ class SourceOverview:
 
 
 def source_overview(solr: Solr, source_id: str) -> SourceOverview:
-    """Return the state of a source in the index, by its id."""
     failed = q.starting("key", HELD_BACK)
     position_count, positions = _positions(solr, source_id, f"*:* AND NOT {failed}")
     held_back_count, held_back = _positions(solr, source_id, failed)
@@ -68,7 +68,7 @@ def _positions(solr: Solr, source_id: str, which: str) -> tuple[int, dict[str, A
 def held_run(solr: Solr, source_id: str) -> str:
     """Return the id of the run whose deletions await review; "" if there is none.
 
-    Increments continue meanwhile. Only the acceptance of a complete listing ends this state.
+    Incremental runs continue meanwhile. Only the acceptance of a complete listing ends this state.
     """
     held = last_run(solr, source_id, Status.HELD)
     if held is None:

@@ -40,7 +40,6 @@ class PurgedRuns:
 
 
 def purged_runs(solr: Solr, source_id: str) -> PurgedRuns:
-    """Return the record of a source's purged executions."""
     return _of(next(iter(solr.get(RUNS, [_identity(source_id)])), None))
 
 
@@ -55,7 +54,7 @@ def remember_executions(solr: Solr, executions: Iterable[StoredEntity]) -> None:
 
 
 def remember_incomplete(solr: Solr, operations: Iterable[StoredEntity]) -> None:
-    """Remember the incomplete ones among these operations before the operations are removed. They must have been read
+    """Remember the incomplete operations among these, before the operations are removed. They must have been read
     whole."""
     latest: dict[str, int] = defaultdict(int)
     for each in operations:
@@ -68,7 +67,7 @@ def remember_incomplete(solr: Solr, operations: Iterable[StoredEntity]) -> None:
 
 def remember_rejects(solr: Solr, source_id: str, seen_ms: int) -> None:
     """Remember that rejects of a source are being removed. Call this before the removal. ``seen_ms`` is the time at
-    which the last of them was seen (epoch ms)."""
+    which the last of these rejects was seen (epoch ms)."""
     _change(solr, source_id, rejected_ms=seen_ms)
 
 

@@ -41,7 +41,7 @@ class PurgeRecord:
     epoch: int = 0
     """The epoch of the lease under which the record was saved."""
     version: int = field(default=-1, compare=False)
-    """The ``_version_`` that was read or written; -1 before it was written. Not stored."""
+    """The ``_version_`` that was read or written; -1 for a new record. Not stored."""
 
     @property
     def run_id(self) -> str:
@@ -78,8 +78,8 @@ def ended_purges(solr: Solr, limit: int) -> tuple[list[tuple[PurgeRecord, int]],
 
 
 def save_purge(solr: Solr, record: PurgeRecord) -> PurgeRecord:
-    """Save the progress of the open purge, and return it with its new version. Durable when this returns. Raises
-    `LeaseLost` if the index has another version."""
+    """Save the progress of the open purge durably, and return it with its new version. Raises `LeaseLost` if the index
+    has another version."""
     added = solr.add_all(RUNS, [{**_document(_OPEN, record, "running"), "_version_": record.version}])
     if added.conflicts:
         raise LeaseLost(_TAKEN)
@@ -95,7 +95,7 @@ def close_purge(solr: Solr, record: PurgeRecord, ended_ms: int) -> None:
     solr.add_all(RUNS, [{**document, "ended": solr_date(ended_ms)}])
     taken = solr.delete_versions(RUNS, {_OPEN: record.version})
     unfinished = unfinished_purge(solr)
-    # Less a day, because the command that releases a held purge names the beginning of a day.
+    # Allow a difference of one day, because the command that releases a held purge names the beginning of a day.
     if unfinished is not None and not taken and record.before_ms > unfinished.before_ms - _DAY_MS:
         solr.delete_ids(RUNS, [_UNFINISHED])
     solr.commit(RUNS, soft=False)
@@ -111,7 +111,7 @@ def unfinished_purge(solr: Solr) -> UnfinishedPurge | None:
 
 
 def remember_unfinished(solr: Solr, unfinished: UnfinishedPurge) -> None:
-    """Record why the daily purge did not finish. The record is kept until one does."""
+    """Record why the daily purge did not finish. The record is kept until a daily purge finishes."""
     reason = bounded(redact(unfinished.reason), _MAX_REASON_BYTES)
     solr.add_all(RUNS, [_plain(_UNFINISHED, asdict(replace(unfinished, reason=reason)))])
     solr.commit(RUNS, soft=False)
@@ -141,7 +141,6 @@ def daily_purge(solr: Solr) -> DailyPurge | None:
 
 
 def remember_daily(solr: Solr, purge: DailyPurge) -> None:
-    """Record the last daily purge."""
     solr.add_all(RUNS, [_plain(_DAILY, asdict(purge))])
     solr.commit(RUNS, soft=False)
 
@@ -163,14 +162,15 @@ def purged_before_ms(solr: Solr) -> int:
 
 
 def remember_purged_before(solr: Solr, before_ms: int) -> None:
-    """Record that everything older than this is being purged. Call this before the first removal."""
+    """Record that everything older than ``before_ms`` (epoch ms) is being purged. Call this before the first
+    removal."""
     _remember(solr, max(before_ms, purged_before_ms(solr)), reads_lost_before_ms(solr))
 
 
 def reads_lost_before_ms(solr: Solr) -> int:
-    """Return the time up to which reads may have been removed without a trace (epoch ms; 0: none): by purges of early
-    versions, which recorded nothing on the entities read, or of paths without any known directory around them, or by
-    forgetting an engine's source."""
+    """Return the time up to which reads may have been removed without a trace (epoch ms; 0: none). The causes are
+    purges by early versions, which recorded nothing on the entities read, purges of reads of paths without any known
+    directory around them, and forgetting an engine's source."""
     for document in solr.get(RUNS, [_BEFORE]):
         body = orjson.loads(document["body"])
         lost_ms: int = body.get("reads_lost_before_ms", body["before_ms"])

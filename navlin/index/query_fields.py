@@ -66,7 +66,7 @@ RELATION_ONLY: Final = frozenset(
     " endpoint2SourceId endpoint1Name endpoint2Name claimedIds unlinked unlinkedReason unlinkedSince rule"
     " userSpecified propagatable namespace".split()
 )
-"""Fields that only relations have. A query that names one is about relations."""
+"""Fields that only relations have. A query that names such a field searches relations."""
 _RELATION_TYPES: Final = frozenset(RelationType)
 _OTHERS: Final = (
     "identity type sourceType sourceId packageName metaClassName queryText granted serves".split()
@@ -104,7 +104,7 @@ def field_names() -> list[str]:
 
 
 def core_asked(fields: Collection[str], types: Collection[str]) -> str:
-    """Return the core that a query is about: that of relations if the query names a field of relations, or only types
+    """Return the core that a query searches. It is `RELATIONS` if the query names a field of relations, or only types
     of relations (upper case)."""
     if not RELATION_ONLY.isdisjoint(fields):
         return RELATIONS
@@ -112,7 +112,8 @@ def core_asked(fields: Collection[str], types: Collection[str]) -> str:
 
 
 def value_of(field: str, value: str) -> str:
-    """Return a value in the field's form. Only ASCII is upper-cased, because other letters may become two."""
+    """Return a value in the field's form. Only ASCII is upper-cased, because some other letters become two letters in
+    upper case."""
     return value.upper() if field in CONSTANTS and value.isascii() else value
 
 

@@ -33,7 +33,7 @@ from navlin.index.query_tree import (
 from navlin.index.solr_query import EVERYTHING, literal, phrase, quoted
 
 PROPERTY: Final = re.compile(r"(?!(?:up|tp|cp|cpl|cpd|cpt|cpb)_)[^.]+\..+", re.DOTALL)
-"""A property of a namespace, ``namespace.key``."""
+"""Pattern of a property with a namespace, ``namespace.key``."""
 
 DATE_FIELDS: Final = frozenset(
     {*DATES, "firstSeen", "recreated", "lastExecuted", "lastRead", "lastReadBelow", "unlinkedSince"}
@@ -52,7 +52,7 @@ def printed(query: Query) -> str:
 
 def asked(query: Query) -> str:
     """Print the query for Solr."""
-    # A parser's clause at the very beginning would be taken for the whole query.
+    # Solr would take a parser's clause at the very beginning for the whole query.
     return _whole(query, _as_stored, "({})")
 
 

@@ -1,7 +1,7 @@
-"""Queries as trees: the parsed form of a user's query, before Solr is involved.
+"""Queries as trees: the parsed form of a user's query, independent of Solr.
 
-The tree keeps Lucene's flat list of clauses, each with its operator and its sign, because ``a AND b OR c`` has no other
-meaning there. Texts are unescaped.
+The tree keeps Lucene's flat list of clauses, each with its operator and its sign, because Lucene does not nest ``a AND
+b OR c``. Texts are unescaped.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """A quoted phrase; ``distance`` is the number of places by which its words may be apart."""
+    """A quoted phrase. ``distance`` is the maximum number of positions by which the words may be apart."""
 
     text: str
     distance: str = ""
@@ -71,8 +71,8 @@ class FieldValue:
 
 @dataclass(frozen=True, slots=True)
 class ExactTerms:
-    """``{!terms f=field}a,b``: the field has one of these indexed terms; with ``prefix`` a term that starts with the
-    only value."""
+    """``{!terms f=field}a,b``: the field has one of these indexed terms. With the parser ``prefix``, the field has a
+    term that starts with the only value."""
 
     parser: Literal["terms", "term", "prefix"]
     field: str
@@ -93,7 +93,7 @@ class FunctionRange:
 
 @dataclass(frozen=True, slots=True)
 class Boost:
-    """``^2``, or with ``constant`` ``^=2``, which is the clause's whole score."""
+    """A factor for the clause's score (``^2``), or with ``constant`` the clause's whole score (``^=2``)."""
 
     factor: str
     constant: bool = False
@@ -101,8 +101,6 @@ class Boost:
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """One clause with its operator, sign and boost."""
-
     node: Node
     operator: Literal["", "AND", "OR"] = ""
     sign: Literal["", "+", "-"] = ""

@@ -12,7 +12,8 @@ from navlin.index.solr import Solr
 
 
 def read_to_end(solr: Solr, sizes_bytes: Mapping[str, int]) -> set[str]:
-    """Return the files (position key → size) that every source that follows them has read completely."""
+    """Return the position keys of the files that every source following them has read completely. ``sizes_bytes`` maps
+    position keys to file sizes."""
     read: set[str] = set()
     behind: set[str] = set()
     filters = ["kind:position", q.terms("key", sizes_bytes)]

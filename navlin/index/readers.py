@@ -1,4 +1,4 @@
-"""Readers of a table: the operations into which any of its data flows, under any of its names."""
+"""Readers of a table: the operations that read any of its data, under any name or location of the table."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MOST_COLUMNS: Final = 100_000
 """Maximum number of columns examined, over all tables of one request."""
 COUNTED_A_QUERY: Final = 100
 NEVER_MS: Final = 1 << 62
-"""Later than any record."""
+"""A time later than that of any record."""
 _COLUMNS: Final = EntityFilter(("FIELD",))
 _FLOWS: Final = (RelationType.DATA_FLOW.value, RelationType.CONTROL_FLOW.value)
 # A program that states its own relations may name anything as a reader, for example an execution.
@@ -72,7 +72,8 @@ def metastores(solr: Solr) -> tuple[str, ...]:
 
 
 def same_table(database: str, table: str, metastores: Iterable[str]) -> list[str]:
-    """Return the ids that a table of that name, ignoring case, has in each metastore, whether or not it exists."""
+    """Return the ids that a table with this name (ignoring case) has in each metastore, whether or not the table
+    exists."""
     return [identify(each, database.upper(), table.upper()) for each in metastores]
 
 
@@ -121,7 +122,7 @@ def readers_of(
 
 def _newest(graph: Graph, asked: Sequence[_At]) -> list[tuple[int, int]]:
     """Return (number of relations, time of the newest in epoch ms) for each item. Many items share a request, because
-    most have no reader, or a recent one."""
+    only the few without a recent reader need a request of their own."""
     answers = graph.solr.select_each(
         RELATIONS, [_counting(batch) for batch in in_batches(asked, COUNTED_A_QUERY)]
     )
@@ -131,7 +132,7 @@ def _newest(graph: Graph, asked: Sequence[_At]) -> list[tuple[int, int]]:
 
 
 def _counting(asked: Sequence[_At]) -> dict[str, Any]:
-    # Each query is sent only once. In Solr's cache, it would evict entries that are needed again.
+    # Do not cache these queries. They are sent only once, and would evict entries that are needed again.
     facets = {
         f"of{at}": {
             "type": "query",
@@ -165,7 +166,7 @@ class _At:
         places: Iterable[Place],
         metastores: Sequence[str],
     ) -> _At:
-        """Collect the ids and the names of some entities, of their columns, and of everything at, below or around some
+        """Collect the ids and names of the entities and their columns, and of everything at, below or around the
         places."""
         ids: dict[str, None] = {}
         clauses: dict[str, None] = {}
@@ -187,7 +188,7 @@ class _At:
         return cls(tuple(ids), tuple(clauses))
 
     def query(self, parameter: str) -> str:
-        """Return the query; the request's parameter with this name has the ids."""
+        """Return the query. The request must have the ids in the parameter with this name."""
         return " ".join((q.terms_given("endpoint1Ids", parameter), *self.clauses))
 
 
@@ -206,8 +207,8 @@ def views_of(graph: Graph) -> dict[str, set[str]]:
 def places_of(
     graph: Graph, tables: Sequence[StoredEntity], limit: int
 ) -> tuple[dict[str, list[Place]], set[str]]:
-    """Return table id → locations of the table and its partitions, without locations inside others; and the ids of
-    tables whose partitions are in more than ``limit`` places."""
+    """Return table id → locations of the table and its partitions, without locations inside other locations. Also
+    return the ids of tables whose partitions are in more than ``limit`` places."""
     ends: dict[str, list[End]] = defaultdict(list)
     since_ms: dict[str, int] = {}
     for relation in graph.relations(_LOCATED, of=[each.id for each in tables], sides=(1,), fields=SEEN):

@@ -57,7 +57,6 @@ def readings(solr: Solr) -> tuple[Reading, ...]:
 
 
 def reading(solr: Solr, source: KnownSource) -> Reading:
-    """Return the freshness of one source."""
     last = last_run(solr, source.id)
     good = last_run(solr, source.id, Status.FINISHED, Status.HELD)
     counted = solr.select(

@@ -1,4 +1,5 @@
-"""Rejects in the core ``nav_runs``: unreadable records with place and reason. Each names the run that saw it last."""
+"""Rejects in the core ``nav_runs``: unreadable records, each with its place, the reason, and the last run that saw
+it."""
 
 from __future__ import annotations
 
@@ -83,8 +84,8 @@ def reject_count(solr: Solr, source_id: str) -> int:
 def save_rejects(
     solr: Solr, source: str, source_id: str, run: str, now_ms: int, rejects: Iterable[Reject]
 ) -> int:
-    """Save unreadable records, identified by place, offset and reason, so that repeated ones are stored once. Return
-    their number."""
+    """Save unreadable records, identified by place, offset and reason, so that a repeated record is stored only once.
+    Return the number of records saved."""
     documents = reject_documents(source, source_id, run, now_ms, rejects)
     if documents:
         solr.add_all(RUNS, documents)

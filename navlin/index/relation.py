@@ -1,4 +1,4 @@
-"""Relations as stored in the index. Only `navlin.index` knows the names of their fields."""
+"""Relations as stored in the index. Code outside `navlin.index` does not use the names of stored fields."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class StoredRelation:
 
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> StoredRelation:
-        """Create from a document, with the first id of each side."""
+        """Create a relation from a document, with the first id of each side."""
         ep1, ep2 = (next(iter(document.get(f"endpoint{side}Ids", ())), "") for side in BOTH)
         return cls._between(document, ep1, ep2)
 
@@ -197,8 +197,8 @@ class StoredRelation:
         )
 
     def in_place_of(self, stored: StoredRelation | None, stamp: Stamp) -> StoredRelation:
-        """Return the relation in the form for writing: over the stored one, if there is one, keeping when it was first
-        seen and the linker's reason and date; else as a new relation."""
+        """Return the relation in the form for writing. It replaces ``stored``, if there is one, but keeps the time at
+        which that relation was first seen, and the linker's reason and date."""
         if stored is None:
             return replace(
                 self,
@@ -219,7 +219,7 @@ class StoredRelation:
 LINKER: Final = "linker"
 """The writer of the linker's own relations."""
 LINKER_TREE: Final = "#linker"
-"""Tree path of the linker's relations. It is in no source's tree, so that no `Covered` reaches them."""
+"""Tree path of the linker's relations. It is in no source's tree, so no `Covered` applies to these relations."""
 NO_TREE: Final = "#source"
 """Tree path of a SOURCE document. It is in no source's tree."""
 
@@ -238,7 +238,7 @@ def relation_fields(relation_type: str, ep1: End, ep2: End) -> dict[str, Any]:
 
 
 def placed(fields: dict[str, Any], writer: str, tree_path: str) -> dict[str, Any]:
-    """Add a relation's writer and tree path."""
+    """Add a relation's writer and tree path to its fields, in place."""
     fields["writer"] = writer
     fields["treePath"] = tree_path
     return fields

@@ -117,9 +117,10 @@ def removed_entities(solr: Solr, since_ms: int, most: int) -> list[str] | None:
 
 
 def newest_run(solr: Solr) -> str:
-    """Return the id of the finished run that started last, from which changes can be read later; "" if none. Running
-    ones do not count, because they will write more than can be read now; nor do failed ones, which are repeated under
-    the same id; nor those in the future by Solr's clock, which would hide changes until then."""
+    """Return the id of the finished run that started last, from which changes can be read later; "" if there is none.
+    Running runs do not count, because they will write more than can be read now. Failed runs do not count, because they
+    are repeated under the same id. Runs in the future by Solr's clock do not count, because they would hide changes
+    until then."""
     runs = {
         "q": "kind:run",
         "fq": [q.present("runId"), q.one_of("status", (Status.FINISHED, Status.HELD)), NOT_AHEAD],

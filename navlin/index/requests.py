@@ -1,7 +1,7 @@
 """Requests to ``navlin serve``, stored in ``nav_runs`` with job, arguments, progress and answer.
 
-The command line, or any other process with access to the index, writes them. A daemon takes on each request once; if
-several try, the ``_version_`` of the document decides.
+The command line, or any other process with access to the index, writes the requests. Only one daemon runs a request; if
+several try to take it, the ``_version_`` of the document decides.
 """
 
 from __future__ import annotations
@@ -20,26 +20,22 @@ from navlin.index.holder import Holder
 from navlin.index.solr import Solr
 
 KEPT_MS: Final = 24 * 3_600_000
-"""Retention of answered requests."""
+"""Retention time of answered requests."""
 
 
 class Job(StrEnum):
-    """The jobs that can be requested."""
-
     EXTRACT = "extract"
     LINK = "link"
     PURGE = "purge"
 
 
 class State(StrEnum):
-    """Progress of a request."""
-
     WAITING = "waiting"
     RUNNING = "running"
     DONE = "done"
-    """It has an answer, which also tells whether the run itself succeeded."""
+    """The request has an answer, which also tells whether the run itself succeeded."""
     FAILED = "failed"
-    """It has no answer; ``error`` gives the reason."""
+    """The request has no answer; ``error`` gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +51,11 @@ class Request:
     holder: Holder | None = None
     """The daemon that took on the request."""
     step: str = ""
-    """The current step of the run."""
     answer: Mapping[str, Any] = field(default_factory=dict)
     error: str = ""
     ended_ms: int = 0
     version: int = -1
-    """The ``_version_`` that was read; -1 before it was written."""
+    """The ``_version_`` that was read; -1 for a request that was not written yet."""
 
     @property
     def open(self) -> bool:

@@ -1,5 +1,3 @@
-"""Counts of a run."""
-
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -35,7 +33,7 @@ class RunCounts:
     rejects: int = 0
     failed_splits: int = 0
     complete_listings: int = 0
-    """1 if the run covered its whole source. Such a run settles an earlier held one."""
+    """1 if the run covered its whole source. Such a run ends the review of an earlier held run."""
 
     @classmethod
     def of(cls, counted: Mapping[str, Any]) -> Self:
@@ -43,7 +41,7 @@ class RunCounts:
         return cls(**{each.name: int(counted[each.name]) for each in fields(cls) if each.name in counted})
 
     def plus(self, **more: int) -> Self:
-        """Return the counts with ``more`` added to the fields of these names."""
+        """Return a copy in which each number in ``more`` is added to the field of that name."""
         return replace(self, **{name: getattr(self, name) + count for name, count in more.items()})
 
     def counted(self) -> dict[str, int]:

@@ -28,8 +28,8 @@ from navlin.model.records import Position
 from navlin.model.redaction import redact
 
 RUNS_KEPT = 20_000
-"""Number of run records kept per source. With a run every five seconds, they cover the last day, for which an export's
-target may be down."""
+"""Number of run records kept per source. With a run every five seconds, they cover a day, so that an export can
+continue after its target was down for a day."""
 HELD_BACK: Final = "held back: "
 """Key prefix of positions that record a failed split."""
 MISSING: Final = "missing"
@@ -37,8 +37,6 @@ MISSING: Final = "missing"
 
 
 class Status(StrEnum):
-    """Status of a run."""
-
     RUNNING = "running"
     FINISHED = "finished"
     HELD = "held"
@@ -65,7 +63,7 @@ class RunRecord:
     counts: RunCounts = field(default_factory=RunCounts)
     failures: Sequence[str] = ()
     more: bool = False
-    """Whether more can be read at once. Not stored, because only the caller needs it."""
+    """Whether more records can be read immediately. Not stored, because only the caller needs it."""
     epoch: int = 0
     """The epoch of the lease under which the run was made; 0 if there was no lease."""
     version: int = field(default=0, compare=False)
@@ -95,7 +93,7 @@ class RunRecord:
 
 
 def last_run(solr: Solr, source_id: str, *statuses: Status) -> RunRecord | None:
-    """Return the newest run of a source, only with one of those statuses if any are given; None if there is none."""
+    """Return the newest run of a source, with one of ``statuses`` if any are given; None if there is no such run."""
     filters = ["kind:run", f"{{!term f=sourceId}}{source_id}"]
     if statuses:
         filters.append(f"status:({' OR '.join(statuses)})")
@@ -215,7 +213,6 @@ class SavedPositions:
 
 
 def load_positions(solr: Solr, source_id: str, fingerprint: str) -> SavedPositions:
-    """Return the saved positions of a source."""
     values: dict[str, Any] = {}
     outdated: dict[str, str] = {}
     versions: dict[str, int] = {}
@@ -273,8 +270,8 @@ def save_positions(
 
 @dataclass(frozen=True, slots=True)
 class Fence:
-    """Prevents a process that has lost its lease from overwriting the positions of its successor. ``epoch`` is that of
-    the process's lease; ``versions`` maps document ids to the versions that it read; ``renew`` raises if the lease is
+    """Protection of a source's positions against a process that has lost its lease. ``epoch`` is that of this process's
+    lease; ``versions`` maps document ids to the versions that this process read; ``renew`` raises if the lease is
     lost."""
 
     epoch: int

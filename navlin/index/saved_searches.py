@@ -18,7 +18,7 @@ SAVED: Final = "saved"
 
 @dataclass(frozen=True, slots=True)
 class SavedSearch:
-    """A query under a name, which is unique among those of its ``owner``. ``changed_ms`` is epoch ms."""
+    """A named query. The name is unique among the searches of its ``owner``. ``changed_ms`` is epoch ms."""
 
     owner: str
     name: str
@@ -27,11 +27,11 @@ class SavedSearch:
     changed_by: str
     changed_ms: int
     version: int = field(default=-1, compare=False)
-    """The ``_version_`` that was read; -1 before it was written."""
+    """The ``_version_`` that was read; -1 for a new search."""
 
     @property
     def full_name(self) -> str:
-        """The name of the search among those of all owners."""
+        """``owner/name``, which is unique among the searches of all owners."""
         return f"{self.owner}/{self.name}"
 
     def to_json(self) -> dict[str, Any]:
@@ -60,8 +60,8 @@ def saved_search(solr: Solr, owner: str, name: str) -> SavedSearch | None:
 
 
 def write_saved_search(solr: Solr, search: SavedSearch) -> bool:
-    """Write a search over the version that was read; it is visible to all at once. Return False if somebody has changed
-    it since."""
+    """Write a search in place of the version that was read, with immediate effect. Return False if somebody has changed
+    the search since."""
     document = {
         "identity": _identity(search.owner, search.name),
         "kind": SAVED,
@@ -79,7 +79,7 @@ def write_saved_search(solr: Solr, search: SavedSearch) -> bool:
 
 
 def remove_saved_search(solr: Solr, search: SavedSearch) -> bool:
-    """Remove a search that was read. Return False if somebody has changed it since."""
+    """Remove a search that was read. Return False if somebody has changed the search since."""
     stayed = solr.delete_versions(EDITS, {_identity(search.owner, search.name): search.version})
     solr.commit(EDITS, soft=True)
     return not stayed

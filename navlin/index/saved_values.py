@@ -1,4 +1,4 @@
-"""Values of positions as JSON. Strings in them may be names that are not UTF-8."""
+"""Serialisation of position values as JSON. Their strings may be names that are not UTF-8."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def dumps(value: Any) -> bytes:
 
 
 def loads(data: str | bytes) -> Any:
-    """Invert `dumps`."""
+    """Parse the JSON that `dumps` returns."""
     value = orjson.loads(data)
     odd = _NUL.decode() in data if isinstance(data, str) else _NUL in data
     return texts_by(raw, value) if odd else value

@@ -1,7 +1,8 @@
 """The version of an index: the form of its documents and its Solr schema.
 
-The version is kept in a document of ``nav_runs``, written when the index is created or upgraded; navlin did not write
-one before version 2. The cores of each version have their own configuration in Solr, whose name ends in the version.
+The version is recorded in a document of ``nav_runs`` when the index is created or upgraded; before version 2, navlin
+did not write that document. The cores of each version have their own configuration in Solr, whose name ends in the
+version.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ class UnusableIndex(Exception):
 
 
 def suffix(version: int = VERSION) -> str:
-    """Return the name suffix of one version's objects: its configuration in Solr, and its cores if those of another
-    version also exist."""
+    """Return the suffix of the names that belong to one version: the configuration in Solr, and the cores while cores
+    of another version also exist."""
     return "" if version == 1 else f"-{version}"
 
 
@@ -46,13 +47,11 @@ def configset(version: int = VERSION) -> str:
 
 
 def schema_name(solr: Solr, core: str) -> str:
-    """Return the name of a core's schema."""
     return str(solr.answer(core, "schema/name")["name"])
 
 
 def schema_of(solr: Solr) -> Schema | None:
-    """Return the schema recorded in the index; None if none is recorded, in which case the cores tell the version
-    (`version_of_cores`)."""
+    """Return the schema recorded in the index; None if none is recorded. Then `version_of_cores` tells the version."""
     for document in solr.get(RUNS, [_IDENTITY], "body"):
         return Schema(**orjson.loads(document["body"]))
     return None

@@ -29,7 +29,8 @@ class Fields:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A field of a core that differs from navlin's schema, in words."""
+    """A field of a core that differs from navlin's schema. ``found`` ("" if missing) and ``expected`` describe the
+    field in words."""
 
     core: str
     field: str

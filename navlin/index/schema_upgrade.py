@@ -29,7 +29,7 @@ DURABLE_EVERY: Final = 20_000
 are copied again."""
 THREADS: Final = 4
 ONE_RANGE_DOCUMENTS: Final = 50_000
-"""A core with at most this many documents is copied by one thread."""
+"""Maximum number of documents of a core that is copied by a single thread."""
 NOT_COPIED: Final = ("lease", "upgrade")
 """Kinds of documents in ``nav_runs`` that are transient."""
 
@@ -77,7 +77,7 @@ def copy_index(solr: Solr, cores: Sequence[str], since: int, report: Report) -> 
     for core in cores:
         notes = _notes(solr, _ranges(core, solr.count(core)))
         if sum(progress.written for progress in notes.values()) > _committed(solr, beside(core)):
-            # The copy has been emptied since: begin again.
+            # The copy was emptied after this progress was recorded, so begin again.
             solr.delete_ids(RUNS, [each.note for each in notes])
             notes = dict.fromkeys(notes, Progress())
         with ThreadPoolExecutor(THREADS) as threads:
@@ -93,7 +93,7 @@ def copy_index(solr: Solr, cores: Sequence[str], since: int, report: Report) -> 
 
 def _committed(solr: Solr, core: str) -> int:
     solr.commit(core, soft=False)
-    # The version is written last, and not copied.
+    # The document with the version is written last, and is not copied.
     return solr.count(core, "*:*", "-kind:schema")
 
 

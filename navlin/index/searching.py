@@ -1,4 +1,4 @@
-"""Search: a user's query, as parsed by `navlin.query`, is sent to one core, and the response read page by page."""
+"""Search. A user's query, as parsed by `navlin.query`, is sent to one core, and the response is read page by page."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from navlin.index.solr import Solr
 PAGE_ROWS: Final = 10_000
 """Number of documents per request; a larger limit needs several requests."""
 STREAMED_ROWS: Final = 2_000
-"""Documents held in memory while a result is streamed."""
+"""Maximum number of documents held in memory while a result is streamed."""
 FACET_VALUES: Final = 100
 MOST_COUNTED_BESIDE: Final = 10_000
-"""Maximum number of results with which ``SolrQuery.beside`` is counted. Above it, a second count would take as long as
-the search, and its result would not be needed."""
+"""Maximum number of results for which the matches of ``SolrQuery.beside`` are counted, too. For more results, that
+count would take as long as the search, and would not be needed."""
 _SPECIAL: Final = re.compile(r"(\W)")
 MOST_S: Final = 60.0
 """Time limit for one request, because a few wildcards may scan all names in the index."""
@@ -59,7 +59,7 @@ class Found:
     total: int
     facets: Mapping[str, Mapping[str, int]]
     highlights: Mapping[str, Mapping[str, Sequence[str]]]
-    """identity → field → snippets of its text, for the first page"""
+    """identity → field → snippets of the field's text, for the first page"""
     beside: Mapping[str, int] | None
     """type → number of matches of the query ``beside``; None if they were not counted."""
 
@@ -127,7 +127,7 @@ def pages(
 
 def in_time(answer: dict[str, Any]) -> dict[str, Any]:
     """Return the response; raise `TookTooLong` if it is partial."""
-    # A partial response would be taken for the whole.
+    # Callers would take a partial response for the whole.
     if answer["responseHeader"].get("partialResults"):
         raise TookTooLong
     return answer
@@ -166,7 +166,6 @@ def _facet_params(query: SolrQuery) -> dict[str, Any]:
 
 
 def _types_of(solr: Solr, core: str, query: Query, filters: Sequence[Query], most_s: float) -> dict[str, int]:
-    """Return type → number of documents that a query finds."""
     question = SolrQuery(query, filters, facets=[Facet("type")])
     return {**find(solr, core, question, 0, 0, most_s).facets["type"]}
 

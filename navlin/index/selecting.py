@@ -1,8 +1,9 @@
-"""Queries in the form of Solr's own ``select``, as sent by tools for Navigator: built from the input that
-`navlin.query` has parsed and checked, and sent to one core. The response has Solr's format, and is sent page by page.
+"""Queries like those of Solr's own ``select``, for tools that were made for Navigator. Each query is built from input
+that `navlin.query` has parsed and checked, and is sent to one core. The response has Solr's format, and is sent page by
+page.
 
-User input is sent only as escaped words, numbers and dates. Counts are requested from Solr under navlin's own keys, and
-returned under the client's.
+User input reaches Solr only as escaped words, numbers and dates. Counts are requested from Solr under navlin's own
+keys, and returned under the client's keys.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ class Ranges:
 @dataclass(frozen=True, slots=True)
 class Shown:
     """A field to show as ``name``: the first of ``fields`` that a document has. With ``all_so``, ``fields`` are
-    prefixes, and all fields with one of them are shown under their own names."""
+    prefixes, and all fields with one of these prefixes are shown under their own names."""
 
     name: str
     fields: tuple[str, ...]
@@ -112,7 +113,7 @@ def select(solr: Solr, core: str, question: Select, most_s: float = MOST_S) -> I
         documents = [_shown(question, each) for each in _whole(solr, core, question, found)]
         if first:
             yield _head(question, answer)
-        # Without its brackets, because the pages form one list.
+        # Strip the brackets, because the pages form one list.
         yield (b"," if documents and not first else b"") + orjson.dumps(documents)[1:-1]
         if first:
             tail = _tail(question, answer)
@@ -122,7 +123,7 @@ def select(solr: Solr, core: str, question: Select, most_s: float = MOST_S) -> I
             break
     if question.mark:
         tail["nextCursorMark"] = answer["nextCursorMark"]
-    # The fields after the documents, as the rest of the object.
+    # Append the fields that follow the documents, and close the object.
     yield b"]}" + (b"," + orjson.dumps(tail)[1:] if tail else b"}")
 
 

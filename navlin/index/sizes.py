@@ -54,7 +54,7 @@ def sums_below(graph: Graph, of: Sequence[Sequence[Place]]) -> list[Below]:
 
 
 def _summing(groups: Sequence[tuple[int, Sequence[Place]]]) -> dict[str, Any]:
-    # Each query is sent only once. In Solr's cache, it would evict entries that are needed again.
+    # Do not cache these queries. They are sent only once, and would evict entries that are needed again.
     facets = {
         f"of{at}": {"type": "query", "q": "{!cache=false}" + " ".join(map(_at, places)), "facet": _SUMS}
         for at, places in groups

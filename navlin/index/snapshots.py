@@ -44,8 +44,8 @@ class TooBusy(Exception):
 
 @contextmanager
 def snapshots(solr: Solr) -> Iterator[tuple[Snapshot, ...]]:
-    """Take snapshots of the cores in `ORDER`, and remove them at the end. Raises `TooBusy`, or `Leased` if another
-    process is making a backup."""
+    """Take snapshots of the cores in `ORDER`, and remove them when the context ends. Raises `TooBusy`, or `Leased` if
+    another process is making a backup."""
     with lease(solr, "backup") as held, ExitStack() as stack:
         for core in ORDER:
             # Remove the snapshot of a killed process, because Solr would keep the files for ever.
@@ -71,7 +71,7 @@ def _take(solr: Solr, core: str) -> Snapshot:
 
 
 def _delete(solr: Solr, core: str) -> None:
-    with suppress(SolrError):  # there is none, or Solr is down and the next backup removes it
+    with suppress(SolrError):  # no snapshot exists, or Solr is down and the next backup removes the snapshot
         solr.admin("cores", {"action": "DELETESNAPSHOT", "core": core, "commitName": COMMIT_NAME})
 
 

@@ -37,8 +37,8 @@ class Added:
     """identity → new ``_version_``; 0 if a SolrCloud forwarded the document without a requested version, and returns
     none"""
     conflicts: tuple[str, ...] = ()
-    """identities with another ``_version_`` in the index than the requested one (or that are there although they had to
-    be absent)"""
+    """identities for which the index has another ``_version_`` than the requested one, or a document that had to be
+    absent"""
     refused: tuple[Refused, ...] = ()
 
 
@@ -64,11 +64,11 @@ class Solr:
     def select(self, core: str, params: Mapping[str, Any]) -> dict[str, Any]:
         """Return Solr's complete response to a search. The search is sent as JSON, because a list of ids may be long,
         and escaping it for a form takes longer than Solr takes to find the ids."""
-        # By default Solr indents, which is a sixth of the bytes. Macros are off because `${...}` in a name is a name.
+        # Solr indents by default, which takes a sixth of the bytes. Macros are off, because a name may contain `${...}`.
         fixed = {"wt": "json", "indent": "false", "omitHeader": "true", "expandMacros": "false"}
         body = orjson.dumps({"params": {**fixed, **params}})
         url, headers = f"{self.address.url}/{core}/select", {"Content-Type": "application/json"}
-        # Solr 9 starts the clock before it reads the body, so a limit given only there has no effect.
+        # Solr 9 starts the clock before it reads the body, so a limit given only in the body has no effect.
         in_address = {name: params[name] for name in ("timeAllowed",) if name in params}
         return self._json(self.session.post(url, params=in_address, data=body, headers=headers), core)
 
@@ -95,8 +95,8 @@ class Solr:
         return int(self.select(core, {"q": query, "fq": filters, "rows": 0})["response"]["numFound"])
 
     def facet(self, core: str, field: str, params: Mapping[str, Any] | None = None) -> dict[str, int]:
-        """Return value → number of visible documents for a field: of all documents, or of those selected by
-        ``params``."""
+        """Return value → number of visible documents for a field. ``params`` selects the documents; the default is all
+        documents."""
         every = {"q": "*:*", "rows": 0, "facet": "true", "facet.field": field, "facet.limit": -1}
         answer = self.select(core, {**every, "facet.mincount": 1, **(params or {})})
         flat = answer["facet_counts"]["facet_fields"][field]
@@ -145,7 +145,7 @@ class Solr:
         if not self.cloud:
             return (f"{self.address.url}/{core}",)
         status = self.admin("collections", {"action": "CLUSTERSTATUS", "collection": core})
-        # The status has only one collection, under its own name, because ``core`` may be an alias.
+        # The status has only one collection, under its own name, which differs from ``core`` if ``core`` is an alias.
         (collection,) = status["cluster"]["collections"].values()
         shards = collection["shards"]
         return tuple(
@@ -191,13 +191,14 @@ class Solr:
         return Added(outcome.applied, outcome.conflicts, (*refused, *outcome.refused))
 
     def add_all(self, core: str, documents: Sequence[Document]) -> Added:
-        """Add documents as `add` does, but raise `SolrError` if one is refused. Others may be written even then."""
+        """Add documents as `add` does, but raise `SolrError` if any is refused. The other documents may have been
+        written even then."""
         added = self.add(core, documents)
         self.raise_refused(core, added.refused)
         return added
 
     def raise_refused(self, core: str, refused: Iterable[Refused]) -> None:
-        """Raise `SolrError` for the first of these, if there is any."""
+        """Raise `SolrError` for the first refused document, if there is any."""
         for each in refused:
             raise SolrError(self.address.host, core, None, f"{each.identity} was refused: {each.reason}")
 
@@ -209,7 +210,7 @@ class Solr:
             answer = self._update(core, _listed(documents), _TOLERANT)
         except SolrError as error:
             if error.status != 400 or "UpdateRequestProcessorChain" in error.message:
-                raise  # not a document's fault, because the core has another configuration than navlin's
+                raise  # no document is at fault, because the core has another configuration than navlin's
             # Solr could not read the list because of one of the documents. Documents applied before the error may now
             # conflict; then the caller reads them again, which is harmless.
             half = len(documents) // 2
@@ -232,7 +233,7 @@ class Solr:
         return _both(outcome, Added(conflicts=tuple(conflicts)))
 
     def _add_strictly(self, core: str, documents: Sequence[tuple[str, bytes]]) -> Added:
-        """Add documents with Solr's default chain, which reports a loss without naming the document."""
+        """Add documents with Solr's default chain, which reports that a document was lost, but not which one."""
         if not documents:
             return Added()
         try:
@@ -302,7 +303,8 @@ class Solr:
                         self.address.host, core, None, f"{error['id']} was not deleted: {error['message']}"
                     )
                 stayed.append(error["id"])
-            # As with additions: a forwarded deletion lacks the version of a tombstone, which would be negative.
+            # Check forwarded deletions, as with additions. They lack the version of a tombstone, which would be
+            # negative.
             deleted = _pairs(answer.get("deletes", []))
             passed_on = [each for each in deleted.keys() - set(stayed) if deleted[each] >= 0]
             if any(version == versions[each] for each, version in self._versions(core, passed_on).items()):
@@ -318,7 +320,7 @@ class Solr:
     # -- Administration ----------------------------------------------------------------------------------------------
 
     def ping(self, core: str) -> None:
-        """Check that the core responds to a search; raise the reason otherwise."""
+        """Check that the core responds to a search. Raises `SolrError` if it does not."""
         self._post(core, "admin/ping", {"distrib": "false"})
 
     def admin(self, path: str, params: Mapping[str, str]) -> dict[str, Any]:
@@ -386,7 +388,7 @@ def _both(one: Added, other: Added) -> Added:
 
 
 def _reason(message: str) -> str:
-    """Strip the lines that a SolrCloud puts around the message of the shard."""
+    """Strip the text that a SolrCloud puts before the message of the shard."""
     return message.rpartition("Remote error message: ")[2]
 
 

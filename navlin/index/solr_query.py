@@ -39,8 +39,8 @@ def terms(field: str, values: Iterable[str]) -> str:
 
 
 def terms_given(field: str, parameter: str) -> str:
-    """Return a clause for documents whose field has one of the terms in a request parameter; `joined` builds its
-    value."""
+    """Return a clause for documents whose field has one of the terms in a request parameter. `joined` builds the
+    parameter's value."""
     return f'{{!terms f={field} separator="{_SEPARATOR}" v=${parameter}}}'
 
 

@@ -12,8 +12,8 @@ _FIELDS = "identity,sourceType,originalName,clusterName,serves,granted,sourceTem
 
 @dataclass(frozen=True, slots=True)
 class KnownSource:
-    """A source as the index has it. ``granted``: whether it was only claimed, never configured. ``metastore``: whether
-    it is of type HIVE, with tables, and without records of executions other than renames."""
+    """A source as recorded in the index. ``granted``: whether it was only claimed, never configured. ``metastore``:
+    whether it is of type HIVE, with tables, and without records of executions other than renames."""
 
     id: str
     type: str

@@ -1,4 +1,4 @@
-"""The stamp of a run on its documents."""
+"""The stamp that a run leaves on the documents it writes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 NEVER_MS: Final = (1 << 63) - 1
-"""Later than any time."""
+"""A time later than any other."""
 
 
 @dataclass(frozen=True, slots=True)

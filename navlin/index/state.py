@@ -59,8 +59,8 @@ def look_up(solr: Solr, core: str, ids: Iterable[str]) -> dict[str, Held]:
 
 
 def held_below(solr: Solr, core: str, writer: str, paths: Iterable[str]) -> Iterator[Held]:
-    """Yield the state of everything that ``writer`` holds at or below each path. Implied relations are left out,
-    because their state is that of the child."""
+    """Yield the state of every document of ``writer`` at or below each path. Implied relations are left out, because
+    their state is that of the child."""
     for batch in in_batches(paths, LOOKUP_PATHS):
         if ROOT in batch:
             yield from held_in_range(solr, core, writer)
@@ -72,11 +72,10 @@ def held_below(solr: Solr, core: str, writer: str, paths: Iterable[str]) -> Iter
 
 
 def documents_below(solr: Solr, writer: str, paths: Iterable[str]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield (tree path, document) for each entity that ``writer`` holds at or below one of the paths, deleted or
-    not."""
+    """Yield (tree path, document) for each entity of ``writer`` at or below one of the paths, deleted or not."""
     for batch in in_batches(paths, LOOKUP_PATHS):
         found = solr.cursor(ELEMENTS, _below(ELEMENTS, batch), "identity", filters=_of(ELEMENTS, writer))
-        # Current versions, not only committed ones.
+        # Read the current versions, not only committed ones.
         for document in solr.get(ELEMENTS, [each["identity"] for each in found]):
             yield tree_path_of(document), document
 
@@ -84,7 +83,7 @@ def documents_below(solr: Solr, writer: str, paths: Iterable[str]) -> Iterator[t
 def held_in_range(
     solr: Solr, core: str, writer: str, low: str = "", high: str = "", *, below: Iterable[str] = (ROOT,)
 ) -> Iterator[Held]:
-    """Yield the state of everything that ``writer`` holds at or below these paths with ``low <= identity < high`` (""
+    """Yield the state of every document of ``writer`` at or below these paths with ``low <= identity < high`` (""
     leaves that side open), sorted by identity."""
     paths = list(below)
     queries = (
@@ -111,8 +110,8 @@ def held_in_range(
 def count_held(
     solr: Solr, core: str, writer: str, *, live: bool = False, below: Iterable[str] = (ROOT,)
 ) -> int:
-    """Count the documents that a writer holds at or below these paths. With many paths, documents below two of them may
-    be counted twice."""
+    """Count the documents of a writer at or below these paths. With many paths, documents below two of them may be
+    counted twice."""
     paths = list(below)
     queries = ["*:*"] if ROOT in paths else [_below(core, batch) for batch in in_batches(paths, LOOKUP_PATHS)]
     filters = [*_of(core, writer), *(["deleted:false"] if live else [])]
@@ -120,8 +119,8 @@ def count_held(
 
 
 def claimed(solr: Solr, ids: Iterable[str]) -> set[str]:
-    """Return those ids that a live relation claims. An id claimed by a million relations costs as much as one claimed
-    by a thousand."""
+    """Return the subset of ``ids`` that live relations claim. An id claimed by a million relations costs as much as one
+    claimed by a thousand."""
     found: set[str] = set()
     for batch in in_batches(ids, LOOKUP_IDS):
         sought = set(batch)
@@ -143,7 +142,8 @@ def _below(core: str, paths: Sequence[str]) -> str:
 
 
 def _of(core: str, writer: str) -> list[str]:
-    # An entity that a program registered before its source reported it is not a loss of the source.
+    # Exclude entities that a program registered before their source reported them. Such entities are not lost if the
+    # source does not list them.
     return [q.term(_WRITER[core], writer), _NOT_IMPLIED if core == RELATIONS else NOT_OF_USERS]
 
 

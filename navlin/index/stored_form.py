@@ -43,7 +43,8 @@ CLASSES: Final[Mapping[tuple[str, str], str]] = {
 name another class."""
 DERIVED: Final = frozenset({"internalType", "metaClassName", "packageName"})
 """Fields of an entity that are stored only if they differ from the values implied by its type. Therefore a query for
-them becomes one for types (`navlin.index.query_fields`), and they cannot be counted or sorted by."""
+such a field becomes a query for types (`navlin.index.query_fields`), and the field cannot be used for counts or
+sorting."""
 _PATHS: Final = frozenset({"FILE", "DIRECTORY"})
 
 
@@ -67,7 +68,7 @@ def tree_path_of(document: Mapping[str, Any]) -> str:
 
 
 def class_of(source_type: str, entity_type: str) -> str | None:
-    """Return Navigator's class of an entity, None if it has none."""
+    """Return Navigator's class of an entity, None if Navigator has no such class."""
     return CLASSES.get((source_type, entity_type))
 
 

@@ -1,8 +1,8 @@
-"""Entities and relations written by users' programs. The entities are the programs' own (source type SDK), or those
-that a source will report later.
+"""Entities and relations written by users' programs. Programs define entities of their own (source type SDK), or
+describe entities that a source will report later.
 
-Both have ``userEntity``, which protects them from deletion and purge. An entity of the second kind is granted, so that
-the extraction that finds it takes it over with its user metadata, and makes it an ordinary entity.
+Both kinds have ``userEntity``, which protects them from deletion and purge. An entity of the second kind is granted, so
+that the extraction that finds the entity keeps its user metadata, and makes it an ordinary entity.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from navlin.model.keys import EntityType, Key
 from navlin.model.source import Source
 
 SDK: Final = "SDK"
-"""The type of the source of all entities that programs themselves define."""
+"""Source type of the entities that programs themselves define."""
 SDK_SOURCE: Final = identify(SDK)
 TREE: Final = "#sdk"
-"""Tree path of programs' own entities. It is in no source's tree."""
+"""Tree path of the entities that programs define. It is outside every source's tree."""
 NOT_THERE: Final = "not in the index yet"
 _ITERATION: Final = 1
 """Iteration of the SDK source. It is constant, so that clients that follow sources always request everything."""
@@ -73,7 +73,7 @@ def user_entity(identity: str, kind: str, namespace: str, now_ms: int) -> Docume
 
 
 def user_fields(attributes: Mapping[str, Any]) -> Document:
-    """Convert a program's attributes of its own entity to fields."""
+    """Convert the attributes that a program gives its own entity to fields."""
     fields = to_fields(attributes)
     if "internalType" in fields:
         fields["metaClassName"] = fields["internalType"]
@@ -86,7 +86,7 @@ def awaited_entity(key: Key, now_ms: int) -> Document:
     # The text allows clients to find an operation again, and allows the linker to find it once its source reports it
     # (`linker.adopt_operations`).
     text = to_fields({"queryText": key.name}) if key.type is EntityType.OPERATION else {}
-    # As old as possible, so that any record of its source is newer.
+    # Use the oldest possible time, so that any record of the entity's source is newer.
     return {**envelope.fields(), **text, "userEntity": True, **_stamps(key.identity, now_ms), "asOf": 0}
 
 
@@ -121,10 +121,10 @@ def write_relations(
     now_ms: int,
 ) -> bool:
     """Write a program's relations. They are identified by type and ends, so that a repeated write changes the same
-    relation. Return False if one was written concurrently.
+    relation. Return False if one of the relations was written concurrently.
 
-    ``missing`` maps the ids of ends that are not in the index to the reason. A relation with such an end is unlinked
-    until the end appears.
+    ``missing`` maps the ids of ends that are not in the index to the reason. A relation with a missing end is unlinked
+    until that end appears.
     """
     documents = []
     for ep1, ep2 in ends:

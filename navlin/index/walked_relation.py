@@ -71,8 +71,9 @@ class WalkedRelation(NamedTuple):
 
 
 def merged(one: WalkedRelation, other: WalkedRelation) -> WalkedRelation:
-    """Merge two statements of an edge. The result is certain and linked if either is, and incomplete if either is."""
-    # The first-hand statement, if there is one.
+    """Merge two statements of an edge. The result is certain if either statement is certain, linked if either is
+    linked, and incomplete if either is incomplete."""
+    # Take writer and rule from the first-hand statement, if there is one.
     stated = one if one.first_hand else other
     return one._replace(
         unlinked=one.unlinked and other.unlinked,

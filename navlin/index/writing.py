@@ -34,20 +34,18 @@ if TYPE_CHECKING:
 
 WRITE_BATCH = 1_000
 ATTEMPTS = 8
-"""Maximum number of attempts to read and write a document that others keep writing concurrently."""
+"""Maximum number of attempts to read and write a document that other processes keep changing."""
 
 
 NO_MARKS: Mapping[str, Document] = {}
 
 
 class Outcome(StrEnum):
-    """The outcome of a record."""
-
     NEW = "new"
     CHANGED = "changed"
     UNCHANGED = "unchanged"
     SEEN = "seen"
-    """Unchanged, but repeated by a later event. Only its asOf moves, so that an older event stays older."""
+    """Unchanged, but repeated by a later event. Only asOf is updated, so that older events are recognised as older."""
     LATE = "late"
     """Older than the indexed document."""
     WITHDRAWN = "withdrawn"
@@ -55,12 +53,12 @@ class Outcome(StrEnum):
     PURGED = "purged"
     """From a period that a purge has removed."""
     UNCLAIMED = "unclaimed"
-    """To be written only if a relation names it, and none does."""
+    """To be written only if a relation names the entity, and no relation does."""
     REFUSED = "refused"
 
 
 class TooManyConflicts(Exception):
-    """The same documents are being written concurrently all the time."""
+    """The same documents kept changing during all attempts to write them."""
 
 
 def outcome_of(
@@ -74,9 +72,9 @@ def outcome_of(
 ) -> Outcome:
     """Decide the outcome of a record, given the indexed state.
 
-    ``covered_as_of_ms`` is the time at which the record's container was last read completely (0: never): older events
-    below the container are obsolete. ``follows_events``: whether ``as_of`` is the time of an event, not the time at
-    which navlin read the record.
+    ``covered_as_of_ms`` is the time at which the record's container was last read completely (0: never). Events below
+    the container that are older than that are obsolete. ``follows_events``: whether ``as_of`` is the time of an event,
+    not the time at which navlin read the record.
     """
     if envelope.granted:
         return Outcome.NEW if held is None else Outcome.UNCHANGED
@@ -102,7 +100,7 @@ def write(
 ) -> Iterator[tuple[Envelope, Outcome, str]]:
     """Write one batch of one core; yield (envelope, outcome, Solr's reason) for each record, with "" unless it was
     refused. ``moved`` has the values for entities that their source renamed; ``marked`` maps ids of new relations to
-    the documents that the linker made of them.
+    the documents that the linker made from these relations.
 
     Implied relations are written before their entities, so that after a crash in between the entity is still new, and
     both are written again.
@@ -187,7 +185,7 @@ def rewrite(
 
 
 def flag_deleted(document: Document, stamp: Stamp, as_of_ms: int) -> Document | None:
-    """Flag a document deleted as of a time, for `rewrite`; None if it is already flagged, or newer."""
+    """Flag a document deleted as of a time, for `rewrite`. Return None if the document is already flagged, or newer."""
     if document.get("deleted") or stamp.counted(int(document.get("asOf", 0))) > as_of_ms:
         return None
     document.update(deleted=True, deleteTime=stamp.now_ms, asOf=as_of_ms, extractorRunId=stamp.run_id)
@@ -209,7 +207,7 @@ def _to_write(
     *,
     withdrawn: bool,
 ) -> bytes:
-    """Serialise the document. A new one is assembled without parsing the envelope's JSON."""
+    """Serialise the document. A new document is assembled without parsing the envelope's JSON."""
     added = _pipeline_fields(envelope, stamp, withdrawn=withdrawn)
     if before is not None or envelope.renamed_from or words:
         return orjson.dumps(_merged(solr, {**envelope.fields(), **added}, envelope, before, stamp, words))
@@ -243,8 +241,8 @@ def _merged(
     stamp: Stamp,
     words: Mapping[str, Any] | None,
 ) -> Document:
-    """Merge the extractor's document with the fields that others own in the indexed document, and in the one before a
-    rename. ``words``, if given, replace these fields."""
+    """Merge the extractor's document with the fields of other owners, from the indexed document and from the document
+    before a rename. ``words``, if given, replace these fields."""
     of_source = set(filter(None, envelope.user_fields.split(",")))
     if words is not None:
         of_source -= words.keys()

@@ -1,1 +1,2 @@
-"""The lowest layer: entities, relations, plans and sources. Imports nothing else of navlin, nor Spark or Solr."""
+"""The lowest layer: entities, relations, plans and sources. It imports no other package of navlin, and neither Spark
+nor Solr."""

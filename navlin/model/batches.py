@@ -1,5 +1,3 @@
-"""Batching of iterables."""
-
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator

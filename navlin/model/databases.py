@@ -27,7 +27,7 @@ _NAMED: Final = re.compile(r";\s*(?:databaseName|database)\s*=\s*([^;]+)", re.IG
 
 class Database(NamedTuple):
     """A database. ``namespace`` has the form ``postgres://host:5432``, "" if unknown; ``name`` is the name of the
-    database there, or ""."""
+    database on that server, or ""."""
 
     namespace: str = ""
     name: str = ""

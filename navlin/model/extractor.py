@@ -47,7 +47,8 @@ class Extractor(Protocol):
     estate: Estate
 
     def plan(self, positions: Positions) -> Plan:
-        """Decide which splits to read, given the positions saved last time. No splits: nothing to do.
+        """Decide which splits to read, given the positions saved last time. Return a plan without splits if there is
+        nothing to read.
 
         Raises an error for anything unreachable; its message names the host, the file and the remedy.
         """
@@ -69,8 +70,8 @@ class Extractor(Protocol):
         return False
 
     def still_there(self, paths: Sequence[str]) -> Collection[str] | None:
-        """Return those of these paths (in the source's own tree) that the source still has, looked up by name; None if
-        the source cannot be asked. The paths were missing from a full listing, and any path that is not returned is
+        """Return the subset of ``paths`` (in the source's own tree) that the source still has, looked up by name; None
+        if the source cannot be asked. The paths were missing from a full listing, and any path that is not returned is
         flagged deleted."""
         return None
 
@@ -85,7 +86,7 @@ class Extractor(Protocol):
         yield from ()
 
     def problems(self) -> Iterator[tuple[str, str]]:
-        """Yield mistakes in the settings that their types do not show, as (setting, sentence)."""
+        """Yield mistakes in the settings that a check of their types does not find, as (setting, sentence)."""
         yield from ()
 
     @classmethod
@@ -112,9 +113,9 @@ def keeps_positions(default: Any = MISSING) -> Any:
     way.
 
     Examples: timeouts and batch sizes; the choice of files to follow, if each file has its own position; the user, if
-    positions are saved only for what that user could read. An address does not qualify, because it may lead to another
-    service. Give the reason at each use, and do not use it in doubt, because a superfluous complete plan costs time,
-    but a missing one costs correctness.
+    positions are saved only for data that this user could read. An address does not qualify, because it may lead to
+    another service. Give the reason at each use. If in doubt, do not use this function, because a superfluous complete
+    plan costs time, but a missing one costs correctness.
     """
     return field(default=default, metadata={KEEPS_POSITIONS: True})
 
@@ -134,14 +135,14 @@ EXTRACTORS: dict[str, Registration] = {}
 
 
 class NotAnExtractor(TypeError):
-    """A registered class is not an `Extractor`, or has the name of another one."""
+    """A registered class is not an `Extractor`, or its name is already that of another extractor."""
 
 
 _T = TypeVar("_T", bound=type[Extractor])
 
 
 def extractor(name: str, *, source_type: str, mode: Mode, version: int) -> Callable[[_T], _T]:
-    """Register a class under ``name``. Raise ``version`` if better code should read the same input again.
+    """Register a class under ``name``. Increase ``version`` if better code should read the same input again.
 
     Raises `NotAnExtractor`.
     """

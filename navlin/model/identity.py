@@ -39,12 +39,13 @@ def run_id(source_id: str, iteration: int) -> str:
 
 
 def relation_id(relation_type: str, ep1_id: str, ep2_id: str, writer_id: str) -> str:
-    """Return the identity of a relation: its type, its two ends and the source that states it."""
+    """Return the identity of a relation, computed from its type, its two ends and the source that states it."""
     return identify(relation_type, ep1_id, ep2_id, writer_id)
 
 
 def operation_id(source_id: str, text: str, end_ids: Iterable[str]) -> str:
-    """Return the identity of a distinct statement: its source, its text, and the tables that it reads and writes.
+    """Return the identity of a distinct statement, computed from its source, its text, and the tables that it reads and
+    writes.
 
     The tables are included so that the same text run in two databases is two operations.
     """

@@ -6,9 +6,9 @@ from __future__ import annotations
 from typing import Final
 
 IMAGE: Final = "image"
-"""The transaction of the last image that was read; saved only after all of the image was read."""
+"""Key of the position with the transaction of the last image; saved only after the whole image was read."""
 ACCESSES: Final = "accesses"
-"""The earliest possible date of an image, and the weeks for which it shows that access times were kept. Valid only if
-this image is that of `IMAGE`."""
+"""Key of the position with the earliest possible date of an image, and the weeks for which the image shows that access
+times were recorded. Valid only if the image is that of `IMAGE`."""
 ENTRIES: Final = "entries"
-"""The setting ``entries``: "all" if all files are read, otherwise only referenced ones."""
+"""Key of the position with the setting ``entries``: "all" if all files are read, otherwise only referenced ones."""

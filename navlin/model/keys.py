@@ -48,9 +48,10 @@ class RelationType(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """The key of an entity: enough to find it, to show it, and, if no source serves it, to grant it.
+    """The key of an entity. It suffices to find the entity, to show it, and, if no source serves it, to create a
+    placeholder.
 
-    ``name`` is the originalName as seen, ``tree_path`` the place in the source's tree, ``parent_path`` Navigator's
+    ``name`` is the originalName as seen, ``tree_path`` the path in the source's tree, ``parent_path`` Navigator's
     parentPath; ``file_system_path`` is set if the key itself is a path. ``parent`` is the key of the container: an
     operation is the parent of its sub-operations and, as INSTANCE_OF, of its executions.
     """
@@ -75,7 +76,6 @@ def parent_relation(child_type: str) -> RelationType:
 
 
 def database_key(source: Source, database: str) -> Key:
-    """Return the key of a database of a metastore."""
     folded = database.upper()
     return Key(EntityType.DATABASE, identify(source.id, folded), source, database, tree_path(folded))
 
@@ -140,8 +140,8 @@ def split_location(uri: str, default_fs: str = "") -> tuple[str, str, str]:
     ``/a/b``).
 
     ``default_fs`` (``fs.defaultFS``) replaces a missing scheme or host. ``file:/x`` and ``file:///x`` are the same, and
-    so are s3, s3a and s3n. Trailing and doubled slashes do not count. A text that is not a location (`is_location`)
-    becomes a path of that name, which will match nothing, because plans and configurations may hold any text.
+    so are s3, s3a and s3n. Trailing and doubled slashes do not count. Plans and configurations may hold any text, so a
+    text that is not a location (`is_location`) becomes a path of that name, which matches nothing.
     """
     if not is_location(uri):
         uri = f"/{uri}"
@@ -183,7 +183,7 @@ def _without_password(netloc: str) -> str:
 
 
 def _after_authority(uri: str) -> str:
-    # Not urlsplit's path, because a `?` or `#` in a file's name belongs to the name.
+    # Do not use urlsplit's path, because a `?` or `#` in a file's name belongs to the name.
     rest = uri.split(":", 1)[1] if ":" in uri.split("/", 1)[0] else uri
     if rest.startswith("//"):
         return rest[2:].partition("/")[2]
@@ -208,7 +208,7 @@ def listed_path_key(source: Source, path: str, kind: EntityType) -> Key:
 def location_key(
     estate: Estate, uri: str, default_fs: str = "", kind: EntityType = EntityType.DIRECTORY
 ) -> Key:
-    """Return the key of the file or directory at a location, for a claim, whichever source serves it."""
+    """Return the key of the file or directory at a location, for a claim, whichever source serves the location."""
     source_type, authority, path = split_location(uri, default_fs)
     return path_key(estate.serving(source_type, authority), path, kind)
 
@@ -236,8 +236,8 @@ def path_column_id(path_id: str, column: str) -> str:
 def path_column_key(path: Key, column: str) -> Key:
     """Return the key of a column of the data at a path; the path's key is made by `path_key` or `location_key`.
 
-    No file system knows columns, so no other source will ever report this one. The claiming source grants it, whether
-    or not the path's source is configured. Case is folded, as in the engines that read such data.
+    No file system knows columns, so no other source will ever report the column. The claiming source grants the column,
+    whether or not the path's source is configured. Case is folded, as in the engines that read such data.
     """
     return Key(
         EntityType.FIELD,
@@ -258,8 +258,8 @@ DATASETS = "datasets"
 
 
 def dataset_key(source: Source, namespace: str, name: str) -> Key:
-    """Return the key of a dataset such as a database's table, ``postgres://host:5432`` and ``db.schema.table``. Case is
-    kept, because it is unknown whether the database folds it."""
+    """Return the key of a dataset, such as the table ``db.schema.table`` in the namespace ``postgres://host:5432``.
+    Case is kept, because it is unknown whether the database folds it."""
     shown, place = redact(name), without_credentials(namespace)
     identity = identify(source.id, place, shown)
     return Key(EntityType.DATASET, identity, source, shown, tree_path(DATASETS, place, shown))
@@ -285,11 +285,8 @@ def operation_key(source: Source, text: str, end_ids: tuple[str, ...], *, name: 
 
 
 def sub_operation_key(operation: Key, part: str, *, name: str = "") -> Key:
-    """Return the key of a part of an operation; ``part`` identifies it within the operation, and is the same each time
-    the record is read.
-
-    ``name`` is shown.
-    """
+    """Return the key of a sub-operation. ``part`` identifies the sub-operation within the operation, and is the same
+    each time the record is read; ``name`` is shown."""
     identity = identify(operation.identity, part)
     path = below(operation.tree_path, identity)
     return Key(EntityType.SUB_OPERATION, identity, operation.source, name or part, path, parent=operation)
@@ -307,11 +304,11 @@ def claimed_execution_key(source: Source, run: str) -> Key:
 
 
 def granted_execution_key(source: Source, run: str) -> Key:
-    """Return the key of a run on a system whose source reports no runs, for example of a Hive query that YARN names,
+    """Return the key of a run on a system whose source reports no runs. An example is a Hive query that YARN names,
     because the metastore's source reports no runs.
 
-    The claiming source grants it, whether or not the system's source is configured, and outside the branches that this
-    source's listings cover.
+    The claiming source grants the run, whether or not the system's source is configured. The run's tree path is outside
+    the branches that the claiming source's listings cover.
     """
     key = claimed_execution_key(replace(source, configured=False), run)
     return replace(key, tree_path=below(f"#{EXECUTIONS}", key.identity))
@@ -322,18 +319,18 @@ _YARN_ID = re.compile(r"(?:application|job|appattempt)_(\d{1,19})_(\d{1,19})(?:_
 
 
 def application_id(name: str) -> str | None:
-    """Return the YARN application that a name denotes: ``application_1_0002``, ``job_1_0002`` and old documents'
-    ``job_1_2_2`` are the same; None for anything else."""
+    """Return the id of the YARN application that a name denotes; None if it denotes none. ``application_1_0002``,
+    ``job_1_0002`` and, in old documents, ``job_1_2_2`` denote the same application."""
     if (found := _YARN_ID.match(name)) is None:
         return None
     return f"application_{found[1]}_{int(found[2]):04d}"
 
 
 def application_key(source: Source, application: str, operation: Key | None = None) -> Key:
-    """Return the key of a YARN application, which is the run of its ``operation``, by any of the ids that
-    `application_id` knows.
+    """Return the key of a YARN application, which is the run of its ``operation``. ``application`` is any id that
+    `application_id` accepts.
 
-    Claiming sources do not know the operation. Raises ValueError if ``application`` is not such an id.
+    Claiming sources do not know the operation. Raises ValueError for any other id.
     """
     if (run := application_id(application)) is None:
         raise ValueError(f"{application!r} is not the id of a YARN application")

@@ -41,7 +41,7 @@ class SourceTime:
 class Plan:
     """The splits to read, the positions known beforehand, and the paths that reading all splits covers.
 
-    ``positions`` and ``covers`` hold once every split, and every split that those yielded, was read without error.
+    ``positions`` and ``covers`` hold once all splits, including those yielded by other splits, were read without error.
     ``note`` is a sentence that explains an unusual plan ("event ids have a gap"). ``more``: whether there is more to
     read right after this plan, which can be planned only then. ``source_time`` is the time by the source's own clock,
     if known, for comparison with this machine's. ``moves`` are the source's renames since the last plan, in order, as

@@ -1,4 +1,4 @@
-"""Counts in sentences: the one place that chooses singular or plural."""
+"""Singular and plural in sentences with counts."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Text from outside without characters that control a terminal: escape sequences, control characters, bidirectional
-marks.
+"""Replacement of characters that control a terminal: escape sequences, control characters, bidirectional marks.
 
-Names of files, tables and users are untrusted, and output goes to a terminal, or to a file that someone views in one.
+Names of files, tables and users are untrusted, and output goes to a terminal, or to a file that someone views in a
+terminal.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""File names as the file system has them: bytes that may not be UTF-8, which Python holds as halves of surrogate pairs.
+"""File names as the file system has them: bytes that may not be UTF-8, which Python represents as halves of surrogate
+pairs.
 
-Neither JSON nor Arrow accepts such a half. `stored` is the form that navlin keeps, `raw` restores the name from it, and
-`shown` is the form for people. No name holds a NUL, so nothing else looks like the stored form.
+Neither JSON nor Arrow accepts such a half. `stored` returns the form that navlin saves, `raw` restores the name from
+that form, and `shown` returns the form for users. No name contains a NUL, so nothing else looks like the stored form.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ def stored(name: str) -> str:
 
 
 def raw(kept: str) -> str:
-    """Invert `stored`."""
+    """Return the name that `stored` converted."""
     return _STORED.sub(lambda found: chr(int(found[1], 16)), kept)
 
 

@@ -59,8 +59,8 @@ class Listing:
 class Relation:
     """A typed edge between two keys. An end whose source is not the writing one is a claim.
 
-    ``tree_path`` is the statement's place in the *writing* source's tree (an edge of an operation is below that
-    operation); it decides which `Covered` covers it.
+    ``tree_path`` is the relation's path in the *writing* source's tree (an edge of an operation is below that
+    operation); it decides which `Covered` applies to the relation.
     """
 
     type: RelationType
@@ -93,8 +93,8 @@ class Position:
     """The progress of reading. ``value`` is JSON; None deletes the key.
 
     `navlin status` shows positions to users. It shows a number with its key, as a time (epoch ms) if the key ends in
-    ``_ms``; of an object, ``path`` (else the key), ``offset`` and ``size`` in bytes (-1: not read to the end); of other
-    values, the number of items.
+    ``_ms``. For an object it shows ``path`` (else the key), ``offset`` and ``size`` in bytes (-1: not read to the end);
+    for other values, the number of items.
     """
 
     key: str
@@ -102,7 +102,7 @@ class Position:
 
 
 class Depth(StrEnum):
-    """Depth to which a `Covered` reaches."""
+    """Depth of the paths to which a `Covered` applies."""
 
     SELF = "self"
     CHILDREN = "children"

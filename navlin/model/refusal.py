@@ -1,4 +1,4 @@
-"""Refusals: the sentence by which a question or a change is rejected, the same on every door."""
+"""Refusals of a question or a change, with the same message in every interface."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import Any, Final
 
 
 class Refusal(Exception):
-    """Its text gives the error and a remedy. ``status`` is HTTP's number for it, from which a command's exit code
-    follows; ``more`` is plain JSON that goes with the sentence: candidates, suggestions, known names."""
+    """A question or a change was refused. The message gives the error and a remedy. ``status`` is the HTTP status,
+    which also determines a command's exit code. ``more`` is plain JSON sent with the message: candidates, suggestions,
+    known names."""
 
     status: int = 400
     more: Mapping[str, Any] = MappingProxyType({})
@@ -20,7 +21,7 @@ LISTED: Final = ("suggestions", "candidates")
 
 
 def with_entities(message: str, more: Mapping[str, Any]) -> str:
-    """The sentence as a terminal shows it: below it a line for each entity that may be meant."""
+    """Return the message for a terminal, followed by a line for each entity that the user may mean."""
     lines = [message]
     for each in (each for key in LISTED for each in more.get(key, ())):
         source, deleted = each.get("sourceType", ""), " (deleted)" if each.get("deleted") else ""

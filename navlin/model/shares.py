@@ -1,5 +1,3 @@
-"""Fair shares of a limited resource."""
-
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping

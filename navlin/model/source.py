@@ -27,17 +27,18 @@ LOCAL: Final = "LOCAL"
 """Files of one host's own file system (Cloudera's word for them in the Spark lineage log)."""
 
 DEFAULT_AUTHORITY: Final = ""
-"""The authority of a claim that does not know which of the estate's services it means. If only one is configured, that
-one serves it."""
+"""The authority of a claim that does not tell which service it means. If only one service of the type is configured,
+that service is meant."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One service: a configured one, or an authority that a claim names and no source serves (``configured=False``).
+    """One service. It is configured, or it is an authority that a claim names and no source serves
+    (``configured=False``).
 
-    ``claimable``: whether claims may refer to it. They may not refer to a source that follows an engine's files,
-    because it has executions but no catalogue of tables: HiveServer2's queries and the metastore's tables have the same
-    type, and a named table is the metastore's.
+    ``claimable``: whether claims may refer to the source. They may not refer to a source that follows an engine's
+    files, because such a source has executions but no catalogue of tables: HiveServer2's queries and the metastore's
+    tables have the same type, and a named table is the metastore's.
     """
 
     id: str
@@ -90,15 +91,15 @@ class Estate:
         return Source(granted_id, source_type, name, self.cluster, (wanted,), configured=False)
 
     def metastore_meant(self, uris: Sequence[str], default: str) -> str:
-        """Return the address of the metastore that a job means: the first address that the job names and a configured
-        source serves; if there is none, the first address; ``default`` if the job names none."""
+        """Return the address of the metastore that a job means. This is the first address in ``uris`` that a configured
+        source serves, else the first address, else ``default``."""
         served = {authority for source in self.sources if source.type == HIVE for authority in source.serves}
         served_first = (uri for uri in uris if normal_authority(uri) in served)
         return next(served_first, uris[0] if uris else default)
 
 
 METASTORES_NAMED: Final = 10
-"""Maximum number of addresses of one metastore that are used of those a job names."""
+"""Maximum number of addresses taken from one value of ``hive.metastore.uris``."""
 
 
 def metastores_named(uris: str) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ _SPOOLED: Final = re.compile(rf"{PREFIX}\d{{8}}-\d+-\d+-(.+){re.escape(SUFFIX)}"
 
 
 def spooled_name(day: str, process: int, number: int, sender: str) -> str:
-    """Return the name of a sender's file, the ``number``-th that a process begins."""
+    """Return the name of a file with a sender's events. ``number`` counts the files that a process begins."""
     return f"{PREFIX}{day}-{process}-{number}-{in_name(sender)}{SUFFIX}"
 
 
@@ -28,7 +28,7 @@ def in_name(sender: str) -> str:
 
 
 def part_of_sender(name: str) -> str:
-    """Return the sender's part of a file name; "" if it is not the name of such a file."""
+    """Return the sender's part of a file name; "" if ``name`` does not have the form of `spooled_name`."""
     found = _SPOOLED.fullmatch(name)
     return found[1] if found else ""
 
@@ -42,6 +42,6 @@ def sender_of(path: str) -> str:
 
 
 def file_key(host: str, stat: os.stat_result) -> str:
-    """Return the position key of a followed file on a host. It has the inode instead of the path, because logs are
+    """Return the position key of a followed file on a host. The key has the inode instead of the path, because logs are
     renamed but keep their inode."""
     return f"{host}:{stat.st_dev}:{stat.st_ino}"

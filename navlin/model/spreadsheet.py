@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 MARK: Final = b"\xef\xbb\xbf"
-"""Without this mark, spreadsheets read a file in their own code page."""
+"""UTF-8 byte order mark. Without this mark, spreadsheets read a file in their own code page."""
 _ACTIVE: Final = re.compile(r"'*[=+\-@\t\r\n＝＋－＠]")
 _ESCAPED: Final = re.compile(r"'+[=+\-@\t\r\n＝＋－＠]")
 
@@ -25,7 +25,7 @@ def passive(cell: str) -> str:
 
 
 def active(cell: str) -> str:
-    """Invert `passive`."""
+    """Remove the escape that `passive` added."""
     return cell[1:] if _ESCAPED.match(cell) else cell
 
 

@@ -26,7 +26,7 @@ __all__ = ["EmbeddedSolr", "NoSolr", "SolrSettings", "StateInUse", "running_solr
 
 HOST: Final = "127.0.0.1"
 START_S: Final = 600.0
-"""Longest silence of a starting child, in seconds. A start replays acknowledged but uncommitted writes."""
+"""Maximum silence of a starting child, in seconds. A start replays acknowledged but uncommitted writes."""
 STOP_S: Final = 40.0
 """Timeout for a stop, which finishes requests, closes the cores and occasionally writes a class archive."""
 
@@ -76,12 +76,11 @@ class EmbeddedSolr:
 
     @property
     def pid(self) -> int | None:
-        """Process id of the child, also of a dead one until it is replaced; None without a child."""
+        """Process id of the child, even after the child's death until it is replaced; None without a child."""
         return self._child.pid if self._child else None
 
     @property
     def alive(self) -> bool:
-        """Whether the child runs."""
         return self._child is not None and self._child.poll() is None
 
     def start(self) -> SolrAddress:
@@ -162,10 +161,10 @@ class EmbeddedSolr:
         if child is None:
             return
         assert child.stdin is not None
-        with suppress(BrokenPipeError, ValueError):  # it is already dead, or was told before
+        with suppress(BrokenPipeError, ValueError):  # the child is already dead, or was told to stop before
             child.stdin.write(b"stop\n")
             child.stdin.close()
-        with suppress(subprocess.TimeoutExpired):  # its acknowledged writes are in its update log
+        with suppress(subprocess.TimeoutExpired):  # acknowledged writes are in Solr's update log
             child.wait(wait_s)
         self._kill()
         (self.home / home.SERVER_FILE).unlink(missing_ok=True)
@@ -187,8 +186,8 @@ class EmbeddedSolr:
 
 
 def running_solr(state: Path) -> SolrAddress | None:
-    """Return the address of the embedded Solr that another navlin runs on this state directory; None if none runs. It
-    may end at any time."""
+    """Return the address of the embedded Solr that another navlin runs on this state directory; None if none runs. The
+    returned server may end at any time."""
     place = state.absolute() / "solr"
     address = home.note(place)
     if address is None:

@@ -19,9 +19,9 @@ USER: Final = "navlin"
 PASSWORD_FILE: Final = "password"
 SERVER_FILE: Final = "server.json"
 CONFIGSET_FILE: Final = "configset"
-"""Name of the file with the name of the configset that the cores use."""
+"""Name of the file that records the configset of the cores."""
 FIRST_CONFIGSET: Final = "navlin"
-"""The configset of homes without that file."""
+"""The configset of a home without `CONFIGSET_FILE`."""
 LOCK_FILE: Final = "navlin.lock"
 """Name of the file that a running server keeps locked."""
 _REPLACED: Final = "solr.replaced"
@@ -133,7 +133,8 @@ def _remove_unused(home: Path, used: str, cores: Sequence[str]) -> None:
     for configset in [path for path in (home / "configsets").iterdir() if path.name != used]:
         for core in cores:
             directory = home / _directory(core, configset.name)
-            # Without this file, the directory is not a core. It goes first because a partial core would not open.
+            # Delete ``core.properties`` first, because a directory without it is not a core, while Solr could not open
+            # a partial core.
             (directory / "core.properties").unlink(missing_ok=True)
             shutil.rmtree(directory, ignore_errors=True)
         shutil.rmtree(configset)
@@ -147,7 +148,7 @@ def password(home: Path) -> str:
     except FileNotFoundError:
         word = secrets.token_urlsafe(24)
         replace_content(file, f"{word}\n".encode())
-        (home / "security.json").unlink(missing_ok=True)  # it was for another password
+        (home / "security.json").unlink(missing_ok=True)  # the file was for another password
         return word
 
 
@@ -162,7 +163,7 @@ cores as the first 50,000 documents do. Three consecutive loads of 56,000 docume
 with the defaults, and 28, 15 and 11 with these thresholds and the serial collector."""
 CONSOLE_LOG_BYTES: Final = 4 << 20
 SMALL_HEAP_MB: Final = 2_048
-"""Maximum heap size for the serial collector. Up to this size it is the cheapest, needs no threads, and pauses only
+"""Maximum heap size for the serial collector, which up to this size is the cheapest, needs no threads, and pauses only
 briefly."""
 
 

@@ -1,4 +1,4 @@
-"""Fetches a named set of jars with the Ivy in PySpark's jars, and checks each jar against a stored checksum.
+"""Download of a named set of jars with the Ivy in PySpark's jars. Each jar is checked against a stored checksum.
 
 A set is defined by two files in conf/jars: SET.xml, an ivy.xml with pinned revisions, and SET.sha256, in the format of
 sha256sum. The directory of a set contains only jars, so that it can be a class path.
@@ -31,7 +31,7 @@ _SUFFIXES = (".jar", ".war")
 _PAUSES_S = (5.0, 20.0)
 _POLL_S = 0.5
 _SPARSE_S = 15.0
-# Ivy's messages if the network, not the content of the repository, is the cause.
+# Messages of Ivy that show that the network, not the content of the repository, is the cause.
 _NETWORK = re.compile(
     r"timed out|timeout|connection (reset|refused)|unknown ?host|network is unreachable|premature|"
     r"unexpected end|HTTP response code: 5\d\d|server error|remote host terminated",
@@ -219,7 +219,7 @@ def _run_ivy(
     java: str,
     report: Callable[[str], None],
 ) -> int:
-    # Paths are relative to `work`, because a bracket in its path would be read as part of the pattern.
+    # Paths are relative to `work`, because Ivy would read a bracket in the path of `work` as part of the pattern.
     arguments = ["-settings", str(sets / _SETTINGS), "-ivy", str(sets / f"{jar_set}.xml")]
     arguments += ["-cache", "cache", "-types", "jar", "bundle", "war"]
     arguments += ["-retrieve", "jars/[artifact]-[revision](-[classifier]).[ext]"]
@@ -250,7 +250,8 @@ def _run_ivy(
 
 
 def _ivy_jar() -> Path:
-    # Found without importing PySpark, which takes longer than everything else here when nothing is to be fetched.
+    # Find the jar without importing PySpark, because the import takes longer than everything else if nothing is to be
+    # fetched.
     spec = importlib.util.find_spec("pyspark")
     places = (spec.submodule_search_locations if spec else None) or []
     for place in places:

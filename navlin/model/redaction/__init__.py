@@ -64,7 +64,8 @@ CLASSES: tuple[Class, ...] = (
     (comparisons.SIGNS, comparisons.without_compared),
     (entities.SIGNS, lambda text: entities.without_escaped(text, _without_plain)),
 )
-"""Order matters, because the password in a URL may contain the name of a secret."""
+"""The classes in the order in which they are applied. URLs are first, because the password in a URL may contain the
+name of a secret."""
 
 
 def _without_plain(text: str) -> str:
@@ -112,8 +113,8 @@ def sample(data: bytes) -> str:
 
 
 def redact(text: str) -> str:
-    """Return the text without its secrets. The text may be SQL, a URL, a configuration, a command line, or one within
-    another.
+    """Return the text without its secrets. The text may be SQL, a URL, a configuration or a command line, and may
+    contain texts of these kinds.
 
     Idempotent.
     """

@@ -32,17 +32,17 @@ SIGNS = (
 
 _READS = r"""(?:get|env|read|load|fetch|find|look_?up|resolve|ask|input|prompt|ref|var)\w{0,40}\(
     | \w{0,40}(?:env|field|column|param|parameter|input|prompt|config|conf|label)\( | \w{1,40}option\("""
-"""A function whose argument only names the place of a value."""
+"""Call of a function whose argument only names the place of a value, such as ``getenv(``."""
 _PREFIX = rf"""(?: [A-Za-z]{{0,2}} (?=['"]|\$\w{{0,30}}\$)
     | (?: new\s{{1,9}} (?:\w{{1,20}}\.){{0,4}} \w{{0,20}} (?:String|Secret|Password)
       | (?:\w{{1,20}}\.){{0,4}} (?: (?:String|Option|Optional|Some) \.\w{{1,20}} | \w{{0,10}} b64decode )
       | (?!{_READS}) \w{{1,40}}
     ) \( \s*+ [A-Za-z]{{0,2}} (?=\\*['"]) )"""
-"""A literal's own prefix (``N'…'``, ``f"…"``), or a function around it."""
+"""The prefix of a literal (``N'…'``, ``f"…"``), or a call around the literal."""
 _OF_YAML = r"(?: (?: &\w{1,40} | !!(?:str|binary) ) [ \t]++ )?+"
 """A YAML anchor, or the tag of a string."""
 _IN_BRACKETS = r"""(?: \s*+ \( (?= \s{0,20} \\*["'] [^"'\n]{0,200} ["'] \s{0,40} [)"'] ) )?+"""
-"""A bracket before one literal, or before several that form one, but not before a tuple."""
+"""A bracket before one literal, or before several literals that form one value, but not before a tuple."""
 _NAMED = re.compile(
     rf"""
     {NAME} (?P<closed> \\*["'`]? ) \]?
@@ -89,7 +89,7 @@ _DEFAULT = re.compile(
     r"|\.(?:get_?)?or_?else\(\s?(?=(?:'[^'\n]{0,200}'|\"[^\"\n]{0,200}\")\)))",
     re.IGNORECASE,
 )
-"""A default value: ``os.getenv('PW') or 'S'``."""
+"""The text before a default value, as in ``os.getenv('PW') or 'S'``."""
 _CALLED = re.compile(
     r"(?:\.\s?\w{1,40}|\b(?:set|put|option|config|conf|header|setenv|putenv|add|define)\w{0,30})\s?\(\s{0,8}[A-Za-z]?\\?['\"]\Z"
     r"|['\"]set\w{0,30}['\"]\s?,\s?['\"]\Z",
@@ -156,10 +156,8 @@ def _is_outside(text: str, at: int, *, within: bool) -> bool:
 
 
 def _literals(text: str, at: int, named: re.Match[str], most: int = 20) -> tuple[str, int]:
-    """Mask the literals that continue a value, ``'a'
-
-    'b'``, ``x or 'b'``. Return the masked text, and the end of the last literal.
-    """
+    """Mask the literals that continue a value, as in ``'a' 'b'`` and ``x or 'b'``. Return the masked text, and the end
+    of the last literal."""
     pieces: list[str] = []
     listed = None
     while len(pieces) < 2 * most and (more := _MORE.match(text, at)) is not None:
@@ -215,7 +213,7 @@ def _quoted(text: str, named: re.Match[str]) -> tuple[str, int] | None:
 
 
 def _default(text: str, named: re.Match[str], *, in_sql: bool) -> tuple[str, int] | None:
-    """Mask the default literal in ``name = word or 'literal'``: return the replacement and its end, or None."""
+    """Mask the default literal in ``name = word or 'literal'``. Return the replacement and its end, or None."""
     if named["equals"] is None or (default := _DEFAULT.match(text, named.end())) is None:
         return None
     if in_sql and not default[0].rstrip().endswith("("):

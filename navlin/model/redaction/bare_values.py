@@ -64,8 +64,8 @@ LONG = 16
 
 @dataclass(frozen=True, slots=True)
 class _Bare:
-    """An unquoted word next to a name. ``before`` is the text before the name, ``line`` the part of it on the same
-    line, and ``rest`` the rest of the line from the word on."""
+    """An unquoted word next to a name. ``before`` is the text before the name, ``line`` the part of ``before`` on the
+    name's line, and ``rest`` the rest of the line, beginning with the word."""
 
     named: re.Match[str]
     name: str
@@ -85,7 +85,7 @@ class _Bare:
 
 
 def bare_value(text: str, named: re.Match[str], *, in_sql: bool) -> tuple[str, int] | None:
-    """Mask the word next to a name: return the replacement and the end of the masked text; None if the word is not a
+    """Mask the word next to a name. Return the replacement and the end of the masked text; None if the word is not a
     secret."""
     start, at = start_of_name(text, named.start()), named.end()
     value = bare_at(text, at)
@@ -128,7 +128,8 @@ def _is_expression(text: str, at: int, value: str) -> bool:
 
 
 def _length_of_entry(bare: _Bare) -> int:
-    """Return the length of the value after a colon: the word, or all words of a phrase; 0 if it is not an entry."""
+    """Return the length of the value after a colon, which is one word, or all words of a phrase; 0 if this is not an
+    entry."""
     if _is_entry(bare):
         return len(bare.value)
     return len(bare.rest.rstrip()) if _is_phrase(bare) else 0
@@ -172,8 +173,8 @@ def _is_entry(bare: _Bare) -> bool:
 
 
 def _length_assigned(bare: _Bare) -> int:
-    """Return the length of the value after an equals sign: the word, or more of a line of properties; 0 if it is a
-    column."""
+    """Return the length of the value after an equals sign, which is one word, or more of a line of properties; 0 if the
+    word is a column."""
     value = bare.value
     is_word = _WORD.match(value) is not None
     at_head = _HEAD.match(bare.line) is not None

@@ -157,8 +157,8 @@ class _Statement:
         yield from self._right_of(end + 1, alone=start == end)
 
     def _expression(self, first: int, last: int) -> tuple[int, int, int]:
-        """Extend the column to its casts and the functions around it, ``lower(u.name)``, ``cast(name as string)``:
-        return the first and last place, and the number of enclosing brackets."""
+        """Extend the column to its casts and the functions around it, as in ``lower(u.name)`` and ``cast(name as
+        string)``. Return the first and last place, and the number of enclosing brackets."""
         brackets = 0
         for _ in range(_MOST_STEPS):
             after = self._at(last + 1)

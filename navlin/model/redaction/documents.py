@@ -145,7 +145,6 @@ SIGNS = (
 
 
 def without_values(text: str) -> str:
-    """Return the text without secrets in document formats."""
     folded = text.lower()
     if "</" in text or ("<" in text and "/>" in text):
         text = _ELEMENT.sub(rf"\g<1>{MASK}", text)
@@ -194,7 +193,7 @@ def _datum(line: re.Match[str]) -> str:
 
 
 def _without_items(found: re.Match[str]) -> str:
-    """Mask the secrets among a list's literals; in a list of passwords, everything but names and types."""
+    """Mask the secrets among a list's literals. In a list of passwords, mask everything but names and types."""
     name = found["head"].lower()
     is_of_yaml = ":" in name and found["closed"] is None
     are_passwords = name.startswith("p")
@@ -214,6 +213,6 @@ def _value_first(pair: re.Match[str]) -> str:
 
 
 def _pair(value: re.Match[str]) -> str:
-    """Mask the value of a name-value pair if it is the name of a secret."""
+    """Mask the value of a name-value pair if the pair's name is that of a secret."""
     name = value.string[max(0, value.start() - 60) : value.start()]
     return f"{value['before']}{MASK}" if _NAME_BEFORE.search(name) else value[0]

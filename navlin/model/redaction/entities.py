@@ -27,8 +27,8 @@ SIGNS = (rf"(?i:{_IN_ANY}|\\u00(?:2[27]|3[acde]))",)
 
 
 def without_escaped(text: str, redact: Callable[[str], str]) -> str:
-    """Return the text without the secrets that only show after unescaping. The result is unescaped only if there were
-    any."""
+    """Return the text without the secrets that are only recognisable after unescaping. The result is unescaped only if
+    there was such a secret."""
     plain, found = _ESCAPED.subn(_sign, text)
     if not found:
         return text

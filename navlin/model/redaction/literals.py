@@ -1,4 +1,4 @@
-"""Remove all literals from texts, for users who need certainty (``[redaction] literals = "all"``).
+"""Removal of all literals from texts, for users who need certainty (``[redaction] literals = "all"``).
 
 Every literal is removed, whether or not it looks like a secret, and so are comments. Texts are tokenised in Spark's
 dialect; a text that cannot be tokenised, that has quotes or comments of other dialects, or whose tokens depend on
@@ -62,8 +62,8 @@ def without_literals(text: str, *, escapes: bool = False) -> str:
 
 
 def name_without_literals(name: str, *, escapes: bool = False) -> str:
-    """Return a name without the literals of the statement that it may be derived from; a single word is not a
-    statement."""
+    """Return a name without literals, because the name may be derived from a statement. A name of a single word is
+    returned as it is."""
     return without_literals(name, escapes=escapes) if _MAY_BE_STATEMENT.search(name) else name
 
 
@@ -75,14 +75,14 @@ def without_quoted(text: str) -> str:
 
 
 def said_in_state(text: str) -> str:
-    """Return the form in which a message of an engine may be kept between two reads. The message must not identify
-    anything."""
+    """Return a message of an engine in the form that may be saved between two reads. The message must not be part of an
+    identity."""
     return length_of(text) if masks_literals() else redact(text)
 
 
 def _masked(text: str, dialect: str) -> str | None:
     """Mask the text by the tokens of a dialect; None if it cannot be tokenised."""
-    # Imported here because it is slow and rarely needed.
+    # Imported here because sqlglot loads slowly and is rarely needed.
     from sqlglot import Dialect
     from sqlglot.errors import SqlglotError
     from sqlglot.tokenizer_core import TokenType as Of
@@ -99,7 +99,7 @@ def _masked(text: str, dialect: str) -> str | None:
     behind, shows = 0, ""
     for token in tokens:
         if token.start < behind:
-            continue  # derived from the sign after a number
+            continue  # the tokenizer derived this token from the sign after a number
         between = text[behind : token.start]
         pieces.append(between if not between.strip() else " ")
         last = shows

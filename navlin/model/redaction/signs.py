@@ -1,4 +1,4 @@
-"""The first scan of a text, for the classes of secrets that it may have.
+"""The first scan of a text, which finds the classes of secrets that the text may contain.
 
 RE2 finds these classes in one pass, whatever the number of expressions. It has no look-around and knows only ASCII, so
 the expression of a class matches every text in which the class's own patterns match, and a few more.
@@ -48,10 +48,10 @@ def look(expressions: Iterable[str]) -> Callable[[bytes], list[int] | None]:
     """Return a function that returns the indexes of those expressions that a UTF-8 text matches, in no particular
     order.
 
-    The first expression must be `EVERYTHING`: RE2 also returns nothing if it runs out of memory, and only then no
-    expression matches.
+    The first expression must be `EVERYTHING`, because RE2 also returns nothing if it runs out of memory. With
+    `EVERYTHING`, an empty result can only have that cause.
     """
-    # Imported here because most commands redact nothing and need not wait for it.
+    # Imported here because most commands redact nothing and need not wait for RE2 to load.
     import re2
 
     options = re2.Options()

@@ -17,7 +17,7 @@ from navlin.model.redaction.values import (
 
 _GAPS = f"{GAP}{{1,60}}+"
 _ANY_GAPS = f"{GAP}{{0,60}}+"
-"""Bounded, because a possible start of a match may recur at every place in a run of comments."""
+"""Bounded, because a match may begin at every position in a run of comments."""
 _BEFORE_VALUE = re.compile(
     rf"""
       \b identified {_GAPS} (?: with {_GAPS} [\w"'`]{{1,100}} {_GAPS} )? (?: by | as | using ) {_GAPS}

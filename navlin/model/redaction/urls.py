@@ -15,7 +15,7 @@ SIGNS = (
     rf"(?i:{SIGN}(?:%(?:25)?2[27])?%(?:25)?3[AD])",
 )
 
-# Possessive quantifiers and bounds, so that each place of the text is examined a bounded number of times.
+# Possessive quantifiers and bounds limit how often each position of the text is examined.
 _NO_PORT = r"(?!\d{1,5}(?:[/?#,;\s'\"]|\Z))"
 _USER = re.compile(rf"(://)([^\s/:@'\"]{{0,300}}:){_NO_PORT}[^\s/'\"]{{0,500}}@")
 """``scheme://user:password@``. A user without a password (abfs://container@account) stays."""
@@ -30,7 +30,7 @@ _ONLY_USER = re.compile(r"(https?://)([\w~.-]{12,300})@(?=[\w\[])", re.IGNORECAS
 _RANDOM = re.compile(
     r"(?:[a-z]*+\d++(?=[a-z])){2}[a-z]++\d|(?=[a-z]*+\d++[a-z]++\d)[a-z0-9]{20}", re.IGNORECASE
 )
-"""Digits among letters, as no user's name has them."""
+"""Digits among letters, as in random tokens but not in user names."""
 _ENCODED = re.compile(
     rf"""((?: {NAME} | %(?:25)?(?:2[06C]|3[BF]) (?:pwd|pw|pass|sig|sas) )
         (?: %(?:25)?2[27] )? %(?:25)?3[AD] (?: %(?:25)?2[27] )?)
@@ -44,7 +44,7 @@ _LONG = 16
 
 
 def without_passwords(text: str) -> str:
-    """Return the text with the passwords in its URLs masked."""
+    """Return the text with the passwords and tokens in its URLs masked, including percent-encoded assignments."""
     if "://" in text:
         for pattern in (_USER, _S3, _USER_SLASH):
             text = pattern.sub(rf"\g<1>\g<2>{MASK}@", text)
@@ -67,7 +67,7 @@ def _without_encoded(assigned: re.Match[str]) -> str:
 
 
 def without_credentials(uri: str) -> str:
-    """Return a location without the user and password before its host, because they do not name the place.
+    """Return a location without the user and password before its host, because they do not identify the location.
 
     ``container@account`` stays.
     """

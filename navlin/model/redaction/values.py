@@ -7,7 +7,8 @@ import re
 MASK = "********"
 
 GAP = r"(?:\s|/\*(?:[^*]|\*(?!/)){0,300}+\*/|--[^\n]{0,300}+\n)"
-"""White space or an SQL comment; comments are bounded, so that an unclosed one is not rescanned at every place."""
+"""White space or an SQL comment. The length of a comment is bounded, so that an unclosed comment is not scanned again
+from every position."""
 
 _QUOTED = re.compile(
     r"""
@@ -37,7 +38,7 @@ _TYPES = re.compile(
 
 
 def masked_at(text: str, at: int) -> tuple[str, int] | None:
-    """Mask the quoted value at a place: return the replacement and the end of the value; None if there is none.
+    """Mask the quoted value at a place. Return the replacement and the end of the value; None if no value begins there.
 
     Empty values and references to variables stay.
     """
@@ -57,8 +58,8 @@ def masked_at(text: str, at: int) -> tuple[str, int] | None:
 
 
 def bare_at(text: str, at: int) -> str:
-    """Return the unquoted value at a place, or the first 500 characters of a longer one, because most are rejected
-    anyway."""
+    """Return the unquoted value at a place, or its first 500 characters. The limit saves time, because most values are
+    rejected anyway."""
     value = _BARE.match(text, at)
     return "" if value is None else value[0]
 
