@@ -21,7 +21,7 @@ class TooMuch(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """Sources of a value. ``counts``: the value counts rows, without using a column (``count(*)``)."""
+    """Sources of a value. ``counts`` is True if the value counts rows, without using a column (``count(*)``)."""
 
     data: Sources = NONE
     control: Sources = NONE
@@ -61,11 +61,13 @@ class Out:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """Result of a query: the output columns, the flow that decides which rows there are, the tables whose rows it
-    reads, and the tables that only decide.
+    """Result of a query. ``outs`` are the output columns, ``rows`` the flow that decides which rows there are,
+    ``tables`` the tables whose rows the query returns or counts, ``deciding_tables`` the tables that only decide which
+    rows there are.
 
-    ``open`` are tables whose columns are unknown, but all in the output under their own names. ``partial``: there are
-    further columns; ``whatever`` is the flow that all of these come from, None if that is unknown too.
+    ``open`` are tables with unknown columns; their columns are in the output under their own names. ``partial`` is True
+    if there are further columns; ``whatever`` is the flow that all further columns come from, None if that is unknown,
+    too.
     """
 
     outs: tuple[Out, ...] = ()
