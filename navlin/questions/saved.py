@@ -1,4 +1,4 @@
-"""``saved``: searches under a name, listed, added and removed."""
+"""``saved``: list, add and remove saved searches."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def edits_view(edits: Iterable[Edit]) -> RenderableType:
 
 
 def history_view(history: History) -> RenderableType:
-    """Return a view of the edits, with the total if these are not all."""
+    """Return a view of the edits, and the total number if some are not shown."""
     shown = edits_view(history.edits)
     if len(history.edits) == history.total:
         return shown

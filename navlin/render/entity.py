@@ -1,4 +1,4 @@
-"""A view of everything about one entity."""
+"""Terminal view of one entity."""
 
 from __future__ import annotations
 
