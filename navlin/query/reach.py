@@ -22,7 +22,7 @@ from navlin.query.lineage import lineage_and_ground
 from navlin.query.options import Options
 
 EVERY: Final = "*"
-"""In place of a word: no word at all is inherited."""
+"""Value of ``notInherited`` that ends the inheritance of all words."""
 NODES: Final = 5_000
 """Maximum number of nodes followed from an entity with a word."""
 MARKS: Final = ("inferred", "parsed", "incomplete")
@@ -32,8 +32,8 @@ Way = tuple[Edge, ...]
 
 
 class Reach(NamedTuple):
-    """The entities that carry an entity's data: the walk, and the path to each node that it reaches. ``ground`` is as
-    in `lineage_and_ground`."""
+    """The entities that carry an entity's data. ``walked`` is the walk, ``ways`` maps the id of each node reached to
+    its path, ``ground`` is as in `lineage_and_ground`."""
 
     walked: Lineage
     ways: Mapping[str, Way]

@@ -35,8 +35,8 @@ class Relations(NamedTuple):
 
 @dataclass(slots=True)
 class _Read:
-    """Relations of certain types at one side, by the id at that side, and the ids that have more relations than were
-    read."""
+    """Relations of certain types at one side: id at that side → relations. ``cut`` are the ids that have more relations
+    than were read."""
 
     relations: dict[str, Sequence[WalkedRelation]] = field(default_factory=dict)
     cut: set[str] = field(default_factory=set)

@@ -184,7 +184,7 @@ def _options(given: Given) -> dict[str, str]:
             continue
         options[name] = check(given, name)
         if option == "facet.prefix":
-            # One per field, in the form that the field's values have in the index.
+            # Set one prefix per field, in the form that the field's values have in the index.
             del options[name]
             fields = [parse_facet(text).field for text in given.get("facet.field", ())]
             for each in fields if of_field is None else [of_field["field"]]:
