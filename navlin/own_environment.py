@@ -17,7 +17,8 @@ OF_EVERY_JVM: Final = ("JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS")
 TO_THE_NETWORK: Final = ("-Dhttp.", "-Dhttps.", "-Djavax.net.ssl.")
 """Prefixes of the JVM options that are kept. They set the proxy for fetching jars, and the trusted CA certificates."""
 MEANT: Final = "SPARK_LOCAL_IP"
-"""A variable that is kept. With Spark on YARN, it is the address at which executors reach this machine."""
+"""A variable that is kept although it has one of the `PREFIXES`. With Spark on YARN, it is the address at which
+executors reach this machine."""
 PYTHONPATH: Final = "PYTHONPATH"
 OF_SPARK: Final = ("pyspark", "py4j")
 """Python packages that every Spark home contains. A folder that contains one is removed from the path."""

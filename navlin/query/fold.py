@@ -1,4 +1,4 @@
-"""Fold columns into tables. All diagrams use this module, so that their two levels agree."""
+"""Fold columns into tables. No other module does this, so both levels of a diagram agree."""
 
 from __future__ import annotations
 

@@ -213,7 +213,7 @@ class _Picture:
         }
         starts = {walked.start, *same}
         if nodes[walked.start].type == "PARTITION":
-            # Readers of the table read the partition.
+            # Readers of the table also read the partition.
             starts |= {nodes[walked.start].parent} & nodes.keys()
         starts |= {each.id for each in walked.nodes if each.type == "FIELD" and each.parent in starts}
         flows = [

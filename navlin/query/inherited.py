@@ -69,7 +69,7 @@ class Word:
 
     @property
     def is_tag(self) -> bool:
-        """Whether the word does not name a field."""
+        """Whether the word is a tag. A word that does not name a field is a tag."""
         key, colon, _ = self.text.partition(":")
         if not colon or not _KEY.fullmatch(key):
             return True

@@ -457,7 +457,7 @@ class _Walk:
         self, logical: Iterable[StoredEntity], arrivals: dict[str, None], direction: Direction
     ) -> list[str]:
         """Return the locations of these tables or columns, where the walk continues. If something flows through a path
-        of a hidden table or column, the path joins the arrivals instead, because it represents itself."""
+        of a hidden table or column, the path joins the arrivals instead, because nothing else represents it."""
         own: dict[str, None] = {}
         for each in logical:
             aliases = self.walked.aliases.get(each.id, {})

@@ -51,7 +51,7 @@ _NAMING_FOLDED: Final = frozenset({"type", "identity", "internalType", "metaClas
 """Fields of a query that say which types or which entities are meant; if a query has one of these, nothing is
 folded."""
 PREFIX_CHARS: Final = 3
-"""Minimum length of a prefix. Most paths have a word that begins with a given shorter prefix."""
+"""Minimum length of a prefix. A shorter prefix would match a word in most paths."""
 
 # Results are ordered by the sum of these scores. Live entities come before deleted ones; then entities with more of the
 # words in the name or comment, if there are several words; then entities whose name fits better; then the type decides.

@@ -120,7 +120,7 @@ def _called(solr: Solr, name: str) -> list[StoredEntity]:
     if found:
         return list(found.values())
     if is_path(name):
-        # Files and directories whose source does not say which authorities it serves.
+        # Search by path, because a source may not say which authorities it serves.
         return graph.entities_at(split_location(name)[2], _PATHS, CANDIDATES) or columns_called(graph, name)
     # Search by the own name only: an application, a query, a source, a table without its database.
     called = graph.entities_called(name, _NAMED, CANDIDATES)
@@ -203,7 +203,7 @@ def parts_of(name: str) -> list[str]:
 
 
 def columns_called(graph: Graph, name: str) -> list[StoredEntity]:
-    """Return the columns that ``name`` may mean: a dot in it separates the table, dataset or path from the column."""
+    """Return the columns that ``name`` may mean, if a dot separates the table, dataset or path from the column."""
     places = [place for place, char in enumerate(name) if char == "." and 0 < place < len(name) - 1]
     for place in reversed(places[-DOTS:]):
         if found := _columns(graph, name[:place], name[place + 1 :].strip('`"')):

@@ -112,7 +112,7 @@ def _ways(walked: Lineage, start: str) -> dict[str, Way]:
     for edge in walked.edges:
         if edge.type in (RelationType.DATA_FLOW, RelationType.CONTROL_FLOW):
             if edge.source in tables:
-                # Readers of the table read the partition.
+                # Readers of the table also read the partition.
                 edge = replace(edge, source=start)
             onward.setdefault(edge.source, []).append(edge)
         elif edge.type == RelationType.LOGICAL_PHYSICAL and edge.target == start:

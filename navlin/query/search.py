@@ -1,4 +1,4 @@
-"""Search for entities and relations, as Navigator's users know it."""
+"""Search for entities and relations in Navigator's query language."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from navlin.query.scanner import QueryError
 from navlin.query.syntax import Parsed, parse, parse_beside, parse_facet, plain_field
 
 FEW_WORDS: Final = 10
-"""Maximum number of words that are tried as a name; names do not have more, and each word costs clauses."""
+"""Maximum number of words that are tried as a name. Names do not have more words, and each word costs clauses."""
 PREFERRED_TYPES: Final = ("DATABASE", "TABLE", "VIEW", "DATASET")
 """Types that a person most often means by a name."""
 
@@ -57,11 +57,11 @@ class SearchAnswer:
     limit: int
     documents: tuple[Mapping[str, Any], ...]
     facets: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    """field → value → number of matches"""
+    """Field → value → number of matches."""
     highlights: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
-    """identity → field → pieces of the field's text, with ``<em>`` around each match"""
+    """Id of an entity → field → pieces of the field's text, with ``<em>`` around each match."""
     folded: Mapping[str, int] | None = field(default_factory=dict)
-    """type → number of matches that are not among the results: sub-operations, executions, partitions. None if these
+    """Type → number of matches that are not among the results: sub-operations, executions, partitions. None if these
     are not counted because there are too many other matches."""
 
     @property

@@ -1,7 +1,7 @@
 """Convert the parameters of Solr's ``select``, as Navigator's tools send them, to a `Select`.
 
-Only listed parameters are accepted. Any other is refused by name, so nobody needs to know how Solr treats it. Queries
-are parsed as everywhere else (`navlin.query.syntax`), names must be fields, numbers must be numbers.
+Only listed parameters are accepted. Any other parameter is refused by name, so nobody needs to know how Solr treats it.
+Queries are parsed as everywhere else (`navlin.query.syntax`), names must be fields, numbers must be numbers.
 """
 
 from __future__ import annotations

@@ -72,7 +72,7 @@ class Related:
 
 @dataclass(frozen=True, slots=True)
 class RelationGroup:
-    """The relations of one type at one side. ``incoming`` is True if the entity is the second end."""
+    """The relations of one type at one side of an entity. ``incoming`` is True if the entity is the second end."""
 
     type: str
     incoming: bool

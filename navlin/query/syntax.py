@@ -363,7 +363,7 @@ class _Reader(Scanner):
             self._only(local, _OF_QUERY, "a query", start)
             self.of_query = local
             return
-        # Parameters of the query may be among those of its first parser.
+        # The parameters of the first parser may include parameters of the whole query.
         self.at = start
         self.of_query = {key: text for key, text in local.items() if key in _OF_QUERY}
 

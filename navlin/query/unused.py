@@ -98,7 +98,7 @@ class TableJudge:
         ]
         since_ms = self.question.since_ms
         readers = readers_of(self.graph, read, self.metastores, enough_ms=since_ms)
-        # Read after the readers, and for all tables, because a purge may be running.
+        # The last reads are read after the readers, and for all tables, because a purge may be running.
         left = last_reads(self.graph, read, self.metastores)
         quiet = []
         for table, found, purged in zip(tables, readers, left, strict=True):

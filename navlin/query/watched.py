@@ -40,8 +40,8 @@ class Watched:
     listed: frozenset[str] = frozenset()
     """Ids of file systems that have all their files in the index."""
     unnamed: str = ""
-    """Sentence saying that the records of some statements do not name the tables that they read, so that only the texts
-    do; "" if all records do."""
+    """Sentence saying that some statements read tables that only the text names, not the record; "" if all records name
+    them."""
 
     @property
     def every_reason(self) -> tuple[str, ...]:

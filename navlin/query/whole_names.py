@@ -12,7 +12,7 @@ _NAME = "originalName"
 
 
 def by_whole_name(parsed: Parsed) -> Parsed | None:
-    """Return the query with each required ``originalName`` matched as a whole name, with its case; None if the query
+    """Return the query with each required ``originalName`` matched as a whole name, case-sensitively; None if the query
     requires no name. In the original query, a name is also matched by one of its parts: ``orders`` finds
     ``big_orders``."""
     names = {_text(node) for node in _required(parsed.query.clauses)} - {None}

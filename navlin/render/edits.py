@@ -16,7 +16,7 @@ from navlin.render.text import clean, moment
 
 SHOWN: Final = 20
 VALUE_CHARS: Final = 200
-"""Maximum number of characters shown of a value; ``--json`` has the whole value."""
+"""Maximum number of characters shown per value; ``--json`` has the whole value."""
 
 
 def edits_view(edits: Iterable[Edit]) -> RenderableType:

@@ -47,8 +47,6 @@ def lineage_view(lineage: Lineage) -> RenderableType:
 
 @dataclass(slots=True)
 class _Picture:
-    """A lineage with the edges grouped for drawing."""
-
     lineage: Lineage
     nodes: dict[str, Node] = field(init=False)
     into: dict[str, list[Edge]] = field(init=False)
@@ -72,8 +70,8 @@ class _Picture:
                 self.out_of.setdefault(edge.source, []).append(edge)
 
     def _outer(self, edge: Edge) -> str:
-        """Return the node from which an edge between columns is drawn: the last operation along the edge that is shown,
-        else the container of the source."""
+        """Return the node from which an edge between columns is drawn: the last shown operation along the edge, else
+        the container of the source."""
         drawn = [hop.id for hop in edge.via if hop.type == "OPERATION" and hop.id in self.nodes]
         return drawn[-1] if drawn else self._box(edge.source)
 

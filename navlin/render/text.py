@@ -72,7 +72,7 @@ def _text(cell: RenderableType) -> Text:
 
 
 def plain_table(*headings: str, right: Collection[str] = ()) -> PlainTable:
-    """Return a table with these headings; the columns in ``right`` are numbers."""
+    """Return a table with these headings; the columns in ``right`` are right-aligned, for numbers."""
     return PlainTable(headings, right)
 
 

@@ -21,7 +21,9 @@ class TooMuch(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """Sources of a value. ``counts`` is True if the value counts rows, without using a column (``count(*)``)."""
+    """Sources of a value. ``data`` are the columns that the value is computed from, ``control`` the columns that only
+    affect it. ``complete`` is False if some source is unknown. ``counts`` is True if the value counts rows, without
+    using a column (``count(*)``)."""
 
     data: Sources = NONE
     control: Sources = NONE
@@ -34,7 +36,7 @@ UNKNOWN = Flow(complete=False)
 
 
 def merged(flows: Iterable[Flow]) -> Flow:
-    """Merge the flows from which a value is computed."""
+    """Return the flow of a value that is computed from values with these flows."""
     flows = [each for each in flows if each is not NOTHING]
     if len(flows) <= 1:
         return flows[0] if flows else NOTHING

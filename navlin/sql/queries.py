@@ -329,7 +329,6 @@ class Queries:
     # -- Values --------------------------------------------------------------------------------------------------------
 
     def value(self, node: exp.Expr, scope: Scope, *, deciding_only: bool = False) -> Flow:
-        """Return the flow of an expression."""
         return Values(self, scope, {}).flow(node, deciding_only=deciding_only)
 
     def held(self, flow: Flow) -> Flow:

@@ -22,7 +22,8 @@ FROM_NOTHING: Final = frozenset(
     "range sql_keywords collations json_tuple stack inline_outer variant_explode variant_explode_outer"
     " python_worker_logs".split()
 )
-"""Spark's own functions that produce rows without reading a table; the parser itself knows those not listed here."""
+"""Spark's own functions that produce rows without reading a table. Functions that the parser itself knows are not
+listed."""
 OF_A_TABLE: Final = frozenset({"table_changes"})
 """Functions that read the table named by their argument (Delta)."""
 OF_A_PATH: Final = frozenset({"table_changes_by_path", "read_files"})

@@ -1,4 +1,5 @@
-"""Read the statements of a text in order; later ones know the tables, views and current database of earlier ones."""
+"""Read the statements of a text in order. Later statements know the tables, views and current database of earlier
+statements."""
 
 from __future__ import annotations
 

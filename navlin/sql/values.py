@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Values:
-    """Computes the flow of expressions in one scope. ``windows`` are the query's named windows."""
+    """Reader of the expressions in one scope. ``windows`` are the query's named windows."""
 
     queries: Queries
     scope: Scope

@@ -28,7 +28,7 @@ FORMS: Final = ("json", "csv", "jsonl", "html")
 class Typed:
     """Command-line syntax of a parameter: ``--name``, or positional if ``first``. ``here_zone``: on the command line, a
     date without a zone is in the machine's zone, not in UTC. ``past`` is the reason why a date must not be in the
-    future; "" if it may be."""
+    future; "" if it may be in the future."""
 
     metavar: str = ""
     first: bool = False
@@ -166,14 +166,14 @@ def parameters_of(cls: type[Any]) -> tuple[Parameter, ...]:
 
 def from_query(cls: type[T], given: Sequence[tuple[str, str]]) -> T:
     """Build the dataclass from (name, text) pairs, as in a query string or on a command line. Unknown names are
-    ignored, as in Navigator, because clients send the same parameters to all endpoints. Raises `Refusal` that lists all
-    errors."""
+    ignored, as in Navigator, because clients send the same parameters to all endpoints. Raises one `Refusal` that lists
+    all errors."""
     return _filled(cls, gathered(given))
 
 
 def from_json(cls: type[T], given: Any) -> T:
-    """Build the dataclass from a JSON object. Raises `Refusal` if a name is unknown, and else with all errors in the
-    values."""
+    """Build the dataclass from a JSON object. Raises `Refusal` for unknown names; if all names are known, raises one
+    `Refusal` that lists all errors."""
     if not isinstance(given, dict):
         raise Refusal("the body must be a JSON object")
     known = sorted(each.name for each in parameters_of(cls))

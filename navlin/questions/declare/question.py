@@ -114,10 +114,10 @@ class Question:
     """Declaration of one question. ``ask`` returns a mapping, an object with ``to_json``, `Lines` or `Views`; it may
     raise `Refusal`.
 
-    ``answers`` names the class of the answer, or the function that streams it. Users see the docstring of the class's
-    ``to_json``, or of the function, as description of the JSON. ``view`` names the function that renders the answer for
-    people, "" for an answer that is only streamed. Both are ``module:name``, loaded when needed. ``without`` maps each
-    missing door to the reason.
+    ``answers`` names the class of the answer, or the function that streams the answer. Users see the docstring of the
+    class's ``to_json``, or of the function, as the description of the JSON. ``view`` names the function that renders
+    the answer for people, "" for an answer that is only streamed. Both are ``module:name``, loaded when needed.
+    ``without`` maps each interface that the question lacks (command, HTTP, page) to the reason.
     """
 
     name: str
