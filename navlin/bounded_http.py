@@ -120,7 +120,6 @@ class _Socket:
         return getattr(self._socket, name)
 
     def makefile(self, *_: Any, **__: Any) -> io.BufferedReader:
-        """Return the file from which the next response is read."""
         return _Lines(_Answer(self._socket, self._most_bytes), _BUFFER_BYTES)
 
 

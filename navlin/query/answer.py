@@ -11,8 +11,6 @@ from navlin.index.relation import Side
 
 
 class Direction(StrEnum):
-    """Direction of a walk: upstream, downstream, or both."""
-
     UPSTREAM = "upstream"
     DOWNSTREAM = "downstream"
     BOTH = "both"

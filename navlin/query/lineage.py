@@ -94,8 +94,6 @@ _UNCOLLECTED: Final = Uncollected()
 
 @dataclass(slots=True)
 class _Side:
-    """One direction of a walk, level by level."""
-
     direction: Direction
     level: int = 0
     current: list[str] = field(default_factory=list)

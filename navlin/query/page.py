@@ -15,9 +15,7 @@ from navlin.model.refusal import Refusal
 class Listed(Protocol):
     """A result in a list."""
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the result as plain JSON."""
-        ...
+    def to_json(self) -> dict[str, Any]: ...
 
 
 _T = TypeVar("_T", bound=Listed)

@@ -1,5 +1,3 @@
-"""Terminal view of one entity."""
-
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping

@@ -55,7 +55,6 @@ class SqlReader:
         return answer_of(json.loads(line))
 
     def close(self) -> None:
-        """End the child."""
         if self._child is not None:
             self._end(kill=True)
 

@@ -81,7 +81,6 @@ def _merge(node: exp.Join, scope: Scope, left: Sequence[Rel], right: Sequence[Re
 
 
 def _names(rels: Sequence[Rel]) -> list[str]:
-    """Return the known column names of one side of a join, without duplicates."""
     names = (name for rel in rels for name in rel.by_name)
     return list(dict.fromkeys(names))
 

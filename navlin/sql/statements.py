@@ -141,7 +141,6 @@ class Statement:
         return Made("COPY", target, (ReadTable(source, control=False),), whole=False, complete=False)
 
     def _place(self, node: exp.Expr) -> Name:
-        """Return a table, or the path in a literal."""
         place = node.this if isinstance(node, exp.Table) and isinstance(node.this, exp.Literal) else node
         return Name("", place.name, is_path=True) if isinstance(place, exp.Literal) else self._name(node)
 
@@ -304,7 +303,7 @@ def _sorted(sources: Iterable[SourceColumn]) -> tuple[SourceColumn, ...]:
 
 def _tables(result: Result, *, complete: bool) -> Iterator[ReadTable]:
     """Yield each table once. A table is control if its columns are used only to decide about rows. This does not hold
-    for a result that counts rows or has no source columns."""
+    if the result is incomplete, counts rows or has no source columns."""
     data = {source.table.folded for out in result.outs for source in out.flow.data}
     deciding_columns = NONE.union(result.rows.control, *(out.flow.control for out in result.outs))
     looked_at = {source.table.folded for source in deciding_columns}
