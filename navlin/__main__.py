@@ -1,4 +1,4 @@
-"""``python -m navlin`` is ``navlin``."""
+"""Run the ``navlin`` command by ``python -m navlin``."""
 
 from navlin.cli import main
 

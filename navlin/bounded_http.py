@@ -1,7 +1,7 @@
-"""HTTP responses bounded in time and in bytes, whatever the server does.
+"""HTTP responses with a limited time and size, whatever the server does.
 
-The timeout of requests only limits the silence between two bytes. Here the whole response, including its head, may take
-`WHOLE` times the timeout, and its bytes are counted before and after decompression. `bound` sets these limits on a
+The timeout of ``requests`` only limits the silence between two bytes. Here the whole response, including its head, may
+take `WHOLE` times the timeout, and its bytes are counted before and after decompression. `bound` sets these limits on a
 session.
 """
 
@@ -21,26 +21,27 @@ from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 WHOLE: Final = 4
 """Maximum time for a whole response, as a multiple of the timeout."""
 SLOWEST_BYTES_S: Final = 16 << 10
-"""A stream may take longer, as long as it delivers this many bytes per second."""
+"""Minimum rate of a stream, in bytes per second. A stream that keeps this rate may take longer than `WHOLE`
+timeouts."""
 _HEAD_BYTES: Final = 8 << 20
 _LINE_BYTES: Final = 1 << 16
 _BUFFER_BYTES: Final = 1 << 16
 
 
 class AnswerTooLong(requests.exceptions.RequestException):
-    """A response is larger than any valid one."""
+    """A response exceeds the maximum size."""
 
 
 class BoundedAdapter(HTTPAdapter):
-    """Transport adapter with bounded responses. ``most_bytes`` None is for streams, which the caller reads piece by
-    piece."""
+    """Transport adapter that limits the time and size of responses. ``most_bytes`` is None for streams, which have no
+    maximum size because the caller reads them piece by piece."""
 
     def __init__(self, most_bytes: int | None, **pools: Any) -> None:
         self._most_bytes = most_bytes
         super().__init__(**pools)
 
     def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
-        """Create connection pools with bounded connections."""
+        """Create connection pools whose connections limit each response."""
         super().init_poolmanager(*args, **kwargs)
         pools: dict[str, Any] = {
             "http": partial(_pool, HTTPConnectionPool, partial(_Plain, self._most_bytes)),
@@ -58,7 +59,8 @@ class BoundedAdapter(HTTPAdapter):
 
 
 def bound(session: requests.Session, most_bytes: int | None, **pools: Any) -> requests.Session:
-    """Bound all further responses of a session, and return the session. Every request needs a timeout."""
+    """Limit the time and size of all further responses of a session, and return the session. Every request needs a
+    timeout."""
     adapter = BoundedAdapter(most_bytes, **pools)
     session.mount("http://", adapter)
     session.mount("https://", adapter)
@@ -109,7 +111,7 @@ class _Tls(HTTPSConnection):
 
 
 class _Socket:
-    """A socket that is read within limits, one response at a time."""
+    """Socket whose `makefile` limits the time and size of one response."""
 
     def __init__(self, socket: Any, most_bytes: int | None) -> None:
         self._socket, self._most_bytes = socket, most_bytes
@@ -118,7 +120,6 @@ class _Socket:
         return getattr(self._socket, name)
 
     def makefile(self, *_: Any, **__: Any) -> io.BufferedReader:
-        """Return the file from which the next response is read."""
         return _Lines(_Answer(self._socket, self._most_bytes), _BUFFER_BYTES)
 
 
@@ -129,7 +130,7 @@ class _Lines(io.BufferedReader):
 
 
 class _Answer(io.RawIOBase):
-    """The bytes of one response, as they arrive."""
+    """Raw stream of one response. Reading raises OSError if a limit is exceeded."""
 
     def __init__(self, socket: Any, most_bytes: int | None) -> None:
         self._socket, self._most_bytes = socket, most_bytes

@@ -11,9 +11,9 @@ from typing import BinaryIO
 
 @contextmanager
 def replaced(file: Path, *, durable: bool = True) -> Iterator[BinaryIO]:
-    """Open a file that replaces ``file`` when it is complete, readable only by its owner. After any error ``file`` is
-    unchanged, and the partial file is removed. ``durable``: after a power failure, either the old or the new content is
-    there."""
+    """Open a new file, readable only by its owner, that replaces ``file`` when it is complete. After any error ``file``
+    is unchanged, and the partial file is removed. With ``durable``, either the old or the new content survives a power
+    failure."""
     unfinished = file.with_name(file.name + ".new")
     unfinished.unlink(missing_ok=True)
     try:
@@ -24,7 +24,7 @@ def replaced(file: Path, *, durable: bool = True) -> Iterator[BinaryIO]:
                 os.fsync(out.fileno())
         unfinished.replace(file)
     except BaseException:
-        # A full disk must not keep a useless partial file.
+        # The disk may be full, so the partial file must not remain.
         with suppress(OSError):
             unfinished.unlink()
         raise

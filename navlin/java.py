@@ -20,22 +20,22 @@ from zipfile import ZipFile, ZipInfo
 
 OLDEST_JAVA: Final = 17
 RECORD_S: Final = 600
-"""Time after which another process writes an archive that the first one did not finish."""
+"""Time after which another process may write a class archive that the first process has not finished."""
 QUICK: Final = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData")
-"""Options for a JVM that lives only for minutes. Starting without the optimizing compiler takes half the work. If
-killed, the JVM leaves no file in the system's temporary directory."""
+"""Options for a JVM that runs only for minutes. Without the optimizing compiler, starting takes half the work. Without
+performance data, a killed JVM leaves no file in the system's temporary directory."""
 
 
 class NoJava(Exception):
-    """No Java can compile and run the program; the text gives a remedy."""
+    """No Java can compile and run the program; the message gives a remedy."""
 
 
 class NoCompiler(NoJava):
-    """The Java found is a JRE."""
+    """The Java found is a JRE, which has no compiler."""
 
 
 def find_java(java_home: Path | None = None) -> str:
-    """Return the program ``java`` in ``java_home``, or else on the PATH. It may not exist; then starting it fails."""
+    """Return the path of ``java`` in ``java_home``, or else on the PATH. The program may not exist."""
     return str(java_home / "bin" / "java") if java_home else shutil.which("java") or "java"
 
 
@@ -82,9 +82,9 @@ def pyspark_jars() -> Path:
 class JavaProgram:
     """A program that consists of one source file; its main class is named after the file.
 
-    A wheel contains the compiled program, in a jar next to the source. Otherwise the program is compiled once for each
-    state of its source, its jars and Java, and kept in ``cache`` with its class archive. Several processes may do so at
-    once. ``jars`` are the class path, in order.
+    A wheel contains the compiled program, in a jar next to the source. Otherwise the program is compiled into
+    ``cache``, again if its source, a jar or Java changes. Several processes may compile at the same time. The class
+    archive is in ``cache``, too. ``jars`` is the class path, in order.
     """
 
     def __init__(
@@ -113,7 +113,7 @@ class JavaProgram:
         sharing: list[str] = []
         if archive_classes and (archive.exists() or _begins_to_record(archive)):
             sharing = class_sharing(archive, record=not archive.exists())
-        # Listed one by one, in order: an archive is for exactly one class path.
+        # Jars are listed individually and in order, because an archive is valid for exactly one class path.
         path = os.pathsep.join(map(str, (*before, program, *self._jars)))
         return [self.java, *sharing, *options, "-cp", path, self._source.stem, *arguments]
 
@@ -137,8 +137,8 @@ class JavaProgram:
 
 
 def _begins_to_record(archive: Path) -> bool:
-    """Claim the writing of the archive, which takes seconds of CPU; return whether no other process has claimed it. A
-    claim expires after `RECORD_S`, because its process may have been killed."""
+    """Claim the right to write the archive, which takes seconds of CPU time. Return False if another process has
+    claimed it. A claim expires after `RECORD_S`, because its process may have been killed."""
     mark = archive.with_suffix(".recording")
     try:
         mark.touch(exist_ok=False)
@@ -152,8 +152,8 @@ def _begins_to_record(archive: Path) -> bool:
 
 
 def own_directory() -> Path:
-    """Create a cache in the system's temporary directory, in which no other user can place a program. Raises
-    PermissionError."""
+    """Return a cache directory in the system's temporary directory, created if missing. Raises PermissionError if
+    another user could place a program in the directory."""
     directory = Path(gettempdir()) / f"navlin-java-{os.getuid()}"
     directory.mkdir(mode=0o700, exist_ok=True)
     found = directory.lstat()

@@ -18,13 +18,14 @@ WHOLE: Final = 4
 """Maximum time for a whole response, as a multiple of the allowed silence."""
 MOST_LINE_BYTES: Final = 64 << 20
 MOST_BYTES: Final = 1 << 29
-"""Maximum sizes of a line and of a response: more than any program of navlin sends."""
+"""Maximum number of bytes that `take` returns. navlin's Java programs never send this much, nor lines of
+`MOST_LINE_BYTES`."""
 _CHUNK_BYTES: Final = 1 << 20
 _LAST_WORDS_BYTES: Final = 2_000
 
 
 class Ended(Exception):
-    """The program ended without a response; the text gives the exit code and the last error output."""
+    """The program ended without a response; the message gives the exit code and the last error output."""
 
 
 class JavaChild:
@@ -96,8 +97,8 @@ class JavaChild:
         return data
 
     def end(self, wait_s: float = 0.0) -> str:
-        """Close the pipes, wait up to ``wait_s`` for the process to end, then kill it. Return a sentence with its exit
-        code and last error output. Harmless if it has ended already."""
+        """Close the pipes, wait up to ``wait_s`` for the process to end, then kill the process. Return a sentence with
+        its exit code and last error output. May be called after the process has ended."""
         for stream in (self._process.stdin, self._process.stdout):
             assert stream is not None
             with suppress(OSError):

@@ -1,7 +1,7 @@
 """Keep the environment of the user's shell (another Spark, Hadoop, options of every JVM) away from navlin's processes.
 
-navlin has its own Spark, pinned to its release. Otherwise the home, settings, classes or Python of another Spark would
-be used instead, or navlin's own log would be written among the site's. Intended settings are in the configuration.
+navlin has its own Spark, pinned to its release. The environment could make navlin use the home, settings, classes or
+Python of another Spark, or write its log among the site's. Settings for navlin belong in its configuration.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ from typing import Final
 PREFIXES: Final = ("SPARK_", "PYSPARK_", "HADOOP_", "YARN_", "HDFS_", "MAPRED_")
 OF_EVERY_JVM: Final = ("JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS")
 TO_THE_NETWORK: Final = ("-Dhttp.", "-Dhttps.", "-Djavax.net.ssl.")
-"""Options of every JVM that are kept: the proxy for fetching jars, and the trusted CA certificates."""
+"""Prefixes of the JVM options that are kept. They set the proxy for fetching jars, and the trusted CA certificates."""
 MEANT: Final = "SPARK_LOCAL_IP"
-"""A variable that is kept. With Spark on YARN, it is the address at which executors reach this machine."""
+"""A variable that is kept although it has one of the `PREFIXES`. With Spark on YARN, it is the address at which
+executors reach this machine."""
 PYTHONPATH: Final = "PYTHONPATH"
 OF_SPARK: Final = ("pyspark", "py4j")
-"""Python packages that the home of another Spark contains too."""
+"""Python packages that every Spark home contains. A folder that contains one is removed from the path."""
 UTF_8: Final = "C.UTF-8"
 
 
@@ -51,7 +52,8 @@ def _brings_spark(folder: Path) -> bool:
 
 
 def speak_utf_8(environment: MutableMapping[str, str]) -> None:
-    """Let the JVMs that this process starts read all file names, because in the C locale they support only ASCII."""
+    """Set a UTF-8 locale for the JVMs that this process starts. In the C locale, a JVM can only read ASCII file
+    names."""
     if locale.setlocale(locale.LC_CTYPE) in ("C", "POSIX"):
         environment.pop("LC_ALL", None)
         environment["LC_CTYPE"] = UTF_8

@@ -1,4 +1,5 @@
-"""Directories of the files that ship with the code: inside the package if installed, next to it in a checkout."""
+"""Directories of the files that ship with the code: inside the package if installed, next to the package in a
+checkout."""
 
 from pathlib import Path
 

@@ -11,8 +11,6 @@ from navlin.index.relation import Side
 
 
 class Direction(StrEnum):
-    """Direction of a walk: upstream, downstream, or both."""
-
     UPSTREAM = "upstream"
     DOWNSTREAM = "downstream"
     BOTH = "both"
@@ -29,7 +27,7 @@ class Direction(StrEnum):
 
 
 class Reason(StrEnum):
-    """Reason why a walk ended at a node although there is more."""
+    """Reason why a walk ended at a node although more entities follow."""
 
     DEPTH = "depth"
     """The requested number of shown hops is reached."""
@@ -46,7 +44,7 @@ class Reason(StrEnum):
 
     @property
     def words(self) -> str:
-        """The reason as a sentence for people."""
+        """Description of the reason for people."""
         return _WORDS[self]
 
 
@@ -62,7 +60,7 @@ _WORDS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A shown entity, or a ``placeholder`` that only relations name."""
+    """A shown entity. A ``placeholder`` is known only because relations name it."""
 
     id: str
     name: str
@@ -76,7 +74,7 @@ class Node:
     parent: str = ""
     """Id of the containing node: a column's table, a sub-operation's operation."""
     unlinked: int = 0
-    """Number of relations that end here and whose other end is unknown; not followed unless requested."""
+    """Number of relations of this node with an unknown other end. They are followed only on request."""
     column_index: int | None = None
     """Position of a column in its table, counted from 0; None if unknown."""
     label: str = ""
@@ -90,7 +88,6 @@ class Node:
 
     @classmethod
     def of(cls, entity: StoredEntity, *, placeholder: bool = False, unlinked: int = 0) -> Node:
-        """Return the node of an entity."""
         return cls(
             entity.id,
             entity.name,
@@ -106,8 +103,8 @@ class Node:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """id, name, type, sourceType, sourceId, deleted, placeholder, granted, parent (null for none), unlinked,
-        columnIndex (of a column, if known; else null), label (the name for people)."""
+        """JSON keys: id, name, type, sourceType, sourceId, deleted, placeholder, granted, parent (null for none),
+        unlinked, columnIndex (of a column, if known; else null), label (the name for people)."""
         return {
             "id": self.id,
             "name": self.name,
@@ -134,7 +131,7 @@ class Hop:
     deleted: bool = False
     placeholder: bool = False
     label: str = ""
-    """As in `Node`."""
+    """Display name, as in `Node`."""
     parent: str = ""
     """Id of the statement that a sub-operation belongs to, if the statement's display name is known."""
 
@@ -144,7 +141,8 @@ class Hop:
         return self.label or self.name
 
     def to_json(self) -> dict[str, Any]:
-        """id, name, type, deleted, placeholder, label (the name for people), parent (the id of a part's statement)."""
+        """JSON keys: id, name, type, deleted, placeholder, label (the name for people), parent (id of a sub-operation's
+        statement)."""
         return {
             "id": self.id,
             "name": self.name,
@@ -172,7 +170,8 @@ class Edge:
     parsed: bool = False
 
     def to_json(self) -> dict[str, Any]:
-        """source, target, type, via (a list of hops, in the direction of the flow), inferred, incomplete, parsed."""
+        """JSON keys: source, target, type, via (a list of hops, in the direction of the flow), inferred, incomplete,
+        parsed."""
         return {
             "source": self.source,
             "target": self.target,
@@ -194,7 +193,6 @@ class Cut:
     reason: Reason
 
     def to_json(self) -> dict[str, Any]:
-        """id, name, direction, reason."""
         return {
             "id": self.id,
             "name": self.name,

@@ -1,4 +1,5 @@
-"""Bounds of answers. The module loads nothing, so that every door can check them before it asks."""
+"""Limits of queries and results. This module imports nothing from navlin, so that commands, endpoints and pages can
+check the limits without loading the queries."""
 
 from __future__ import annotations
 
@@ -6,21 +7,21 @@ from typing import Final
 
 LIMIT: Final = 25
 MOST: Final = 10_000
-"""Results of a list, at most."""
+"""Maximum number of results in a list."""
 MOST_OFFSET: Final = 1_000_000
-"""Solr sorts all skipped results: use a narrower question instead."""
+"""Maximum offset in a list, because Solr sorts all skipped results. A narrower query is the alternative."""
 MAX_LIMIT: Final = 500_000
-"""Navigator's own limit for a page of search results."""
+"""Maximum number of search results on a page, as in Navigator."""
 MAX_OFFSET: Final = 2_000_000_000
-"""Solr counts with 32 bits."""
+"""Maximum offset of a search, because Solr counts with 32 bits."""
 VALUES: Final = 25
 MOST_VALUES: Final = 10_000
-"""Counted values of a field, at most."""
+"""Maximum number of values counted per field."""
 MOST_HOPS: Final = 1_000
-"""In each direction of a lineage."""
+"""Maximum depth of a lineage in each direction."""
 MAX_NODES: Final = 400
-"""Navigator's own limit for a diagram."""
+"""Maximum number of nodes in a diagram, as in Navigator."""
 MAX_WALKED: Final = 20_000
-"""Nodes visited in one direction, shown or not."""
+"""Maximum number of nodes visited in one direction, shown or not."""
 FOLLOWED: Final = 5_000
 """Default maximum number of tables and paths that an impact analysis follows."""

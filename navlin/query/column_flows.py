@@ -20,8 +20,8 @@ from navlin.query.statement_names import PART
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """A flow to or from a column one hop away. ``expressions`` show how the target is computed from the source, as the
-    engines recorded it. A control flow has none, unless no data flow makes the target (``count(1)``)."""
+    """A flow to or from a column one hop away. ``expressions`` show how the target is computed from the source, as
+    recorded by the engines. A control flow has expressions only if no data flow makes the target (``count(1)``)."""
 
     other: Node
     edge: Edge
@@ -52,8 +52,9 @@ def column_flows(solr: Solr, column: str) -> Iterator[Flow]:
 def expressions_by_edge(
     solr: Solr, edges: Iterable[Edge], nodes: Mapping[str, Node]
 ) -> dict[tuple[str, str, str], tuple[str, ...]]:
-    """Return (type, source, target) → expressions, for each edge between columns. The last sub-operation that an edge
-    passes through makes the column. An expression that only names the source is left out."""
+    """Return (type, source, target) → expressions, for each edge between columns. The expressions are those of the last
+    sub-operation that the edge passes through, because it makes the target. An expression that only names the source is
+    left out."""
     parts: dict[tuple[str, str, str], dict[str, None]] = defaultdict(dict)
     for edge in edges:
         made_by = [hop.id for hop in edge.via if hop.type == PART]

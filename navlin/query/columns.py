@@ -1,7 +1,7 @@
 """Columns inside a diagram of tables.
 
-They come from the operations that the diagram of the tables passes through, and an edge between columns is shown only
-inside an edge between their tables, so the two levels cannot disagree.
+The columns come from the operations that the diagram of the tables passes through. An edge between columns is shown
+only inside an edge between their tables, so the two levels cannot disagree.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from navlin.query.whole_tables import PARTS
 MAX_PARTS: Final = 20_000
 """Maximum number of sub-operations read."""
 COLUMNS_A_NODE: Final = 10
-"""Maximum number of columns shown, per node that may be shown."""
+"""Maximum number of columns shown, as a multiple of the maximum number of nodes."""
 
 _COLUMNS: Final = EntityFilter(("FIELD",))
 
@@ -38,7 +38,7 @@ def with_columns(reader: Reader, walked: Walked, lineage: Lineage) -> Lineage:
     _join_columns(reader, inner, walked)
     node_ids = {node.id for node in lineage.nodes}
     shown = {each for each, entity in inner.entities.items() if _shown(entity, node_ids, options)}
-    # Columns of tables that could not be shown for lack of room: nothing is shown beyond these columns either.
+    # Columns of tables that could not be shown for lack of room. Nothing beyond these columns is shown either.
     stops = {
         each
         for each, entity in inner.entities.items()

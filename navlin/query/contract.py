@@ -1,5 +1,5 @@
-"""Contract hidden nodes instead of cutting them out: find the flows between shown nodes, through the hidden nodes
-between."""
+"""Find the flows between shown nodes, including flows through hidden nodes. Hidden nodes are contracted instead of cut
+out."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ from navlin.query.answer import Edge, Hop, Node
 class Walked:
     """The part of the graph that a walk has seen.
 
-    ``placeholders`` are the entities that only relations name. ``aliases`` are LOGICAL_PHYSICAL relations, kept at both
-    ends: a table and its location are the same data, and so are their columns of the same name. ``located`` are the
-    paths that represent a table that may be shown: such a path is never shown itself, and a flow into it is a flow into
-    the table. ``starts`` are the nodes where the walk began, ``looked_up`` the paths whose tables have been looked up.
+    ``placeholders`` are the entities that only relations name. ``aliases`` maps the id of each end of a
+    LOGICAL_PHYSICAL relation to (id of the other end → relation); a table and its location are the same data, as are
+    their columns of the same name. ``located`` are the paths that represent a table that may be shown. Such a path is
+    never shown itself, and a flow into the path is a flow into the table. ``starts`` are the nodes where the walk
+    began, ``looked_up`` the paths whose tables have been looked up.
     """
 
     starts: dict[str, None] = field(default_factory=dict)
@@ -45,18 +46,16 @@ class Walked:
         self.aliases.setdefault(relation.ep2.id, {})[relation.ep1.id] = relation
 
     def node(self, identity: str, unlinked: int = 0) -> Node:
-        """Return the node of an entity."""
         return Node.of(self.entities[identity], placeholder=identity in self.placeholders, unlinked=unlinked)
 
     def hop(self, identity: str) -> Hop:
-        """Return the hop for an entity through which an edge passes."""
         entity = self.entities[identity]
         return Hop(entity.id, entity.name, entity.type, entity.deleted, identity in self.placeholders)
 
 
 class Step(NamedTuple):
-    """A step of a search. With ``own_location``, the step is at a location of the node where the search began, a shown
-    table; only flows from there count."""
+    """A step of a search. ``own_location`` is True at a location of the shown table where the search began. From there,
+    only flows are followed."""
 
     at: str
     relation: WalkedRelation | None = None
@@ -99,8 +98,8 @@ class Way(NamedTuple):
 
 
 def contract(walked: Walked, shown: Collection[str], stops: Collection[str] = ()) -> Iterator[Way]:
-    """Yield the paths between ``shown`` nodes, and the paths from and to ``stops``, nodes that could be shown and are
-    not.
+    """Yield the paths between ``shown`` nodes, and the paths from and to ``stops``, which are nodes that could be shown
+    but are left out.
 
     A path is a CONTROL_FLOW only if every path between the two nodes contains a CONTROL_FLOW.
     """
@@ -139,7 +138,7 @@ def _reach(
     while queue:
         step = queue.popleft()
         at, entities = step.at, walked.entities
-        # A flow leads on; an alias is another name of the same place.
+        # A flow leads to another entity; an alias is another name of the same data.
         if step.own_location or at not in walked.located or at == source or not entities[at].physical:
             for relation in flows.get(at, ()):
                 other = relation.ep2.id

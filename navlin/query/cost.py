@@ -34,8 +34,8 @@ MOST_TOGETHER: Final = 20_000
 """Maximum cost of a query together with everything requested along with it."""
 
 _BEGINNING: Final = 16
-"""Cost of a word with a trailing wildcard: the number of clauses into which Lucene expands it before it switches to
-another method."""
+"""Cost of a word with a trailing wildcard. Lucene expands the word into this many clauses before it switches to another
+method."""
 _ALL_TERMS: Final = 100
 """Cost of a word with a leading wildcard, or with an edit distance."""
 _RANGE: Final = 20

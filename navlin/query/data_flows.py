@@ -16,8 +16,9 @@ STATEMENTS: Final = frozenset({PART, STATEMENT})
 
 
 def between_data(lineage: Lineage, hidden: Collection[str] = PARTS) -> Lineage:
-    """Return the lineage without nodes of the ``hidden`` types: the flows into such a node continue as the flows out of
-    it. A node without flows on one of its sides stays, as its statement; so does the start."""
+    """Return the lineage without nodes of the ``hidden`` types. The flows into a hidden node are joined with the flows
+    that leave the node. A node without incoming or without outgoing flows stays, and so does the start. A sub-operation
+    that stays is replaced by its statement."""
     nodes = {node.id: node for node in lineage.nodes}
     edges = {_key(edge): _through_statements(edge) for edge in lineage.edges}
     for node in lineage.nodes:
@@ -72,7 +73,8 @@ def _joined(one: Edge, hop: Hop, other: Edge) -> Edge:
 
 
 def _better(known: Edge | None, edge: Edge) -> Edge:
-    """Merge two edges between the same ends: certain if either is, incomplete if either is."""
+    """Merge two edges between the same ends. The result is certain if either edge is certain, and incomplete if either
+    edge is incomplete."""
     if known is None:
         return edge
     return replace(

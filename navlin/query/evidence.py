@@ -1,7 +1,8 @@
-"""Origin of a table or column, as one document for readers who must be able to rely on it.
+"""Origin of a table or column, as one document for readers who must be able to rely on it, such as auditors.
 
-It contains the whole upstream with statements, executions, times and users; the uncertain points in the upstream, with
-the reasons; how up to date the index is; and user edits. Deleted entities and placeholders are included and marked.
+The document contains the whole upstream with statements, executions, times and users; the uncertain points in the
+upstream, with the reasons; how up to date the index is; and user edits. Deleted entities and placeholders are included
+and marked.
 """
 
 from __future__ import annotations
@@ -64,7 +65,8 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """An uncertain point in the upstream: ``what`` is its name, ``why`` the reason in words."""
+    """An uncertain point in the upstream. ``what`` is the name of the entity, edge or source, ``why`` the reason in
+    words."""
 
     kind: Kind
     what: str
@@ -73,7 +75,7 @@ class Doubt:
     """Id of the entity, or of an edge's target; empty for a source."""
 
     def to_json(self) -> dict[str, Any]:
-        """kind, what, why, id (of the entity, or of an edge's target; empty for a source)."""
+        """JSON keys: kind, what, why, id (of the entity, or of an edge's target; empty for a source)."""
         return {"kind": self.kind.value, "what": self.what, "why": self.why, "id": self.id}
 
 
@@ -90,8 +92,8 @@ class Statement:
     listed: tuple[StoredEntity, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """id, name, label (the name for people), type, sourceType, text, incomplete, reasons, reads and makes (names),
-        executions (count, purged, since, last, lastPrincipal, listed)."""
+        """JSON keys: id, name, label (the name for people), type, sourceType, text, incomplete, reasons, reads and
+        makes (names), executions (count, purged, since, last, lastPrincipal, listed)."""
         known = self.executions
         return {
             "id": self.entity.id,
@@ -117,8 +119,8 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """The document. ``people`` are the present user-written fields, ``edits`` the changes to them. Purges have removed
-    executions up to ``purged_before_ms`` (epoch ms; 0: never)."""
+    """Evidence of an entity's origin. ``people`` are the current user-written fields, ``edits`` the changes to these
+    fields. Purges have removed executions up to ``purged_before_ms`` (epoch ms; 0: never)."""
 
     made_ms: int
     entity: StoredEntity
@@ -132,7 +134,7 @@ class Evidence:
 
     @property
     def flows(self) -> Lineage:
-        """The upstream for people: flows from data to data, through statements."""
+        """The upstream as flows from data to data, which pass through statements."""
         return between_data(self.upstream, STATEMENTS)
 
     def to_json(self) -> dict[str, Any]:
@@ -274,12 +276,12 @@ def _doubts(graph: Graph, upstream: Lineage, statements: Sequence[Statement]) ->
 
 def _unlinked_beside(graph: Graph, upstream: Lineage, statements: Sequence[Statement]) -> Iterator[Doubt]:
     """Yield the missing inputs that statements in the upstream of a column read for other columns. The upstream of a
-    table has all inputs, unless it is cut, which is a doubt of its own."""
+    table has all inputs, unless the walk was cut, which is a separate doubt."""
     if upstream.node(upstream.start).type != "FIELD":
         return
     titles = {each.entity.id: each.title for each in statements}
     seen = {node.id for node in upstream.nodes}
-    # A missing column has no known table: its name tells.
+    # The table of a missing column is known only from the column's name.
     tables = {node.name.rpartition(".")[0].casefold() for node in upstream.nodes if node.placeholder}
     unlinked = graph.relations(_UNLINKED_INPUTS, of=titles, sides=(2,))
     for relation in islice(unlinked, REASONS_LOOKED_UP):
@@ -293,8 +295,8 @@ def _unlinked_beside(graph: Graph, upstream: Lineage, statements: Sequence[State
 def _rejected(
     solr: Solr, upstream: Lineage, statements: Sequence[Statement], read: Sequence[Reading]
 ) -> Iterator[Doubt]:
-    """Yield a doubt per source with rejected records, because one of these may belong to a statement that wrote data in
-    the upstream. Sources outside the upstream count only if no statement is known."""
+    """Yield a doubt per source with rejected records, because a rejected record may belong to a statement that wrote
+    data in the upstream. Sources outside the upstream count only if no statement is known."""
     on_path = {node.source_id for node in upstream.nodes} | {each.entity.source_id for each in statements}
     for each in read:
         if each.rejects and (not statements or each.source.id in on_path):

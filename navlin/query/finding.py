@@ -39,11 +39,11 @@ def find_for_people(
     facets: Sequence[str] = (),
     most_s: float = MOST_S,
 ) -> SearchAnswer:
-    """Find the entities that a person means by ``query``, those of that name first; otherwise like
-    `navlin.query.search.search`.
+    """Find the entities that a person means by ``query``. Entities with exactly this name come first. Everything else
+    is as in `navlin.query.search.search`.
 
     Entities that belong to a statement or a table (`FOLDED`) are counted separately, if there are at most
-    `MOST_COUNTED_BESIDE` results, and are results themselves only if nothing else matches or a type is requested.
+    `MOST_COUNTED_BESIDE` results. They are results themselves only if nothing else matches or a type is requested.
     Raises `QueryError`.
     """
     check_page(limit, offset)
@@ -71,9 +71,9 @@ def find_for_people(
 def every_page_for_people(
     solr: Solr, query: str, filters: Sequence[str]
 ) -> tuple[str, Iterator[list[Document]]]:
-    """Return the core, and everything that `find_for_people` finds, page by page in the order of the ids. Without a
-    word or a name to look for, all matches are returned, because the pages cannot tell that something was folded.
-    Raises `QueryError`."""
+    """Return the core, and an iterator of everything that `find_for_people` finds, page by page in the order of the
+    ids. If the query has no word and no name, folded entities are included, because the pages cannot say that some were
+    left out. Raises `QueryError`."""
     read = parse_beside(None, filters)
     understood = meant(solr, query, read)
     if understood.folding is not None and (

@@ -1,4 +1,4 @@
-"""Folding of columns into tables, in one place only, so that both levels of a diagram agree."""
+"""Fold columns into tables. No other module does this, so both levels of a diagram agree."""
 
 from __future__ import annotations
 

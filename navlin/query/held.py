@@ -24,8 +24,8 @@ class HeldPlace:
     entity: StoredEntity | None
 
     def to_json(self) -> dict[str, Any]:
-        """path, entities (how many are there and below it), entity (id, name, type of what is at the place itself; else
-        null)."""
+        """JSON keys: path, entities (number at and below the path), entity (id, name, type of the entity at the path
+        itself; else null)."""
         here = self.entity
         return {
             "path": self.path,
@@ -36,7 +36,8 @@ class HeldPlace:
 
 @dataclass(frozen=True, slots=True)
 class HeldLoss:
-    """The run, and some of the places that it would flag; no run and no places if nothing waits."""
+    """A blocked run, and some of the paths at which it would flag entities deleted. ``run`` is None, and the list is
+    empty, if nothing is blocked."""
 
     run: RunRecord | None
     listed: Page[HeldPlace]
@@ -54,7 +55,7 @@ class HeldLoss:
 
 
 def held_loss(solr: Solr, *, source: str, limit: int = LIMIT, offset: int = 0) -> HeldLoss:
-    """Return the blocked deletions of the source of this name. Raises `UnknownSource`."""
+    """Return the blocked deletions of the source with this name. Raises `UnknownSource`."""
     for source_id in source_ids_of(sources_by_id(solr), source):
         run = last_run(solr, source_id, Status.HELD)
         if run is not None and held_run(solr, source_id) == run.run_id:

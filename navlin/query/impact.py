@@ -1,8 +1,8 @@
-"""Impact of dropping or changing a table, column or path: the entities made from it, and the operations that make
-these, by owner.
+"""Impact of dropping or changing a table, column or path: the entities made from it, and the operations that make these
+entities, by owner.
 
-It is computed by one walk downstream. Entities that carry the data are distinguished from entities that the data only
-controls (through a predicate or a join): without the data, the former are wrong, and the latter have other rows.
+One downstream walk finds the impact. Entities that carry the data are wrong without it. Entities that the data only
+controls (through a filter or join condition) have different rows without it.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ COLUMNS: Final = (
 """Columns of the CSV output."""
 
 LISTED: Final = 500
-"""Maximum number of affected entities that a page or a terminal shows; the file has all."""
+"""Maximum number of affected entities that a page or a terminal shows; the CSV file has all."""
 _NOTHING: Final = KnownExecutions()
 
 
@@ -68,9 +68,9 @@ class Affected:
     """Whether an operation with unknown inputs or outputs made the entity."""
 
     def to_json(self) -> dict[str, Any]:
-        """id, name, label (the name for people), type, owner, carries (data or decision), inferred, parsed, incomplete,
-        lastExecution, lastPrincipal, executions (known ones, and those that a purge removed), executionsSince (null if
-        older ones were removed)."""
+        """JSON keys: id, name, label (the name for people), type, owner, carries (data or decision), inferred, parsed,
+        incomplete, lastExecution, lastPrincipal, executions (known ones, and those that a purge removed),
+        executionsSince (null if older ones were removed)."""
         known = self.executions
         since = solr_date(known.first_ms) if known.first_ms and not known.purged else None
         return {
@@ -92,7 +92,7 @@ class Affected:
 
 @dataclass(frozen=True, slots=True)
 class Impact:
-    """Affected entities, grouped by owner; the owner of the most entities comes first."""
+    """Affected entities, sorted by owner; the owner of the most entities comes first."""
 
     start: Node
     affected: tuple[Affected, ...]
@@ -121,7 +121,7 @@ class Impact:
 
     @property
     def cut_words(self) -> str:
-        """Sentence that says where there is more than was followed; "" if there is not."""
+        """Sentence that says where the walk was truncated; "" if it was not."""
         if not self.truncated_at:
             return ""
         first = self.truncated_at[0]
@@ -213,7 +213,7 @@ class _Picture:
         }
         starts = {walked.start, *same}
         if nodes[walked.start].type == "PARTITION":
-            # Readers of the table read the partition.
+            # Readers of the table also read the partition.
             starts |= {nodes[walked.start].parent} & nodes.keys()
         starts |= {each.id for each in walked.nodes if each.type == "FIELD" and each.parent in starts}
         flows = [
@@ -334,5 +334,5 @@ def _by_owner(affected: Iterable[Affected]) -> tuple[Affected, ...]:
 
 
 def _rank(affected: Affected) -> int:
-    """Rank tables and paths before statements, and these before columns."""
+    """Rank tables and paths before statements, and statements before columns."""
     return {"OPERATION": 1, "FIELD": 2}.get(affected.node.type, 0)

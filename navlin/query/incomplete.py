@@ -43,8 +43,8 @@ class IncompleteOperation:
 def incomplete(
     solr: Solr, *, source: str = "", reason: str = "", limit: int = LIMIT, offset: int = 0
 ) -> Page[IncompleteOperation]:
-    """Return live operations with unknown inputs, outputs or columns: those of the source with this name, for this
-    reason (as ``navlin status`` shows it). Raises `UnknownSource`."""
+    """Return live operations with unknown inputs, outputs or columns; with ``source``, only those of the source with
+    this name; with ``reason``, only those with this reason (as ``navlin status`` shows it). Raises `UnknownSource`."""
     names = sources_by_id(solr)
     found, total = incomplete_operations(solr, source_ids_of(names, source), reason, limit, offset)
     titles = statement_names(Graph(solr), {each.id: each.name for each in found})

@@ -3,8 +3,8 @@ carries.
 
 Inheritance is computed from the lineage on each request, with the path. `navlin.service.inheriting` also stores the
 inherited tags, for searches, in a separate field; user-written fields stay as users wrote them. Users can end
-inheritance: an entity with the property ``notInherited`` that names the tag (or ``*``), and each column of a table or
-job with this property, neither inherits the tag nor passes it on.
+inheritance with the property ``notInherited``, which names the tag (or is ``*``). An entity with this property, and
+each column of a table or sub-operation of a job with this property, neither inherits the tag nor passes it on.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Word:
 
     @property
     def is_tag(self) -> bool:
-        """Whether the word does not name a field."""
+        """Whether the word is a tag. A word that does not name a field is a tag."""
         key, colon, _ = self.text.partition(":")
         if not colon or not _KEY.fullmatch(key):
             return True
@@ -77,8 +77,8 @@ class Word:
 
     @property
     def query(self) -> str:
-        """Query for the entities that have the word in a user-written field. All results are held in memory at once.
-        Raises `QueryError`."""
+        """Query for the entities that have the word in a user-written field. Any other field is refused, because all
+        results are held in memory at once. Raises `QueryError`."""
         key, _, value = self.text.partition(":")
         if self.is_tag:
             return f"tags:{phrase(self.text)}"
@@ -89,7 +89,8 @@ class Word:
         return f"{key}:{value if _PHRASE.fullmatch(value) else phrase(value)}"
 
     def borne_by(self, entity: StoredEntity) -> bool:
-        """Whether a user wrote the word on this entity. A search for a tag also finds longer tags that contain it."""
+        """Whether a user wrote the word on this entity. This must be checked, because a search for a tag also finds
+        longer tags that contain it."""
         return not self.is_tag or self.text.casefold() in _texts(entity.words.get("tags"))
 
 
@@ -123,8 +124,8 @@ class Inherited:
         return self.steps[1:-1]
 
     def to_json(self) -> dict[str, Any]:
-        """id, name, type, owner (for a column, its table's), word, fromId, fromName, path (names), decision, inferred,
-        parsed, incomplete, since (null if not known)."""
+        """JSON keys: id, name, type, owner (for a column, its table's), word, fromId, fromName, path (names), decision,
+        inferred, parsed, incomplete, since (null if not known)."""
         return {
             "id": self.node.id,
             "name": self.node.name,

@@ -1,4 +1,4 @@
-"""A verdict on whether an entity was read, and the question that it answers."""
+"""The question whether entities were read, and the verdict on one entity."""
 
 from __future__ import annotations
 
@@ -88,9 +88,9 @@ class Judged:
         return "" if self.entity.type == "DIRECTORY" else self.entity.database
 
     def to_json(self) -> dict[str, Any]:
-        """id, type, name, database, owner, verdict, reasons, sizeBytes, spaceBytes and files (null if not known),
-        sizeAsOf (of an image; null: summed from the files in the index), lastRead, lastReader, lastWritten (null if not
-        known), locations."""
+        """JSON keys: id, type, name, database, owner, verdict, reasons, sizeBytes, spaceBytes and files (null if not
+        known), sizeAsOf (of an image; null: summed from the files in the index), lastRead, lastReader, lastWritten
+        (null if not known), locations."""
         size = self.size
         return {
             "id": self.entity.id,

@@ -55,8 +55,8 @@ def lineage(solr: Solr, start: str, options: Options | None = None) -> Lineage:
 
 
 def lineage_and_ground(solr: Solr, start: str, options: Options) -> tuple[Lineage, frozenset[str]]:
-    """Return the lineage, and the ids from which it was read. The lineage stays valid until one of these entities, a
-    part of one of them, or one of their flows or locations changes. Raises `UnknownEntity`."""
+    """Return the lineage, and the ids of all entities read for the lineage. The lineage stays valid until one of these
+    entities changes, or a part, a flow or a location of such an entity. Raises `UnknownEntity`."""
     with _UNCOLLECTED, closing(Reader(Graph(solr), options)) as reader:
         walk = _Walk(start, options, reader)
         answer = walk.run()
@@ -94,8 +94,6 @@ _UNCOLLECTED: Final = Uncollected()
 
 @dataclass(slots=True)
 class _Side:
-    """One direction of a walk, level by level."""
-
     direction: Direction
     level: int = 0
     current: list[str] = field(default_factory=list)
@@ -184,8 +182,8 @@ class _Walk:
             self._show_run_for(entity)
 
     def _named_only(self) -> End:
-        """Return the start as relations name it, because with ``unlinked`` a walk may start at a placeholder. Raises
-        `UnknownEntity`."""
+        """Return the start entity as a relation names it, because with ``unlinked`` a walk may start at a placeholder.
+        Raises `UnknownEntity`."""
         for direction in (Direction.DOWNSTREAM, Direction.UPSTREAM) if self.options.unlinked else ():
             for relation in self.reader.flows([self.start], direction).relations:
                 return relation.end(direction.near)
@@ -216,8 +214,8 @@ class _Walk:
                 self.extra.append(direct(relation))
 
     def _show_run_for(self, physical: StoredEntity) -> None:
-        """Show the executions that ran as this entity, or as one of its executions, and the operations of these
-        executions, because data flows through them."""
+        """Show the executions that ran as this entity, or as one of its executions. Also show the operations of these
+        executions, because data flows through the operations."""
         latest, count = self.reader.graph.latest_relations(
             [physical.id, *self.executions], 2, _RUN_FOR, RUN_FOR_DRAWN
         )
@@ -275,7 +273,7 @@ class _Walk:
         return list(reached)
 
     def _room(self) -> int:
-        """Number of nodes that may still be shown."""
+        """Return the number of nodes that may still be shown."""
         return self.options.max_nodes + self.without_place - len(self.shown)
 
     def _takes_no_place(self, identity: str) -> bool:
@@ -285,7 +283,6 @@ class _Walk:
         return self.options.depth is not None and side.level >= self.options.depth
 
     def _begin_level(self, side: _Side) -> None:
-        """Start reading the next level of a side, if there is one."""
         last = self._past_depth(side) and not self.options.go_on
         room = 0 if last else self._room()
         going_on = bool(side.current)
@@ -366,7 +363,7 @@ class _Walk:
         return fresh
 
     def _shown(self, identity: str) -> bool:
-        """Whether an entity that was met is shown, if there is room."""
+        """Whether a known entity is to be shown, if there is room."""
         if identity in self.walked.starts:
             return True
         entity = self.entities[identity]
@@ -377,7 +374,7 @@ class _Walk:
         return identity not in self.walked.located and entity.type != "PARTITION"
 
     def _stopped(self, identity: str) -> bool:
-        """Whether the walk ends before an entity that was met."""
+        """Whether the walk ends before this entity, because of `Options.stops`."""
         if not self.options.stops or identity in self.walked.starts:
             return False
         entity = self.entities.get(identity)
@@ -396,7 +393,8 @@ class _Walk:
         return found
 
     def _known(self, end: End) -> bool:
-        """Whether an end is known. A placeholder counts if unlinked relations are walked."""
+        """Whether an end is known. If unlinked relations are walked, an unknown end becomes a placeholder, and counts
+        as known."""
         if end.id not in self.entities and self.options.unlinked:
             self.entities[end.id] = entity_of(end)
             self.walked.placeholders.add(end.id)
@@ -416,7 +414,6 @@ class _Walk:
                 self._add_location(relation)
 
     def _add_location(self, relation: WalkedRelation) -> None:
-        """Record the location of a table, or of a table's column."""
         if not (self._stopped(relation.ep1.id) or self._stopped(relation.ep2.id)):
             self.walked.add_alias(relation)
         if relation.ep2.id not in self.walked.starts and self._shown(relation.ep1.id):
@@ -435,8 +432,8 @@ class _Walk:
                 self._take(located)
 
     def _learn_columns(self, ids: Iterable[str], direction: Direction) -> None:
-        """Find the other names of columns: a table's column has one at the table's location, a path's column has one in
-        the table stored there."""
+        """Find the other names of columns. The other name of a table's column is at the table's location; the other
+        name of a path's column is in the table stored at the path."""
         entities = map(self.entities.__getitem__, ids)
         columns = [each for each in entities if each.type == "FIELD" and each.parent_id and each.own_name]
         if not columns:
@@ -458,7 +455,7 @@ class _Walk:
         self, logical: Iterable[StoredEntity], arrivals: dict[str, None], direction: Direction
     ) -> list[str]:
         """Return the locations of these tables or columns, where the walk continues. If something flows through a path
-        of a hidden table or column, the path joins the arrivals instead, because it represents itself."""
+        of a hidden table or column, the path joins the arrivals instead, because nothing else represents it."""
         own: dict[str, None] = {}
         for each in logical:
             aliases = self.walked.aliases.get(each.id, {})
@@ -488,8 +485,8 @@ class _Walk:
         return [*flows, *whole.relations]
 
     def _find_outputs(self, arrivals: Iterable[str]) -> None:
-        """Find operations without an output, which are not shown around tables. An output that was never extracted
-        counts."""
+        """Find the operations without an output, which are not shown around tables. An output that was never extracted
+        counts as an output."""
         operations = [each for each in arrivals if self.entities[each].type in PASSED_TYPES]
         with_output = {each.ep1.id for each in self._read_flows(operations, Direction.DOWNSTREAM)}
         self.without_output.update(each for each in operations if each not in with_output)
@@ -506,7 +503,7 @@ class _Walk:
                 self.cuts[(way.source, Direction.DOWNSTREAM, beyond[way.target])] = None
             elif way.target in self.shown:
                 self.cuts[(way.target, Direction.UPSTREAM, beyond[way.source])] = None
-        # Entities read along with columns may have more relations than may be read, without having been met.
+        # A cut may be at an entity that was read only for a column, and is not loaded yet.
         self._load(each for each, _, _ in self.cuts if each not in self.entities)
         self._name_operations(
             [*(each for way in ways for each in way.between()), *(cut[0] for cut in self.cuts)]
@@ -534,7 +531,7 @@ class _Walk:
         return self.entities[identity].name if identity in self.entities else identity
 
     def _name_operations(self, ids: Iterable[str]) -> None:
-        """Add the names of operations that are known only as ends of relations; only the few that are needed are
+        """Add the names of operations that are known only as ends of relations. Only the few names that are needed are
         read."""
         unnamed = {each: self.named_by[each] for each in ids if each in self.named_by}
         names = self.reader.graph.names_of_ends(relation for relation, _ in unnamed.values())

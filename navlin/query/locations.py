@@ -24,9 +24,9 @@ from navlin.query.reading import LOGICAL_TYPES, MAX_LOCATIONS, Reader, Relations
 
 
 class Located(NamedTuple):
-    """Locations read, for the walk to add. ``relations`` are LOGICAL_PHYSICAL from a table, or from a partition at
-    which the walk began. ``ends`` are ends of flows through partitions. ``cut`` are the ids that have more relations
-    than were read. ``looked_up`` are paths whose tables are now known."""
+    """Locations read, for the walk to add. ``relations`` are LOGICAL_PHYSICAL relations from a table, or from a
+    partition at which the walk began. ``ends`` are ends of flows through partitions. ``cut`` are the ids that have more
+    relations than were read, each with the direction. ``looked_up`` are paths whose tables are now known."""
 
     relations: Sequence[WalkedRelation] = ()
     entities: Mapping[str, StoredEntity] = {}
@@ -64,8 +64,8 @@ def locations_of(
 def _paths_of_partitions(
     reader: Reader, tables: Sequence[tuple[StoredEntity, Sequence[StoredEntity]]], direction: Direction
 ) -> list[str]:
-    """Return the ids of paths of partitions that flows lead through. A table may have a hundred thousand partitions, so
-    the requests are for flows below the table's directories, and for partitions outside these directories."""
+    """Return the ids of partition paths with flows in this direction. A table may have a hundred thousand partitions,
+    so the requests are for flows below the table's directories, and for partitions outside these directories."""
     flows = RelationFilter(reader.options.flow_types, deleted=False)
     files = ("FILE", "DIRECTORY")
     flows = replace(flows, ep1_types=files) if direction.near == 1 else replace(flows, ep2_types=files)
@@ -86,8 +86,8 @@ def tables_at(reader: Reader, walked: Walked, paths: Iterable[str]) -> Located:
 
 
 def tables_around(reader: Reader, walked: Walked, path: StoredEntity) -> Located:
-    """Return the tables whose location contains a path, for a path without a relation that says so. This is true of
-    most files of a table, because no data flows through them by path. The longest location counts."""
+    """Return the tables whose location contains a path, if no relation connects the path to a table. Most files of a
+    table have no such relation, because no data flows through them by path. The longest location counts."""
     above = {identify(path.source_id, up): up for up in upward(path.name) if up != path.name}
     found = reader.located(above)
     stated = _without_outdated_hints(reader, found)
@@ -125,8 +125,8 @@ def _of_tables(reader: Reader, walked: Walked, found: Relations) -> Located:
 
 
 def _without_outdated_hints(reader: Reader, found: Relations) -> Relations:
-    """Drop other sources' statements on the location of a table whose own source states one, because that source knows
-    best."""
+    """Drop the location that another source states for a table, if the table's own source states one, because the own
+    source knows best."""
     hinted = {each.ep1.id for each in found.relations if not each.first_hand}
     if not hinted:
         return found

@@ -1,8 +1,8 @@
-"""Interpretation of a person's search text: a name first, then words, anywhere.
+"""Interpretation of a person's search text: as a name first, then as words in any field.
 
 The query language is still Navigator's: fields, operators and wildcards mean the same. Only words without a field are
 searched in more places than in Navigator, in parts of names and in comments; text in quotation marks is exact. Results
-with that name come first, then results with the word in the name, then in the comment, then in the text.
+whose name is the search text come first, then results with the word in the name, then in the comment, then in the text.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _NAMING_FOLDED: Final = frozenset({"type", "identity", "internalType", "metaClas
 """Fields of a query that say which types or which entities are meant; if a query has one of these, nothing is
 folded."""
 PREFIX_CHARS: Final = 3
-"""Minimum length of a prefix; shorter prefixes begin a word of most paths."""
+"""Minimum length of a prefix. A shorter prefix would match a word in most paths."""
 
 # Results are ordered by the sum of these scores. Live entities come before deleted ones; then entities with more of the
 # words in the name or comment, if there are several words; then entities whose name fits better; then the type decides.
@@ -81,9 +81,9 @@ _AFTER_ALL: Final = "\uffff"
 
 @dataclass(frozen=True, slots=True)
 class Meant:
-    """A query ready to be run. ``matching`` finds the matches; ``fitting`` finds the same and scores how well they fit,
-    and ``ranks`` adds further scores. ``folding`` matches the entities that are left out and counted; it is None if all
-    are shown. ``error`` is the reason why the text can only be a name; it is None for a valid query."""
+    """A query ready to be run. ``matching`` finds the matches. ``fitting`` finds the same matches, and scores how well
+    each fits; ``ranks`` adds further scores. ``folding`` matches the entities that are left out and counted; it is None
+    if all entities are shown. ``error`` is the reason why the text can only be a name; it is None for a valid query."""
 
     parsed: Parsed
     matching: Query
@@ -104,7 +104,7 @@ class Meant:
 
 
 MOST_DATABASES: Final = 100
-"""Maximum number of databases to search, among those whose names end in the part before a dot."""
+"""Maximum number of databases to search whose names end in the text before a dot."""
 MOST_WORDS: Final = 100
 """Maximum number of words that are searched in more places than in Navigator, because each word costs ten clauses."""
 
@@ -218,7 +218,7 @@ def _wider(clauses: tuple[Clause, ...], several: bool, fits: bool) -> Iterator[C
 
 
 def _anywhere(word: Word, text: str, several: bool, fits: bool) -> Group:
-    """Return clauses for the places where a word may be, with scores. With ``several`` words, the number of words found
+    """Return scored clauses for the fields in which a word may occur. With ``several`` words, the number of words found
     counts most. Without ``fits``, clauses that only score the fit are left out."""
     plain, own = name_pieces.plain(text), FieldValue("originalName", Word((text,)))
     # A word that users may not type with a star is not searched with one either, because Solr refuses it.
@@ -251,7 +251,7 @@ def _anywhere(word: Word, text: str, several: bool, fits: bool) -> Group:
 
 
 def _elsewhere(word: Word, begins: Word | None) -> Iterator[Node]:
-    """Yield nodes for the places that do not have a separate clause."""
+    """Yield nodes for the fields that do not have a separate clause in `_anywhere`."""
     text = word.text or ""
     # A word with a single part also matches as its own beginning.
     one_part = text.isascii() and text.isalnum() and text in (text.lower(), text.upper())

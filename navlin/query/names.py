@@ -94,8 +94,8 @@ def entity_named(solr: Solr, name: str) -> StoredEntity:
 
 
 def walked_id(solr: Solr, name: str, *, unlinked: bool) -> str:
-    """The id of the one entity that ``name`` means; if unlinked relations are walked, also an id that only a relation names.
-    Raises as `entity_named`."""
+    """Return the id of the one entity that ``name`` means. With ``unlinked``, ``name`` may also be an id that only
+    relations contain. Raises the same errors as `entity_named`."""
     if unlinked and _ID.fullmatch(name) and Graph(solr).ends_among([name], RelationFilter(deleted=False)):
         return name
     return entity_named(solr, name).id
@@ -120,9 +120,9 @@ def _called(solr: Solr, name: str) -> list[StoredEntity]:
     if found:
         return list(found.values())
     if is_path(name):
-        # Files and directories whose source does not say which authorities it serves.
+        # Search by path, because a source may not say which authorities it serves.
         return graph.entities_at(split_location(name)[2], _PATHS, CANDIDATES) or columns_called(graph, name)
-    # By own name only: an application, a query, a source, a table without its database.
+    # Search by the own name only: an application, a query, a source, a table without its database.
     called = graph.entities_called(name, _NAMED, CANDIDATES)
     own = [entity for entity in called if _own(entity).casefold() == name.casefold()]
     return own or columns_called(graph, name)
@@ -136,7 +136,6 @@ def _own(entity: StoredEntity) -> str:
 
 
 def sources_of(solr: Solr) -> list[Source]:
-    """Return all sources of the index."""
     return [Source(each.id, each.type, each.name, each.cluster, each.serves) for each in known_sources(solr)]
 
 
@@ -204,7 +203,7 @@ def parts_of(name: str) -> list[str]:
 
 
 def columns_called(graph: Graph, name: str) -> list[StoredEntity]:
-    """Return the columns that ``name`` may mean: a dot in it separates the table, dataset or path from the column."""
+    """Return the columns that ``name`` may mean, if a dot separates the table, dataset or path from the column."""
     places = [place for place, char in enumerate(name) if char == "." and 0 < place < len(name) - 1]
     for place in reversed(places[-DOTS:]):
         if found := _columns(graph, name[:place], name[place + 1 :].strip('`"')):

@@ -13,18 +13,16 @@ from navlin.model.refusal import Refusal
 
 
 class Listed(Protocol):
-    """One of the results."""
+    """A result in a list."""
 
-    def to_json(self) -> dict[str, Any]:
-        """It as plain JSON."""
-        ...
+    def to_json(self) -> dict[str, Any]: ...
 
 
 _T = TypeVar("_T", bound=Listed)
 
 
 class UnknownSource(Refusal):
-    """The index has no source of this name. ``known``, in ``more``, are the names that it has."""
+    """The index has no source with this name. ``more`` contains the names of all sources, under ``known``."""
 
     status = 404
 
@@ -50,7 +48,6 @@ class Page(Generic[_T]):
         return self.offset + len(self.results) < self.total
 
     def to_json(self) -> dict[str, Any]:
-        """total, offset, limit, truncated, results."""
         return {
             "total": self.total,
             "offset": self.offset,
@@ -61,12 +58,12 @@ class Page(Generic[_T]):
 
 
 def sources_by_id(solr: Solr) -> dict[str, str]:
-    """Return the names of all sources of the index, by id."""
+    """Return id → name, for all sources in the index."""
     return {source.id: source.name for source in known_sources(solr)}
 
 
 def source_ids_of(sources: Mapping[str, str], name: str) -> tuple[str, ...]:
-    """Return the ids of the sources with this name, in every cluster; no ids for the name "". Raises
+    """Return the ids of the sources with this name, which may be in several clusters; no ids for the name "". Raises
     `UnknownSource`."""
     ids = tuple(identity for identity, each in sources.items() if each == name)
     if name and not ids:

@@ -22,10 +22,10 @@ class PurgeState(StrEnum):
     WAITING = "waiting"
     RUNNING = "running"
     INTERRUPTED = "interrupted"
-    """Started, to be continued by the next purge."""
+    """The purge started, and the next purge will continue it."""
     FINISHED = "finished"
     HELD = "held"
-    """A person must review it."""
+    """A person must review the purge."""
     FAILED = "failed"
     IGNORED = "ignored"
     """Another purge was running."""
@@ -47,14 +47,14 @@ class Purge:
     rules: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
-        """id, state, before_ms, started_ms, ended_ms (epoch ms; null while it is open), asked_by, rule, note, rules
-        (candidates, removed, relations of each)."""
+        """JSON keys: id, state, before_ms, started_ms, ended_ms (epoch ms; null for an open purge), asked_by, rule,
+        note, rules (candidates, removed, relations of each)."""
         return {**asdict(self), "state": self.state.value, "ended_ms": self.ended_ms or None}
 
 
 @dataclass(frozen=True, slots=True)
 class Purges:
-    """The open purges, and some of those that ended."""
+    """The open purges, and some of the purges that ended."""
 
     open: tuple[Purge, ...]
     listed: Page[Purge]
@@ -66,7 +66,7 @@ class Purges:
 
 
 def purges(solr: Solr, *, limit: int = LIMIT, offset: int = 0) -> Purges:
-    """The open purges, and the history."""
+    """Return the open purges, and a page of the history."""
     return Purges(tuple(open_purges(solr)), past_purges(solr, limit, offset))
 
 

@@ -22,7 +22,7 @@ from navlin.query.lineage import lineage_and_ground
 from navlin.query.options import Options
 
 EVERY: Final = "*"
-"""In place of a word: no word at all is inherited."""
+"""Value of ``notInherited`` that ends the inheritance of all words."""
 NODES: Final = 5_000
 """Maximum number of nodes followed from an entity with a word."""
 MARKS: Final = ("inferred", "parsed", "incomplete")
@@ -32,8 +32,8 @@ Way = tuple[Edge, ...]
 
 
 class Reach(NamedTuple):
-    """The entities that carry an entity's data: the walk, and the path to each node that it reaches. ``ground`` is as
-    in `lineage_and_ground`."""
+    """The entities that carry an entity's data. ``walked`` is the walk, ``ways`` maps the id of each node reached to
+    its path, ``ground`` is as in `lineage_and_ground`."""
 
     walked: Lineage
     ways: Mapping[str, Way]
@@ -112,7 +112,7 @@ def _ways(walked: Lineage, start: str) -> dict[str, Way]:
     for edge in walked.edges:
         if edge.type in (RelationType.DATA_FLOW, RelationType.CONTROL_FLOW):
             if edge.source in tables:
-                # Readers of the table read the partition.
+                # Readers of the table also read the partition.
                 edge = replace(edge, source=start)
             onward.setdefault(edge.source, []).append(edge)
         elif edge.type == RelationType.LOGICAL_PHYSICAL and edge.target == start:

@@ -35,8 +35,8 @@ class Relations(NamedTuple):
 
 @dataclass(slots=True)
 class _Read:
-    """Relations of certain types at one side, by the id at that side, and the ids that have more relations than were
-    read."""
+    """Relations of certain types at one side: id at that side → relations. ``cut`` are the ids that have more relations
+    than were read."""
 
     relations: dict[str, Sequence[WalkedRelation]] = field(default_factory=dict)
     cut: set[str] = field(default_factory=set)
@@ -94,7 +94,7 @@ class Reader:
         return self._related(Wanted(wanted, 2, (RelationType.INSTANCE_OF,), self.options.max_fan_out))
 
     def entities(self, ids: Iterable[str]) -> dict[str, StoredEntity]:
-        """Return those of these entities that are in the index, by id."""
+        """Return id → entity, for those of the ids that are in the index."""
         wanted = list(dict.fromkeys(ids))
         missing = [each for each in wanted if each not in self._entities]
         if missing:
@@ -103,16 +103,16 @@ class Reader:
         return {each: entity for each in wanted if (entity := self._entities[each]) is not None}
 
     def met(self, ids: Iterable[str]) -> dict[str, StoredEntity]:
-        """Return those of these entities that are in the index, by id. For a table found when there may be no room to
-        show it, only the type is known, and that it is not deleted; `entities` returns the rest."""
+        """Return id → entity, for those of the ids that are in the index. If there may be no room to show a table, its
+        entry only shows the type, and that the table is not deleted; `entities` returns everything."""
         wanted = list(dict.fromkeys(ids))
         sketched = [each for each in wanted if each in self._sketched and each not in self._entities]
         found = self.entities(each for each in wanted if each not in self._sketched or each in self._entities)
         return {**found, **{each: self._sketched[each] for each in sketched}}
 
     def begin_level(self, ids: Sequence[str], direction: Direction, room: int) -> Future[None]:
-        """Start reading the data that a walk needs between these shown nodes and the next ones, in few requests; also
-        the relations of the next nodes, if there is ``room`` to show all of them. Further data are read on demand."""
+        """Start reading the data that a walk needs between these shown nodes and the next shown nodes, in few requests.
+        If there is ``room`` to show all next nodes, read their relations, too. Further data are read on demand."""
         return self._levels.submit(self._read_level, ids, direction, room)
 
     @property

@@ -14,7 +14,7 @@ from navlin.query.search import search
 
 
 class UnknownSearch(Refusal):
-    """No saved search visible to this user has this name, or several have it."""
+    """No saved search visible to this user has this name, or several searches have this name."""
 
     status = 404
 
@@ -53,8 +53,8 @@ def query_named(solr: Solr, name: str, user: str, *, administrator: bool) -> str
 
 
 def query_or_saved(solr: Solr, query: str, saved: str, user: str, *, administrator: bool) -> str:
-    """The query, or the one that is saved under a name. Raises `Refusal` unless one of the two is given, and
-    `UnknownSearch`."""
+    """Return ``query``, or the query saved under the name ``saved``. Raises `Refusal` unless exactly one of the two is
+    given, and `UnknownSearch`."""
     if bool(query) == bool(saved):
         raise Refusal("query must be given, or saved: one of the two")
     return query or query_named(solr, saved, user, administrator=administrator)

@@ -22,8 +22,8 @@ _TO = re.compile(r"to(?=[ \t\r\n\u3000\"])", re.IGNORECASE)
 
 
 class QueryError(Refusal):
-    """The query cannot be understood. ``message`` describes the problem, ``position`` is its place in the query (in
-    characters from 0, or -1)."""
+    """The query cannot be understood. ``message`` describes the problem, ``position`` is the position in the query (in
+    characters from 0; -1 if unknown)."""
 
     def __init__(self, message: str, position: int = -1) -> None:
         super().__init__(message, position)
@@ -142,7 +142,6 @@ class Scanner:
         )
 
     def skip_space(self) -> None:
-        """Skip blanks."""
         while self.at < len(self.query) and self.query[self.at] in SPACE:
             self.at += 1
 

@@ -1,4 +1,4 @@
-"""Search for entities and relations, as Navigator's users know it."""
+"""Search for entities and relations in Navigator's query language."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from navlin.query.scanner import QueryError
 from navlin.query.syntax import Parsed, parse, parse_beside, parse_facet, plain_field
 
 FEW_WORDS: Final = 10
-"""Maximum number of words that are tried as a name; names do not have more, and each word costs clauses."""
+"""Maximum number of words that are tried as a name. Names do not have more words, and each word costs clauses."""
 PREFERRED_TYPES: Final = ("DATABASE", "TABLE", "VIEW", "DATASET")
 """Types that a person most often means by a name."""
 
@@ -51,17 +51,17 @@ class SearchAnswer:
 
     core: str
     query: str
-    """The query as it was understood."""
+    """The parsed query, printed as text."""
     total: int
     offset: int
     limit: int
     documents: tuple[Mapping[str, Any], ...]
     facets: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    """field → value → number of matches"""
+    """Field → value → number of matches."""
     highlights: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
-    """identity → field → pieces of the field's text, with ``<em>`` around each match"""
+    """Id of an entity → field → pieces of the field's text, with ``<em>`` around each match."""
     folded: Mapping[str, int] | None = field(default_factory=dict)
-    """type → number of matches that are not among the results: sub-operations, executions, partitions. None if these
+    """Type → number of matches that are not among the results: sub-operations, executions, partitions. None if these
     are not counted because there are too many other matches."""
 
     @property
@@ -142,7 +142,8 @@ def answer_of(
     offset: int,
     most_s: float = MOST_S,
 ) -> SearchAnswer:
-    """Run a question made from a query, and return a page of the results. Raises `QueryError`."""
+    """Run ``question``, which was made from the query ``parsed``, and return a page of the results. Raises
+    `QueryError`."""
     if core not in (ELEMENTS, RELATIONS):
         raise QueryError(f"there is no core {core!r}; {ELEMENTS} and {RELATIONS} are searched")
     with explained(parsed, most_s):
@@ -169,9 +170,9 @@ def search_pages(
     core: str = "",
     filters: Sequence[str] = (),
 ) -> Iterator[tuple[list[Mapping[str, Any]], str]]:
-    """Yield all matches page by page, in the order of the ids, from a cursor mark on: each page with the mark after it,
-    at most ``limit`` documents in all. There is at least one page. Raises the same errors as `search`, at the first
-    page."""
+    """Yield (documents, cursor mark after these documents) page by page, in the order of the ids. The pages begin after
+    ``mark``, and have at most ``limit`` documents together. There is at least one page. Raises the same errors as
+    `search`, at the first page."""
     if not 1 <= limit <= MAX_LIMIT:
         raise QueryError(f"a page has from 1 to {MAX_LIMIT} results")
     parsed = parsed_query(query)
@@ -193,8 +194,8 @@ def every_page(
 def each_page(
     solr: Solr, parsed: Parsed, core: str, question: SolrQuery
 ) -> Iterator[list[Mapping[str, Any]]]:
-    """Yield all results of a question made from a query, page by page, in the order of the ids. Raises the same errors
-    as `search`."""
+    """Yield all results of ``question``, which was made from the query ``parsed``, page by page, in the order of the
+    ids. Raises the same errors as `search`."""
     with explained(parsed, MOST_S):
         for page, _ in pages(solr, core, question, MAX_OFFSET, "*"):
             yield page
@@ -207,7 +208,7 @@ def parsed_query(query: str | Parsed) -> Parsed:
 
 @contextmanager
 def explained(parsed: Parsed, most_s: float) -> Iterator[None]:
-    """Raise `QueryError` with a sentence if Solr refuses a query or does not finish it in time."""
+    """Raise `QueryError` with an explanation if Solr refuses a query or does not finish it in time."""
     try:
         yield
     except SolrUnavailable:
@@ -218,7 +219,7 @@ def explained(parsed: Parsed, most_s: float) -> Iterator[None]:
             " or another field or filter beside them make it quicker"
         ) from None
     except SolrError as error:
-        # Solr returns status 500 for these two.
+        # Solr returns status 500 for both of these errors.
         if error.status != 400 and not _TOO_LARGE.search(error.message):
             raise
         raise explain(error.message, parsed) from error
@@ -259,7 +260,7 @@ def no_field(name: str, at: int = -1) -> QueryError:
 
 
 def countable(name: str) -> str:
-    """Return the field if it can be counted or sorted by. Raises `QueryError`."""
+    """Return the field's name if the field can be counted or sorted by. Raises `QueryError`."""
     if name in REWRITTEN:
         raise QueryError(f"{name} follows from type and sourceType: count or sort by these")
     if name in WORDS_ALONE:

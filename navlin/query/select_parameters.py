@@ -1,7 +1,7 @@
 """Convert the parameters of Solr's ``select``, as Navigator's tools send them, to a `Select`.
 
-Only listed parameters are accepted. Any other is refused by name, so nobody needs to know how Solr treats it. Queries
-are parsed as everywhere else (`navlin.query.syntax`), names must be fields, numbers must be numbers.
+Only listed parameters are accepted. Any other parameter is refused by name, so nobody needs to know how Solr treats it.
+Queries are parsed as everywhere else (`navlin.query.syntax`), names must be fields, numbers must be numbers.
 """
 
 from __future__ import annotations
@@ -184,7 +184,7 @@ def _options(given: Given) -> dict[str, str]:
             continue
         options[name] = check(given, name)
         if option == "facet.prefix":
-            # One per field, in the form that the field's values have in the index.
+            # Set one prefix per field, in the form that the field's values have in the index.
             del options[name]
             fields = [parse_facet(text).field for text in given.get("facet.field", ())]
             for each in fields if of_field is None else [of_field["field"]]:

@@ -57,7 +57,7 @@ class Related:
     """Display name."""
 
     def to_json(self) -> dict[str, Any]:
-        """id, name, label (the name for people), type, deleted, unlinked, reason, since."""
+        """JSON keys: id, name, label (the name for people), type, deleted, unlinked, reason, since."""
         return {
             "id": self.id,
             "name": self.name,
@@ -72,7 +72,7 @@ class Related:
 
 @dataclass(frozen=True, slots=True)
 class RelationGroup:
-    """The relations of one type at one side; ``incoming``: the entity is the second end."""
+    """The relations of one type at one side of an entity. ``incoming`` is True if the entity is the second end."""
 
     type: str
     incoming: bool
@@ -87,7 +87,7 @@ class RelationGroup:
         return any(each.type == PART for each in self.listed)
 
     def to_json(self) -> dict[str, Any]:
-        """type, direction (in or out), count, deleted, listed."""
+        """JSON keys: type, direction (in or out), count, deleted, listed."""
         return {
             "type": self.type,
             "direction": "in" if self.incoming else "out",
@@ -108,7 +108,7 @@ class Executions:
     last_principal: str
     listed: tuple[Mapping[str, Any], ...]
     statements: Mapping[str, str] = field(default_factory=dict)
-    """Id of a listed execution → its statement's id or, in `Shown`, display name."""
+    """Id of a listed execution → id of its statement or, in `Shown`, the statement's display name."""
 
     def title(self, run: Mapping[str, Any]) -> str:
         """Return the display name of a listed execution, which is its statement's name."""
@@ -116,7 +116,8 @@ class Executions:
         return self.statements.get(run["identity"], own)
 
     def to_json(self) -> dict[str, Any]:
-        """count, operations, last, lastPrincipal, listed (documents of executions, each with label, the name for people)."""
+        """JSON keys: count, operations, last, lastPrincipal, listed (documents of executions, each with label, the name
+        for people)."""
         return {
             "count": self.count,
             "operations": self.operations,

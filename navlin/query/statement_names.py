@@ -2,7 +2,7 @@
 told apart. A statement that moves no data is named by the objects it creates or changes, a statement that only reads by
 its inputs.
 
-Sub-operations and executions do not have their own display names: they have that of their statement.
+Sub-operations and executions have the display name of their statement.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from navlin.query.answer import Hop, Lineage, Node
 OWN_CHARS: Final = 80
 WRITES_NAMED: Final = 3
 WRITES_READ: Final = 100
-"""Maximum number of outputs counted per statement."""
+"""Maximum number of outputs, or of inputs, read per statement."""
 _CHANGE: Final = re.compile(r"(CREATE|ALTER|DROP|TRUNCATE)_?([A-Z]\w*)\Z(?<!AS_SELECT)")
 PART: Final = "SUB_OPERATION"
 STATEMENT: Final = "OPERATION"
@@ -31,8 +31,8 @@ NAMED_BY_STATEMENT: Final = frozenset({PART, STATEMENT, EXECUTION})
 
 def statement_name(own: str, writes: Iterable[str], *, cut: bool = False, between: str = " → ") -> str:
     """Return a display name such as ``nightly revenue → shop.revenue``: a statement's own name, the first outputs, and
-    the number of others. ``cut``: the statement has more outputs than given. If the own name contains all outputs, it
-    is returned alone."""
+    the number of further outputs. ``cut`` is True if the statement has more outputs than given. If the own name
+    contains all outputs, only the own name is returned."""
     short = own if len(own) <= OWN_CHARS else f"{own[: OWN_CHARS - 1]}…"
     outputs = sorted(set(writes))
     if short == own and all(re.search(rf"(?<![\w.]){re.escape(each)}(?![\w.])", own) for each in outputs):
@@ -140,6 +140,6 @@ def named_hop(hop: Hop, named: Mapping[str, tuple[str, str]]) -> Hop:
         return hop
     statement, label = named[hop.id]
     if hop.type == EXECUTION:
-        # An execution has its own page.
+        # An execution needs no parent, because it has its own page.
         return replace(hop, label=label)
     return replace(hop, label=label, parent=statement if statement != hop.id else "")

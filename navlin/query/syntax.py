@@ -57,14 +57,15 @@ MAX_PATTERNS: Final = 200
 field."""
 MAX_PATTERN_CHARS: Final = 1_000
 MAX_PATTERN_WILDCARDS: Final = 20
-"""Maximum number of wildcards in one such word."""
+"""Maximum number of wildcards in one word."""
 MAX_NAME_CHARS: Final = 500
 """Maximum length of a field's name, a tag or a key."""
 
 _OPERATORS = frozenset({"AND", "OR"})
 _SIGNED = re.compile(r"([+-]?)(\d{1,18})(?:\.(\d{1,9}))?", re.ASCII)
 _PLAIN_FIELD = re.compile(r"[A-Za-z][\w.]*|_\w*\.[\w.]+", re.ASCII)
-"""Solr's own names begin with an underscore. So may namespaces, such as Hue's, but ``namespace.key`` contains a dot."""
+"""Names of fields that users may name. Names that begin with an underscore are Solr's own, unless they contain a dot,
+because namespaces such as Hue's may begin with an underscore, too."""
 _TAG = re.compile(r"[\w.-]+", re.ASCII)
 
 
@@ -117,7 +118,7 @@ def _shown(text: str) -> str:
 
 @dataclass(slots=True)
 class _Pending:
-    """The clauses of one group while they are read, and the operator and the sign for the next one."""
+    """The clauses of one group while they are read, and the operator and the sign for the next clause."""
 
     clauses: list[Clause] = field(default_factory=list)
     operator: Literal["", "AND", "OR"] = ""
@@ -211,8 +212,8 @@ class _Reader(Scanner):
         self.at += 1
         self.depth -= 1
         if all(each.sign == "-" for each in pending.clauses):
-            # A group that only excludes, excludes from everything. Solr does this for a whole query, but not inside
-            # one.
+            # A group of negations excludes from all documents. Solr assumes this for a whole query, but not for a group
+            # inside a query.
             pending.clauses.insert(0, Clause(Everything()))
         return Group(tuple(pending.clauses))
 
@@ -350,7 +351,8 @@ class _Reader(Scanner):
     # -- {!parser key=value} -----------------------------------------------------------------------------------------
 
     def _read_leading_params(self) -> None:
-        """Read ``{!tag=type}`` before a whole query. It does not name a parser, so an ordinary query follows."""
+        """Read ``{!tag=type}`` before a whole query. These parameters do not name a parser, so an ordinary query
+        follows."""
         self.skip_space()
         if not self.query.startswith("{!", self.at):
             return
@@ -361,7 +363,7 @@ class _Reader(Scanner):
             self._only(local, _OF_QUERY, "a query", start)
             self.of_query = local
             return
-        # Parameters of the query may be among those of its first parser.
+        # The parameters of the first parser may include parameters of the whole query.
         self.at = start
         self.of_query = {key: text for key, text in local.items() if key in _OF_QUERY}
 

@@ -49,8 +49,9 @@ def _end(end: End) -> dict[str, str]:
 def unlinked(
     solr: Solr, *, source: str = "", reason: str = "", limit: int = LIMIT, offset: int = 0
 ) -> Page[UnlinkedRelation]:
-    """Return live relations that lack an end, newest first: those stated by the source with this name, and unlinked for
-    this reason (as ``navlin status`` shows it). Raises `UnknownSource`."""
+    """Return live relations that lack an end, newest first; with ``source``, only those stated by the source with this
+    name; with ``reason``, only those unlinked for this reason (as ``navlin status`` shows it). Raises
+    `UnknownSource`."""
     names = sources_by_id(solr)
     found, total = unlinked_relations(solr, source_ids_of(names, source), reason, limit, offset)
     ends = data_ends(Graph(solr), found)

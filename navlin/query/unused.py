@@ -98,7 +98,7 @@ class TableJudge:
         ]
         since_ms = self.question.since_ms
         readers = readers_of(self.graph, read, self.metastores, enough_ms=since_ms)
-        # Read after the readers, and for all tables, because a purge may be running.
+        # The last reads are read after the readers, and for all tables, because a purge may be running.
         left = last_reads(self.graph, read, self.metastores)
         quiet = []
         for table, found, purged in zip(tables, readers, left, strict=True):
@@ -267,8 +267,8 @@ def _views_above(table: str, views: Mapping[str, set[str]]) -> list[str]:
 
 
 def _renamed(graph: Graph, tables: Sequence[StoredEntity], since_ms: int) -> set[str]:
-    """Return the ids of tables that were renamed since then, because their own source states an operation that made
-    them."""
+    """Return the ids of tables renamed since ``since_ms``. A table was renamed if its own source states an operation
+    that made it."""
     own = {table.id: table.source_id for table in tables}
     return {
         relation.ep2.id

@@ -76,8 +76,6 @@ def _usable(image_ms: int, question: Question) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Images:
-    """Evidence from the images."""
-
     question: Question
     watched: Watched
 
@@ -188,7 +186,7 @@ def unused_partitions(
 def _partitions(graph: Graph, images: _Images, progress: Progress) -> Iterator[Judged]:
     known = images.watched
     times = [each.as_of_ms for each in known.accesses.values() if _usable(each.as_of_ms, images.question)]
-    # For tables it matters whether they were read after the image.
+    # Tables are judged only by reads after the image.
     judge = TableJudge.of(
         graph, replace(images.question, from_ms=min(times, default=images.question.now_ms)), known
     )
@@ -257,8 +255,8 @@ def unused_directories(
 ) -> tuple[Watched, Iterator[Judged]]:
     """Return the coverage, and a verdict on each directory below which nothing was accessed or written, according to
     the last whole image. Directories that contain, are or are inside a table's location are left out, and so are
-    directories nested in a listed one. Directories of a file system whose image does not show reads are not listed
-    either: the reasons are in the coverage."""
+    directories nested in a listed one. If the image of a file system does not show reads, its directories are left out,
+    too, and the coverage contains the reason."""
     known = since_images(solr, question)
     images = _Images(question, known)
     doubts = {each: images.doubt(each) for each in known.accesses}

@@ -31,7 +31,6 @@ class Totals:
     reasons: Counter[str] = field(default_factory=Counter)
 
     def add(self, judged: Judged) -> None:
-        """Count one verdict."""
         verdict, size_bytes = judged.verdict.value, judged.size_bytes
         self.tables[verdict] += 1
         self.sizes_bytes[verdict] += size_bytes
@@ -43,8 +42,8 @@ class Totals:
             self.reasons.update(judged.reasons)
 
     def to_json(self) -> dict[str, Any]:
-        """For each verdict tables (or partitions, or directories) and sizeBytes; unusedBy (database, owner, tables,
-        sizeBytes), the most bytes first."""
+        """JSON keys: each verdict, with tables (or partitions, or directories) and sizeBytes; unusedBy (database,
+        owner, tables, sizeBytes), most bytes first."""
         many = self.of.value
         verdicts = {
             each.value: {many: self.tables[each.value], "sizeBytes": self.sizes_bytes[each.value]}
@@ -59,7 +58,7 @@ class Totals:
 
 
 def counted(judged: Iterable[Judged], totals: Totals) -> Iterator[Judged]:
-    """Count all verdicts, and yield those on entities that were not read."""
+    """Add all verdicts to ``totals``, and yield the verdicts other than USED."""
     for each in judged:
         totals.add(each)
         if each.verdict is not Verdict.USED:

@@ -19,10 +19,10 @@ from navlin.query.page import Page
 from navlin.query.statement_names import statement_names
 
 MOST_OPERATIONS: Final = 1_000
-"""Readers, and as many writers: those with the newest records."""
+"""Maximum number of readers, and of writers. The operations with the newest records are chosen."""
 MOST_EXECUTIONS: Final = 10_000
 COLUMNS: Final = ("user", "operation", "does", "executions", "first", "last", "engine", "id", "truncated")
-"""The columns of the answer as CSV."""
+"""Columns of the CSV output."""
 _FLOWS: Final = (RelationType.DATA_FLOW.value, RelationType.CONTROL_FLOW.value)
 _PARTS: Final = ("OPERATION", "SUB_OPERATION")
 _READS: Final = RelationFilter(_FLOWS, deleted=False, ep2_types=_PARTS)
@@ -38,7 +38,7 @@ class Used:
     user: str
     operation: StoredEntity
     title: str
-    """The operation's name for people."""
+    """Display name of the operation."""
     reads: bool
     writes: bool
     executions: int
@@ -48,11 +48,12 @@ class Used:
 
     @property
     def does(self) -> str:
-        """reads, writes, or both, in words."""
+        """ "reads", "writes", or "reads and writes"."""
         return " and ".join(["reads"] * self.reads + ["writes"] * self.writes)
 
     def to_json(self) -> dict[str, Any]:
-        """user, id, operation (the name for people), reads, writes, executions (how many), first, last (dates), engine."""
+        """JSON keys: user, id, operation (the name for people), reads, writes, executions (number), first, last
+        (dates), engine."""
         return {
             "user": self.user,
             "id": self.operation.id,
@@ -68,8 +69,8 @@ class Used:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Uses of an entity since ``since_ms`` (epoch ms), the last use first. ``reads`` and ``writes`` count executions;
-    ``cut`` says that there are more operations or executions than are looked at."""
+    """Uses of an entity since ``since_ms`` (epoch ms), the last use first. ``reads`` and ``writes`` count executions.
+    ``cut`` is True if there are more operations or executions than were read."""
 
     entity: StoredEntity
     since_ms: int
@@ -95,7 +96,7 @@ class Usage:
         }
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """Yield all uses as rows with `COLUMNS`, and a last one if there is more."""
+        """Yield all uses as rows with `COLUMNS`, and a last row if there are more."""
         for each in self.every:
             yield {**each.to_json(), "does": each.does}
         if self.cut:
@@ -103,8 +104,8 @@ class Usage:
 
 
 def usage(solr: Solr, entity: StoredEntity, now_ms: int, *, days: int, limit: int, offset: int) -> Usage:
-    """Return the uses of an entity in the days before ``now_ms`` (epoch ms), as far as the index has the executions. A
-    table and its location are the same data."""
+    """Return the uses of an entity in the days before ``now_ms`` (epoch ms), as far as the executions are still in the
+    index. A table and its location are the same data."""
     graph, since_ms = Graph(solr), now_ms - days * DAY_MS
     relations = graph.relations(_SAME_DATA, of=[entity.id], fields=ENDS)
     same = {entity.id, *(end.id for each in relations for end in (each.ep1, each.ep2))}
@@ -148,7 +149,7 @@ def usage(solr: Solr, entity: StoredEntity, now_ms: int, *, days: int, limit: in
 
 
 def _operations(graph: Graph, ids: set[str], side: Side) -> tuple[set[str], bool]:
-    """The operations at the other end of flows, and whether there are more."""
+    """Return the ids of the operations at the other end of flows, and whether there are more."""
     flows, count = graph.latest_relations(ids, side, _READS if side == 1 else _WRITES, MOST_OPERATIONS)
     ends = [each.ep2 if side == 1 else each.ep1 for each in flows]
     parts = graph.entities_of(each.id for each in ends if each.type == "SUB_OPERATION")

@@ -1,4 +1,4 @@
-"""Counts of a query's results by the values of one field, or of several nested ones."""
+"""Counts of a query's results by the values of one field, or of several nested fields."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class ValueCounts:
     values: int
     counted: Counted
     folded: Mapping[str, int] = field(default_factory=dict)
-    """type → number of matches that are not counted, as in `navlin.query.search.SearchAnswer`."""
+    """Type → number of matches that are not counted, as in `navlin.query.search.SearchAnswer`."""
 
     @property
     def cut(self) -> bool:

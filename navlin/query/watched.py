@@ -40,8 +40,8 @@ class Watched:
     listed: frozenset[str] = frozenset()
     """Ids of file systems that have all their files in the index."""
     unnamed: str = ""
-    """Sentence saying that the records of some statements do not name the tables that they read, but only the texts do;
-    "" if there are no such statements."""
+    """Sentence saying that some statements read tables that only the text names, not the record; "" if all records name
+    them."""
 
     @property
     def every_reason(self) -> tuple[str, ...]:
@@ -61,7 +61,7 @@ class Watched:
         return self.file_systems.get(source_id, "no source that is configured reads the files there")
 
     def to_json(self) -> dict[str, Any]:
-        """reasons (why reads are unknown for all tables), evidence (the basis of a verdict)."""
+        """JSON keys: reasons (why reads are unknown for all tables), evidence (the basis of a verdict)."""
         return {"reasons": list(self.reasons), "evidence": list(self.evidence)}
 
 
@@ -136,7 +136,7 @@ def _stopped(sources: Collection[Followed], now_ms: int) -> Iterator[str]:
 
 
 def reading_unnamed(since_ms: int) -> EntityFilter:
-    """Return a filter for the statements since then whose records do not name the tables that they read."""
+    """Return a filter for the statements since ``since_ms`` whose records do not name the tables that they read."""
     unnamed = EntityFilter(("OPERATION",), deleted=False, incomplete_for=READS_UNNAMED)
     return replace(unnamed, as_of_from_ms=since_ms)
 

@@ -1,4 +1,4 @@
-"""Whole names in queries, because clients look up names, while people search for them."""
+"""Match whole names in queries. API clients look up exact names, while people search for parts of names."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ _NAME = "originalName"
 
 
 def by_whole_name(parsed: Parsed) -> Parsed | None:
-    """Return the query with each required ``originalName`` matched as a whole name, in its own case; None if the query
-    requires no name. Otherwise a name also matches by one of its parts: ``orders`` finds ``big_orders``."""
+    """Return the query with each required ``originalName`` matched as a whole name, case-sensitively; None if the query
+    requires no name. In the original query, a name is also matched by one of its parts: ``orders`` finds
+    ``big_orders``."""
     names = {_text(node) for node in _required(parsed.query.clauses)} - {None}
     if not names:
         return None

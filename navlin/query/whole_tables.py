@@ -19,10 +19,10 @@ PARTS: Final = EntityFilter(("SUB_OPERATION",), deleted=False)
 def whole_table_flows(
     reader: Reader, walked: Walked, columns: Sequence[StoredEntity], direction: Direction
 ) -> Relations:
-    """Return the flows of operations without known columns, because these touch every column of their tables, and of
-    the tables' locations.
+    """Return the flows of operations without known columns. Such an operation may touch every column of its tables, and
+    of the tables' locations.
 
-    An operation with some known columns may touch any of the others if it is incomplete.
+    An operation with some known columns may touch any of the other columns if it is incomplete.
     """
     of_table: dict[str, list[StoredEntity]] = {}
     for column in columns:
@@ -78,6 +78,5 @@ def _parts_at(reader: Reader, columns: Sequence[StoredEntity], direction: Direct
 
 
 def _at(relation: WalkedRelation, column: StoredEntity, direction: Direction) -> WalkedRelation:
-    """Return the relation with a column at its near end."""
     end = end_of(column)
     return relation._replace(ep1=end) if direction.near == 1 else relation._replace(ep2=end)

@@ -1,6 +1,7 @@
-"""The questions that can be asked: a file each, from which every door is made.
+"""Questions that users can ask. Each module declares one question, or a group of questions. The command, the HTTP
+endpoint and the page are generated from the declaration.
 
-A new one is a file here, a template if it has a page, and a test.
+A new question needs a module here, a template if it has a page, and a test.
 """
 
 from __future__ import annotations
@@ -15,12 +16,12 @@ if TYPE_CHECKING:
     from navlin.questions.declare.question import Question
 
 NAMES: Final = tuple(sorted(each.name for each in iter_modules(__path__) if not each.ispkg))
-"""Of the modules, and so of the commands."""
+"""Names of the modules, which are also the first words of the commands."""
 
 
 @cache
 def questions_in(name: str) -> tuple[Question, ...]:
-    """The questions of one module: one, or those of a group of commands."""
+    """Return the questions that a module declares: one, or several for a group of commands."""
     from navlin.questions.declare.question import Question
 
     module = import_module(f"{__name__}.{name}")
@@ -28,6 +29,6 @@ def questions_in(name: str) -> tuple[Question, ...]:
 
 
 def all_questions() -> Iterator[Question]:
-    """All of them."""
+    """Yield the questions of all modules."""
     for name in NAMES:
         yield from questions_in(name)

@@ -1,4 +1,4 @@
-"""``count``: what a search finds, by the values of fields."""
+"""``count``: the number of entities that a search finds, by the values of fields."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``edit``: what people write on entities, changed."""
+"""``edit``: change the user-written fields of entities."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 MOST: Final = 10_000
 """Maximum number of entities that one request to a service edits."""
 MOST_BYTES: Final = 2 << 20
-"""Of a body: a description may have a million characters."""
+"""Maximum size of a request body, because a description may have a million characters."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""``edits``: the history of what people wrote on one entity."""
+"""``edits``: the history of the user-written fields of one entity."""
 
 from __future__ import annotations
 

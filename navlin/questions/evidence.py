@@ -1,4 +1,4 @@
-"""``evidence``: where an entity comes from, as a document."""
+"""``evidence``: the origin of an entity, as one document."""
 
 from __future__ import annotations
 

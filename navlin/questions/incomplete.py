@@ -1,4 +1,4 @@
-"""``incomplete``: operations that miss inputs, outputs or columns."""
+"""``incomplete``: operations with unknown inputs, outputs or columns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``inherited``: entities that carry the data of what bears a tag."""
+"""``inherited``: entities that inherit a tag or a property through their data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``link``: relations that runs left unfinished."""
+"""``link``: link the relations that interrupted runs left unlinked, or all relations."""
 
 from __future__ import annotations
 

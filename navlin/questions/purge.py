@@ -1,4 +1,4 @@
-"""``purge``: the removal of what is old."""
+"""``purge``: remove old executions, operations without output, and deleted files."""
 
 from __future__ import annotations
 

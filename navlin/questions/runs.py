@@ -11,7 +11,7 @@ from navlin.questions.declare.question import Asked, ListPage, Question, asks
 from navlin.questions.declare.shared import Limit, Offset, Source
 
 Recorded = Literal["running", "finished", "held", "failed"]
-"""The statuses that a record may have: those of `navlin.index.runs.Status` without the ones that leave none."""
+"""Statuses of run records. Runs with any other `navlin.index.runs.Status` leave no record."""
 
 
 @dataclass(frozen=True, slots=True)

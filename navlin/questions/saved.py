@@ -1,4 +1,4 @@
-"""``saved``: searches under a name, listed, added and removed."""
+"""``saved``: list, add and remove saved searches."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Owner = Annotated[str, "Another owner than oneself, for administrators."]
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """A search to save."""
+    """Parameters of ``saved add``."""
 
     name: Name
     query: Query
@@ -40,7 +40,7 @@ class Added:
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """A search to remove."""
+    """Parameters of ``saved remove``."""
 
     name: Name
     owner: Owner = ""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from navlin.query.search import SearchAnswer
 
 TOLD_EVERY: Final = 10_000
-"""After so many documents of a whole result its progress is told."""
+"""Number of documents between two progress reports, when a whole result is written."""
 
 
 @dataclass(frozen=True, slots=True)

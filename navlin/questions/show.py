@@ -23,7 +23,7 @@ def _ask(asked: Asked) -> Shown:
 
     shown = show(asked.solr, asked.entity_id())
     if asked.text and shown.entity.type == PART and shown.entity.parent_id:
-        # People read of statements, not of their parts.
+        # People look for statements, not for sub-operations.
         return show(asked.solr, shown.entity.parent_id)
     return shown
 

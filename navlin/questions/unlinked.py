@@ -1,4 +1,4 @@
-"""``unlinked``: relations that wait for an end."""
+"""``unlinked``: relations with an end that is not in the index."""
 
 from __future__ import annotations
 

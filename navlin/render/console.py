@@ -12,7 +12,7 @@ from navlin.model.printable import printable
 
 
 class CleanConsole(Console):
-    """A console that replaces control characters in every text, wherever it is: in a cell, a title, a rule."""
+    """A console that replaces control characters in every text, including cells, titles and rules."""
 
     def show(self, view: RenderableType) -> None:
         """Print a view: tables and trees as wide as the console, sentences unbroken, so that copied text is complete."""

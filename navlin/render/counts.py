@@ -1,4 +1,4 @@
-"""The counts of a run, in words."""
+"""Describe the counts of a run in words."""
 
 from __future__ import annotations
 

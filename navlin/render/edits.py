@@ -16,7 +16,7 @@ from navlin.render.text import clean, moment
 
 SHOWN: Final = 20
 VALUE_CHARS: Final = 200
-"""Maximum number of characters shown of a value; ``--json`` has the whole value."""
+"""Maximum number of characters shown per value; ``--json`` has the whole value."""
 
 
 def edits_view(edits: Iterable[Edit]) -> RenderableType:
@@ -37,7 +37,7 @@ def edits_view(edits: Iterable[Edit]) -> RenderableType:
 
 
 def history_view(history: History) -> RenderableType:
-    """Return a view of the edits, with the total if these are not all."""
+    """Return a view of the edits, and the total number if some are not shown."""
     shown = edits_view(history.edits)
     if len(history.edits) == history.total:
         return shown

@@ -1,5 +1,3 @@
-"""A view of everything about one entity."""
-
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
@@ -18,7 +16,7 @@ from navlin.render.field_words import field_words, relation_words
 from navlin.render.text import clean, name_text, plain_table
 
 VALUE_CHARS: Final = 1_000
-"""Maximum number of characters shown of a value; ``--json`` has the whole value."""
+"""Maximum number of characters shown per value; ``--json`` has the whole value."""
 
 
 def show_view(shown: Shown) -> RenderableType:

@@ -20,8 +20,8 @@ _PAGE: Final = Path(__file__).with_name("evidence.html")
 
 
 def evidence_html(evidence: Evidence, base: str | None = None) -> str:
-    """Return the whole document as a self-contained HTML page, with everything escaped. In a console with its pages
-    below ``base``, names link to these pages; without ``base``, for a file, there are no links."""
+    """Return the whole document as a self-contained HTML page, with everything escaped. In the console, names link to
+    the pages below ``base``. Without ``base``, for a file, nothing is linked."""
     pages = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=in_page
     )

@@ -42,18 +42,20 @@ _RELATED: Final[Mapping[tuple[str, bool], str]] = {
 
 
 def relation_words(kind: str, incoming: bool) -> str:
-    """Return a readable type of relation, as seen from an entity. ``incoming``: the entity is the second end."""
+    """Return a readable name for a type of relation, as seen from one of the two entities. ``incoming`` is True if this
+    entity is the second end."""
     return _RELATED.get((kind, incoming), "Other relations")
 
 
 def type_words(kind: str) -> str:
-    """Return a readable type of entity: FIELD is "column"; a sub-operation is named like its operation."""
+    """Return a readable name for a type of entity: FIELD becomes "column", and both OPERATION and SUB_OPERATION become
+    "operation"."""
     return {"FIELD": "column", "SUB_OPERATION": "operation"}.get(kind, kind.lower().replace("_", " "))
 
 
 def field_words(field: str) -> str:
-    """Return a readable field name: ``tp_columnIndex`` is "column index". A property in a namespace keeps its name,
-    because people gave it."""
+    """Return a readable field name: ``tp_columnIndex`` becomes "column index". A property in a namespace keeps its
+    name, because users chose the name."""
     if field in CALLED:
         return CALLED[field]
     own = _PREFIX.sub("", field)

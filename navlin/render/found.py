@@ -33,7 +33,7 @@ def search_view(answer: SearchAnswer) -> RenderableType:
 
 
 def folded_lines(folded: Mapping[str, int] | None) -> Iterator[Text]:
-    """Yield a line for each type of match that is not among the results, with the filter that shows it."""
+    """Yield a line for each type of match that is not among the results, with the filter that shows these matches."""
     if folded is None:
         for kind, (_, several) in FOLDED.items():
             yield Text(f"{several} are not shown: --filter type:{kind}")
@@ -48,7 +48,7 @@ def _entity_table(answer: SearchAnswer) -> Table:
         entity = StoredEntity.of(document)
         name = name_text(entity)
         if entity.type not in ("DATABASE", "TABLE", "VIEW", "FIELD", *PATH_TYPES):
-            # Such entities cannot be referred to by a name.
+            # Entities of all other types can only be referred to by id.
             name.append(f"\n{entity.id}", style="dim")
         table.add_row(entity.type, name, clean(entity.source_type))
     return table

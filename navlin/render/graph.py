@@ -17,7 +17,7 @@ from navlin.query.fold import CONTAINED
 from navlin.render.text import clean, name_text
 
 MAX_INDENT: Final = 8
-"""Maximum depth of a tree, because 80 columns hold no more; deeper nodes are shown in a tree below."""
+"""Maximum depth of a tree that fits into 80 columns. Deeper nodes are shown in a further tree below."""
 COLUMNS_LISTED: Final = 12
 CUTS_LISTED: Final = 10
 
@@ -31,7 +31,7 @@ _ARROWS: Final = {
 
 
 def lineage_view(lineage: Lineage) -> RenderableType:
-    """Return a view of the start, a tree upstream and one downstream, and notes on missing parts."""
+    """Return a view of the start, with an upstream and a downstream tree, and notes on missing parts."""
     lineage = between_data(lineage)
     picture = _Picture(lineage)
     parts: list[RenderableType] = [picture.heading(lineage.node(lineage.start))]
@@ -47,8 +47,6 @@ def lineage_view(lineage: Lineage) -> RenderableType:
 
 @dataclass(slots=True)
 class _Picture:
-    """A lineage with the edges grouped for drawing."""
-
     lineage: Lineage
     nodes: dict[str, Node] = field(init=False)
     into: dict[str, list[Edge]] = field(init=False)
@@ -72,8 +70,8 @@ class _Picture:
                 self.out_of.setdefault(edge.source, []).append(edge)
 
     def _outer(self, edge: Edge) -> str:
-        """Return the node from which an edge between columns is drawn: the last operation along the edge that is shown,
-        else the container of the source."""
+        """Return the node from which an edge between columns is drawn: the last shown operation along the edge, else
+        the container of the source."""
         drawn = [hop.id for hop in edge.via if hop.type == "OPERATION" and hop.id in self.nodes]
         return drawn[-1] if drawn else self._box(edge.source)
 
@@ -99,7 +97,7 @@ class _Picture:
                 yield Text("executed as ").append_text(name_text(self.nodes[edge.target]))
 
     def trees(self, direction: Direction) -> Iterable[RenderableType]:
-        """Yield a tree for each root; a tree that grows too deep is continued in one below."""
+        """Yield a tree for each root. Branches that are too deep are continued in a further tree."""
         edges = self.into if direction is Direction.UPSTREAM else self.out_of
         shown: set[str] = set()
         roots = [root for root in self._roots() if edges.get(root)]
@@ -131,7 +129,7 @@ class _Picture:
         direction: Direction,
         shown: set[str],
     ) -> list[str]:
-        """Add the nodes below ``root``. Return the nodes at which the tree is to be continued."""
+        """Add the nodes below ``root`` to the tree. Return the nodes at which a further tree continues."""
         continued: list[str] = []
         shown.add(root)
         stack = [(tree, root, 0)]
@@ -158,7 +156,7 @@ class _Picture:
             text.append("  [operation]", style="dim")
         hidden = [hop for hop in edge.via if hop.type != "OPERATION"]
         if hidden:
-            # In the order in which the tree is read.
+            # Show the hops in the order in which the tree is read.
             ordered = reversed(hidden) if direction is Direction.UPSTREAM else hidden
             text.append(
                 "  via " + ", ".join(clean(hop.title) + " (deleted)" * hop.deleted for hop in ordered),
@@ -202,8 +200,8 @@ class _Picture:
 def footnotes(
     truncated_at: Sequence[Cut], unlinked: int, shown_by: str = "--unlinked shows it"
 ) -> Iterable[Text]:
-    """Yield notes on the gaps in a lineage: the places at which it was truncated, and the number of relations to
-    entities that were never extracted."""
+    """Yield notes on the gaps in a lineage: the nodes at which the lineage was truncated, and the number of relations
+    to entities that were never extracted."""
     if truncated_at:
         yield Text()
         yield Text("Truncated: there is more than is shown.", style="bold")

@@ -1,4 +1,4 @@
-"""Tables of unlinked relations, incomplete operations, rejects, and runs."""
+"""Tables of unlinked relations, incomplete operations, rejects, runs, blocked deletions, purges, and usage."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def runs_view(page: Page[RunRecord]) -> RenderableType:
 
 
 def held_view(loss: HeldLoss) -> RenderableType:
-    """The places that would be flagged, and the command that lets them through."""
+    """Return a table of the blocked deletions, and the command that accepts these deletions."""
     if loss.run is None:
         return Text("no deletion of this source waits for a decision")
     table = plain_table("Place", "What is there", "Entities at and below", right={"Entities at and below"})
@@ -83,7 +83,7 @@ def held_view(loss: HeldLoss) -> RenderableType:
 
 
 def purges_view(purges: Purges) -> RenderableType:
-    """The open purges, then the history."""
+    """Return a table of the open purges, followed by the history."""
     table = plain_table("Begun", "State", "Older than", "Asked by", "Removed")
     for each in (*purges.open, *purges.listed.results):
         removed = [
@@ -97,7 +97,7 @@ def purges_view(purges: Purges) -> RenderableType:
 
 
 def usage_view(usage: Usage) -> RenderableType:
-    """The executions of each operation, by user."""
+    """Return a table of executions by user and operation, and the totals."""
     table = plain_table("User", "Operation", "Does", "Executions", "Last", right={"Executions"})
     for each in usage.listed.results:
         user = each.user or "not known"

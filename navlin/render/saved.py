@@ -1,5 +1,3 @@
-"""Views of saved searches."""
-
 from __future__ import annotations
 
 from rich.console import Group, RenderableType

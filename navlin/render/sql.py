@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 WIDTH_CHARS: Final = 100
-"""If no line is longer than this, the author laid the text out, and it is left unchanged."""
+"""Maximum line length of a text that is left unchanged, because its author has laid it out."""
 MOST_CHARS: Final = 100_000
 """Maximum length of a text to lay out; nobody reads a longer text to the end."""
 _INDENT: Final = "  "
@@ -48,7 +48,7 @@ class _Token(NamedTuple):
 
 @dataclass(slots=True)
 class _Frame:
-    """The text between two parentheses. Lines are broken only in a query."""
+    """Layout state between two parentheses. Lines are broken only in a query."""
 
     query: bool
     indent: int

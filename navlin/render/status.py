@@ -71,7 +71,7 @@ def _parts(status: Json) -> Iterator[RenderableType]:
             for word in words:
                 counts.add_column("since" if word == "age" else word)
             for each in status[key]:
-                # Not as markup, because a reason may quote a parser.
+                # `Text` is not parsed as markup; a reason may quote a parser.
                 counts.add_row(f"{each[counted]:,}", *(Text(each[word]) for word in words))
             yield counts
 
@@ -112,7 +112,6 @@ def _row(source: Json, now_ms: int) -> list[str | Text]:
 
 
 def _export(export: Json, now_ms: int) -> str:
-    """Describe an ``[[export]]`` for people."""
     said = f"export {export['name']} ({export['target']}): "
     if export["lag_s"] is None:
         said += "nothing sent yet"
@@ -169,7 +168,7 @@ def positions(index: Json, now_ms: int) -> str:
 
 
 def _position(key: str, value: object, now_ms: int) -> str:
-    """Describe a position for people, see `navlin.model.records.Position`."""
+    """Describe a position (see `navlin.model.records.Position`) in words."""
     match value:
         case {"once": list(once), "most": int(most)}:
             missed = f", the last one missed {len(once):,} places" if once else ""

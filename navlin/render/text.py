@@ -1,4 +1,4 @@
-"""Names and tables, which are alike in all views.
+"""Names and tables that look the same in all views.
 
 Colours and line styles are also expressed as words: ``(deleted)``, ``(unlinked)``. Names come from outside, so nothing
 in them is taken for markup or for a terminal's control sequence.
@@ -22,7 +22,8 @@ from navlin.query.answer import Node
 
 
 def name_text(node: Node | StoredEntity, title: str = "") -> Text:
-    """Return a name, or ``title`` in its place, struck through if deleted, in italics if only the name is known."""
+    """Return an entity's name, or ``title`` instead. The text is struck through if the entity is deleted, and in
+    italics if only the name is known."""
     text = Text(clean(title or (node.title if isinstance(node, Node) else node.name)), overflow="fold")
     if node.deleted:
         text.stylize("strike")
@@ -34,11 +35,11 @@ def name_text(node: Node | StoredEntity, title: str = "") -> Text:
 
 
 LONG_CHARS: Final = 24
-"""Length beyond which a text is a name or a sentence, which may be folded."""
+"""Maximum length of a word that must not be folded. Longer texts are names or sentences."""
 
 
 class PlainTable(Table):
-    """A table without lines, whose cells are folded rather than cut. If that would break words other than long names,
+    """A table without lines, whose cells are folded rather than cut. If folding would break words up to `LONG_CHARS`,
     each row becomes a paragraph, with the first cell as its title."""
 
     def __init__(self, headings: Iterable[str], right: Collection[str] = ()) -> None:
@@ -71,7 +72,7 @@ def _text(cell: RenderableType) -> Text:
 
 
 def plain_table(*headings: str, right: Collection[str] = ()) -> PlainTable:
-    """Return a table with these headings; the columns in ``right`` are numbers."""
+    """Return a table with these headings; the columns in ``right`` are right-aligned, for numbers."""
     return PlainTable(headings, right)
 
 
@@ -86,7 +87,7 @@ def moment(at_ms: int) -> str:
 
 
 def clean(text: str) -> str:
-    """Return text from outside as one line, without characters that a terminal would obey."""
+    """Return text from outside as one line, with control characters replaced."""
     return printable(text).replace("\n", REPLACEMENT)
 
 

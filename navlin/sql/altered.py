@@ -40,8 +40,8 @@ def _words(text: str) -> tuple[list[Token], list[str]]:
 
 
 def _exchange(words: Sequence[str]) -> tuple[int, int] | None:
-    """Return the start and end of ``EXCHANGE PARTITION (…) WITH TABLE`` among the words of an ALTER TABLE; None if it
-    is missing."""
+    """Return the start and end indices of ``EXCHANGE PARTITION (…) WITH TABLE`` in the words of an ALTER TABLE; None if
+    it is missing."""
     first = next((at for at, pair in enumerate(pairwise(words)) if pair == ("EXCHANGE", "PARTITION")), None)
     if (
         first is None

@@ -1,5 +1,4 @@
-"""Read SQL texts in a child process, so that parsing a text takes limited time and memory there, and none in this
-process."""
+"""Read SQL texts in a child process, whose time and memory are limited."""
 
 from __future__ import annotations
 
@@ -16,11 +15,11 @@ from typing import Final, Self
 from navlin.sql.reading import Answer, Question, answer_of
 
 TEXT_CHARS: Final = 262_144
-"""Maximum length of a text; views are rarely a hundredth as long."""
+"""Maximum length of a text. The definition of a view rarely exceeds a hundredth of this."""
 CPU_S: Final = 10
 MEMORY_BYTES: Final = 1 << 30
 WALL_S_PER_CPU_S: Final = 12
-"""Limit for a child's wall-clock time on a busy machine, as a multiple of its CPU time."""
+"""Maximum silence of a child, in seconds per second of `CPU_S`. On a busy machine a child may wait for the CPU."""
 
 _START = (
     "import sys; cpu_s, memory_bytes, *sys.path = sys.argv[1:];"
@@ -30,9 +29,9 @@ _START = (
 
 @dataclass(slots=True)
 class SqlReader:
-    """Read SQL texts one after the other in a child process that is started for the first text. If a text exceeds a
-    limit or ends the child, the answer says so, and the next text gets a new child. Must be closed; also a context
-    manager."""
+    """Reader of SQL texts, one after the other, in a child process that is started for the first text. If a text
+    exceeds a limit or ends the child, the answer's ``problem`` says so, and the next text gets a new child. Must be
+    closed; also a context manager."""
 
     text_chars: int = TEXT_CHARS
     cpu_s: int = CPU_S
@@ -56,7 +55,6 @@ class SqlReader:
         return answer_of(json.loads(line))
 
     def close(self) -> None:
-        """End the child."""
         if self._child is not None:
             self._end(kill=True)
 
@@ -78,7 +76,7 @@ class SqlReader:
             child.stdin.flush()
         except BrokenPipeError:
             raise _Silent(stalled=False) from None
-        # Not `select`, which is limited to descriptors below 1,024: a process that follows many logs has higher ones.
+        # `select` only supports descriptors below 1,024, and a process that follows many logs has higher ones.
         waiting = select.poll()
         waiting.register(child.stdout, select.POLLIN)
         answered = b""

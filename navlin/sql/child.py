@@ -22,7 +22,8 @@ TOO_MUCH_MEMORY: Final = "it takes too much memory"
 
 
 def main(cpu_s: int, memory_bytes: int) -> None:
-    """Answer questions. A text that takes more than ``cpu_s`` seconds of CPU ends the process (SIGXCPU)."""
+    """Answer the questions on standard input. A text that takes more than ``cpu_s`` seconds of CPU ends the process
+    (SIGXCPU)."""
     sys.setrecursionlimit(FRAMES)
     logging.disable(logging.CRITICAL)
     resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))

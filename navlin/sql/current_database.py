@@ -1,4 +1,4 @@
-"""The current database after a statement that chooses one."""
+"""The current database after a statement that chooses one (USE, Spark's SET CATALOG)."""
 
 from __future__ import annotations
 

@@ -21,7 +21,9 @@ class TooMuch(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """Sources of a value. ``counts``: the value counts rows, without using a column (``count(*)``)."""
+    """Sources of a value. ``data`` are the columns that the value is computed from, ``control`` the columns that only
+    affect it. ``complete`` is False if some source is unknown. ``counts`` is True if the value counts rows, without
+    using a column (``count(*)``)."""
 
     data: Sources = NONE
     control: Sources = NONE
@@ -34,7 +36,7 @@ UNKNOWN = Flow(complete=False)
 
 
 def merged(flows: Iterable[Flow]) -> Flow:
-    """Merge the flows from which a value is computed."""
+    """Return the flow of a value that is computed from values with these flows."""
     flows = [each for each in flows if each is not NOTHING]
     if len(flows) <= 1:
         return flows[0] if flows else NOTHING
@@ -61,11 +63,13 @@ class Out:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """Result of a query: the output columns, the flow that decides which rows there are, the tables whose rows it
-    reads, and the tables that only decide.
+    """Result of a query. ``outs`` are the output columns, ``rows`` the flow that decides which rows there are,
+    ``tables`` the tables whose rows the query returns or counts, ``deciding_tables`` the tables that only decide which
+    rows there are.
 
-    ``open`` are tables whose columns are unknown, but all in the output under their own names. ``partial``: there are
-    further columns; ``whatever`` is the flow that all of these come from, None if that is unknown too.
+    ``open`` are tables with unknown columns; their columns are in the output under their own names. ``partial`` is True
+    if there are further columns; ``whatever`` is the flow that all further columns come from, None if that is unknown,
+    too.
     """
 
     outs: tuple[Out, ...] = ()

@@ -31,8 +31,8 @@ def enter(queries: Queries, node: exp.Expr, scope: Scope, *, deciding_only: bool
 
 
 def join(queries: Queries, node: exp.Expr, scope: Scope, first: int) -> None:
-    """Add everything joined to the sources from ``first`` on, in the order of the text, because conditions and the
-    arguments of a LATERAL VIEW see the sources to their left."""
+    """Add everything joined to the scope's sources from index ``first`` on. The order is that of the text, because
+    conditions and the arguments of a LATERAL VIEW see only the sources to their left."""
     for key in node.args:
         if key == "joins":
             for each in node.args[key]:
@@ -54,7 +54,7 @@ def _join(queries: Queries, node: exp.Join, scope: Scope, first: int) -> None:
         scope.read |= seen.read
         scope.looked_at |= seen.looked_at
     if halves:
-        # Nothing else sees the side that only decides.
+        # The side of a semi or anti join that only filters is hidden from everything after the join.
         del scope.rels[left if node.side == "RIGHT" else right]
 
 
@@ -81,7 +81,6 @@ def _merge(node: exp.Join, scope: Scope, left: Sequence[Rel], right: Sequence[Re
 
 
 def _names(rels: Sequence[Rel]) -> list[str]:
-    """Return the known column names of one side of a join, without duplicates."""
     names = (name for rel in rels for name in rel.by_name)
     return list(dict.fromkeys(names))
 

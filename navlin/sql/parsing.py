@@ -19,8 +19,8 @@ class _Ours(PipeParser):
     ARRAY_CONSTRUCTORS: ClassVar[Any] = {}  # a column may have this name: `array`[1]
 
     def validate_expression(self, expression: Any, args: list[Any] | None = None) -> Any:
-        """Treat a function as unknown if sqlglot expects another number of arguments: the sources are clear
-        nevertheless."""
+        """Treat a function as unknown if sqlglot expects another number of arguments. Its sources are still known,
+        because they are the arguments."""
         if args is not None and isinstance(expression, exp.Func) and expression.error_messages(args):
             return exp.Anonymous(this=expression.sql_name(), expressions=list(args))
         return super().validate_expression(expression, args)
@@ -42,7 +42,7 @@ _UNITS: Final = frozenset(
 
 
 def _keeping(functions: Mapping[str, Any]) -> dict[str, Any]:
-    """Return sqlglot's functions, replacing those from which it would drop arguments that may be columns."""
+    """Return sqlglot's function builders, replacing those that would drop arguments that may be columns."""
     kept = {name: _of_columns(name, functions[name]) for name in ("DATE_TRUNC", "TRUNC")}
     return {**functions, **kept, "PERCENTILE": _percentile}
 

@@ -18,7 +18,7 @@ _STAYS: Final = frozenset({"expressions", "from_", "joins", "where", "order", "w
 
 
 class PipeParser(sqlglot.Parser):
-    """Parse the steps of a pipe. Raises sqlglot's errors for an unknown step."""
+    """Parser of the steps of a pipe. Raises sqlglot's errors for an unknown step."""
 
     def _parse_pipe_syntax_query(self, query: Any) -> Any:
         while self._match(TokenType.PIPE_GT):
@@ -54,7 +54,7 @@ class PipeParser(sqlglot.Parser):
                 ordered = _taking_in(query)
                 order = self._parse_order()
                 if (before := ordered.args.get("order")) is not None:
-                    # A LIMIT may be in between, so both orders decide.
+                    # A LIMIT may be between the two, so both orders affect the rows.
                     for each in order.expressions if order is not None else ():
                         before.append("expressions", each)
                 else:
@@ -110,8 +110,9 @@ class PipeParser(sqlglot.Parser):
 
 
 def _taking_in(query: exp.Query, made: Sequence[exp.Expr] = (), *, of_joined: bool = False) -> exp.Select:
-    """Return the query if a further step can be added to it, else a query over it. A query over it is also needed if
-    names in an earlier step would then refer to columns that the new step makes or, with ``of_joined``, joins."""
+    """Return the query if a further step can be added to it, else a new query that selects from it. The new query is
+    also needed if names in an earlier step would otherwise refer to columns that the further step creates (``made``) or
+    joins (``of_joined``)."""
     if isinstance(query, exp.Select) and query.args.get("from_") is not None:
         extra = {key for key, value in query.args.items() if value and key not in _STAYS}
         stars = [each for each in query.expressions if type(each) is exp.Star and not any(each.args.values())]

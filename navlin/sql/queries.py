@@ -17,7 +17,7 @@ from navlin.sql.sources import PARTIAL, excluded, rel_of, stacked
 from navlin.sql.values import Values
 
 SOURCES_HELD: Final = 3_000_000
-"""Maximum number of source columns of all values of a text together."""
+"""Maximum total number of source columns, over all values of a text."""
 COLUMNS_HELD: Final = 100_000
 ROUNDS: Final = 50
 """Maximum number of iterations over a recursive query."""
@@ -32,8 +32,7 @@ _ROW_CLAUSES: Final = {
     "order": Output.FIRST,
     "group": Output.EITHER,
 }
-"""Clause → the meaning of an alias in it, for the clauses that decide which rows there are, or the order of the
-rows."""
+"""Clause → precedence of an alias in it, for the clauses that decide which rows there are, or the order of the rows."""
 
 
 @dataclass(slots=True)
@@ -69,7 +68,7 @@ class Queries:
     def __init__(self, question: Question, temporary: Mapping[tuple[str, ...], Result] | None = None) -> None:
         self.question = question
         self.temporary = temporary or {}
-        """Temporary views that the text has created so far, by the lower-case parts of their names."""
+        """Lower-case parts of the name → result, for the temporary views that the text has created so far."""
         self.schema = {tuple(name.lower().rsplit(".", 1)): each for name, each in question.schema.items()}
         self._commons: _Commons | None = None
         self.perhaps_tables: set[Name] = set()
@@ -131,8 +130,8 @@ class Queries:
         self._commons = common.around
         if not common.recursive or not isinstance(body, exp.SetOperation):
             return named(self.query(body), names)
-        # A reference to the expression itself means the anchor in the first round, later the result of the last round,
-        # until nothing is added.
+        # A reference to the expression itself means the anchor in the first round, and the previous round's result in
+        # later rounds. The last round adds nothing.
         common.result = named(self.query(body.this), names)
         self._commons = _Commons(common.node.alias.lower(), common, common.around)
         for _ in range(ROUNDS):
@@ -170,7 +169,7 @@ class Queries:
         )
 
     def _clauses(self, node: exp.Expr, outs: list[Out], values: Values) -> None:
-        """Add the clauses that decide which rows of ``outs`` there are, apart from joins."""
+        """Add the flow of each clause in `_ROW_CLAUSES` to the scope's rows."""
         scope = values.scope
         for out in outs:
             folded = out.name.lower()
@@ -282,7 +281,7 @@ class Queries:
                 flow = values.flow(projection, output=Output.BEHIND)
                 yield from (Out(f"c{at}", flow) for at in range(len(projection.expressions) - 1))
             case exp.Inline() | exp.Stack() | exp.Posexplode() | exp.PosexplodeOuter():
-                # Only the engine knows the number of columns: a map gives one more than an array.
+                # Only the engine knows the number of columns, because a map gives one more than an array.
                 flow = values.flow(projection, output=Output.BEHIND)
                 opened.append(Rel(Result(partial=True, whatever=flow), frozenset()))
             case _:
@@ -330,11 +329,11 @@ class Queries:
     # -- Values --------------------------------------------------------------------------------------------------------
 
     def value(self, node: exp.Expr, scope: Scope, *, deciding_only: bool = False) -> Flow:
-        """Return the flow of an expression."""
         return Values(self, scope, {}).flow(node, deciding_only=deciding_only)
 
     def held(self, flow: Flow) -> Flow:
-        """Add the sources of a flow to the total held, and return the flow. Raises `TooMuch`."""
+        """Count the sources of a flow toward the maximum, and return the flow. Raises `TooMuch` above
+        `SOURCES_HELD`."""
         self._sources_held += len(flow.data) + len(flow.control)
         if self._sources_held > SOURCES_HELD:
             raise TooMuch(f"its columns have more than {SOURCES_HELD:,} sources together")

@@ -49,10 +49,10 @@ class MadeColumn:
     """A column that a text produces. ``name`` is the name in the target or, without a target, in the query; "" if the
     target's columns are unknown. ``output`` is always the name in the query.
 
-    ``data`` are the columns that the value is computed from, ``control`` the columns that decide about this column
-    alone (a window's partition and order, conditions inside a scalar subquery); `Made.control` has those that decide
-    about all columns alike. No column is in both ``data`` and ``control``. ``complete`` is False if some source is
-    unknown.
+    ``data`` are the columns that the value is computed from. ``control`` are the columns that affect only this column
+    without being part of its value (a window's partition and order, conditions inside a scalar subquery); columns that
+    affect all columns alike are in `Made.control`. No column is in both ``data`` and ``control``. ``complete`` is False
+    if some source is unknown.
     """
 
     name: str
@@ -67,9 +67,9 @@ class Made:
     """Effect of one statement of a text.
 
     ``kind`` is the statement type as extractors name it (SELECT, INSERT, CREATEVIEW …). ``control`` are the columns
-    that decide which rows there are. ``whole``: ``columns`` are all columns, in order. ``complete`` is False if some
-    columns, or some of their sources, are unknown. ``perhaps`` are names that are tables unless they mean data nested
-    in a row, and the tables that may contain such data.
+    that decide which rows there are. ``whole`` is True if ``columns`` has all columns, in order. ``complete`` is False
+    if some columns, or some of their sources, are unknown. ``perhaps`` are names that are tables unless they mean data
+    nested in a row, and the tables that may contain such data.
     """
 
     kind: str
@@ -99,8 +99,8 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Effects of a text's statements. If they are unknown, there are none, and ``problem`` gives the reason in a few
-    words."""
+    """Effects of a text's statements. If the text is not understood, ``made`` is empty and ``problem`` gives the reason
+    in a few words."""
 
     made: tuple[Made, ...] = ()
     problem: str = ""

@@ -14,7 +14,8 @@ _BEHIND_TABLE: Final = (
     r"(?!\w)(?=\s*(?:[);]|\|>|\Z"
     r"|(?:UNION|EXCEPT|INTERSECT|MINUS|ORDER|SORT|DISTRIBUTE|CLUSTER|LIMIT|OFFSET)\b))"
 )
-"""The text that may follow ``TABLE t`` as a query; otherwise ``table`` is the name of a column with a type."""
+"""Pattern of the text after ``TABLE t`` if that is a query. Before any other text, ``table`` is the name of a column,
+and a type follows."""
 _LITERALS: Final = re.compile(
     r"'(?:[^'\\]|\\.)*+(?:'|\Z)|\"(?:[^\"\\]|\\.)*+(?:\"|\Z)|`[^`]*+(?:`|\Z)|--[^\n]*+|/\*.*?(?:\*/|\Z)",
     re.DOTALL,
@@ -53,7 +54,7 @@ _QUERY: Final = re.compile(r"\bAS\s*(?=\(|SELECT\b|WITH\b|VALUES\b|FROM\b|TABLE\
 
 
 def without_literals(text: str) -> str:
-    """Blank out literals and comments; every other character keeps its place."""
+    """Mask literals, quoted names and comments. The text keeps its length, and all other characters stay the same."""
     return _LITERALS.sub(lambda found: _blank(found[0]), text)
 
 

@@ -22,7 +22,7 @@ from navlin.sql.reading import Name, SourceColumn
 
 
 class Output(Enum):
-    """Precedence with which a name in a clause may mean one of the query's own output columns."""
+    """Precedence of the query's own output columns when a name in a clause is resolved."""
 
     NEVER = auto()
     BEHIND = auto()
@@ -34,9 +34,9 @@ class Output(Enum):
 
 @dataclass(slots=True)
 class Rel:
-    """A source in a FROM. ``qualifiers`` are the names by which it can be referenced, ``by_name`` its columns by
-    lower-case name, ``merged_away`` those columns that a join merged with another source's. ``star`` is False if ``*``
-    omits the source (the side of a semi join that only decides)."""
+    """A source in a FROM. ``qualifiers`` are the names by which it can be referenced. ``by_name`` maps lower-case
+    column names to flows. ``merged_away`` are the names of columns that a join merged with another source's column.
+    ``star`` is False if ``*`` omits the source (the side of a semi join that only decides)."""
 
     result: Result
     qualifiers: frozenset[tuple[str, ...]]
@@ -60,7 +60,7 @@ class Rel:
         return self.result.whole and all(out.name for out in self.result.outs)
 
     def column(self, name: str) -> Flow | None:
-        """Return the column with this name; None if the source is not known to have it."""
+        """Return the flow of the column with this name; None if the source is not known to have the column."""
         return self.by_name.get(name.lower())
 
     def supposed(self, name: str) -> Flow:
@@ -78,11 +78,12 @@ class Rel:
 @dataclass(slots=True)
 class Scope:
     """The names that one SELECT sees: the sources in its FROM, then the names of its own output, then the outer query.
-    Also the tables found: those whose rows count (``read``) and those that only decide (``looked_at``).
+    Also collects the tables found: ``read`` are the tables whose rows are used, ``looked_at`` the tables that only
+    decide which rows there are.
 
-    ``shared`` are the columns that joins merged, ``aliases`` those that the SELECT list has named so far, ``outputs``
-    all columns of the list, once it is read. ``beside`` is the scope whose FROM contains a derived table; the derived
-    table does not see the columns of that FROM.
+    ``shared`` are the columns that joins merged, ``aliases`` the columns that the SELECT list has named so far,
+    ``outputs`` all columns of the SELECT list, once it is read. ``beside`` is the scope whose FROM contains a derived
+    table; the derived table does not see the columns of that FROM.
     """
 
     outer: Scope | None = None
@@ -123,7 +124,7 @@ class Scope:
             scope = scope.outer
 
     def with_tables(self) -> Iterator[Scope]:
-        """Yield the scopes whose tables may be named to address data nested in their rows, from the inside out."""
+        """Yield, from the inside out, the scopes whose tables may contain the nested data that a FROM names."""
         scope: Scope | None = self
         while scope is not None:
             yield scope
@@ -132,15 +133,15 @@ class Scope:
     # -- Names ---------------------------------------------------------------------------------------------------------
 
     def resolve(self, parts: Sequence[str], output: Output = Output.NEVER) -> Flow:
-        """Return the meaning of ``a.b.c``: a column of a table with its database, a column of a table, or fields inside
-        a column."""
+        """Return the flow of ``a.b.c``, which means a column of a table with its database, a column of a table, or
+        fields inside a column."""
         folded = parts[0].lower()
         if (own_name := _engines_own(parts)) and not self._knows(own_name):
             return NOTHING
         own = self._own(parts)
         match output:
             case Output.BEHIND if own is None and folded in self.aliases:
-                # Unless a table with unknown columns has a column of that name.
+                # A table with unknown columns may have a column of that name, which takes precedence.
                 return self.aliases[folded] if self.whole else UNKNOWN
             case Output.FIRST if len(parts) == 1 and folded in self.outputs:
                 return self.outputs[folded]
@@ -162,7 +163,7 @@ class Scope:
             flow, known = qualified
             return flow if known or named is None or named == flow else UNKNOWN
         around = self.outer.outward() if named is not None and self.outer is not None else ()
-        # Engines differ: a field of this column, or a column of an outer table with this name.
+        # Engines differ: the name means a field of this column, or a column of an outer table.
         return UNKNOWN if any(scope._qualified(parts) for scope in around) else named
 
     def _around(self, parts: Sequence[str]) -> Flow:
@@ -180,8 +181,8 @@ class Scope:
         return unknown[0].supposed(parts[0]) if len(unknown) == 1 else UNKNOWN
 
     def _qualified(self, parts: Sequence[str]) -> tuple[Flow, bool] | None:
-        """Return the column of the table that qualifies it, and whether the table is known to have it; None if no table
-        does."""
+        """Return the flow of a column that is named with its table, and whether the table is known to have the column;
+        None if no such table has or may have it."""
         for width in range(min(len(parts) - 1, 3), 0, -1):
             rels = self.qualified_rels(parts[:width])
             known = [flow for rel in rels if (flow := rel.column(parts[width])) is not None]
@@ -211,7 +212,7 @@ def _same(one: Flow, other: Flow) -> bool:
 
 
 def _engines_own(parts: Sequence[str]) -> str:
-    """Return the engine-defined name that these parts are, or whose field they are (``t.ROW__ID.writeid``); "" if
+    """Return the engine-defined name in these parts, which fields may follow (``t.ROW__ID.writeid``); "" if there is
     none."""
     if parts[-1].upper() in _ENGINES_OWN:
         return parts[-1]

@@ -17,12 +17,13 @@ if TYPE_CHECKING:
     from navlin.sql.queries import Queries
 
 FILE_FORMATS: Final = frozenset("parquet orc csv json xml text avro delta hudi binaryfile iceberg".split())
-"""File formats, which are in place of a database if a query reads files directly."""
+"""File formats. A query that reads files directly names the format in place of a database."""
 FROM_NOTHING: Final = frozenset(
     "range sql_keywords collations json_tuple stack inline_outer variant_explode variant_explode_outer"
     " python_worker_logs".split()
 )
-"""Spark's own functions that produce rows without reading a table; the parser itself knows those not listed here."""
+"""Spark's own functions that produce rows without reading a table. Functions that the parser itself knows are not
+listed."""
 OF_A_TABLE: Final = frozenset({"table_changes"})
 """Functions that read the table named by their argument (Delta)."""
 OF_A_PATH: Final = frozenset({"table_changes_by_path", "read_files"})
@@ -75,7 +76,7 @@ def name_of(node: exp.Expr, database: str) -> Name:
         parts = [catalog, *parts]
     elif len(parts) > 2 and parts[0].lower() in METASTORES:
         parts = parts[1:]
-    # A table of another catalog, or a table's metadata (db.t.snapshots), keeps its full name, and matches nothing here.
+    # A table of another catalog, or a table's metadata (db.t.snapshots), keeps its full name, so no schema matches.
     return Name(".".join(parts[:-1]) or database, parts[-1])
 
 
@@ -149,13 +150,13 @@ def _table(queries: Queries, node: exp.Table, scope: Scope, alias: str) -> Rel:
 
 
 def all_of(name: Name) -> Result:
-    """Return all columns of a table or of files, without knowing any of them."""
+    """Return the result of reading a table or files with unknown columns."""
     return Result(tables=frozenset((name,)), open=(name,))
 
 
 def _collection(queries: Queries, node: exp.Table, scope: Scope) -> Result | None:
-    """Return the data of ``FROM t, t.items``, nested in a column of a row to the left, or of an outer query (Impala).
-    For Hive and Spark it is a table; None if it is a table for Impala, too."""
+    """Return the nested data that ``FROM t, t.items`` reads from a column of a table to the left, or of an outer query
+    (Impala); None if the name is a table even for Impala. Hive and Spark always treat the name as a table."""
     parts = [part.name for part in node.parts]
     is_table = name_of(node, queries.question.database).folded in queries.schema
     for around in scope.with_tables():
@@ -186,8 +187,8 @@ def _has_condition(node: exp.Table) -> bool:
 
 
 def _nested(queries: Queries, parts: Sequence[str]) -> Result | None:
-    """Return the data of ``FROM db.t.items`` or ``FROM t.items``, nested in a column that is named with its table
-    (Impala); None if no table is known to have such a column. For Hive and Spark it is a table, in another catalog or
+    """Return the nested data that ``FROM db.t.items`` or ``FROM t.items`` reads from a column of a table (Impala); None
+    if no table is known to have this column. Hive and Spark treat the name as a table in another catalog or
     database."""
     if parts[0].lower() in METASTORES:
         parts = parts[1:]
@@ -224,8 +225,8 @@ def _joined(queries: Queries, first: exp.Expr, scope: Scope, alias: str) -> Rel:
 
 
 def _function(queries: Queries, node: exp.Expr, scope: Scope) -> Result:
-    """Return the result of a function that produces rows. Whatever its columns are called, they come from its arguments
-    and the tables it reads."""
+    """Return the result of a function that produces rows. The column names may be unknown, but all columns come from
+    the arguments and the tables read."""
     alias = node.args.get("alias")
     arguments = [each for each in node.iter_expressions() if each is not alias]
     tables = [table for each in arguments if (table := _table_argument(each)) is not None]
@@ -325,7 +326,7 @@ def _renamed(rel: Rel, names: Sequence[str]) -> Rel:
         known = zip(names, result.outs, strict=False)
         outs = tuple(Out(name, out.flow) for name, out in known) + result.outs[len(names) :]
         return Rel(replace(result, outs=outs), rel.qualifiers)
-    # Only the number of columns is known. If there are no others, those of a function all have the same source.
+    # Only the number of columns is known. If no other column is known, all columns of a function have the same source.
     flow = UNKNOWN if result.whatever is None or result.outs else result.whatever
     return Rel(
         replace(

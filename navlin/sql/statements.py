@@ -130,7 +130,7 @@ class Statement:
         return self._written("ALTERVIEW_AS", self._name(table), result, ())
 
     def _copy(self, node: exp.Copy) -> Made:
-        """Return the effect of ``COPY INTO t FROM '/x'``, or of the reverse."""
+        """Return the effect of ``COPY INTO t FROM '/x'`` or ``COPY INTO '/x' FROM t``."""
         sides = [node.this, *node.args["files"]]
         if len(sides) != 2 or not all(
             isinstance(each, exp.Table | exp.Schema | exp.Literal) for each in sides
@@ -141,7 +141,6 @@ class Statement:
         return Made("COPY", target, (ReadTable(source, control=False),), whole=False, complete=False)
 
     def _place(self, node: exp.Expr) -> Name:
-        """Return a table, or the path in a literal."""
         place = node.this if isinstance(node, exp.Table) and isinstance(node.this, exp.Literal) else node
         return Name("", place.name, is_path=True) if isinstance(place, exp.Literal) else self._name(node)
 
@@ -249,19 +248,20 @@ _WRITING = frozenset("INSERT CREATE MERGE WITH SELECT FROM UPDATE REPLACE UPSERT
 
 
 def _view_name(node: exp.Create, view: Name) -> tuple[str, ...]:
-    """Return the name of a temporary view in later statements."""
+    """Return the name by which later statements refer to a temporary view, as lower-case parts."""
     name = view.table.lower()
     return ("global_temp", name) if node.find(exp.GlobalProperty) else (name,)
 
 
 def _of_files(path: Name, names: Sequence[str]) -> Result:
-    """Return the result of a view over files: the columns that it lists, or unknown ones if it lists none."""
+    """Return the result of a view over files. Its columns are unknown if ``names`` is empty."""
     outs = (Out(name, Flow(frozenset((SourceColumn(path, name, True),)))) for name in names)
     return Result(tuple(outs), tables=frozenset((path,))) if names else all_of(path)
 
 
 def _path_of(node: exp.Create) -> ReadTable | None:
-    """Return the files of a view without a query, ``USING csv OPTIONS (path '/x')`` (Spark); None if it names none."""
+    """Return the files of a view without a query, ``USING csv OPTIONS (path '/x')`` (Spark); None if no path is
+    given."""
     options = node.find(exp.OptionsProperty)
     for each in options.expressions if options is not None else ():
         if each.name.lower() == "path":
@@ -302,8 +302,8 @@ def _sorted(sources: Iterable[SourceColumn]) -> tuple[SourceColumn, ...]:
 
 
 def _tables(result: Result, *, complete: bool) -> Iterator[ReadTable]:
-    """Yield each table once. If none of a table's columns is passed on, the table only decides, unless the rows
-    themselves are the value."""
+    """Yield each table once. A table is control if its columns are used only to decide about rows. This does not hold
+    if the result is incomplete, counts rows or has no source columns."""
     data = {source.table.folded for out in result.outs for source in out.flow.data}
     deciding_columns = NONE.union(result.rows.control, *(out.flow.control for out in result.outs))
     looked_at = {source.table.folded for source in deciding_columns}

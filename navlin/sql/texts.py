@@ -1,4 +1,5 @@
-"""Read the statements of a text in order; later ones know the tables, views and current database of earlier ones."""
+"""Read the statements of a text in order. Later statements know the tables, views and current database of earlier
+statements."""
 
 from __future__ import annotations
 
@@ -19,7 +20,6 @@ from navlin.sql.sources import NotUnderstood, name_of, spell_out
 from navlin.sql.statements import Statement
 
 _PROBLEM_CHARS: Final = 200
-"""Maximum length of the description of a text's problem."""
 _BEHIND_ALL: Final = "databricks"
 """Dialect to try last, because it knows new syntax of Spark (``column:path``)."""
 
@@ -124,7 +124,7 @@ def _learned(question: Question, statement: exp.Expr, made: Made) -> Question:
     if not isinstance(statement, exp.Create) or made.target is None:
         return question
     if statement.args.get("exists") and ".".join(made.target.folded) in question.schema:
-        return question  # CREATE TABLE IF NOT EXISTS: it exists
+        return question  # CREATE TABLE IF NOT EXISTS: the table exists
     columns = [column.name for column in made.columns]
     if statement.expression is None and isinstance(statement.this, exp.Schema):
         columns = [each.name for each in (*statement.this.expressions, *_partitions_with_types(statement))]
@@ -136,8 +136,8 @@ def _learned(question: Question, statement: exp.Expr, made: Made) -> Question:
 
 
 def _partitions_with_types(statement: exp.Create) -> Iterator[exp.ColumnDef]:
-    """Yield the columns of ``PARTITIONED BY (ds STRING)``, which come after the others (Hive). A column without a type
-    is one of the others (Spark)."""
+    """Yield the columns of ``PARTITIONED BY (ds STRING)``, which come after the table's other columns (Hive). A name
+    without a type refers to a column in the table's own list (Spark)."""
     partitioned = statement.find(exp.PartitionedByProperty)
     if partitioned is not None and isinstance(partitioned.this, exp.Schema):
         yield from (each for each in partitioned.this.expressions if isinstance(each, exp.ColumnDef))

@@ -1,4 +1,4 @@
-"""Expressions: the columns that go into a value, and those that only decide about it."""
+"""Expressions: the columns that a value is computed from, and the columns that only affect the value."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Values:
-    """Computes the flow of expressions in one scope. ``windows`` are the query's named windows."""
+    """Reader of the expressions in one scope. ``windows`` are the query's named windows."""
 
     queries: Queries
     scope: Scope
     windows: dict[str, exp.Expr]
     decided: dict[str, Flow] = field(default_factory=dict)
-    """Control flow of the named windows read so far, by name."""
+    """Name → control flow, for the named windows read so far."""
 
     def flow(self, node: exp.Expr, *, deciding_only: bool = False, output: Output = Output.NEVER) -> Flow:
-        """Return the flow of an expression. ``output`` says how a name in it may mean one of the query's own output
-        columns."""
+        """Return the flow of an expression. ``output`` is the precedence of the query's own output columns for the
+        names in the expression."""
         made: list[Flow] = []
         decide: list[Flow] = []
         todo: list[tuple[exp.Expr, bool]] = [(node, deciding_only)]
@@ -121,7 +121,7 @@ class Values:
 
 
 def _builds_on(window: exp.Expr) -> str:
-    """Return the window that another one builds on, in lower case; "" if there is none."""
+    """Return the lower-case name of the window that this one builds on; "" if there is none."""
     named = window.args.get("alias")
     return named.name.lower() if named is not None else ""
 

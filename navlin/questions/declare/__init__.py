@@ -1,1 +1,2 @@
-"""The parts of a declaration. They load nothing but the standard library: ``navlin --help`` reads all declarations."""
+"""Building blocks of a question's declaration. The modules load hardly anything when imported, because ``navlin
+--help`` imports all declarations."""

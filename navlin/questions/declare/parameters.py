@@ -1,8 +1,8 @@
 """The parameters of a question: a frozen dataclass, filled from texts or from a JSON object, and its JSON schema.
 
-A field's type says which values it takes (text, whole numbers, truth values, dates, an enumeration or a ``Literal``, several
-of one), its default whether it is optional, and ``Annotated`` its description, the ``range`` of a number, and how it is
-typed on a command line. A required text is not empty.
+The type of a field gives the allowed values: texts, whole numbers, booleans, dates, an enumeration, a ``Literal``, or a
+tuple. A field with a default is optional. ``Annotated`` adds the description, the ``range`` of a number, and the
+command-line syntax (`Typed`). A required text must not be empty.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ _TRUTH: Final = {"true": True, "1": True, "": True, "false": False, "0": False}
 _JSON_TYPES: Final = {bool: "boolean", int: "integer", str: "string", datetime: "string"}
 _WANTED: Final = {bool: "true or false", int: "a whole number", str: "a text"}
 FORMS: Final = ("json", "csv", "jsonl", "html")
-"""Switches for the form of an answer; at most one may be given."""
+"""Switches that select the format of the answer; only one may be given."""
 
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """The spelling of a parameter on a command line: ``--name``, or without a name if ``first``. ``here_zone``: a date
-    without a zone is in the machine's zone there, and not in UTC. ``past``: the reason, on any door, why a date must not be
-    in the future."""
+    """Command-line syntax of a parameter: ``--name``, or positional if ``first``. ``here_zone``: on the command line, a
+    date without a zone is in the machine's zone, not in UTC. ``past`` is the reason why a date must not be in the
+    future; "" if it may be in the future."""
 
     metavar: str = ""
     first: bool = False
@@ -38,8 +38,8 @@ class Typed:
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One parameter of type ``kind``; ``many`` of them make a tuple. ``choices`` are the members of an enumeration,
-    ``default`` is `dataclasses.MISSING` if there is none."""
+    """One parameter with values of type ``kind``; with ``many``, a tuple of these values. ``choices`` are the members
+    of an enumeration, or the values of a ``Literal``. ``default`` is `dataclasses.MISSING` if there is none."""
 
     name: str
     words: str
@@ -53,26 +53,26 @@ class Parameter:
 
     @property
     def is_switch(self) -> bool:
-        """Whether it is true or false."""
+        """Whether the parameter is a boolean."""
         return self.kind is bool
 
     @property
     def required(self) -> bool:
-        """Whether it has no default."""
+        """Whether the parameter has no default."""
         return self.default is MISSING
 
     @property
     def values(self) -> tuple[Any, ...]:
-        """The choices in plain JSON."""
+        """The choices as plain JSON values."""
         return tuple(each.value if isinstance(each, Enum) else each for each in self.choices)
 
     @property
     def plain_default(self) -> Any:
-        """The default in plain JSON; None for none, and for an empty list."""
+        """The default as plain JSON; None if the default is missing, or an empty tuple."""
         return None if self.required or self.default == () else plain(self.default)
 
     def schema(self) -> dict[str, Any]:
-        """The JSON schema of its values."""
+        """Return the JSON schema of the parameter's values."""
         schema: dict[str, Any] = (
             {"type": "string", "enum": list(self.values)}
             if self.choices
@@ -89,13 +89,13 @@ class Parameter:
         return schema
 
     def of_texts(self, texts: Sequence[str]) -> Any:
-        """The value that texts mean. Raises `Refusal`."""
+        """Return the value that these texts give. The last text counts, unless ``many``. Raises `Refusal`."""
         if self.many:
             return tuple(self._of_text(each) for each in texts)
         return self._checked(self._of_text(texts[-1]))
 
     def of_json(self, value: Any) -> Any:
-        """The value that plain JSON means. Raises `Refusal`."""
+        """Return the value that plain JSON gives. Raises `Refusal`."""
         if value is None and self.optional:
             return None
         if not self.many:
@@ -131,7 +131,7 @@ class Parameter:
             except (ValueError, TypeError):
                 raise self._refusal("a date, as in 2026-01-01") from None
             return date if date.tzinfo else date.replace(tzinfo=UTC)
-        # A truth value is a number in Python.
+        # In Python a bool is an int.
         if not isinstance(value, self.kind) or (self.kind is int and isinstance(value, bool)):
             raise self._refusal(_WANTED[self.kind])
         return value
@@ -152,7 +152,7 @@ class Parameter:
 
 
 def parameters_of(cls: type[Any]) -> tuple[Parameter, ...]:
-    """The parameters that a dataclass declares, in its order."""
+    """Return the parameters that a dataclass declares, in the order of its fields."""
     hints = get_type_hints(cls, include_extras=True)
     return tuple(
         _parameter(
@@ -165,13 +165,15 @@ def parameters_of(cls: type[Any]) -> tuple[Parameter, ...]:
 
 
 def from_query(cls: type[T], given: Sequence[tuple[str, str]]) -> T:
-    """The parameters that names and texts give, as in a query string or on a command line. Unknown names are ignored, as
-    Navigator did: clients send one set of parameters everywhere. Raises `Refusal` with all that is wrong."""
+    """Build the dataclass from (name, text) pairs, as in a query string or on a command line. Unknown names are
+    ignored, as in Navigator, because clients send the same parameters to all endpoints. Raises one `Refusal` that lists
+    all errors."""
     return _filled(cls, gathered(given))
 
 
 def from_json(cls: type[T], given: Any) -> T:
-    """The parameters that a JSON object gives. Raises `Refusal` with all that is wrong; an unknown name is."""
+    """Build the dataclass from a JSON object. Raises `Refusal` for unknown names; if all names are known, raises one
+    `Refusal` that lists all errors."""
     if not isinstance(given, dict):
         raise Refusal("the body must be a JSON object")
     known = sorted(each.name for each in parameters_of(cls))
@@ -181,8 +183,8 @@ def from_json(cls: type[T], given: Any) -> T:
 
 
 def from_both(cls: type[T], given: Sequence[tuple[str, str]], body: Any) -> T:
-    """The parameters of a query string and a JSON body; the body wins. As Navigator took them: unknown names are ignored,
-    null counts as not given, and a list is the parameter ``ids``. Raises `Refusal`."""
+    """Build the dataclass from a query string and a JSON body, which takes precedence. As in Navigator, unknown names
+    are ignored, null counts as not given, and a list is the parameter ``ids``. Raises `Refusal`."""
     if isinstance(body, list):
         body = {"ids": body}
     if not isinstance(body, dict):
@@ -191,13 +193,13 @@ def from_both(cls: type[T], given: Sequence[tuple[str, str]], body: Any) -> T:
 
 
 def one_form(given: Sequence[str]) -> None:
-    """Raise `Refusal` if more than one form of an answer is given."""
+    """Raise `Refusal` if more than one format of the answer is given."""
     if len(given) > 1:
         raise Refusal(f"{' or '.join(given)}, not both" if len(given) == 2 else f"one of {', '.join(given)}")
 
 
 def schema(cls: type[Any]) -> list[dict[str, Any]]:
-    """name, description, required, schema of each parameter, as OpenAPI writes them."""
+    """Return the name, description, required flag and schema of each parameter, as OpenAPI defines them."""
     return [
         {"name": each.name, "description": each.words, "required": each.required, "schema": each.schema()}
         for each in parameters_of(cls)
@@ -205,7 +207,7 @@ def schema(cls: type[Any]) -> list[dict[str, Any]]:
 
 
 def plain(value: Any) -> Any:
-    """A parameter's value as plain JSON."""
+    """Return a parameter's value as plain JSON."""
     match value:
         case tuple():
             return list(map(plain, value))
@@ -217,11 +219,11 @@ def plain(value: Any) -> Any:
 
 
 class _Texts(list[str]):
-    """The values of one parameter of a query string."""
+    """Texts of one parameter in a query string, as opposed to a list in a JSON body."""
 
 
 def gathered(given: Sequence[tuple[str, str]]) -> dict[str, Any]:
-    """The values of each name."""
+    """Return name → texts."""
     values: dict[str, Any] = {}
     for name, text in given:
         values.setdefault(name, _Texts()).append(text)
@@ -265,7 +267,7 @@ def _parameter(name: str, hint: Any, default: Any) -> Parameter:
 
 
 def _plain(hint: Any) -> Any:
-    """The type without None."""
+    """Return the hint of an optional field without None; any other hint unchanged."""
     if get_origin(hint) in (Union, types.UnionType):
         (hint,) = (each for each in get_args(hint) if each is not types.NoneType)
     return hint

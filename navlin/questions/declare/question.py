@@ -1,4 +1,4 @@
-"""The declaration of a question, from which every door is made."""
+"""Declaration of a question. The command, the HTTP endpoint and the page are generated from it."""
 
 from __future__ import annotations
 
@@ -25,11 +25,12 @@ Door = Literal["command", "http", "page"]
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One question with its ``parameters``, an instance of the question's dataclass, its author, and its time.
+    """One request to answer a question. ``parameters`` is an instance of the question's dataclass; ``author`` has the
+    user and the time.
 
-    ``text`` says that people read the answer, and not a program. ``status`` is the state of the service around the index, as
-    JSON. ``progress`` is told how much is done, of how much (0: unknown), in which unit. ``here`` is true on the machine of
-    the index itself, where no service has to be protected; ``deleted_files``, whether purges remove deleted files.
+    ``text`` is True if the answer is read by people, not by a program. ``here`` is True on the machine of the index,
+    where no service has to be protected. ``deleted_files`` is True if purges remove deleted files. ``status`` returns
+    the state of the service as JSON. ``progress`` is called with the number done, the total (0: unknown), and the unit.
     """
 
     solr: Solr
@@ -44,21 +45,22 @@ class Asked:
 
     @property
     def now_ms(self) -> int:
-        """The time of the question, in epoch ms."""
+        """Time of the request, in epoch ms."""
         return self.author.now_ms
 
     def entity(self) -> StoredEntity:
-        """The entity that the parameter ``entity`` names. Raises `Refusal` if none or several have that name."""
+        """Return the entity that the parameter ``entity`` names. Raises `Refusal` if no entity, or more than one, has
+        this name."""
         from navlin.query.names import entity_named
 
         return entity_named(self.solr, self.parameters.entity)
 
     def entity_id(self) -> str:
-        """The id of that entity."""
+        """Return the id of the entity that the parameter ``entity`` names. Raises `Refusal`."""
         return self.entity().id
 
     def query(self) -> str:
-        """The given query, or the one saved under the given name. Raises `Refusal`."""
+        """Return the given query, or the query saved under the given name. Raises `Refusal`."""
         from navlin.query.saved import query_or_saved
 
         given = self.parameters
@@ -69,8 +71,8 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """An answer as lines, of CSV or another form, sent as they come. ``exit_code`` is asked after the last line: the command
-    ends with it. ``headers`` go with the answer over HTTP."""
+    """An answer that is streamed as lines, of CSV or another format. ``exit_code`` is called after the last line, and
+    returns the exit code of the command. ``headers`` are additional HTTP headers."""
 
     lines: Iterator[bytes]
     media_type: str = CSV
@@ -80,7 +82,8 @@ class Lines:
 
 @dataclass(frozen=True, slots=True)
 class Views:
-    """An answer for people that comes in parts, shown one after the other; ``exit_code`` as of `Lines`."""
+    """An answer for people in several parts, shown one after the other. ``exit_code`` is called after the last part,
+    and returns the exit code of the command."""
 
     views: Iterator[RenderableType]
     exit_code: Callable[[], int]
@@ -88,8 +91,9 @@ class Views:
 
 @dataclass(frozen=True, slots=True)
 class ListPage:
-    """The page of a question that answers with a `navlin.query.page.Page`, or holds one as ``listed``: a form of its
-    parameters, and the template of the question's name. ``beside`` makes further values for the template."""
+    """Page of a question whose answer is a `navlin.query.page.Page`, or has one as ``listed``. The page has a form for
+    the parameters, and uses the template with the question's name. ``beside`` returns further values for the
+    template."""
 
     title: str
     menu: str = ""
@@ -99,7 +103,7 @@ class ListPage:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Several questions that share the first word of their commands, and an address."""
+    """Several questions that share the first word of their commands, and a URL path."""
 
     summary: str
     about: str
@@ -107,20 +111,22 @@ class Group:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """``ask`` returns a mapping, an object with ``to_json``, or `Lines` or `Views`; it raises `Refusal`.
+    """Declaration of one question. ``ask`` returns a mapping, an object with ``to_json``, `Lines` or `Views`; it may
+    raise `Refusal`.
 
-    ``answers`` names the class of the answer, whose ``to_json`` describes the JSON; ``view`` the function that makes text of
-    it for people, "" for an answer that is only streamed. Both are ``module:name``, loaded when they are needed. ``without``
-    gives the reason for each door that is missing.
+    ``answers`` names the class of the answer, or the function that streams the answer. Users see the docstring of the
+    class's ``to_json``, or of the function, as the description of the JSON. ``view`` names the function that renders
+    the answer for people, "" for an answer that is only streamed. Both are ``module:name``, loaded when needed.
+    ``without`` maps each interface that the question lacks (command, HTTP, page) to the reason.
     """
 
     name: str
-    """The words of its command. The first word is its address below the API's root."""
+    """Words of the command. The first word is also the URL path below the API's root."""
     summary: str
     parameters: type[Any]
     ask: Callable[[Asked], Any]
     about: str
-    """The text of ``--help``."""
+    """Text of ``--help``."""
     examples: tuple[str, ...]
     answers: str = ""
     view: str = ""
@@ -128,25 +134,25 @@ class Question:
     role: Role = Role.LINEAGE_VIEWER
     method: Literal["GET", "POST", "DELETE"] = "GET"
     walks: bool = False
-    """Walks the graph, or reads all of it: one answer keeps a processor busy."""
+    """Whether the question walks or reads the whole graph, which keeps a processor busy."""
     most_bytes: int = 0
-    """Largest body in bytes; 0 for the usual bound."""
+    """Maximum size of a request body in bytes; 0 for the default maximum."""
     of_service: bool = False
-    """Needs the state of the service, and so the whole configuration."""
+    """Whether the question needs the state of the service, and so the whole configuration."""
     job: bool = False
-    """A job of the daemon: ``ask`` returns the arguments of the request."""
+    """Whether the daemon runs the question as a job. If so, ``ask`` returns the arguments of the job."""
     page: ListPage | str | None = None
-    """A page of its own, or the path of the page that shows the answer (`navlin.console`)."""
+    """The question's own page, or the path of the page that shows the answer (`navlin.console`)."""
     without: Mapping[Door, str] = field(default_factory=dict)
 
     @property
     def path(self) -> str:
-        """Its address below the root of the API."""
+        """URL path below the root of the API."""
         return "/" + self.name.partition(" ")[0]
 
     @property
     def returns(self) -> str:
-        """A description of the answer's JSON."""
+        """Description of the answer's JSON for users; "" if there is none."""
         if not self.answers:
             return ""
         made = resolve_name(self.answers)
@@ -154,12 +160,13 @@ class Question:
         return of_page + (getattr(made, "to_json", made).__doc__ or "")
 
     def load_view(self) -> Callable[[Any], RenderableType] | None:
-        """The function that makes text of an answer; None if there is none."""
+        """Return the function that renders an answer for people; None if there is none."""
         return resolve_name(self.view) if self.view else None
 
 
 def asks(function: str) -> Callable[[Asked], Any]:
-    """Return an ``ask`` that calls ``module:function``, loaded on demand, with the index and the parameters by name."""
+    """Return an ``ask`` that calls ``module:function``, loaded on demand, with the Solr client, and the parameters as
+    keyword arguments."""
 
     def ask(asked: Asked) -> Any:
         given = {each.name: getattr(asked.parameters, each.name) for each in fields(asked.parameters)}
@@ -169,12 +176,13 @@ def asks(function: str) -> Callable[[Asked], Any]:
 
 
 def to_json(answer: Any) -> Any:
-    """An answer as plain JSON."""
+    """Return an answer as plain JSON."""
     return answer if isinstance(answer, Mapping) else answer.to_json()
 
 
 def exit_code(answer: Mapping[str, Any]) -> int:
-    """The exit code of the command that prints this JSON: 1 if a person should look, 3 if nothing was found."""
+    """Return the exit code of the command that prints this JSON: 1 if a person should look, 3 if nothing was found,
+    else 0."""
     if answer.get("failing") or answer.get("refused") or answer.get("space", {}).get("short"):
         return 1
     return 3 if answer.get("total", answer.get("entities", 1)) == 0 else 0

@@ -1,4 +1,4 @@
-"""Parameters that several questions take: the same bounds and texts in each."""
+"""Parameters that several questions share, with the same limits and help texts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Csv = Annotated[bool, "The answer as CSV, for spreadsheets."]
 
 @dataclass(frozen=True, slots=True)
 class OfReason:
-    """A page of a list, by source and reason."""
+    """Parameters of a list that is filtered by source and reason."""
 
     source: Source = ""
     reason: Reason = ""
