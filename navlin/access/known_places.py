@@ -1,5 +1,5 @@
-"""The addresses from which each name has logged in. At these addresses, strangers who guess passwords for the name from
-elsewhere do not slow down its owner.
+"""Addresses from which each user has logged in. A user who logs in from such an address is not slowed down by strangers
+elsewhere who guess passwords for the same name.
 
 Each pair of name and address is an empty file in the state directory, named by a hash of both, so that the pairs
 survive restarts and are shared by several processes.
