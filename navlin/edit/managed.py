@@ -15,7 +15,7 @@ from navlin.index.fields import MANAGED, MANAGED_PREFIXES, solr_date
 _TRUTH: Final = {"true": True, "false": False}
 _INT_BITS: Final = 31
 _MOST_MS: Final = 60_000_000_000_000
-"""Maximum distance of a date from 1970, some 1,900 years: the range of Python's dates."""
+"""Maximum distance of a date from 1970, in ms: some 1,900 years, which Python's dates can represent."""
 
 
 def managed_fields(registered: Properties, given: Any) -> dict[str, Sequence[Any] | None]:
