@@ -23,7 +23,7 @@ DEATH_S: Final = 30.0
 
 
 class Interrupted(BaseException):
-    """A signal requests the end. Not an Exception, so that handlers of failures do not catch it."""
+    """A signal has requested the end of the demo. Not an Exception, so that handlers of failures do not catch it."""
 
 
 @contextmanager

@@ -298,7 +298,7 @@ _HDFS: Final = {
     "dfs.namenode.safemode.extension": "0",
     "dfs.blockreport.initialDelay": "0",
     "dfs.heartbeat.interval": "1",
-    # Blocks of a few bytes make files of many blocks cheap.
+    # A small minimum block size makes files with many blocks cheap to write.
     "dfs.namenode.fs-limits.min-block-size": "512",
     # Otherwise a nearly full disk puts the NameNode into safe mode.
     "dfs.namenode.resource.du.reserved": "0",
@@ -395,7 +395,7 @@ def _only_image(_: str, names: list[str]) -> list[str]:
 def _is_free(address: str) -> bool:
     host, _, port = address.rpartition(":")
     with socket.socket() as probe:
-        # As for a Java server, a connection that was closed a moment ago does not block the port.
+        # As for Java's servers, a recently closed connection does not block the port.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((host, int(port)))
