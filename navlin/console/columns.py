@@ -67,8 +67,7 @@ def _order(column: StoredEntity) -> tuple[float, str]:
 
 
 def _origins(solr: Solr, entity: StoredEntity) -> tuple[dict[str, list[Node]], dict[str, list[str]]]:
-    """Return two mappings: column id → the columns that the column is computed from, and column id → the
-    expressions."""
+    """Return two mappings: column id → the columns that it is computed from, and column id → the expressions."""
     answer = lineage(solr, entity.id, Options(Direction.UPSTREAM, depth=1, columns=True, unlinked=True))
     nodes = {node.id: node for node in answer.nodes}
     origins: dict[str, list[Node]] = defaultdict(list)

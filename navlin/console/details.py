@@ -100,8 +100,8 @@ def _of_plan(entity: StoredEntity) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 
 def _looked_into(shown: Shown) -> bool:
-    """Whether the entity is an extracted directory. Only then are no contents listed because the directory is empty,
-    and not because it was never read."""
+    """Whether the entity is an extracted directory. If such a directory lists nothing, it is empty; other directories
+    may never have been read."""
     return shown.entity.type == "DIRECTORY" and not shown.entity.granted
 
 

@@ -25,7 +25,7 @@ LOG_IN: Final = "/login"
 
 
 class BrowserPages:
-    """All pages of the console, created once per process. ``service`` provides the path prefix of a proxy, and the
+    """All pages of the console, created once per process. ``service`` provides a proxy's path prefix and the
     version."""
 
     def __init__(self, service: Service, pages: Iterable[Page]) -> None:

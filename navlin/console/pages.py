@@ -25,8 +25,7 @@ def paged(given: Any, found: Page[Any]) -> Mapping[str, Any]:
 
 
 def address(given: Any, **other: Any) -> str:
-    """Return the query string for ``given``, with some parameters replaced by ``other``. Default values are left
-    out."""
+    """Return the query string for ``given``, with the parameters in ``other`` replaced. Default values are left out."""
     pairs: list[tuple[str, str]] = []
     for each in fields(given):
         value = other.get(each.name, getattr(given, each.name))

@@ -164,7 +164,7 @@ def _statements(asked: Asked, answer: SearchAnswer) -> dict[str, str]:
 
 
 def _filters(given: Parameters) -> Iterator[str]:
-    """Yield the chosen filters. A field's filter has a tag, with which the counts of the same field ignore the
+    """Yield the chosen filters. A field's filter has a tag, so that the counts of the same field can ignore the
     filter."""
     for name in COUNTED:
         if chosen := getattr(given, name):

@@ -46,8 +46,8 @@ class _Look:
     cut: bool = False
 
     def progress(self, done: int, every: int) -> None:
-        """Record the progress. Raise `_TimeOver` if the time has run out, because the next result may come much
-        later."""
+        """Record the progress. Raise `_TimeOver` if the time has run out, because the next result may take much
+        longer."""
         self.done, self.every = done, every
         if time.monotonic() > self.until_s and done < every:
             raise _TimeOver
