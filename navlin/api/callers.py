@@ -34,7 +34,7 @@ from navlin.api.service import Service
 OPEN: Final = frozenset({"/api/version", "/healthz", "/readyz"})
 """Paths that need no user."""
 LOG_IN: Final = "/login"
-"""Path of the login, whose caller is not known yet."""
+"""Path of the login. Requests to it have no known caller yet."""
 CSRF_HEADER: Final = "X-Navlin-CSRF"
 CSRF_FIELD: Final = "csrf"
 FORM: Final = "application/x-www-form-urlencoded"

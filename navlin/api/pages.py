@@ -49,6 +49,6 @@ class Pages(Protocol):
 
 
 def wants_page(request: Request) -> bool:
-    """Whether a browser requests a page, and not a program data."""
+    """Whether the client is a browser that requests a page, not a program that requests data."""
     path = request.url.path
     return "text/html" in request.headers.get("accept", "") and not path.startswith(_API)
