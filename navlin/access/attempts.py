@@ -15,7 +15,7 @@ from typing import Final
 
 FIRST_WAIT_S: Final = 1.0
 FREE: Final = 5
-"""Consecutive failures for one name from one address that are allowed before delays begin."""
+"""Consecutive failures allowed for one name from one address, before delays begin."""
 MOST_WAIT_S: Final = 900.0
 FREE_OF_NAME: Final = 10
 """Consecutive failures allowed for one name from all addresses together, so that 60 addresses have 10 guesses, not
@@ -101,7 +101,8 @@ class Attempts:
 
 
 def network_of(address: str) -> str:
-    """Return the address, but the /64 network of an IPv6 address, because one customer usually has a whole /64."""
+    """Return an IPv4 address unchanged. For an IPv6 address, return the /64 network, because one customer usually has a
+    whole /64."""
     try:
         found = ip_address(address)
     except ValueError:

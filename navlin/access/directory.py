@@ -27,12 +27,12 @@ Membership = Literal["member", "memberOf", "nested"]
 
 
 class DirectoryFailed(Exception):
-    """No server could be queried; the message gives the reason for each."""
+    """No server could be queried; the message gives a reason for each server."""
 
 
 class Stranger(Exception):
-    """The login is refused; the message says why. Only callers who gave the right password get any other message than
-    the one about a wrong name or password."""
+    """The login is refused; the message says why. Messages that say more than "wrong user name or password" are only
+    raised after the right password was given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ class Directory:
                 found = self._found(speaking, name)
                 if not found or not speaking.bind(found[0].dn, password):
                     raise wrong
-                # Users may lack permission to read groups.
+                # Users may lack permission to read groups, so the bind account reads them.
                 self._log_in(speaking)
             return self._with_role(speaking, found)
 

@@ -81,8 +81,8 @@ class Gate:
         self.proxy, self.sessions, self.directory = proxy, sessions, directory
         self._file, self._attempts, self._places, self._now_ms = file, attempts, places, now_ms
         self._lock = threading.Lock()
-        # Checking a hash takes 32 MiB. Strangers decide how many checks are requested, so the number of concurrent ones
-        # is limited.
+        # Checking a hash takes 32 MiB. Strangers decide how many checks are requested, so only a few run at the same
+        # time.
         self._looks = threading.Semaphore(LOOKS_AT_ONCE)
         self._read_version: tuple[int, int] | None = None
         self._access = Access()

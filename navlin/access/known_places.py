@@ -20,7 +20,7 @@ DIRECTORY: Final = "known-places"
 KEPT_S: Final = 90 * 86_400
 NOTED_AGAIN_S: Final = 86_400
 MOST: Final = 10_000
-"""Maximum number of files; the least recently used are removed first."""
+"""Maximum number of files; the least recently used files are removed first."""
 
 
 class KnownPlaces:
@@ -55,7 +55,7 @@ class KnownPlaces:
 
     def _age_s(self, file: Path) -> float:
         try:
-            # A clock that was ahead must not make known addresses unknown.
+            # If the clock was ahead at the login, the modification time is in the future, and counts as recent.
             return max(0.0, time.time() - os.stat(file).st_mtime)
         except OSError:
             return float("inf")

@@ -71,9 +71,9 @@ class Sessions:
         self._now_ms = now_ms
 
     def instance(self) -> str:
-        """Return the random name of the sessions in this state directory, and create the name if necessary. Cookie
-        names contain it: cookies of two navlins on one host do not overwrite each other, and every ``navlin web`` of
-        one state directory uses the same cookie."""
+        """Return the random name of the sessions in this state directory, and create the name if necessary. The
+        cookie's name contains it, so that two navlins on one host do not overwrite each other's cookies, and every
+        ``navlin web`` of one state directory uses the same cookie."""
         file = self._directory / "instance"
         with contextlib.suppress(FileNotFoundError):
             return file.read_text()
@@ -122,7 +122,7 @@ class Sessions:
         self._file(session.secret).unlink(missing_ok=True)
 
     def end_all(self, user: str) -> int:
-        """End every session of a user; return their number."""
+        """End every session of a user, and return the number of sessions ended."""
         mine = [file for file, session, _ in self._all() if session.user == user]
         for file in mine:
             file.unlink(missing_ok=True)

@@ -84,8 +84,8 @@ SECURITY_HEADERS: Final = {
 
 
 def application(service: Service, pages: Pages | None = None) -> Starlette:
-    """Return the application, with the web console if ``pages`` is given. It keeps no state that matters, so any number
-    of processes may serve one index."""
+    """Return the application, with the web console if ``pages`` is given. Its processes share no state except the index
+    and the state directory, so any number of them may serve one index."""
     questions, bodies, metrics = Questions(), Bodies(), Metrics(service)
     door, cookie = Door(), SessionCookie.of(service)
     pings = Repeated("ping", partial(_pinged, service), every_s=PING_EVERY_S, until_unasked_s=UNASKED_S)
@@ -171,7 +171,7 @@ async def _healthy(_request: Request) -> Response:
 
 
 def _pinged(service: Service) -> str:
-    """Ping the index; return the reason why it is not ready, or "" if it is."""
+    """Ping the index. Return "" if it is ready, else the reason."""
     try:
         with service.index.solr() as solr:
             solr.ping(RUNS)
@@ -318,7 +318,7 @@ _WORDS: Final = {
     Role.METADATA_ADMINISTRATOR: "edit requested",
     Role.ADMINISTRATOR: "run requested",
 }
-"""Log events of requests that change something, by the role that the request needs."""
+"""Required role → log event, for requests that change something."""
 
 
 async def _parameters(endpoint: Endpoint, bodies: Bodies, request: Request) -> tuple[Any, Any]:

@@ -1,7 +1,7 @@
 """Request bodies, read only after the caller is known, and parsed in separate threads.
 
 A body is limited in size by its endpoint (`Endpoint.most_bytes`), in time, and by the room that all bodies share; each
-user may take only a part of the room. Bodies are parsed in a few threads that answer no queries, in turns of the users.
+user may take only a part of the room. Bodies are parsed in a few threads that answer no queries, and users take turns.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ DISCARDED_WITHIN_S: Final = 5.0
 
 PARSED_AT_ONCE: Final = 2
 PARSED_INLINE_BYTES: Final = 2 << 10
-"""Maximum size of a body that is parsed at once, because handing it to a thread would take longer."""
+"""Maximum size of a body that is parsed in the event loop, because handing it to a thread would take longer."""
 
 
 @dataclass(slots=True)
@@ -64,7 +64,7 @@ class Bodies:
 
     @asynccontextmanager
     async def read(self, request: Request, user: str, most_bytes: int) -> AsyncIterator[Octets]:
-        """Yield the body of a user's request, which takes up room until the context ends. Raises `Problem`."""
+        """Yield the body of a user's request. The body takes up room until the context ends. Raises `Problem`."""
         declared = request.headers.get("content-length", "")
         if declared and (not declared.isdigit() or int(declared) > most_bytes):
             await _refuse_large(request, most_bytes)

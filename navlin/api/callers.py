@@ -42,8 +42,8 @@ _SAFE: Final = frozenset({"GET", "HEAD"})
 _READING_AT_ONCE: Final = 4
 _AT_ONCE: Final[Mapping[Kind, int]] = {"known": 1, "stranger": 1, "directory": 8}
 _WAITING: Final[Mapping[Kind, int]] = {"known": 20, "stranger": 20, "directory": 100}
-"""Maximum number of waiting requests. Checking a password takes 0.1 s, so a request that would wait for more than two
-seconds is refused."""
+"""Kind → maximum number of waiting requests. Checking a password takes 0.1 s, so a request that would wait for more
+than two seconds is refused."""
 _Look: TypeAlias = Callable[[], Caller | Refused | Later]
 
 

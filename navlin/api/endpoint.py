@@ -73,7 +73,7 @@ class Endpoint:
     """Contents of the response, for the OpenAPI document."""
     form: Callable[[Any], Any] = lambda answer: answer
     view: Callable[[Any], RenderableType] | None = None
-    """None if the response cannot be text."""
+    """Converts the result to text for people; None if the endpoint has no text form."""
     lenient: bool = False
     """Whether parameters are parsed leniently, as in Navigator (`navlin.questions.declare.parameters.from_both`)."""
     logged: str = ""

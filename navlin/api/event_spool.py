@@ -31,7 +31,7 @@ LOOK_S: Final = 10.0
 """Interval at which the files of other processes are counted."""
 MOST_OPEN: Final = 32
 ReadToEnd = Callable[[Mapping[str, int]], Collection[str]]
-"""Maps file keys and sizes to the keys of the files that were read to the end."""
+"""Function that maps file keys and sizes to the keys of the files that were read to the end."""
 
 
 class SpoolFull(Exception):
@@ -176,7 +176,7 @@ class EventSpool:
         read = self._read_to_end({key: size for key, (_, size) in found.items()}) if found else ()
         for key in read:
             path, size = found[key]
-            with suppress(OSError), path.open("rb") as file:  # being written to, or gone
+            with suppress(OSError), path.open("rb") as file:  # the file is being written to, or gone
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 if os.fstat(file.fileno()).st_size == size:
                     path.unlink()

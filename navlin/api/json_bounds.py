@@ -22,8 +22,8 @@ _MARKS: Final = b"[]{},:"
 _ALL_ELSE: Final = bytes(set(range(256)) - set(_MARKS))
 # Possessive quantifiers, so that no text causes backtracking: the time is linear in the size.
 _TEXT: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:(")|(\\?)\Z)', re.DOTALL)
-"""Match a JSON string, or its beginning if the piece ends within it. Group 1 is the closing quote, group 2 a backslash
-at the end of the piece."""
+"""Matches a JSON string, or the beginning of a string that does not end in the piece. Group 1 is the closing quote,
+group 2 a backslash at the end of the piece."""
 _REST_OF_TEXT: Final = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
 _STEPS: Final = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1, ord(","): 0, ord(":"): 0}
 

@@ -21,8 +21,8 @@ AT_ONCE: Final = 8
 
 
 IN_ALL: Final = max(4, 2 * (os.cpu_count() or 1))
-"""Maximum number of queries of all users that are answered at the same time; other queries wait. More would only
-compete for the processors, also with extraction."""
+"""Maximum number of queries of all users that are answered at the same time; other queries wait. More of them would
+only compete for the processors, with each other and with extraction."""
 TURN_S: Final = 0.5
 """Time for which a response in pieces is computed before another response has its turn."""
 

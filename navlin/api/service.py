@@ -45,7 +45,7 @@ class Service:
     - ``daemon_runs`` returns whether a daemon runs that accepts jobs.
     - ``now_ms`` returns epoch ms.
     - ``base_path`` is a proxy's prefix of each path.
-    - ``secure``: whether browsers connect by TLS, possibly to a proxy.
+    - ``secure`` is whether browsers connect by TLS, possibly to a proxy.
     - ``public_origin`` is the origin that browsers send, if it differs from the Host header.
     - ``events`` accepts OpenLineage events; None if they are not accepted.
     - ``purges_after_days`` is the age at which the daemon purges automatically.

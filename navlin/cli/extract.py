@@ -64,7 +64,7 @@ def exit_code(run: Mapping[str, Any]) -> Exit:
 
 
 def print_answer(run: Mapping[str, Any]) -> None:
-    """Print the result of a run, for people."""
+    """Print the result of a run as text."""
     from navlin.render.counts import count_lines
     from navlin.render.text import clean
 

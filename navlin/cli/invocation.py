@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 
 class Exit(IntEnum):
-    """The exit codes of commands."""
-
     OK = 0
     FAILED = 1
     USAGE = 2

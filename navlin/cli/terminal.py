@@ -1,4 +1,4 @@
-"""All output of commands. Control characters are removed from the output, except those of rich's own colours.
+"""All output of commands. Control characters in the output are replaced or escaped, except those of rich's own colours.
 
 A test lists every place in navlin that could print in any other manner.
 """
@@ -83,7 +83,8 @@ def prepare_streams() -> None:
 
 @contextmanager
 def whole_answer() -> Iterator[None]:
-    """Raise `Failure` if the answer cannot be written completely, because the disk is full or the reader has ended."""
+    """Raise `Failure` if the answer cannot be written completely, because the disk is full or the reader has closed the
+    pipe."""
     try:
         try:
             yield
@@ -96,7 +97,7 @@ def whole_answer() -> Iterator[None]:
 
 
 def say(text: str, *, on_stderr: bool = False, file: Any = None, bold: bool = False) -> None:
-    """Print one or more lines of text, without control characters."""
+    """Print one or more lines of text, with control characters replaced."""
     text = printable(text)
     # The file is passed, because click would replace a stream that is limited to ASCII by its own.
     file = file or (sys.stderr if on_stderr else sys.stdout)

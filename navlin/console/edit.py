@@ -48,7 +48,7 @@ def _answer(asked: Asked) -> Onward:
 
 
 def _words(given: Parameters) -> Words:
-    """Return the changes. Raises `BadValue`."""
+    """Return the differences between the previous and the new values of the form. Raises `BadValue`."""
     single = {
         name: _lines(getattr(given, name))
         for name in ("name", "description")

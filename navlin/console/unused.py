@@ -27,7 +27,7 @@ DAYS: Final = 90
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """Like the options of ``navlin unused``."""
+    """The same parameters as the options of ``navlin unused``."""
 
     days: Annotated[int, "For how many days nothing read them; 0 asks nothing yet.", range(MOST_DAYS + 1)] = 0
     of: Annotated[Kind, "Tables, partitions or directories."] = "tables"

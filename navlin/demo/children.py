@@ -88,7 +88,7 @@ def _kill(pids: list[int]) -> None:
 def _descendants() -> list[int]:
     parents = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
-        with suppress(OSError):  # it has just ended
+        with suppress(OSError):  # the process has just ended
             parents[int(stat.parent.name)] = int(stat.read_text().rpartition(")")[2].split()[1])
     found = [os.getpid()]
     for pid in found:

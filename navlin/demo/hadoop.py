@@ -44,9 +44,10 @@ class Hadoop:
 
     All services end with the process that started them. A service can be killed, and started again with the same data
     and ports. ``settings`` are additional Hadoop properties; ``java_options`` are passed to the JVMs. With ``ha``, one
-    nameservice has two NameNodes, each a process (the DataNode is in the second one). They share a directory of edits,
-    and the first is active. `start_yarn` adds ResourceManager and NodeManager. ``jars`` contains the jars of the set
-    "hadoop", ``cache`` the compiled launcher. ``ports`` are `PORTS` numbers; without them, free ports are used.
+    nameservice has two NameNodes, each in its own process; the DataNode is in the second process. The NameNodes share a
+    directory of edits, and the first is active. `start_yarn` adds ResourceManager and NodeManager. ``jars`` contains
+    the jars of the set "hadoop", ``cache`` the compiled launcher. ``ports`` has `PORTS` port numbers; if None, free
+    ports are used.
     """
 
     def __init__(

@@ -86,7 +86,7 @@ def _fit(of: Property, value: Any) -> Any:
         case "FLOAT" | "DOUBLE":
             return _wanted(of, value, _number(value, float), "a number")
         case "DATE" if isinstance(value, Mapping):
-            # The SDK uses Joda's dates, which Jackson writes as objects with all their parts.
+            # The SDK uses Joda's dates, which Jackson writes as objects with all their fields.
             ms = _number(value.get("millis"), int)
             fits = ms is not None and abs(ms) <= _MOST_MS
             return _wanted(of, value, solr_date(ms) if fits else None, "a date")

@@ -70,7 +70,7 @@ def list_models(solr: Solr, kind: Kind) -> list[Mapping[str, Any]]:
 
 
 def mappings(solr: Solr) -> dict[str, list[str]]:
-    """Return ``package.class`` → list of ``namespace.name``, the properties of each class in the order of
+    """Return a mapping from ``package.class`` to the ``namespace.name`` of each property of the class, in the order of
     registration."""
     mapped = registered(solr)[0][Kind.MAPPING]
     return {name: list(body["properties"]) for name, body in sorted(mapped.items())}

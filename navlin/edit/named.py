@@ -40,7 +40,7 @@ _PATHS: Final = frozenset({HDFS, LOCAL, S3})
 
 @dataclass(frozen=True)
 class Names:
-    """Resolver of the names that clients give entities. The sources are read only once."""
+    """Resolves the names by which clients identify entities. The sources are read only once."""
 
     solr: Solr
 
@@ -115,8 +115,8 @@ class Names:
         return frozenset(each.type for each in self.sources.values()) - _PATHS
 
     def _pig(self, given: Mapping[str, Any]) -> Source:
-        """Return the source of Pig's entities. Clients usually name none. It is not a configured source, because YARN
-        reports Pig's jobs; if the index has none yet, its id is derived from the cluster."""
+        """Return the source of Pig's entities, which clients usually do not name. It is not a configured source,
+        because YARN reports Pig's jobs. If the index has no such source yet, the id is derived from the cluster."""
         if given.get("sourceId"):
             return self._source(given, {PIG})
         for known in self.sources.values():

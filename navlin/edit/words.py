@@ -27,8 +27,8 @@ class Tags:
 
 @dataclass(frozen=True, slots=True)
 class Properties:
-    """A change of user properties, by key: start with ``only`` (None: the present ones), add ``add``, then remove
-    ``remove``."""
+    """A change of user properties: start with ``only`` (None: the present properties), add ``add``, then remove the
+    keys in ``remove``."""
 
     only: Mapping[str, str] | None = None
     add: Mapping[str, str] = field(default_factory=dict)
@@ -62,8 +62,8 @@ def tags(given: Any) -> tuple[str, ...]:
 
 
 def properties(given: Any) -> dict[str, str]:
-    """Return key → value of the properties, in stored form. Numbers and booleans become texts; properties without a
-    value are left out. Raises `BadValue`."""
+    """Return a mapping from key to value, in stored form. Numbers and booleans become texts; properties without a value
+    are left out. Raises `BadValue`."""
     if not isinstance(given, Mapping):
         raise BadValue(f"properties must be an object, not {given!r:.40}")
     return {

@@ -64,7 +64,7 @@ _REMEDIES: Final = (
 
 def in_words(message: str, principal: str, keytab: str, service: str, *, other: str = "the KDC") -> str:
     """Explain Java's error message in a sentence. ``service`` is the service's principal, without its realm. ``other``
-    names the machine that reported the error, for a difference between clocks."""
+    is the other machine to name if the clocks of two machines differ."""
     who = principal or "the user that runs navlin"
     words = {
         "principal": who,

@@ -23,16 +23,16 @@ EVERYTHING: Final = "*"
 DEFAULT_LIMIT: Final = 100
 """Default limit, as in Navigator, whose clients list the sources without giving a limit."""
 MOST_AT_ONCE: Final = 10_000
-"""Maximum number of entities in a list that is sent in one piece."""
+"""Maximum length of a list that is sent in one piece."""
 LISTED_SOURCES: Final = "-(+type:SOURCE +(granted:true sourceType:LOCAL))"
-"""Leaves out sources that are only mentioned by others, and the source of local files, because clients expect a single
-HDFS source."""
+"""Filter that excludes sources known only from references, and the source of local files, because clients expect a
+single HDFS source."""
 _ASKED_FOR: Final = frozenset({"identity", "granted"})
 
 Form = Callable[[Mapping[str, Any]], Any]
 """Function that returns the JSON of a document."""
 Forms = Callable[[Solr], Form]
-"""Function that returns the form for one response."""
+"""Function that returns the `Form` for one response."""
 Page = tuple[list[Mapping[str, Any]], str]
 
 

@@ -19,7 +19,7 @@ DEFAULT_LIMIT: Final = 50
 COUNT: Final = "/api/navlin/v1/count"
 HIGHLIGHTED: Final = ("originalName", "originalDescription", "name", "description", "tags")
 NOT_FIRST_CLASS: Final = "-type:(FIELD OR PARTITION OR SUB_OPERATION)"
-"""Leaves out entities that are only parts of other entities."""
+"""Filter that excludes entities that are only parts of other entities."""
 
 
 @dataclass(frozen=True, slots=True)

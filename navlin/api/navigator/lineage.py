@@ -141,7 +141,7 @@ class _Listed:
     truncated: bool = False
 
     def to_json(self) -> dict[str, Any]:
-        """id, children, truncated if the node has more."""
+        """Return ``id`` and ``children``, and ``truncated`` if the node has more children."""
         about = {"id": self.id, "children": {kind: list(ids) for kind, ids in self.children.items()}}
         return {**about, **({"truncated": True} if self.truncated else {})}
 
