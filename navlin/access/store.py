@@ -196,7 +196,8 @@ class AccessFile:
 
     @contextmanager
     def _changing(self) -> Iterator[Access]:
-        """Yield the file's content, to be changed in place; it is written at the end if nothing was raised."""
+        """Yield the file's content, to be changed in place. Write the content at the end, unless an exception was
+        raised."""
         self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         with (self._directory / LOCK).open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)

@@ -65,7 +65,6 @@ class SessionCookie:
 
     @classmethod
     def of(cls, service: Service) -> SessionCookie:
-        """Return the cookie of this process."""
         # With these prefixes, browsers accept the cookie only from this host, over TLS, and not from a sibling domain.
         prefix = "" if not service.secure else "__Secure-" if service.base_path else "__Host-"
         name = f"{prefix}navlin-{service.gate.sessions.instance()}"

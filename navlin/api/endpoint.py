@@ -36,7 +36,6 @@ class Asked:
     """Whether the response is requested as text for people."""
 
     def author(self) -> Author:
-        """Return the author of edits made by this request."""
         return Author(self.user.name, self.service.now_ms())
 
     def question(self, parameters: Any) -> questions.Asked:

@@ -83,7 +83,6 @@ async def _log_in(
 
 
 async def _log_out(service: Service, cookie: SessionCookie, bodies: Bodies, request: Request) -> Response:
-    """End this session, or all sessions of the caller."""
     fields, by_form = await _fields(bodies, caller_of(request).user.name, request)
     everywhere = fields.get("everywhere", False)
     if everywhere not in (True, False, "true", "false"):

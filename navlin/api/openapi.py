@@ -79,7 +79,6 @@ def _operation(endpoint: Endpoint) -> dict[str, Any]:
 
 
 def _content(endpoint: Endpoint, described: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the content types of a response."""
     named = {each["name"] for each in described}
     content: dict[str, Any] = {JSON: {"schema": {"type": "object"}}}
     lines = {"csv": CSV, "jsonl": JSON_LINES, "html": HTML}

@@ -43,9 +43,7 @@ class Pages(Protocol):
         """Return the login page, with an error message."""
         ...
 
-    def error(self, request: Request, status: int, message: str, more: Mapping[str, Any]) -> Response:
-        """Return a page that describes an error."""
-        ...
+    def error(self, request: Request, status: int, message: str, more: Mapping[str, Any]) -> Response: ...
 
 
 def wants_page(request: Request) -> bool:

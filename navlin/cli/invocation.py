@@ -52,8 +52,6 @@ class Failure(click.ClickException):
 
 @dataclass(frozen=True, slots=True)
 class Invocation:
-    """One call of ``navlin``."""
-
     file: Path
     environment: Mapping[str, str]
     left_out: tuple[str, ...] = ()

@@ -36,7 +36,6 @@ class JobCommand(QuestionCommand):
     def answer_here(
         self, invocation: Invocation, _question: Question, _pairs: Pairs, given: Any, as_json: bool
     ) -> None:
-        """Do the job, and print the answer."""
         self.print_answer(self.run(invocation, given), as_json=as_json)
 
     def print_answer(self, answer: Mapping[str, Any], *, as_json: bool) -> None:
@@ -51,7 +50,6 @@ class JobCommand(QuestionCommand):
 def arguments(
     question: Question, invocation: Invocation, configuration: Configuration, solr: Solr, given: Any
 ) -> Mapping[str, Any]:
-    """Return the arguments of a job with these parameters."""
     files = configuration.purge.deleted_files
     asked = Asked(solr, given, invocation.author(), administrator=True, here=True, deleted_files=files)
     found: Mapping[str, Any] = question.ask(asked)

@@ -18,8 +18,6 @@ SHOWN = 3
 
 
 class _PurgeCommand(JobCommand):
-    """The purge command, which also has ``--forget-threshold``."""
-
     def invoke(self, ctx: click.Context) -> None:
         """Purge. With ``--forget-threshold``, only forget the time before which records were purged."""
         if not ctx.params["forget_threshold"]:

@@ -126,7 +126,6 @@ def set_role(invocation: Invocation, name: str, role: str) -> None:
 
 
 def access_file(invocation: Invocation) -> AccessFile:
-    """Return the users file of this configuration."""
     from navlin.access.store import AccessFile
 
     return AccessFile(invocation.configuration_without_sources().navlin.state_directory)

@@ -83,7 +83,6 @@ class BrowserPages:
         return RedirectResponse(f"{self._service.base_path}{LOG_IN}?{urlencode({'next': wanted})}", 303)
 
     def error(self, request: Request, status: int, message: str, more: Mapping[str, Any]) -> Response:
-        """Return a page that describes an error."""
         values = {"status": status, "phrase": HTTPStatus(status).phrase, "message": message, "more": more}
         caller = request.scope.get("state", {}).get("caller")
         user, csrf = (caller.user, caller.csrf) if caller is not None else (None, "")

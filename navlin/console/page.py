@@ -47,5 +47,4 @@ class Page:
 
     @property
     def template(self) -> str:
-        """File name of the template."""
         return f"{self.path.strip('/')}.html"

@@ -31,7 +31,6 @@ _INITIALS: Final = frozenset({"HDFS", "YARN", "S3", "SDK", "MAPREDUCE"})
 
 
 def page_templates() -> Environment:
-    """Return the Jinja environment for all templates."""
     made = Environment(
         loader=FileSystemLoader(_TEMPLATES),
         autoescape=select_autoescape(default=True),

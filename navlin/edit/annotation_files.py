@@ -88,8 +88,6 @@ def read_annotations(file: IO[bytes], form: Format) -> FileContent:
 
 @dataclass(frozen=True, slots=True)
 class _Given:
-    """One value as found in a file."""
-
     line: int
     id: Any
     type: str

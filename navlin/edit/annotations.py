@@ -56,8 +56,8 @@ class Imported:
     """Result of an import: the number of changed entities, of fields ``written`` and ``unchanged``, and the cases that
     a person must review.
 
-    ``overwritten`` fields had other values in the index, and now have the file's; ``conflicts`` keep the index's.
-    Nothing was written to ``refused`` entities.
+    The file's values replaced other values of the ``overwritten`` fields in the index. The fields in ``conflicts`` keep
+    the values of the index. Nothing was written to ``refused`` entities.
     """
 
     entities: int = 0

@@ -13,7 +13,6 @@ from navlin.questions.declare.question import Question, to_json
 
 
 def endpoint_of(question: Question) -> Endpoint:
-    """Return the endpoint of a question."""
     return Endpoint(
         question.method,
         question.path,
