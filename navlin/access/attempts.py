@@ -1,6 +1,7 @@
-"""Throttling of password guesses: after several wrong passwords for a name, or from an address, all attempts must wait.
+"""Throttling of password guesses. After several wrong passwords for a name, or from an address, further attempts are
+refused for a while.
 
-This locks nobody out, because strangers do not slow down a name at an address from which it has logged in before, and
+Nobody is locked out: strangers do not slow down a user at an address from which that user has logged in before, and
 sessions and tokens need no password.
 """
 
@@ -14,24 +15,25 @@ from typing import Final
 
 FIRST_WAIT_S: Final = 1.0
 FREE: Final = 5
-"""Consecutive failures for one name from one address that are allowed before delays begin."""
+"""Consecutive failures allowed for one name from one address, before delays begin."""
 MOST_WAIT_S: Final = 900.0
 FREE_OF_NAME: Final = 10
-"""Consecutive failures allowed for one name from all addresses together: 60 addresses have 10 guesses, not 300."""
+"""Consecutive failures allowed for one name from all addresses together, so that 60 addresses have 10 guesses, not
+300."""
 MOST_WAIT_OF_NAME_S: Final = 300.0
 FREE_OF_ADDRESS: Final = 20
 """Consecutive failures allowed for all names from one address, which many people may share."""
 MOST_WAIT_OF_ADDRESS_S: Final = 60.0
 FORGOTTEN_AFTER_S: Final = 3_600.0
-"""Time without wrong attempts after the end of a wait, after which the count is forgotten."""
+"""Time after the end of a wait until the count of wrong attempts is reset, if no further one follows."""
 REMEMBERED: Final = 10_000
 """Maximum number of counters of each kind; those whose wait ends first are evicted first."""
 
 
 @dataclass(slots=True)
 class _Counts:
-    """Counters of consecutive wrong attempts. ``_wrong`` maps a key to the number of attempts and the monotonic time
-    (in seconds) until which further ones are refused."""
+    """Counters of consecutive wrong attempts. ``_wrong`` maps a key to (number of attempts, monotonic time in seconds
+    until which further attempts are refused)."""
 
     free: int
     most_wait_s: float
@@ -51,7 +53,7 @@ class _Counts:
         )
         self._wrong[key] = (count + 1, now_s + wait_s)
         if len(self._wrong) > REMEMBERED:
-            # Not the oldest one: with made-up names, anybody could evict a name and so end its wait.
+            # Do not evict the oldest counter: otherwise anybody could end the wait for a name by trying made-up names.
             del self._wrong[min(self._wrong, key=lambda each: self._wrong[each][1])]
 
     def forget(self, key: object) -> None:
@@ -63,8 +65,9 @@ class _Counts:
 
 @dataclass(slots=True)
 class Attempts:
-    """Wrong attempts by name, ignoring case (a directory takes ANN for ann), and by address. ``clock`` returns
-    monotonic seconds. ``known``: whether the name has logged in from the address before. Thread-safe."""
+    """Counts of wrong attempts by name and by address. Names ignore case, because a directory takes ANN for ann.
+    ``clock`` returns monotonic seconds. ``known`` is whether the name has logged in from the address before.
+    Thread-safe."""
 
     clock: Callable[[], float]
     _of_both: _Counts = field(default_factory=lambda: _Counts(FREE, MOST_WAIT_S))
@@ -73,18 +76,18 @@ class Attempts:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def wait_s(self, address: str, name: str, *, known: bool = False) -> float:
-        """Return the number of seconds for which attempts are refused; 0 if one may be made."""
+        """Return the number of seconds for which attempts are refused; 0 if an attempt is allowed."""
         with self._lock:
             return max(counts.wait_s(key, self.clock()) for counts, key in self._counts(address, name, known))
 
     def wrong(self, address: str, name: str, *, known: bool = False) -> None:
-        """Count a wrong attempt. Beyond the free consecutive ones, each doubles the wait."""
+        """Count a wrong attempt. Each attempt beyond the allowed consecutive failures doubles the wait."""
         with self._lock:
             for counts, key in self._counts(address, name, known):
                 counts.wrong(key, self.clock())
 
     def right(self, address: str, name: str) -> None:
-        """Forget the wrong attempts for this name from this address. Attempts of strangers elsewhere stay counted."""
+        """Forget the wrong attempts for this name from this address. Attempts from elsewhere still count."""
         with self._lock:
             for counts, key in self._counts(address, name, known=True):
                 counts.forget(key)
@@ -98,7 +101,8 @@ class Attempts:
 
 
 def network_of(address: str) -> str:
-    """Return the address; for IPv6 its /64 network, because a single customer has all addresses of such a network."""
+    """Return an IPv4 address unchanged. For an IPv6 address, return the /64 network, because one customer usually has a
+    whole /64."""
     try:
         found = ip_address(address)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Users of a directory: LDAP, or Active Directory. Anyone who can bind there is a user, and groups determine the role."""
+"""Users from an LDAP directory or Active Directory. Anyone who can bind is a user, and groups determine the role."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from navlin.access.store import User, usable_name
 NAME: Final = "{name}"
 """Placeholder for the typed name, in ``user_dn`` and ``search_filter``."""
 NESTED: Final = "1.2.840.113556.1.4.1941"
-"""Active Directory's matching rule for nested groups."""
+"""OID of Active Directory's matching rule for nested groups."""
 PAUSE_S: Final = 2.0
 """Time for which a server that did not respond is skipped, because each attempt may take the whole time limit."""
 _T = TypeVar("_T")
@@ -27,19 +27,19 @@ Membership = Literal["member", "memberOf", "nested"]
 
 
 class DirectoryFailed(Exception):
-    """No server could be queried; the message gives the reason for each."""
+    """No server could be queried; the message gives a reason for each server."""
 
 
 class Stranger(Exception):
-    """The login is refused; the message says why. Unless the message is about a wrong password, its reader has given
-    the right one."""
+    """The login is refused; the message says why. Messages that say more than "wrong user name or password" are only
+    raised after the right password was given."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ldap:
     """Settings of a directory. Exactly one of ``user_dn`` (a DN pattern) and ``search_base`` (with ``search_filter``
-    and the bind account) is set. ``groups`` has pairs of a role and the names of its groups, of which the first match
-    counts; the role None is for groups that are refused."""
+    and the bind account) is set. ``groups`` has pairs (role, DNs of groups). The first pair that matches determines the
+    role; the role None refuses the members of these groups."""
 
     servers: tuple[Server, ...]
     timeout_s: float
@@ -57,8 +57,8 @@ class Ldap:
 
 @dataclass(slots=True)
 class Directory:
-    """Client of a directory, which asks the servers in order until one responds. Thread-safe. ``clock`` returns
-    monotonic seconds."""
+    """Client of a directory. It asks the servers in order until one responds. ``clock`` returns monotonic seconds.
+    Thread-safe."""
 
     ldap: Ldap
     clock: Callable[[], float] = time.monotonic
@@ -70,11 +70,11 @@ class Directory:
         return bool(self.ldap.bind_dn)
 
     def user(self, name: str, password: str) -> User:
-        """Return the user with this name and password, spelled as in the directory. Raises `Stranger` and
-        `DirectoryFailed`."""
+        """Return the user with this name and password. The returned name is spelled as in the directory. Raises
+        `Stranger` and `DirectoryFailed`."""
         wrong = Stranger("wrong user name or password")
-        # A server may take an empty password, or one that C reads as empty, for an anonymous bind, which succeeds for
-        # everybody.
+        # A server may treat an empty password, or one that C code reads as empty, as an anonymous bind, which succeeds
+        # for everybody.
         if not usable_name(name) or not 0 < len(password) <= MOST_CHARS or "\0" in password:
             raise wrong
 
@@ -93,15 +93,15 @@ class Directory:
                 found = self._found(speaking, name)
                 if not found or not speaking.bind(found[0].dn, password):
                     raise wrong
-                # Users may lack permission to read groups.
+                # Users may lack permission to read groups, so the bind account reads them.
                 self._log_in(speaking)
             return self._with_role(speaking, found)
 
         return self._of_a_server(ask)
 
     def again(self, name: str) -> User | None:
-        """Return the current state of the user of this name, using the bind account; None if there is no such user, or
-        the user has no role. Raises `DirectoryFailed`."""
+        """Look up the user of this name with the bind account; None if there is no such user, or the user has no role.
+        Raises `DirectoryFailed`."""
 
         def ask(speaking: Conversation) -> User | None:
             self._log_in(speaking)
@@ -124,8 +124,8 @@ class Directory:
     # -- Inside ----------------------------------------------------------------------------------------------------------
 
     def _of_a_server(self, ask: Callable[[Conversation], _T]) -> _T:
-        """Return the result of ``ask`` with the first reachable server. A refusal is a result: asking another server
-        would count twice against the account."""
+        """Return the result of ``ask`` for the first server that responds. A refused login is not tried on another
+        server, because it would count twice against the account."""
         failures = []
         for server in self.ldap.servers:
             until_s, words = self._silent.get(server, (0.0, ""))
@@ -168,7 +168,7 @@ class Directory:
                 "the directory has several users of that name" if found else "the directory has no such user"
             )
         (entry,) = found
-        # The typed name may differ from the entry's in case and still be the same to the directory.
+        # The typed name may differ in case from the name in the entry, which is used from here on.
         names = entry.values.get(self.ldap.name_attribute.lower(), [])
         if len(names) != 1 or not usable_name(names[0]):
             raise Stranger(
@@ -185,8 +185,8 @@ class Directory:
         return User(name, self.ldap.default_role, "")
 
     def _member(self, speaking: Conversation, dn: str, name: str, group: str) -> bool:
-        """Whether a user is a member of a group. The server compares the names, because it knows which names are
-        equal."""
+        """Whether a user is a member of a group. The server compares the names, because only the server knows which
+        spellings are equal."""
         wanted: LDAPFilter
         match self.ldap.membership:
             case "member":

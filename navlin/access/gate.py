@@ -31,7 +31,7 @@ Kind = Literal["known", "stranger", "directory"]
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """The authenticated user and the means. ``session`` is set if ``means`` is "session"."""
+    """The authenticated user, and the means of authentication. ``session`` is set only if ``means`` is "session"."""
 
     user: User
     means: Means
@@ -45,8 +45,8 @@ class Caller:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """Authentication failed. ``name`` is the name given; ``wait_s`` is the time for which further attempts are refused.
-    ``failed`` is the reason, for the log, if the user could not be determined."""
+    """Authentication failed. ``name`` is the user name that the client sent. ``wait_s`` is the time for which further
+    attempts are refused. ``failed`` is an error for the log, set if the directory could not be queried."""
 
     reason: str
     name: str = ""
@@ -56,9 +56,9 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Later:
-    """Authentication takes long, so ``ask`` must be called in a separate thread. A directory may take its whole time
-    limit, a password hash 0.1 s. ``kind`` is "directory" for the former; for the latter, "known" if ``name`` has logged
-    in from that address before, else "stranger"."""
+    """A slow authentication: call ``ask`` in a separate thread. ``kind`` is "directory" if a directory is queried,
+    which may take its whole time limit. Otherwise a password hash is checked, which takes 0.1 s; ``kind`` is then
+    "known" if ``name`` has logged in from the same address before, else "stranger"."""
 
     ask: Callable[[], Caller | Refused]
     kind: Kind
@@ -81,12 +81,13 @@ class Gate:
         self.proxy, self.sessions, self.directory = proxy, sessions, directory
         self._file, self._attempts, self._places, self._now_ms = file, attempts, places, now_ms
         self._lock = threading.Lock()
-        # Checking a hash takes 32 MiB: strangers decide how many checks are requested, but not how many run at once.
+        # Checking a hash takes 32 MiB. Strangers decide how many checks are requested, so only a few run at the same
+        # time.
         self._looks = threading.Semaphore(LOOKS_AT_ONCE)
         self._read_version: tuple[int, int] | None = None
         self._access = Access()
-        # Clients send the password with each request, and checking its hash takes 0.1 s. So correct passwords are
-        # remembered as digests, made with a key that nobody else has.
+        # Clients send the password with each request, and checking a hash takes 0.1 s. So correct passwords are
+        # remembered as HMACs with a key that only this process has.
         self._key = secrets.token_bytes(32)
         self._right: dict[str, bytes] = {}
         self._remembered = Remembered(now_ms, directory.ldap.remember_s if directory else 0.0)
@@ -114,8 +115,8 @@ class Gate:
         return self.by_password(name, password, address)
 
     def by_password(self, name: str, password: str, address: str) -> Caller | Refused | Later:
-        """Authenticate by name and password. The directory is not asked about users of the file, so that an outage
-        keeps no administrator out, and a directory user of the same name is not let in."""
+        """Authenticate by name and password. A name in the users file is never looked up in the directory. So an outage
+        of the directory does not lock out administrators, and a directory user of the same name is not let in."""
         if not usable_name(name) or not 0 < len(password) <= MOST_CHARS:
             # No user can have such a name or password, so this does not count as a guess.
             return Refused(WRONG, name)
@@ -158,7 +159,7 @@ class Gate:
         return Caller(user, "password")
 
     def _by_proxy(self, proxy: Proxy, named: Sequence[str]) -> Caller | Refused:
-        # With two headers, one is the client's own, and it is unknown which.
+        # If the header occurs twice, the client sent one of the two, and it is unknown which.
         if len(named) != 1 or not usable_name(named[0]):
             return Refused(f"the header {proxy.header} names no user")
         if user := self._current().users.get(named[0]):
@@ -188,8 +189,8 @@ class Gate:
         return Later(partial(self._still, directory, caller, session, seen), "directory", session.user)
 
     def _still(self, directory: Directory, caller: Caller, session: Session, seen: bytes) -> Caller | Refused:
-        """Return the caller, but end the session if the user has left the directory or a group. The session continues
-        while the directory does not respond."""
+        """Return the caller. End the session if the user has left the directory or has another role, but not if the
+        directory does not respond."""
         try:
             found = directory.again(session.user)
         except DirectoryFailed:

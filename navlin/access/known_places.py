@@ -1,5 +1,5 @@
-"""The addresses from which each name has logged in. At these addresses, strangers who guess passwords for the name from
-elsewhere do not slow down its owner.
+"""Addresses from which each user has logged in. A user who logs in from such an address is not slowed down by strangers
+elsewhere who guess passwords for the same name.
 
 Each pair of name and address is an empty file in the state directory, named by a hash of both, so that the pairs
 survive restarts and are shared by several processes.
@@ -20,7 +20,7 @@ DIRECTORY: Final = "known-places"
 KEPT_S: Final = 90 * 86_400
 NOTED_AGAIN_S: Final = 86_400
 MOST: Final = 10_000
-"""Maximum number of files; the least recently used are removed first."""
+"""Maximum number of files; the least recently used files are removed first."""
 
 
 class KnownPlaces:
@@ -55,7 +55,7 @@ class KnownPlaces:
 
     def _age_s(self, file: Path) -> float:
         try:
-            # A clock that was ahead must not make known addresses unknown.
+            # If the clock was ahead at the login, the modification time is in the future, and counts as recent.
             return max(0.0, time.time() - os.stat(file).st_mtime)
         except OSError:
             return float("inf")

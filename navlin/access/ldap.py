@@ -33,7 +33,7 @@ from sansldap import (
 
 _PORTS: Final = {"ldap": 389, "ldaps": 636}
 _MOST_BYTES: Final = 1 << 20
-"""Maximum size of the responses to one request. Only few attributes of an entry are requested."""
+"""Maximum size of the responses to one request, in bytes. It is low because only a few attributes are requested."""
 _REFUSING: Final = frozenset(
     {
         LDAPResultCode.INVALID_CREDENTIALS,
@@ -54,9 +54,9 @@ class LdapError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A server's address. Passwords are sent over TLS unless ``in_clear``: from the first byte with ``ldaps``, after
-    StartTLS with ``ldap``. ``ca_file`` has the CAs trusted to sign the server's certificate; None means the
-    system's."""
+    """Connection settings of a server. Passwords are sent over TLS unless ``in_clear`` is set: TLS begins with the
+    first byte for ``ldaps``, and after StartTLS for ``ldap``. ``ca_file`` has the CAs trusted to sign the server's
+    certificate; None means the system's CAs."""
 
     url: str
     ca_file: Path | None = None
@@ -79,8 +79,8 @@ class Conversation:
         self._messages = LDAPClient()
 
     def bind(self, dn: str, password: str) -> bool:
-        """Bind, and return whether the server accepts this password for this name. Raises ValueError if either is
-        empty, because a server may take that for an anonymous bind, and accept it."""
+        """Bind, and return whether the server accepts this name and password. Raises ValueError if either is empty or
+        has a zero byte, because a server may treat that as an anonymous bind, and accept it."""
         if not dn or not password or "\0" in dn + password:
             raise ValueError("neither a name nor a password may be empty or contain a zero byte")
         self._messages.bind_simple(dn, password)
@@ -91,7 +91,7 @@ class Conversation:
         return True
 
     def entries(self, base: str, scope: SearchScope, wanted: LDAPFilter, *attributes: str) -> list[Entry]:
-        """Return the entries found, at most two; none if ``base`` does not exist."""
+        """Return up to two matching entries; an empty list if ``base`` does not exist."""
         self._messages.search_request(
             base, scope, size_limit=2, filter=wanted, attributes=list(attributes) or ["1.1"]
         )
@@ -113,11 +113,11 @@ class Conversation:
         raise AssertionError("there is always another answer, or an error")
 
     def start_tls(self) -> None:
-        """Switch to TLS, or raise."""
+        """Switch the connection to TLS. Raises `LdapError` if that fails."""
         self._messages.extended_request(ExtendedOperations.LDAP_START_TLS.value)
         self._require(self._answer(ExtendedResponse).result, "StartTLS")
-        # Data received with that response, before TLS, may come from an attacker in between. So it is refused, and a
-        # fresh reader is used.
+        # Data that arrived with the response, before TLS, may come from a man in the middle. So it is refused, and a
+        # fresh parser is used.
         if self._messages._incoming_buffer:
             raise self._error("it sent more than the answer to StartTLS")
         self._messages = LDAPClient()
@@ -195,8 +195,8 @@ class Conversation:
 
 @contextmanager
 def conversation(server: Server, timeout_s: float) -> Iterator[Conversation]:
-    """Open a connection that is safe for a password (or ``in_clear``); it ends after ``timeout_s`` at the latest.
-    Raises `LdapError`."""
+    """Open a connection, with TLS unless the server is ``in_clear``. All operations on it together may take
+    ``timeout_s``. Raises `LdapError`."""
     deadline_s = time.monotonic() + timeout_s
     parts = urlsplit(server.url)
     try:
@@ -216,7 +216,7 @@ def conversation(server: Server, timeout_s: float) -> Iterator[Conversation]:
 
 
 def escaped(text: str) -> str:
-    """Escape a text so that it is literal both in a filter (RFC 4515) and in a name (RFC 4514)."""
+    """Escape a text so that it is literal both in a filter (RFC 4515) and in a distinguished name (RFC 4514)."""
     return "".join(
         sign if re.fullmatch(r"[A-Za-z0-9]", sign) else "".join(f"\\{octet:02x}" for octet in sign.encode())
         for sign in text

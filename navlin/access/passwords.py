@@ -1,7 +1,7 @@
 """Storage of passwords as scrypt hashes, so that readers of the file do not learn the passwords.
 
 scrypt is in Python's standard library and costs guessers memory as well as time. The cost is stored with each hash, so
-that it can be raised for new passwords; stored ones keep theirs.
+that it can be raised for new passwords without invalidating stored ones.
 """
 
 from __future__ import annotations

@@ -10,8 +10,8 @@ from navlin.access.roles import Role
 
 @dataclass(frozen=True, slots=True)
 class Proxy:
-    """A proxy. Requests from ``addresses`` (IP addresses) name their user in ``header``. A user who is not in the users
-    file gets ``role``, or is refused if ``role`` is None."""
+    """Requests from ``addresses`` (IP addresses) name their user in ``header``. A user who is not in the users file
+    gets ``role``, or is refused if ``role`` is None."""
 
     addresses: frozenset[str]
     header: str

@@ -15,7 +15,7 @@ REMEMBERED: Final = 10_000
 
 @dataclass(slots=True)
 class Remembered:
-    """Users by a keyed hash of their credentials, each kept for ``keep_s``. Thread-safe."""
+    """Cache that maps a keyed hash of credentials to the user, for ``keep_s`` seconds. Thread-safe."""
 
     now_ms: Callable[[], int]
     keep_s: float
@@ -23,13 +23,13 @@ class Remembered:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def user(self, seen: bytes) -> User | None:
-        """Return the user who sent these credentials; None if they are unknown or were sent too long ago."""
+        """Return the user with these credentials; None if the credentials are unknown or were remembered too long
+        ago."""
         with self._lock:
             user, since_ms = self._users.get(seen, (None, 0))
         return user if 0 <= self.now_ms() - since_ms < self.keep_s * 1000 else None
 
     def keep(self, seen: bytes, user: User) -> None:
-        """Remember the user who sent these credentials."""
         with self._lock:
             self._users.pop(seen, None)
             self._users[seen] = (user, self.now_ms())

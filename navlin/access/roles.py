@@ -1,4 +1,4 @@
-"""User rights: Navigator's roles, each of which includes the rights of the previous one."""
+"""Navigator's roles. Each role includes the rights of the previous one."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Browser sessions, each a small file in ``sessions`` in the state directory.
 
 Sessions are files, not signed cookies, because removing a file ends the session at once, and a file is shared by every
-``navlin web`` of the state directory and survives restarts. A file is named by the SHA-256 of the session's secret,
-which only the browser has; its modification time is the session's last use.
+``navlin web`` of the state directory and survives restarts. A file's name is the SHA-256 of the session's secret, which
+only the browser has. The modification time of the file is the last use of the session.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from navlin.files import replace_content
 
 DIRECTORY: Final = "sessions"
 MOST_OF_A_USER: Final = 50
-"""Maximum number of sessions per user. Beyond it, the least recently used are ended, so that a password does not
-suffice to fill the disk."""
+"""Maximum number of sessions per user. Beyond it, the least recently used sessions end, so that a user cannot fill the
+disk by logging in repeatedly."""
 CLOCK_MS: Final = 60_000
 """Tolerance for times in the future, because the clocks of several machines differ, or a clock was corrected."""
 UNNOTED_MS: Final = 10_000
-"""Time after a recorded use during which another use is not recorded; less if sessions end soon without use."""
+"""Minimum time between two recorded uses of a session. It is shorter if the idle timeout is short."""
 _SECRET: Final = re.compile(r"[A-Za-z0-9_-]{43}")
 _FILE: Final = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """One login, until it ends. ``mark`` is the user's mark at login. ``role`` counts only for a directory user,
-    because the file has the roles of its users. Times are epoch ms. ``secret`` is the cookie's value."""
+    """One login, until it ends. ``mark`` is the user's mark at login. ``role`` only matters for directory users; the
+    roles of other users are in the users file. Times are epoch ms. ``secret`` is the cookie's value."""
 
     user: str
     role: Role
@@ -50,8 +50,8 @@ class Session:
 
     @property
     def csrf(self) -> str:
-        """The token that a page sends in addition to the cookie when it writes. It is derived from the secret, and does
-        not reveal it."""
+        """CSRF token that a page sends with writes, in addition to the cookie. It is derived from the secret without
+        revealing the secret."""
         return hashlib.sha256(f"navlin csrf {self.secret}".encode()).hexdigest()
 
     def confirms(self, token: str) -> bool:
@@ -71,8 +71,9 @@ class Sessions:
         self._now_ms = now_ms
 
     def instance(self) -> str:
-        """Return a name for these sessions, which is stored with them, so that cookies of two navlins on one host do
-        not overwrite each other, and every ``navlin web`` of one state directory uses the same name."""
+        """Return the random name of the sessions in this state directory, and create the name if necessary. The
+        cookie's name contains it, so that two navlins on one host do not overwrite each other's cookies, and every
+        ``navlin web`` of one state directory uses the same cookie."""
         file = self._directory / "instance"
         with contextlib.suppress(FileNotFoundError):
             return file.read_text()
@@ -99,7 +100,7 @@ class Sessions:
         return session
 
     def find(self, secret: str) -> Session | None:
-        """Return the session with this secret and record its use; None if there is none, or it has ended."""
+        """Return the session with this secret and record a use; None if the session does not exist or has ended."""
         if not _SECRET.fullmatch(secret):
             return None
         file = self._file(secret)
@@ -111,7 +112,7 @@ class Sessions:
         if self._over(session, used_ms):
             file.unlink(missing_ok=True)
             return None
-        # Not at each request, because a page sends many at once.
+        # A use is not recorded for each request, because a page sends many requests at once.
         if now_ms - used_ms > min(self._idle_ms // 20, UNNOTED_MS) and not self._used(file, now_ms):
             return None
         return session
@@ -121,7 +122,7 @@ class Sessions:
         self._file(session.secret).unlink(missing_ok=True)
 
     def end_all(self, user: str) -> int:
-        """End every session of a user; return their number."""
+        """End every session of a user, and return the number of sessions ended."""
         mine = [file for file, session, _ in self._all() if session.user == user]
         for file in mine:
             file.unlink(missing_ok=True)

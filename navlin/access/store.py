@@ -1,6 +1,6 @@
 """The file with users and tokens, ``access.json`` in the state directory: hashes only, readable only by its owner.
 
-Several processes may change it: a lock file prevents lost updates, and the file is replaced as a whole.
+Several processes may change the file: a lock file prevents lost updates, and each write replaces the whole file.
 """
 
 from __future__ import annotations
@@ -26,12 +26,11 @@ LOCK: Final = "access.lock"
 PASSWORD_FILE: Final = "administrator.password"
 FIRST_NAME: Final = "admin"
 TOKEN_SIGN: Final = "navlin_"
-"""Prefix of every token, so that one published by mistake can be found."""
+"""Prefix of every token, so that a token published by mistake can be found."""
 _NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@-]{0,127}")
 
 
 def usable_name(name: str) -> bool:
-    """Whether a user may have this name."""
     return _NAME.fullmatch(name) is not None
 
 
@@ -41,8 +40,8 @@ class AccessError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """A user of navlin. ``password`` is a hash, "" for a user of a directory or a proxy. ``mark`` changes with each
-    change of the user, which ends the sessions begun before."""
+    """A user of navlin. ``password`` is a hash, "" for a user of a directory or a proxy. ``mark`` is a random value
+    that is replaced with each change of the user, which ends the user's sessions."""
 
     name: str
     role: Role
@@ -52,9 +51,9 @@ class User:
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A program's substitute for a password; it has its user's name and at most that user's role. Times are epoch ms;
-    ``expires_ms`` is 0 if it never expires. ``digest`` is the SHA-256 of the secret, which is random and too long to
-    guess."""
+    """A secret with which a program authenticates as ``user``, with at most that user's role. Times are epoch ms;
+    ``expires_ms`` is 0 if the token never expires. ``digest`` is the SHA-256 of the secret, which is random and too
+    long to guess."""
 
     id: str
     user: str
@@ -79,7 +78,8 @@ class Access:
         return user if good else None
 
     def by_token(self, secret: str, now_ms: int) -> User | None:
-        """Return the user of a token, with the token's role if that is lower; None if unknown or expired."""
+        """Return the user of a token, with the token's role if that is lower; None if the token is unknown or has
+        expired."""
         digest = digest_of(secret)
         for token in self.tokens.values():
             if secrets.compare_digest(token.digest, digest):
@@ -91,13 +91,14 @@ class Access:
 
 
 class AccessFile:
-    """Access to the file of one state directory, to read and change it."""
+    """Reader and writer of the users file in one state directory."""
 
     def __init__(self, state_directory: Path) -> None:
         self._directory = state_directory
 
     def read(self) -> Access:
-        """Return all users and tokens; none if there is no file yet. Raises `AccessError` if the file is unreadable."""
+        """Return all users and tokens; none if the file does not exist. Raises `AccessError` if the file is
+        unreadable."""
         file = self._directory / FILE
         try:
             content = orjson.loads(file.read_bytes())
@@ -110,7 +111,7 @@ class AccessFile:
         return Access({user.name: user for user in users}, {token.id: token for token in tokens})
 
     def version(self) -> tuple[int, int] | None:
-        """Return a value that changes when the file does."""
+        """Return a value that changes when the file does; None if the file does not exist."""
         try:
             found = (self._directory / FILE).stat()
         except FileNotFoundError:
@@ -143,7 +144,7 @@ class AccessFile:
             _require_administrator(access)
 
     def remove_user(self, name: str) -> None:
-        """Remove a user with all tokens. Raises as `set_role`."""
+        """Remove a user and the user's tokens. Raises like `set_role`."""
         with self._changing() as access:
             del access.users[_user(access, name).name]
             _require_administrator(access)
@@ -195,7 +196,8 @@ class AccessFile:
 
     @contextmanager
     def _changing(self) -> Iterator[Access]:
-        """Yield the file's content, to be changed in place; it is written at the end if nothing was raised."""
+        """Yield the file's content, to be changed in place. Write the content at the end, unless an exception was
+        raised."""
         self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         with (self._directory / LOCK).open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)

@@ -1,1 +1,1 @@
-"""navlin over HTTP. Questions go to `navlin.query`; runs are only requested, from `navlin serve`."""
+"""The HTTP API. Queries are answered by `navlin.query`; runs are only requested, and executed by `navlin serve`."""

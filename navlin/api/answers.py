@@ -1,4 +1,4 @@
-"""The form of answers: JSON exactly as its clients expect it, and errors as one sentence."""
+"""HTTP responses: JSON in exactly the shape that clients expect, HTML pages, text, and errors as a single sentence."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TEXT = "text/plain; charset=utf-8"
 
 @dataclass(frozen=True, slots=True)
 class Html:
-    """A page. ``policy`` is its Content-Security-Policy."""
+    """An HTML page. ``policy`` is its Content-Security-Policy."""
 
     text: str
     policy: str
@@ -30,7 +30,8 @@ class Html:
         headers = {
             "Content-Type": "text/html; charset=utf-8",
             "Content-Security-Policy": self.policy,
-            # With no-referrer, a browser sends no origin with a form, and such a form is refused.
+            # With the policy no-referrer, browsers send no origin with a form, and navlin refuses forms without an
+            # origin.
             "Referrer-Policy": "same-origin",
         }
         # Text from people or sources may contain a lone surrogate, which is not valid UTF-8.
@@ -39,7 +40,7 @@ class Html:
 
 @dataclass(frozen=True, slots=True)
 class Empty:
-    """No body: 204."""
+    """A response without a body (204)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,7 @@ class Onward:
 
 
 class Problem(Refusal):
-    """Ends a request with an HTTP status and a sentence; ``more`` adds members to the answer's JSON."""
+    """Ends a request with an HTTP status and a sentence; ``more`` adds members to the JSON of the response."""
 
     def __init__(self, status: int, message: str, **more: Any) -> None:
         super().__init__(message)
@@ -58,7 +59,7 @@ class Problem(Refusal):
 
 
 def json_answer(answer: Any, status: int = 200) -> Response:
-    """A JSON response. Navigator's clients accept only ``application/json``, without a character set."""
+    """Return a JSON response. Navigator's clients accept only ``application/json``, without a character set."""
     # Text from people or sources may contain a lone surrogate, which is not valid UTF-8.
     try:
         body = orjson.dumps(answer)
@@ -70,7 +71,7 @@ def json_answer(answer: Any, status: int = 200) -> Response:
 def error_answer(
     status: int, message: str, headers: Mapping[str, str] | None = None, **more: Any
 ) -> Response:
-    """An error response: ``message``, and the members of ``more``."""
+    """Return an error response: JSON with ``message`` and the members of ``more``."""
     response = json_answer({"message": message, **more}, status)
     response.headers.update(headers or {})
     return response
@@ -92,23 +93,25 @@ def _mended(value: Any) -> Any:
 WIDTH_CHARS: Final = 160
 MOST_WIDTH_CHARS: Final = 1_000
 MARKED: Final = "Navlin-Mark"
-"""Header of a request that wants a mark after the last piece of an answer, and of an answer that has it."""
+"""Header of a request for an end mark after the last piece of the response, and of a response that has one."""
 END_MARK: Final = b"\x00end %d\n"
 UNTIL: Final = "Navlin-Until"
 """Header of an export: the run from which the next export may continue."""
 EXIT_CODE: Final = "Navlin-Exit-Code"
-"""Exit code of the equivalent command: 0; 1 if somebody should look, or something was refused; 3 if nothing was found."""
+"""Header with the exit code of the equivalent command: 0; 1 if something needs attention or was refused; 3 if nothing
+was found."""
 _TEXT: Final = re.compile(r"\s*text/plain\s*(?:;\s*width=(\d{1,4})\s*)?(?:[;,].*)?", re.I)
 
 
 def text_width(accept: str) -> int:
-    """Text width that a request wants (``Accept: text/plain; width=120``), in characters; 0 if it does not want text."""
+    """Return the text width in characters that an ``Accept`` header requests (``text/plain; width=120``); 0 if text is
+    not requested."""
     found = _TEXT.fullmatch(accept)
     return min(MOST_WIDTH_CHARS, max(20, int(found[1] or WIDTH_CHARS))) if found else 0
 
 
 def text_answer(view: RenderableType, width_chars: int) -> Response:
-    """A text response, as the command prints it, without colour."""
+    """Return a text response that equals the command's output, without colour."""
     out = io.StringIO()
     CleanConsole(file=out, width=width_chars, highlight=False, color_system=None).show(view)
     text = out.getvalue().encode("utf-8", "replace")

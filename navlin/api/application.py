@@ -1,7 +1,7 @@
-"""The web application: its addresses, access to them, and the headers of every answer.
+"""The web application: its routes, access to them, and the headers of every response.
 
-Everything but ``/api/version``, ``/healthz`` and ``/readyz`` needs a user, on loopback too: other users of the machine
-reach it as well.
+Every path except ``/api/version``, ``/healthz`` and ``/readyz`` requires a user, even on loopback, because other users
+of the machine can connect too.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ MOST_PING_AGE_S: Final = 5.0
 PING_WAITED_S: Final = 2.0
 PACKED_FROM_BYTES: Final = 1_000
 PACKED_LEVEL: Final = 3
-"""Level of gzip, 1 to 9: higher ones take up to five times as long for a tenth less."""
+"""Level of gzip, 1 to 9. Higher levels take up to five times as long for a tenth less."""
 SECURITY_HEADERS: Final = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
@@ -84,8 +84,8 @@ SECURITY_HEADERS: Final = {
 
 
 def application(service: Service, pages: Pages | None = None) -> Starlette:
-    """The application, with pages for people if there are any. It keeps no state that matters, so any number of
-    processes may serve one index."""
+    """Return the application, with the web console if ``pages`` is given. Its processes share no state except the index
+    and the state directory, so any number of them may serve one index."""
     questions, bodies, metrics = Questions(), Bodies(), Metrics(service)
     door, cookie = Door(), SessionCookie.of(service)
     pings = Repeated("ping", partial(_pinged, service), every_s=PING_EVERY_S, until_unasked_s=UNASKED_S)
@@ -129,9 +129,9 @@ def application(service: Service, pages: Pages | None = None) -> Starlette:
         Middleware(Timed, metrics=metrics),
         Middleware(_Headers, tls=service.tls),
         Middleware(_Paths, base_path=service.base_path),
-        # Each streamed piece is compressed and sent by itself. Pages are not compressed: a page has a session's token
-        # and words that another site may have put into its address, and the length of both compressed together would
-        # leak the token.
+        # Each streamed piece is compressed and sent by itself. Pages are not compressed, because a page has a session's
+        # token as well as text that another site may have put into the URL. The length of both compressed together
+        # would reveal the token.
         Middleware(
             GZipMiddleware,
             minimum_size=PACKED_FROM_BYTES,
@@ -162,7 +162,7 @@ async def _root(service: Service, pages: Pages | None, request: Request) -> Resp
 
 
 async def _console(service: Service, _request: Request) -> Response:
-    """Redirects from the address of Navigator's API description to navlin's."""
+    """Redirect from Navigator's URL of the API description to navlin's."""
     return RedirectResponse(service.base_path + DESCRIPTION)
 
 
@@ -171,7 +171,7 @@ async def _healthy(_request: Request) -> Response:
 
 
 def _pinged(service: Service) -> str:
-    """Ping the index; return the reason why it is not ready, or "" if it is."""
+    """Ping the index. Return "" if it is ready, else the reason."""
     try:
         with service.index.solr() as solr:
             solr.ping(RUNS)
@@ -195,7 +195,7 @@ async def _measured(metrics: Metrics, _request: Request) -> Response:
 
 
 async def _api_version(_request: Request) -> Response:
-    # Exactly this text: clients build addresses from it.
+    # Exactly this text, because clients build URLs from it.
     return Response(f"v{navigator.NEWEST}", media_type="text/plain")
 
 
@@ -207,7 +207,7 @@ async def _described(service: Service, cookie: SessionCookie, _request: Request)
 async def answered(
     service: Service, questions: Questions, bodies: Bodies, address: str, endpoint: Endpoint, request: Request
 ) -> Response:
-    """Answers a request for an endpoint. ``address`` is its name in the metrics."""
+    """Answer a request for an endpoint. ``address`` is the endpoint's name in the metrics."""
     user: User = request.state.user
     csrf = caller_of(request).csrf
     request.state.address = address
@@ -237,7 +237,7 @@ async def answered(
                 result = result.lines
             if not isinstance(result, Iterator):
                 return _whole(endpoint, result, width_chars)
-            # An error in the question surfaces with the first piece, while the status can still be changed.
+            # Compute the first piece now, because the status can no longer be changed if a later piece fails.
             lines: Iterator[bytes] = chain([next(result, b"")], result)
             headers = {"Content-Type": form, **beside}
             if request.headers.get(MARKED):
@@ -257,7 +257,7 @@ async def answered(
 
 
 def _whole(endpoint: Endpoint, answered: Any, width_chars: int) -> Response:
-    """An answer in one piece: as text if ``width_chars`` is not 0, else as JSON."""
+    """Return a response in one piece: as text if ``width_chars`` is not 0, else as JSON."""
     form = endpoint.form(answered)
     if endpoint.view is None:
         return json_answer(form, endpoint.status)
@@ -271,14 +271,15 @@ def _whole(endpoint: Endpoint, answered: Any, width_chars: int) -> Response:
 
 
 def marked(pieces: Iterable[bytes], ended: Callable[[], int] | None) -> Iterator[bytes]:
-    """Yields the pieces, then a mark: an answer without it was cut off, which HTTP alone does not always show. The mark
-    contains the command's exit code."""
+    """Yield the pieces, then a mark that contains the command's exit code. A response without the mark was cut off,
+    which HTTP alone does not always show."""
     yield from pieces
     yield END_MARK % (ended() if ended else 0)
 
 
 def held_until_read(pieces: Iterator[bytes], held: ExitStack) -> Iterator[bytes]:
-    """The pieces; ``held`` is closed after the last, or as soon as the iterator is dropped, even before the first."""
+    """Return an iterator over the pieces. It closes ``held`` after the last piece, or as soon as the iterator is
+    dropped, even before the first piece."""
 
     def sent() -> Iterator[bytes]:
         with held:
@@ -292,9 +293,9 @@ def held_until_read(pieces: Iterator[bytes], held: ExitStack) -> Iterator[bytes]
 
 
 async def by_turns(pieces: Iterator[bytes], walking: Walking) -> AsyncIterator[bytes]:
-    """The pieces, computed in turns, because most of a walk may come after its first piece. The pieces of one turn
-    (`TURN_S`) are sent as one, then others have their turn: with a turn for each piece, a long answer would never end
-    next to others."""
+    """Yield the pieces, computed in turns of `TURN_S`, because most of a walk may come after the first piece. The
+    pieces of one turn are joined. With a turn for each piece, a long response would never end while others are
+    computed."""
     ended = False
 
     def some() -> bytes:
@@ -317,11 +318,11 @@ _WORDS: Final = {
     Role.METADATA_ADMINISTRATOR: "edit requested",
     Role.ADMINISTRATOR: "run requested",
 }
-"""Log events for requests that do something, by the role that the request needs."""
+"""Required role → log event, for requests that change something."""
 
 
 async def _parameters(endpoint: Endpoint, bodies: Bodies, request: Request) -> tuple[Any, Any]:
-    """Returns the parameters, and the body for an endpoint that takes it as it is."""
+    """Return the parameters, and the unparsed body for an endpoint that takes one."""
     query, in_path, user = request.scope["query_string"], request.path_params, request.state.user.name
     if endpoint.method in ("GET", "DELETE"):
         return await bodies.parse(user, len(query), partial(_read, endpoint, query, in_path, b""))
@@ -348,7 +349,7 @@ def _read(endpoint: Endpoint, query: bytes, in_path: Mapping[str, Any], body: Oc
     if endpoint.lenient:
         return from_both(endpoint.parameters, given, read), None
     if raw:
-        # If it were ignored, a dry_run=true there would start a real run instead of a trial.
+        # Query parameters are refused. If they were ignored, a dry_run=true among them would start a real run.
         names = ", ".join(dict.fromkeys(name for name, _ in texts_of(raw))) or raw
         raise Problem(400, f"parameters belong into the JSON body, and not into the address: {names:.200}")
     return from_json(endpoint.parameters, read), None
@@ -363,7 +364,7 @@ async def _as_page(
     request: Request,
     error: Exception,
 ) -> Response:
-    """An error as JSON, or as a page if a browser asks for one."""
+    """Return an error as JSON, or as a page if a browser requests one."""
     response = await answer(request, error)
     if pages is None or not wants_page(request):
         return response
@@ -400,7 +401,7 @@ async def _too_many_conflicts(_request: Request, error: Exception) -> Response:
 
 
 async def _unforeseen(request: Request, error: Exception) -> Response:
-    """Logs the error; the caller gets the number under which the log has it."""
+    """Log the error, and respond with the number under which the log has it."""
     number = uuid.uuid4().hex[:12]
     log.error("request failed", number=number, path=request.url.path, exc_info=error)
     return error_answer(500, f"that failed inside navlin; its log has the reason under {number}")
@@ -410,7 +411,7 @@ async def _unforeseen(request: Request, error: Exception) -> Response:
 
 
 class _Headers:
-    """Puts the security headers on every answer."""
+    """Adds the security headers to every response."""
 
     def __init__(self, app: ASGIApp, tls: bool) -> None:
         headers = {**SECURITY_HEADERS, **({"Strict-Transport-Security": "max-age=31536000"} if tls else {})}
@@ -422,7 +423,7 @@ class _Headers:
             if message["type"] == "http.response.start":
                 given = message.get("headers", [])
                 named = {name.lower() for name, _ in given}
-                # A page sets its own policy, and a static file of the pages its own caching.
+                # A page sets its own policy, and a static file sets its own caching.
                 message["headers"] = [*given, *(each for each in self.headers if each[0] not in named)]
             await send(message)
 
@@ -430,7 +431,7 @@ class _Headers:
 
 
 class _Paths:
-    """Strips a proxy's prefix from each path, and a trailing slash: clients write both forms."""
+    """Strips a proxy's prefix and a trailing slash from each path. Clients send paths with and without the slash."""
 
     def __init__(self, app: ASGIApp, base_path: str) -> None:
         self.app, self.base_path = app, base_path

@@ -11,12 +11,12 @@ log = structlog.stdlib.get_logger(__name__)
 
 
 def audit(what: str, request: Request, user: str, **more: Any) -> None:
-    """Logs one line, with the client's address. ``user`` is the caller, or the name that they claim."""
+    """Log one line, with the client's IP address. ``user`` is the caller, or the name that the client claims."""
     log.info(
         what, user=user, address=address_of(request), method=request.method, path=request.url.path, **more
     )
 
 
 def address_of(request: Request) -> str:
-    """The client's IP address."""
+    """Return the client's IP address; "" if unknown."""
     return request.client.host if request.client else ""

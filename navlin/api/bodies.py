@@ -1,7 +1,7 @@
-"""Bodies of requests, read only after the caller is known, and parsed apart from everything else.
+"""Request bodies, read only after the caller is known, and parsed in separate threads.
 
-A body is bounded in bytes by its address (`Endpoint.most_bytes`), in time, and by the room that all bodies share, in
-which each user has a share. It is parsed in a few threads that answer no questions, in turns of the users.
+A body is limited in size by its endpoint (`Endpoint.most_bytes`), in time, and by the room that all bodies share; each
+user may take only a part of the room. Bodies are parsed in a few threads that answer no queries, and users take turns.
 """
 
 from __future__ import annotations
@@ -22,38 +22,38 @@ from navlin.api.turns import Turns
 
 T = TypeVar("T")
 SMALL_BYTES: Final = 64 << 10
-"""Largest body at an address that sets no limit of its own."""
+"""Maximum size of a body at an endpoint without its own limit."""
 EDIT_BYTES: Final = 2 << 20
-"""A description may have a million characters."""
+"""Maximum size of a body that edits entities, because a description may have a million characters."""
 QUERY_BYTES: Final = 4 << 20
-"""Largest body of a query; Navigator's clients send queries with ten thousand ids."""
+"""Maximum size of a query's body, because Navigator's clients send queries with ten thousand ids."""
 EVENTS_BYTES: Final = 16 << 20
-"""Largest body of OpenLineage events, as sent (maybe compressed)."""
+"""Maximum size of a body with OpenLineage events, as sent (possibly compressed)."""
 
 UNCOUNTED_BYTES: Final = 16 << 10
-"""A body up to this size always finds room."""
+"""Maximum size of a body that is read without waiting for room."""
 ROOM_BYTES: Final = 36 << 20
-"""Room for all larger bodies together that are being read or parsed."""
+"""Room for all larger bodies that are being read or parsed."""
 SHARE_BYTES: Final = 18 << 20
-"""One user's share of that room."""
+"""Maximum room that the bodies of one user may take."""
 ROOM_WITHIN_S: Final = 30.0
 SILENCE_S: Final = 15.0
-"""Longest wait for the next piece of a body."""
+"""Maximum time between two pieces of a body."""
 GRACE_S: Final = 15.0
 LEAST_BYTES_A_SECOND: Final = 16 << 10
-"""Lowest average rate of a body after the grace period."""
+"""Minimum average rate of a body after the grace period."""
 MOST_DISCARDED_BYTES: Final = 64 << 20
 DISCARDED_WITHIN_S: Final = 5.0
-"""Limits up to which a body that is too large is still read, so that its sender gets the answer."""
+"""Limits up to which an oversized body is still read, so that the sender receives the response."""
 
 PARSED_AT_ONCE: Final = 2
 PARSED_INLINE_BYTES: Final = 2 << 10
-"""Parsing so few bytes takes less time than handing them to a thread."""
+"""Maximum size of a body that is parsed in the event loop, because handing it to a thread would take longer."""
 
 
 @dataclass(slots=True)
 class Bodies:
-    """The bodies in progress in one process. For one event loop."""
+    """The bodies in progress in one process. For a single event loop."""
 
     _room: int = ROOM_BYTES
     _of_user: dict[str, int] = field(default_factory=dict)
@@ -64,7 +64,7 @@ class Bodies:
 
     @asynccontextmanager
     async def read(self, request: Request, user: str, most_bytes: int) -> AsyncIterator[Octets]:
-        """The body of a user's request, in memory for as long as the context lasts. Raises `Problem`."""
+        """Yield the body of a user's request. The body takes up room until the context ends. Raises `Problem`."""
         declared = request.headers.get("content-length", "")
         if declared and (not declared.isdigit() or int(declared) > most_bytes):
             await _refuse_large(request, most_bytes)
@@ -74,14 +74,16 @@ class Bodies:
             yield await _read(request, most_bytes) if wanted else b""
 
     async def parse(self, user: str, size_bytes: int, work: Callable[[], T]) -> T:
-        """Returns the result of ``work`` on ``size_bytes`` bytes of a user's, run in a thread unless they are few."""
+        """Return the result of ``work``, which parses a body of ``size_bytes`` bytes. It runs in a thread unless the
+        body is small."""
         if size_bytes <= PARSED_INLINE_BYTES:
             return work()
         async with self._turns.turn(user):
             return await to_thread.run_sync(work, limiter=self._threads)
 
     async def take_in(self, user: str, work: Callable[[], T]) -> T:
-        """Returns the result of ``work``, which may take a hundred MiB: one at a time across all users."""
+        """Return the result of ``work``, which may take a hundred MiB, so only one such call runs at a time, for all
+        users."""
         async with self._turns.turn(user):
             return await to_thread.run_sync(work, limiter=self._large)
 
@@ -112,7 +114,7 @@ class Bodies:
 
 
 def json_of(body: Octets, most_values: int = MOST_VALUES) -> Any:
-    """The JSON value of a body; an empty object for an empty body. Raises `Problem`."""
+    """Return the JSON value of a body; an empty object for an empty body. Raises `Problem`."""
     try:
         check_json(body, most_values)
         return orjson.loads(body) if body else {}
@@ -125,7 +127,7 @@ def json_of(body: Octets, most_values: int = MOST_VALUES) -> Any:
 
 
 async def _read(request: Request, most_bytes: int) -> Octets:
-    # Pieces are not joined at the end, because that would block others.
+    # The pieces are not joined at the end, because that would block the event loop.
     body, began_s = bytearray(), anyio.current_time()
     while True:
         until_s = began_s + GRACE_S + len(body) / LEAST_BYTES_A_SECOND
@@ -145,8 +147,8 @@ async def _read(request: Request, most_bytes: int) -> Octets:
 
 
 async def _refuse_large(request: Request, most_bytes: int) -> NoReturn:
-    """Raises `Problem`, after reading on for a while: closing a connection while the other side still sends may lose the
-    answer."""
+    """Raise `Problem`, but first continue to read for a while. If a connection is closed while the client still sends,
+    the response may be lost."""
     discarded, goes_on = 0, "expect" not in request.headers
     with anyio.move_on_after(DISCARDED_WITHIN_S):
         while goes_on and discarded < MOST_DISCARDED_BYTES:

@@ -1,10 +1,11 @@
-"""Authentication before every endpoint and page: the caller, the means, and whether the request is intended.
+"""Authentication before every endpoint and page: the caller, the means, and whether the user intends the request.
 
-A browser sends a cookie with every request, so it is trusted less than a password or a token: it never permits a write
-without the session's token as well, and never a read for something that another site's page loads.
+A browser sends a cookie with every request, so it is trusted less than a password or a token. A cookie alone never
+permits a write: the session's token is required as well. It never permits a read for something that a page of another
+site loads.
 
-Cookies are SameSite=Lax, and not Strict: with Strict, a link to a table in Hue, a wiki or a mail, which may well be on
-another site, would take a logged-in user to the log-in page. Lax sends the cookie from another site only for a top-level
+Cookies are SameSite=Lax, not Strict: with Strict, a link to a table in Hue, a wiki or a mail, which may well be on
+another site, would take a logged-in user to the login page. Lax sends the cookie from another site only for a top-level
 navigation, and no GET writes.
 """
 
@@ -33,7 +34,7 @@ from navlin.api.service import Service
 OPEN: Final = frozenset({"/api/version", "/healthz", "/readyz"})
 """Paths that need no user."""
 LOG_IN: Final = "/login"
-"""Requests posted here have no known caller yet."""
+"""Path of the login. Requests to it have no known caller yet."""
 CSRF_HEADER: Final = "X-Navlin-CSRF"
 CSRF_FIELD: Final = "csrf"
 FORM: Final = "application/x-www-form-urlencoded"
@@ -41,20 +42,22 @@ _SAFE: Final = frozenset({"GET", "HEAD"})
 _READING_AT_ONCE: Final = 4
 _AT_ONCE: Final[Mapping[Kind, int]] = {"known": 1, "stranger": 1, "directory": 8}
 _WAITING: Final[Mapping[Kind, int]] = {"known": 20, "stranger": 20, "directory": 100}
-"""Checking a password takes 0.1 s: beyond so many waiting, a request is refused instead of waiting for two seconds."""
+"""Kind → maximum number of waiting requests. Checking a password takes 0.1 s, so a request that would wait for more
+than two seconds is refused."""
 _Look: TypeAlias = Callable[[], Caller | Refused | Later]
 
 
 def caller_of(request: Request) -> Caller:
-    """The caller of a request: the user, the means, and the token with which their pages write (`Caller.csrf`)."""
+    """Return the caller of a request: the user, the means of authentication, and the token for writes
+    (`Caller.csrf`)."""
     caller: Caller = request.state.caller
     return caller
 
 
 @dataclass(frozen=True, slots=True)
 class SessionCookie:
-    """The cookie with a session's id. Its name is bound to the instance: it differs between navlins on one host, but not
-    between several ``navlin web`` of one state directory."""
+    """The cookie with a session's id. Its name depends on the state directory: it differs between navlins on one host,
+    but not between several ``navlin web`` of one state directory."""
 
     name: str
     path: str
@@ -62,14 +65,14 @@ class SessionCookie:
 
     @classmethod
     def of(cls, service: Service) -> SessionCookie:
-        """The cookie of this process."""
-        # With these prefixes a browser accepts it only from this host, over TLS, and not from a sibling domain.
+        # With these prefixes, browsers accept the cookie only from this host, over TLS, and not from a sibling domain.
         prefix = "" if not service.secure else "__Secure-" if service.base_path else "__Host-"
         name = f"{prefix}navlin-{service.gate.sessions.instance()}"
         return cls(name, service.base_path or "/", service.secure)
 
     def sent_with(self, request: Request) -> str | None:
-        """The cookie's value in a request. If there are two, one was planted, and it is unknown which: neither counts."""
+        """Return the cookie's value in a request; None if the cookie is missing or sent twice. If sent twice, one of
+        the two was planted, and it is unknown which."""
         found = [
             value.strip()
             for header in request.headers.getlist("cookie")
@@ -79,7 +82,7 @@ class SessionCookie:
         return found[0] if len(found) == 1 else None
 
     def set(self, response: Response, session: Session) -> None:
-        """Sets the cookie; it expires with the browser, or with the session."""
+        """Set the cookie. It expires with the browser session; the server may end the session earlier."""
         self._put(response, session.secret, "")
 
     def clear(self, response: Response) -> None:
@@ -92,16 +95,16 @@ class SessionCookie:
 
 
 class Door:
-    """Identifies callers, in threads. Slow look-ups have threads and a queue for each kind (`Later`): a slow directory,
-    or the passwords of strangers, delay nobody who is identified without them."""
+    """Identifies callers. Slow look-ups run in threads, with a queue for each kind (`Later`), so that a slow directory,
+    or strangers who send passwords, delay only callers of the same kind."""
 
     def __init__(self) -> None:
         self._reading = CapacityLimiter(_READING_AT_ONCE)
         self._lanes = {kind: CapacityLimiter(at_once) for kind, at_once in _AT_ONCE.items()}
 
     async def caller(self, look: _Look, *, reads: bool = False) -> Caller | Refused:
-        """The final result of ``look``. ``reads`` says that it reads a file; otherwise it takes less time than handing
-        it to a thread, where it would wait for those of others."""
+        """Return the final result of ``look``. ``reads`` means that ``look`` reads a file, so it runs in a thread;
+        otherwise it is too fast to be worth a thread."""
         found = await to_thread.run_sync(look, limiter=self._reading) if reads else look()
         if not isinstance(found, Later):
             return found
@@ -112,7 +115,7 @@ class Door:
 
 
 class Callers:
-    """Middleware that identifies the caller; unidentified requests go no further."""
+    """Middleware that identifies the caller and refuses unidentified requests."""
 
     def __init__(
         self,
@@ -171,13 +174,13 @@ class Callers:
     def _look(self, request: Request, cookie: str | None) -> _Look:
         proxy = self.service.gate.proxy
         named = request.headers.getlist(proxy.header) if proxy is not None else []
-        # Two joined headers parse as neither.
+        # Two joined headers cannot be parsed as one, so they are refused.
         header = ", ".join(request.headers.getlist("authorization"))
         return partial(self.service.gate.caller, header, address_of(request), named, cookie)
 
     async def _meant(self, request: Request, session: Session, *, writes: bool) -> Receive:
-        """Raises `Problem` unless the owner of the session intends this request. Returns the ``receive`` to go on with,
-        because a form's body has been read for its token."""
+        """Raise `Problem` unless the owner of the session intends this request. Return the ``receive`` to use from here
+        on, because the body of a form has been read to find the token."""
         if not writes:
             goes_there = request.headers.get("sec-fetch-mode") == "navigate"
             in_a_page = request.headers.get("sec-fetch-dest", "document") != "document"
@@ -205,7 +208,7 @@ def refused(request: Request, found: Refused) -> None:
 
 
 def refusal(found: Refused, *, challenge: bool) -> Response:
-    """The response to a caller who is refused. ``challenge`` makes a browser prompt for a password."""
+    """Return the response to a refused caller. ``challenge`` makes browsers prompt for a password."""
     if found.wait_s:
         return error_answer(429, found.reason, {"Retry-After": str(round(found.wait_s) + 1)})
     if found.failed:
@@ -215,7 +218,7 @@ def refusal(found: Refused, *, challenge: bool) -> Response:
 
 
 def fields_of(body: Octets) -> dict[str, list[str]]:
-    """The fields of a form. Raises `Problem` if it cannot be parsed."""
+    """Return the fields of a form, each with its values. Raises `Problem` if the form cannot be parsed."""
     try:
         return parse_qs(body.decode(), keep_blank_values=True, errors="strict", max_num_fields=1_000)
     except ValueError as error:
@@ -234,7 +237,7 @@ def _from_another_site(request: Request) -> bool:
 
 
 def _of_another_page(request: Request, service: Service) -> bool:
-    """Whether a browser sends this for another site's page, with the password or the cookie that it remembers."""
+    """Whether a browser sends this request for a page of another site, with a remembered password or cookie."""
     if _from_another_site(request):
         return True
     origins = request.headers.getlist("origin")
@@ -246,7 +249,7 @@ def _of_another_page(request: Request, service: Service) -> bool:
 
 
 def _again(body: Octets, receive: Receive) -> Receive:
-    """Replays a body that has been read already."""
+    """Return a ``receive`` that replays a body that has already been read."""
     unread = [body]
 
     async def received() -> Message:

@@ -1,4 +1,4 @@
-"""One address of the API: its role, parameters and answer."""
+"""An endpoint of the API: its path, role, parameters and response."""
 
 from __future__ import annotations
 
@@ -29,18 +29,17 @@ class Asked:
     parameters: Any
     """An instance of the endpoint's ``parameters``."""
     csrf: str = ""
-    """The token that a page sends along when it writes (`navlin.access.gate.Caller.csrf`)."""
+    """Token that a page must send with writes (`navlin.access.gate.Caller.csrf`)."""
     body: Any = None
-    """The JSON of the body, for an endpoint that takes it as it is; or the pairs of a form."""
+    """JSON of the body, for an endpoint that takes the unparsed JSON; or the pairs of a form."""
     text: bool = False
-    """Whether the answer is wanted as text for people."""
+    """Whether the response is requested as text for people."""
 
     def author(self) -> Author:
-        """The author of edits made by this request."""
         return Author(self.user.name, self.service.now_ms())
 
     def question(self, parameters: Any) -> questions.Asked:
-        """A question with these parameters, asked by this request."""
+        """Return a question with these parameters, asked by the user of this request."""
         administrator = self.user.role is Role.ADMINISTRATOR
         status = partial(self.service.status, self.solr)
         return questions.Asked(
@@ -68,28 +67,30 @@ class Endpoint:
     parameters: type[Any]
     answer: Callable[[Asked], Any]
     status: int = 200
-    """Status of a successful answer."""
+    """Status of a successful response."""
     returns: str = ""
-    """Contents of the answer, for the OpenAPI document."""
+    """Contents of the response, for the OpenAPI document."""
     form: Callable[[Any], Any] = lambda answer: answer
     view: Callable[[Any], RenderableType] | None = None
-    """None if it has no form for people."""
+    """Converts the result to text for people; None if the endpoint has no text form."""
     lenient: bool = False
-    """Takes parameters as Navigator did (`navlin.questions.declare.parameters.from_both`)."""
+    """Whether parameters are parsed leniently, as in Navigator (`navlin.questions.declare.parameters.from_both`)."""
     logged: str = ""
     """Log event of a request; "" for the default event of its role."""
     takes_body: bool = False
-    """Takes the JSON of the body as it is, next to parameters in the path and the query string."""
+    """Whether the endpoint takes the JSON of the body without parsing parameters from it. Parameters are in the path
+    and the query string."""
     takes_pairs: bool = False
-    """Takes the names and values of the query string and of a form as they are, as a list, next to parameters in the
-    path."""
+    """Whether the endpoint takes the names and values of the query string and of a form, unparsed, as a list.
+    Parameters are in the path."""
     takes_form: bool = False
-    """Takes its parameters from a form, as a page sends them."""
+    """Whether the parameters come from a form, as a page sends them."""
     most_bytes: int = SMALL_BYTES
-    """Largest body; none is read from a caller who lacks the role."""
+    """Maximum size of a body. The body is not read if the caller lacks the role."""
     most_values: int = MOST_VALUES
-    """Most values in the JSON of the body."""
+    """Maximum number of values in the JSON of the body."""
     walks: bool = False
-    """Walks the graph, or all of it: one answer keeps a processor busy, so few run at the same time."""
+    """Whether the endpoint walks the graph, or reads all of it. Such a response keeps a processor busy, so few run at
+    the same time."""
     writes: bool = False
-    """Writes, though the role is one for reading: the request is logged."""
+    """Whether the endpoint writes although its role is one for reading. Such requests are logged."""

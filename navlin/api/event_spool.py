@@ -1,9 +1,9 @@
-"""Files to which data sent by HTTP is appended before it is answered, for a source to follow.
+"""Files to which data received over HTTP is appended before the response is sent. A source follows these files.
 
-Each process writes its own files, one for each sender, a new one every day and after `ROLL_BYTES`, so that a line left
-half written by one process affects no other. The files are navlin's own. Those not written to for `KEEP_S` are removed,
-or earlier if there is no room for more; but only files that the saved positions show to be read to the end, whatever the
-clock says. Each sender has a share of the room and cannot append beyond it.
+Each process writes its own files: one for each sender, and a new one each day and after `ROLL_BYTES`. So a line that
+one process leaves half written affects no other process. The files belong to navlin. A file is removed if it was not
+written to for `KEEP_S`, or earlier if there is no room left, but only if the saved positions show that it was read to
+the end. Each sender has a share of the room, beyond which nothing is appended.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ LOOK_S: Final = 10.0
 """Interval at which the files of other processes are counted."""
 MOST_OPEN: Final = 32
 ReadToEnd = Callable[[Mapping[str, int]], Collection[str]]
-"""Maps the keys of file positions, with the files' sizes, to the keys of those that are read to the end."""
+"""Function that maps file keys and sizes to the keys of the files that were read to the end."""
 
 
 class SpoolFull(Exception):
-    """A sender's share of the room is used up, by events that have not been read yet."""
+    """The sender's share of the room is used up by events that have not been read yet."""
 
 
 @dataclass(slots=True)
@@ -46,7 +46,7 @@ class _File:
 
 
 class EventSpool:
-    """Appends lines to files in ``directory``. ``now_s`` gives epoch seconds."""
+    """Appends lines to files in ``directory``. ``now_s`` returns epoch seconds."""
 
     def __init__(
         self, directory: Path, read_to_end: ReadToEnd, now_s: Callable[[], float] = time.time
@@ -59,7 +59,7 @@ class EventSpool:
         self._looked_s = -LOOK_S
 
     def append(self, lines: Sequence[bytes], sender: str = "") -> None:
-        """Appends lines, all or none; when this returns, they outlive a crash of the machine.
+        """Append all lines or none. When this returns, they survive a crash of the machine.
 
         Raises `SpoolFull` if the sender has no room left, and OSError.
         """
@@ -79,7 +79,7 @@ class EventSpool:
             self._bytes[in_name(sender)] = self._bytes.get(in_name(sender), 0) + len(data)
 
     def close(self) -> None:
-        """Closes the files; the next line begins a new one."""
+        """Close the files; the next line begins a new file."""
         with self._lock:
             for sender in [*self._files]:
                 self._leave(sender)
@@ -87,7 +87,7 @@ class EventSpool:
     def _current(self, sender: str) -> _File:
         day = f"{datetime.fromtimestamp(self._now_s(), UTC):%Y%m%d}"
         file = self._files.pop(sender, None)
-        # Nobody would read lines appended to a file that has been unlinked.
+        # Lines appended to an unlinked file would never be read.
         if (
             file is None
             or file.day != day
@@ -114,7 +114,7 @@ class EventSpool:
                 # `_remove` spares files that are being written to.
                 fcntl.flock(descriptor, fcntl.LOCK_SH)
                 break
-        # The name must outlive a crash as well.
+        # The directory entry must survive a crash as well.
         directory = os.open(self._directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             os.fsync(directory)
@@ -123,7 +123,8 @@ class EventSpool:
         return descriptor
 
     def _take_back(self, sender: str, file: _File) -> None:
-        """Truncates a partial write of rejected lines, or abandons the file: nothing may be appended after it."""
+        """Truncate a partial write of rejected lines, or abandon the file, because nothing may be appended after such a
+        write."""
         try:
             os.ftruncate(file.descriptor, file.size)
         except OSError:
@@ -164,7 +165,8 @@ class EventSpool:
                 yield path, path.stat()
 
     def _remove(self, before_s: float | None = None) -> None:
-        """Removes files that are read to the end; with ``before_s``, only those not written to since."""
+        """Remove files that were read to the end. With ``before_s``, keep files that were written to after that
+        time."""
         host = socket.gethostname()
         found = {
             file_key(host, stat): (path, stat.st_size)
@@ -174,7 +176,7 @@ class EventSpool:
         read = self._read_to_end({key: size for key, (_, size) in found.items()}) if found else ()
         for key in read:
             path, size = found[key]
-            with suppress(OSError), path.open("rb") as file:  # being written to, or gone
+            with suppress(OSError), path.open("rb") as file:  # the file is being written to, or gone
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 if os.fstat(file.fileno()).st_size == size:
                     path.unlink()

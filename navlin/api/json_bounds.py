@@ -1,7 +1,8 @@
-"""JSON of untrusted callers, bounded before it is parsed.
+"""JSON of untrusted callers, checked against limits before it is parsed.
 
-A few bytes become a value of some hundred: 65 KB of gzip became 2 GiB. So the text is scanned first, which takes no
-memory, in pieces that let other threads run in between; the parser itself holds the GIL.
+A few bytes of JSON become a Python value of a few hundred: 65 KB of gzip became 2 GiB. So the text is scanned first,
+which takes no memory. The scan works in pieces, so that other threads can run in between; the parser itself holds the
+GIL.
 """
 
 from __future__ import annotations
@@ -12,35 +13,35 @@ from typing import Final, TypeAlias
 
 Octets: TypeAlias = bytes | bytearray
 MOST_VALUES: Final = 100_000
-"""Values, including the names of members: parsing this many takes some 20 ms and 10 MiB."""
+"""Maximum number of values, including the names of members. Parsing this many takes some 20 ms and 10 MiB."""
 MOST_DEPTH: Final = 100
-"""Nesting of lists and objects."""
+"""Maximum nesting of lists and objects."""
 PIECE_BYTES: Final = 64 << 10
 
 _MARKS: Final = b"[]{},:"
 _ALL_ELSE: Final = bytes(set(range(256)) - set(_MARKS))
-# Possessive, so that no text causes backtracking: the time is linear in the bytes.
+# Possessive quantifiers, so that no text causes backtracking: the time is linear in the size.
 _TEXT: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:(")|(\\?)\Z)', re.DOTALL)
-"""Match a JSON string, or its beginning if the piece ends within it. Group 1 is the closing quote, group 2 a backslash
-at the end of the piece."""
+"""Matches a JSON string, or the beginning of a string that does not end in the piece. Group 1 is the closing quote,
+group 2 a backslash at the end of the piece."""
 _REST_OF_TEXT: Final = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
 _STEPS: Final = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1, ord(","): 0, ord(":"): 0}
 
 
 class TooMuch(ValueError):
-    """More values than allowed; the text names the limit."""
+    """The text has more values than allowed; the message names the limit."""
 
 
 class TooDeep(ValueError):
-    """Deeper nesting than allowed; the text names the limit."""
+    """The text is nested deeper than allowed; the message names the limit."""
 
 
 def check_json(text: Octets, most_values: int = MOST_VALUES, most_depth: int = MOST_DEPTH) -> None:
-    """Counts the values and the depth of a JSON text, or of several. Raises `TooMuch` and `TooDeep`.
+    """Check the number of values and the depth of a JSON text, or of several texts. Raises `TooMuch` and `TooDeep`.
 
-    Invalid JSON may pass: that is for the parser to reject.
+    Invalid JSON may pass, because the parser rejects it later.
     """
-    # One value, and one more for each of these marks; an empty list is counted twice.
+    # One value, plus one for each of these marks. An empty list is counted twice.
     values, texts, depth, at, in_text = 1, 0, 0, 0, False
     while at < len(text):
         piece = text[at : at + PIECE_BYTES]

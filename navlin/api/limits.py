@@ -1,4 +1,4 @@
-"""The limits of one user, and of one request, in a process that serves all."""
+"""Limits for each user and each request, in a process that serves all users."""
 
 from __future__ import annotations
 
@@ -17,37 +17,38 @@ from navlin.api.turns import Turns
 from navlin.api.walking import Walking
 
 AT_ONCE: Final = 8
-"""Questions of one user that are answered at the same time."""
+"""Maximum number of queries of one user that are answered at the same time."""
 
 
 IN_ALL: Final = max(4, 2 * (os.cpu_count() or 1))
-"""Questions of all users that are answered at the same time; others wait. More would only share the processors, and take
-them from extraction."""
+"""Maximum number of queries of all users that are answered at the same time; other queries wait. More of them would
+only compete for the processors, with each other and with extraction."""
 TURN_S: Final = 0.5
-"""Time for which an answer in pieces runs before another has its turn."""
+"""Time for which a response in pieces is computed before another response has its turn."""
 
 
 @dataclass(slots=True)
 class Questions:
-    """The questions that are being answered, by user."""
+    """The queries that are being answered, counted by user."""
 
     most: int = AT_ONCE
     limiter: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(IN_ALL))
     walking: Walking = field(default_factory=Walking)
-    # One thread always remains for somebody else.
+    # One thread always remains for another user.
     turns: Turns = field(default_factory=lambda: Turns(IN_ALL - 1))
     walk_turns: Turns = field(default_factory=lambda: Turns(1))
     _running: Counter[str] = field(default_factory=Counter)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def require_room(self, user: str) -> None:
-        """Raises `Problem` (429) if the user has no room for one more question."""
+        """Raise `Problem` (429) if the user already has the maximum number of running queries."""
         if self._running[user] >= self.most:
             raise Problem(429, f"{self.most} questions of yours are being answered: wait for one of them")
 
     @contextmanager
     def of(self, user: str) -> Iterator[None]:
-        """Counts one question for as long as the context lasts. Raises `Problem` (429) if it is one too many."""
+        """Count one more running query of the user until the context ends. Raises `Problem` (429) if that is one too
+        many."""
         with self._lock:
             self.require_room(user)
             self._running[user] += 1

@@ -1,4 +1,4 @@
-"""``/login``, ``/logout`` and ``/session``: sessions of browsers, by JSON and by forms."""
+"""``/login``, ``/logout`` and ``/session``: browser sessions, with JSON or forms."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from navlin.questions.declare.question import JSON
 LOG_OUT: Final = "/logout"
 SESSION: Final = "/session"
 MOST_BYTES: Final = 32 << 10
-"""For a name, a password, and the next page: small enough to be read from anybody."""
+"""Maximum size of a body with name, password and next page. It is small because anyone may send such a body."""
 _STRANGER: Final = ""
-"""User name for bodies of a log-in, whose caller is not known yet."""
+"""User name for the bodies of logins, whose caller is not known yet."""
 
 
 def routes(
@@ -46,7 +46,7 @@ async def _log_in(
     pages: Pages | None,
     request: Request,
 ) -> Response:
-    """Begins a session for a name and a password, always a new one: the browser's old session ends."""
+    """Log a user in by name and password. This always begins a new session; the browser's old session ends."""
     fields, by_form = await _fields(bodies, _STRANGER, request)
     name, password = _text(fields, "name"), _text(fields, "password")
     gate = service.gate
@@ -69,7 +69,7 @@ async def _log_in(
     try:
         caller = await run_in_threadpool(begin)
     except OSError as error:
-        # A full disk, for example. Requests that need no session are still answered.
+        # The disk may be full, for example. Requests that need no session are still answered.
         words = f"no session can be kept on the server's disk: {error.strerror}; passwords and tokens are answered"
         audit("log-in failed", request, name, reason=str(error))
         if pages is None or not wants_page(request):
@@ -83,7 +83,6 @@ async def _log_in(
 
 
 async def _log_out(service: Service, cookie: SessionCookie, bodies: Bodies, request: Request) -> Response:
-    """Ends this session, or every session of the caller."""
     fields, by_form = await _fields(bodies, caller_of(request).user.name, request)
     everywhere = fields.get("everywhere", False)
     if everywhere not in (True, False, "true", "false"):
@@ -110,7 +109,6 @@ async def _session(request: Request) -> Response:
 
 
 def _as_json(caller: Caller) -> dict[str, Any]:
-    """The caller, the means, and the token."""
     session = caller.session
     return {
         "user": caller.user.name,
@@ -122,7 +120,8 @@ def _as_json(caller: Caller) -> dict[str, Any]:
 
 
 async def _fields(bodies: Bodies, user: str, request: Request) -> tuple[Mapping[str, Any], bool]:
-    """The fields of the body, and whether it was a form. Other types are refused: another site's page may send any text."""
+    """Return the fields of the body, and whether the body was a form. Other content types than JSON and forms are
+    refused, because a page of another site may send any text."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     async with bodies.read(request, user, MOST_BYTES) as body:
         if kind == FORM:
@@ -146,7 +145,7 @@ def _text(fields: Mapping[str, Any], name: str) -> str:
 
 
 def _onward(service: Service, fields: Mapping[str, Any]) -> Response:
-    """Redirects to the page in a form's ``next``, if it is one of this server's."""
+    """Redirect to the path in a form's ``next``, if it is a path on this server, else to the start page."""
     wanted = str(fields.get("next", ""))
     # Browsers read a backslash as a slash, skip control characters, and take two slashes for another host.
     fine = (

@@ -1,6 +1,6 @@
 """``/metrics``: navlin's state, for Prometheus.
 
-The figures of ``navlin status`` and the durations of this process's answers, as a snapshot at most 15 s old.
+The figures of ``navlin status`` and the durations of this process's responses, as a snapshot no older than 15 s.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 EVERY_S: Final = 10.0
 MOST_AGE_S: Final = 15.0
 WAITED_S: Final = 10.0
-"""Longest wait for a first snapshot, or for one after an idle time."""
+"""Maximum time to wait for the first snapshot, or for one after an idle time."""
 UNASKED_S: Final = 300.0
-"""Time after the last request at which snapshots stop."""
+"""Time after the last request until snapshots stop."""
 _AGE: Final = (
     b"# HELP navlin_snapshot_age_seconds How old all other figures are.\n"
     b"# TYPE navlin_snapshot_age_seconds gauge\n"
@@ -52,7 +52,8 @@ class Metrics:
         )
 
     async def text(self) -> bytes:
-        """A snapshot of all metrics with its age, in Prometheus' text format; a stale snapshot is left out."""
+        """Return a snapshot of all metrics with its age, in Prometheus' text format. A stale snapshot is left out; b""
+        if there has been none yet."""
         await self._snapshots.wait(MOST_AGE_S, WAITED_S)
         snapshot, age_s = self._snapshots.last
         if snapshot is None:
@@ -60,12 +61,13 @@ class Metrics:
         return (snapshot if age_s <= MOST_AGE_S else b"") + _AGE % age_s
 
     def answered(self, address: str, status: int, seconds: float) -> None:
-        """Counts one answer. ``address`` is an endpoint's, not the path requested: there are few of them."""
+        """Count one response. ``address`` is the endpoint's name, not the requested path, so that there are few label
+        values."""
         self._seconds.labels(address, str(status)).observe(seconds)
 
 
 class Timed:
-    """Middleware that counts each answer, by the address that the application leaves in the request's state."""
+    """Middleware that counts each response under the endpoint that the application stored in the request state."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
         self.app, self.metrics = app, metrics
@@ -96,11 +98,11 @@ class _Estate(Collector):
         self._service = service
 
     def describe(self) -> Iterable[Metric]:
-        """Nothing: registering must not query the index."""
+        """Return nothing, because the registration must not query the index."""
         return ()
 
     def collect(self) -> Iterator[Metric]:
-        """Yields the gauges; if the index is down, only the two ``up`` gauges."""
+        """Yield the gauges; if the index is down, only the two ``up`` gauges."""
         yield _gauge("navlin_daemon_up", "Whether navlin serve runs.", float(self._service.daemon_runs()))
         begun_s = time.perf_counter()
         try:
@@ -145,7 +147,8 @@ SOURCE: Final[Mapping[str, tuple[str, Callable[[Any], float | None]]]] = {
     ),
     "navlin_source_last_run_seconds": ("How long it took.", lambda source: _took_s(source["last"])),
 }
-"""Gauges of each source: their help text, and the figure in a source's status; None if unknown."""
+"""Gauge name → (help text, function that reads the figure from a source's status). The function returns None if the
+figure is unknown."""
 EXPORT: Final[Mapping[str, tuple[str, Callable[[Any], float | None]]]] = {
     "navlin_export_lag_seconds": (
         "How long ago what an export's target has was all there was; 0 if it has all.",
@@ -156,7 +159,7 @@ EXPORT: Final[Mapping[str, tuple[str, Callable[[Any], float | None]]]] = {
         lambda export: export["failing"],
     ),
 }
-"""Gauges of each export, like those of a source."""
+"""Gauge name → (help text, function that reads the figure from an export's status)."""
 REASONS: Final[Mapping[str, tuple[str, str, tuple[str, ...], str]]] = {
     "navlin_unlinked_relations": (
         "Relations that wait for an end.",
@@ -172,11 +175,11 @@ REASONS: Final[Mapping[str, tuple[str, str, tuple[str, ...], str]]] = {
     ),
     "navlin_unparsed_views": ("Views whose text does not tell all.", "unparsed", ("reason",), "views"),
 }
-"""Gauges by reason: their help text, their list in the status, its labels, its figure."""
+"""Gauge name → (help text, key of a list in the status, labels, key of the figure)."""
 
 
 def gauges(status: Mapping[str, Any]) -> Iterator[Metric]:
-    """Yields the gauges of a status (the JSON of ``navlin status``). An unknown figure has no sample."""
+    """Yield the gauges of a status (the JSON of ``navlin status``). An unknown figure has no sample."""
     sources = status["sources"]
     for name, (text, figure) in SOURCE.items():
         metric = GaugeMetricFamily(name, text, labels=("source", "extractor"))

@@ -16,8 +16,8 @@ _ERROR = {"type": "object", "properties": {"message": {"type": "string"}}, "requ
 def document(
     root: str, endpoints: Iterable[Endpoint], version: str, cookie: str, csrf_header: str
 ) -> dict[str, Any]:
-    """The document, in OpenAPI 3.1. ``cookie`` is the name of the session cookie, and ``csrf_header`` the header that a
-    request with it needs to write."""
+    """Return the document, in OpenAPI 3.1. ``cookie`` is the name of the session cookie. ``csrf_header`` is the header
+    that writes with this cookie must have."""
     paths: dict[str, dict[str, Any]] = {}
     for endpoint in endpoints:
         paths.setdefault(root + endpoint.path, {})[endpoint.method.lower()] = _operation(endpoint)
@@ -79,7 +79,6 @@ def _operation(endpoint: Endpoint) -> dict[str, Any]:
 
 
 def _content(endpoint: Endpoint, described: list[dict[str, Any]]) -> dict[str, Any]:
-    """The content types of an answer."""
     named = {each["name"] for each in described}
     content: dict[str, Any] = {JSON: {"schema": {"type": "object"}}}
     lines = {"csv": CSV, "jsonl": JSON_LINES, "html": HTML}

@@ -1,10 +1,11 @@
-"""``POST /api/v1/lineage`` and ``/api/v1/lineage/batch``: OpenLineage events, as its clients send them, kept on disk
-before they are answered.
+"""``POST /api/v1/lineage`` and ``/api/v1/lineage/batch``: OpenLineage events, as its clients send them. They are
+written to disk before the response is sent.
 
-The first answers 201 if all of a body can be read, and 400 if a part of it never can: then nothing is kept. The second
-takes an array, keeps each event that can be read, answers 200, and lists the others by their position. 503 tells the
-sender to try again, 429 that too many events of the same user are still unread. The index is not queried: events are
-accepted while it is down. The sender must be allowed to write, or be named in ``[web]``.
+The first endpoint responds with 201 if a whole body can be read. Otherwise it responds with 400, and stores nothing.
+The second takes an array and stores each event that can be read. It responds with 200, and lists the failed events by
+their position. 503 tells the sender to try again; 429 says that too many events of the same user are still unread. The
+index is not queried, so events are accepted while the index is down. The sender must have permission to write, or be
+named in ``[web]``.
 """
 
 from __future__ import annotations
@@ -35,33 +36,34 @@ log = structlog.stdlib.get_logger(__name__)
 ADDRESS: Final = "/api/v1/lineage"
 BATCH: Final = "/api/v1/lineage/batch"
 MOST_BYTES: Final = 32 << 20
-"""Largest body after decompression."""
+"""Maximum size of a body after decompression."""
 MOST_MEMBERS: Final = 10_000
-"""Most members of one gzip."""
+"""Maximum number of members of one gzip file."""
 MOST_VALUES: Final = 250_000
-"""Most values in an event, or in an array of events."""
+"""Maximum number of values in an event, or in an array of events."""
 MOST_DEPTH: Final = 1_000
 MOST_IN_BATCH: Final = 10_000
 MOST_UNUSUAL_BYTES: Final = 4 << 20
-"""Largest event, or array of events, with NaN: Python's own parser takes several times the memory."""
+"""Maximum size of an event, or array of events, that contains NaN. Such a text needs Python's own parser, which takes
+several times the memory."""
 _PIECE_BYTES: Final = 64 << 10
 _UNPACKED_BYTES: Final = 256 << 10
 _NO_NUMBER: Final = re.compile(rb"\b(?:NaN|Infinity)\b")
 Taker = Callable[[Octets, str], tuple[list[bytes], Response]]
-"""Turns a body and its content encoding into lines and an answer."""
+"""Converts a body and its content encoding to lines for the spool, and the response."""
 OFF: Final = "OpenLineage events are not taken here: openlineage_directory in [web] says where to keep them"
 
 
 @dataclass(frozen=True, slots=True)
 class EventDoor:
-    """The spool for events, and the names of users who may send them whatever their role."""
+    """The spool for events, and the names of users who may send events whatever their role."""
 
     spool: EventSpool
     senders: frozenset[str] = frozenset()
 
 
 def routes(door: EventDoor | None, bodies: Bodies) -> list[Route]:
-    """Both addresses; without a door they answer with the setting that enables them."""
+    """Return both routes. Without ``door``, the response is an error that names the setting to enable them."""
     takers = ((ADDRESS, _all_or_none), (BATCH, _each))
     return [
         Route(address, partial(_take, door, bodies, address, taker), methods=["POST"])
@@ -101,12 +103,13 @@ async def _take(
 
 
 def _all_or_none(body: Octets, encoding: str) -> tuple[list[bytes], Response]:
-    """The events of a body, each as a line, and the answer once they are kept. Raises `Problem`."""
+    """Return the events of a body, each as a line, and the response to send once they are stored. Raises `Problem`."""
     return list(_lines(_plain(body, encoding))), Response(status_code=201)
 
 
 def _each(body: Octets, encoding: str) -> tuple[list[bytes], Response]:
-    """The readable events of an array, each as a line, and the answer once they are kept. Raises `Problem`."""
+    """Return the readable events of an array, each as a line, and the response to send once they are stored. Raises
+    `Problem`."""
     try:
         events = _value(_plain(body, encoding))
     except ValueError as error:
@@ -133,7 +136,7 @@ def _each(body: Octets, encoding: str) -> tuple[list[bytes], Response]:
 
 
 def _plain(body: Octets, encoding: str) -> Octets:
-    """The body, decompressed. Raises `Problem`."""
+    """Return the decompressed body. Raises `Problem`."""
     match encoding.strip().lower():
         case "" | "identity":
             return body
@@ -143,7 +146,8 @@ def _plain(body: Octets, encoding: str) -> Octets:
 
 
 def _unpacked(body: Octets) -> bytearray:
-    """The content of a gzip of one or more members; some clients write one for each event. Raises `Problem`."""
+    """Decompress a gzip file of one or more members, because some clients write one member for each event. Raises
+    `Problem`."""
     plain, at, members = bytearray(), 0, 0
     while at < len(body) or not members:
         member, members = zlib.decompressobj(wbits=31), members + 1
@@ -156,7 +160,7 @@ def _unpacked(body: Octets) -> bytearray:
             at += len(piece)
             while piece and not member.eof:
                 try:
-                    # Small pieces: copying holds the GIL.
+                    # Small pieces, because copying holds the GIL.
                     plain += member.decompress(piece, _UNPACKED_BYTES)
                 except zlib.error as error:
                     raise Problem(400, f"the body is no gzip: {error}") from None
@@ -168,12 +172,12 @@ def _unpacked(body: Octets) -> bytearray:
 
 
 def _lines(body: Octets) -> Iterator[bytes]:
-    """Yields the events of a body (one, an array, or one per line), each as a line. Raises `Problem` if any is not an
-    event."""
+    """Yield each event of a body (one event, an array, or one event per line) as a line. Raises `Problem` if any of
+    them is not an event."""
     try:
         found = _value(body)
     except ValueError as error:
-        # One at a time: all of them together may take ten times the memory of their text.
+        # Parse one line at a time, because all events together may take ten times the memory of their text.
         yield from _lines_of_lines(body, error)
         return
     events = found if isinstance(found, list) else [found]
@@ -214,14 +218,14 @@ def _no_json(error: ValueError) -> Problem:
 
 
 def _checked(event: Any, called: str) -> bytes:
-    """An event as a line. Raises `Problem` if it is not one."""
+    """Return an event as a line. Raises `Problem` if the value is not an event."""
     if why := _why_not(event):
         raise Problem(400, f"{called} {why}")
     return _line(event)
 
 
 def _value(text: Octets) -> Any:
-    """The JSON value of a text, which may contain NaN, as Python writes it. Raises `ValueError`."""
+    """Return the JSON value of a text. The text may contain NaN, as Python writes it. Raises `ValueError`."""
     check_json(text, MOST_VALUES, MOST_DEPTH)
     try:
         return orjson.loads(text)
@@ -237,7 +241,7 @@ def _value(text: Octets) -> Any:
 
 
 def _line(event: Any) -> bytes:
-    """An event as a line. Raises `Problem` if it is nested too deep."""
+    """Return an event as a line. Raises `Problem` if the event is nested too deep."""
     try:
         return orjson.dumps(event)
     except orjson.JSONEncodeError:  # nested deeper, or with larger numbers, than orjson writes
@@ -248,7 +252,8 @@ def _line(event: Any) -> bytes:
 
 
 def _why_not(event: Any) -> str:
-    """The reason why this is not an event, for an error; "" if it is one. Its reader requires no more than this."""
+    """Return the reason why a value is not an event, as the end of a sentence; "" if it is one. The extractor that
+    reads the events requires no more than this."""
     if not isinstance(event, dict):
         return "is no JSON object"
     if not isinstance(event.get("eventTime"), str) or not event["eventTime"]:

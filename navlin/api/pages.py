@@ -1,4 +1,4 @@
-"""The interface of the pages for people, as the web application needs it (implemented by `navlin.console`)."""
+"""Interface of the web console, as the web application needs it. `navlin.console` implements the interface."""
 
 from __future__ import annotations
 
@@ -15,40 +15,38 @@ _API: Final = ("/api/", "/metrics", "/lineage3/", "/solr/")
 
 
 class Pages(Protocol):
-    """The web console: its pages, log-in, error pages and static files."""
+    """The web console: pages, login, error pages and static files."""
 
     @property
     def endpoints(self) -> Sequence[Endpoint]:
-        """The pages, which answer with `navlin.api.answers.Html`."""
+        """The pages as endpoints, with responses of type `navlin.api.answers.Html`."""
         ...
 
     @property
     def routes(self) -> Sequence[Route]:
-        """Routes that need no user."""
+        """Routes that need no login."""
         ...
 
     def is_open(self, path: str) -> bool:
-        """Whether a path needs no user."""
+        """Whether a path needs no login."""
         ...
 
     def root(self, query: Mapping[str, str]) -> Response:
-        """The start page, or the page that an old address refers to."""
+        """Redirect to the start page, or to the page that a URL of Navigator refers to."""
         ...
 
     def unknown(self, request: Request) -> Response:
-        """The response for a user who has to log in first."""
+        """Return the response for a user who has to log in first."""
         ...
 
     def log_in(self, onward: str, wrong: str, status: int) -> Response:
-        """The log-in page, with an error message."""
+        """Return the login page, with an error message."""
         ...
 
-    def error(self, request: Request, status: int, message: str, more: Mapping[str, Any]) -> Response:
-        """An error page."""
-        ...
+    def error(self, request: Request, status: int, message: str, more: Mapping[str, Any]) -> Response: ...
 
 
 def wants_page(request: Request) -> bool:
-    """Whether a browser requests a page, rather than a program an answer."""
+    """Whether the client is a browser that requests a page, not a program that requests data."""
     path = request.url.path
     return "text/html" in request.headers.get("accept", "") and not path.startswith(_API)

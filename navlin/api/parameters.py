@@ -1,4 +1,4 @@
-"""The names and values that a query string or a form has (`navlin.questions.declare.parameters` reads them)."""
+"""The names and values in a query string or a form. `navlin.questions.declare.parameters` converts them."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from urllib.parse import unquote, unquote_plus
 from navlin.api.answers import Problem
 
 MOST_FIELDS: Final = 20_000
-"""Navigator's clients send ten thousand ids, each as a value of its own."""
+"""Maximum number of fields. Navigator's clients send ten thousand ids, each in a separate field."""
 
 
 def texts_of(query_string: str, *, lenient: bool = False) -> list[tuple[str, str]]:
-    """The names and values of a query string, or of a form. With ``lenient``, a plus in a value that also has ``%20`` is
-    a plus: Hue encodes in this way. Raises `Problem` (413) if there are too many."""
+    """Return the names and values of a query string or a form. With ``lenient``, a plus in a value that also has
+    ``%20`` is literal, because Hue encodes values like this. Raises `Problem` (413) if there are too many."""
     if query_string.count("&") >= MOST_FIELDS:
         raise Problem(413, f"at most {MOST_FIELDS:,} names and values are taken")
     pairs = []

@@ -1,4 +1,4 @@
-"""A value that is computed repeatedly in a thread of its own, so that callers get the last result at once."""
+"""A value that a thread computes repeatedly, so that callers get the last result at once."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _LOOKED_EVERY_S: Final = 0.02
 
 
 class Repeated(Generic[T]):
-    """The results of ``find``, computed every ``every_s`` for as long as somebody has asked within ``until_unasked_s``.
-    The thread begins with the first `wait`, and ends with the process."""
+    """Results of ``find``, computed every ``every_s`` seconds. The computation pauses if `wait` was not called for
+    ``until_unasked_s`` seconds. The thread begins with the first `wait`, and ends with the process."""
 
     def __init__(self, name: str, find: Callable[[], T], *, every_s: float, until_unasked_s: float) -> None:
         self._name, self._find = name, find
@@ -29,13 +29,13 @@ class Repeated(Generic[T]):
 
     @property
     def last(self) -> tuple[T | None, float]:
-        """The last result and its age in seconds; (None, infinity) if there is none."""
+        """The last result and its age in seconds; (None, infinity) if there has been no result."""
         found, at_s = self._found
         return found, time.monotonic() - at_s
 
     async def wait(self, most_age_s: float, within_s: float) -> None:
-        """Returns as soon as the last result is no older than ``most_age_s``, at the latest after ``within_s``. Blocks
-        no thread."""
+        """Wait until the last result is no older than ``most_age_s``, for up to ``within_s`` seconds. Blocks no
+        thread."""
         self._asked_s = time.monotonic()
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
@@ -50,7 +50,8 @@ class Repeated(Generic[T]):
             self._wanted.wait()
             begun_s = time.monotonic()
             try:
-                # Its age counts from the beginning: the result may describe the state at that time.
+                # The age counts from the start of the computation, because the result may describe the state at that
+                # time.
                 self._found = (self._find(), begun_s)
             except Exception as error:
                 log.error("not found out", what=self._name, exc_info=error)

@@ -1,4 +1,4 @@
-"""The endpoints' environment: the index, and the settings and functions of the process around them."""
+"""Environment of the endpoints: the index, and the settings and functions of the process."""
 
 from __future__ import annotations
 
@@ -14,17 +14,18 @@ from navlin.index.solr import Solr, SolrAddress, SolrUnavailable
 
 
 class Index:
-    """The index at its current address: an embedded Solr may have another port after a restart."""
+    """Connection to the index at its current URL, which changes if an embedded Solr has another port after a
+    restart."""
 
     def __init__(self, address: Callable[[], SolrAddress]) -> None:
-        """``address`` finds the running Solr; it raises `SolrUnavailable` if there is none."""
+        """``address`` finds the running Solr. It raises `SolrUnavailable` if Solr does not run."""
         self._address = address
         self._lock = threading.Lock()
         self._solr: Solr | None = None
 
     @contextmanager
     def solr(self) -> Iterator[Solr]:
-        """The index, for one request. If it does not answer, the next request looks up its address again."""
+        """Yield the connection for one request. If Solr does not respond, the next request looks up the URL again."""
         with self._lock:
             solr = self._solr = self._solr or Solr(self._address())
         try:
@@ -38,12 +39,18 @@ class Index:
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """Shared by all requests of one process. ``status`` returns the JSON of ``navlin status``; ``daemon_runs`` says
-    whether there is a daemon that takes requests; ``now_ms`` is epoch ms; ``base_path`` is a proxy's prefix of each
-    path. ``secure`` says that browsers reach it by TLS, maybe a proxy's; ``public_origin`` is the origin that they show,
-    if it differs from the Host header. ``events`` takes OpenLineage's events, None if they are not accepted.
-    ``purges_after_days`` is the age at which the daemon purges on its own; ``hue_url`` is the address of Hue, "" if
-    pages have no links to it."""
+    """Data shared by all requests of one process.
+
+    - ``status`` returns the JSON of ``navlin status``.
+    - ``daemon_runs`` returns whether a daemon runs that accepts jobs.
+    - ``now_ms`` returns epoch ms.
+    - ``base_path`` is a proxy's prefix of each path.
+    - ``secure`` is whether browsers connect by TLS, possibly to a proxy.
+    - ``public_origin`` is the origin that browsers send, if it differs from the Host header.
+    - ``events`` accepts OpenLineage events; None if they are not accepted.
+    - ``purges_after_days`` is the age at which the daemon purges automatically.
+    - ``hue_url`` is the URL of Hue; "" if pages do not link to Hue.
+    """
 
     index: Index
     gate: Gate

@@ -1,4 +1,4 @@
-"""Turns: each user may do only a few things at once, and a waiting caller blocks no thread."""
+"""Turns: each user may run only a few operations at once, and a waiting caller blocks no thread."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from anyio import CapacityLimiter
 
 @dataclass(slots=True)
 class Turns:
-    """At most ``most`` at once for each user. For one event loop."""
+    """Limits each user to ``most`` operations at once. For a single event loop."""
 
     most: int
     _of: dict[str, tuple[CapacityLimiter, int]] = field(default_factory=dict)
 
     @asynccontextmanager
     async def turn(self, user: str) -> AsyncIterator[None]:
-        """Waits for a turn of this user's, which lasts as long as the context."""
+        """Wait for a turn of this user. The turn lasts until the context ends."""
         turns, asking = self._of.get(user) or (CapacityLimiter(self.most), 0)
         self._of[user] = turns, asking + 1
         turn = object()

@@ -1,6 +1,6 @@
 """Walks of the graph take turns, and on a busy machine they yield to other work.
 
-For a response in pieces, a walk is one turn of `navlin.api.limits.TURN_S`.
+A walk whose response is sent in pieces is split into turns of `navlin.api.limits.TURN_S`.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from anyio import CapacityLimiter, to_thread
 T = TypeVar("T")
 
 WALKS_IN_ALL: Final = max(1, (os.cpu_count() or 1) // 2)
-"""Maximum number of walks at the same time, next to all other requests. A walk takes as long as fifty searches, which do
-not wait for it, and keeps a whole processor busy, for Python here and for Solr."""
+"""Maximum number of concurrent walks. A walk takes as long as fifty searches, and keeps a whole processor busy, for
+Python here and for Solr. Searches do not wait for walks."""
 REST: Final = 1.0
 """Length of the pause after a walk, as a factor of the time for which tasks had to wait for a processor during the walk,
 or of the walk's own time if that is shorter. With 100 events/s on two processors, 50 users got 1.8 lineages a second at
@@ -30,7 +30,7 @@ _WAITED_US = re.compile(r"^some .*total=(\d+)", re.MULTILINE)
 
 
 class Walking:
-    """The turns of one process. `run` is for one event loop."""
+    """The turns of one process. For a single event loop."""
 
     def __init__(
         self,
@@ -41,12 +41,12 @@ class Walking:
         """``pressure`` is the kernel's file with the time that tasks of the whole machine waited for a processor
         (pressure stall information, PSI). If it does not exist, as in RHEL unless the kernel is booted with ``psi=1``,
         walks do not yield. ``clock`` measures, in seconds, the duration of a walk."""
-        # Two limiters, because a turn lasts longer than its thread, by the pause.
+        # Two limiters, because a turn lasts longer than its thread by the pause.
         self._turns, self._threads = CapacityLimiter(most), CapacityLimiter(most)
         self._pressure, self._clock = pressure, clock
 
     async def run(self, work: Callable[[], T]) -> T:
-        """Run the work in a thread when its turn comes, and return its result at once; only the next turn waits for the
+        """Run the work in a thread when its turn comes, and return the result at once. Only the next turn waits for the
         pause after the walk."""
         turn = object()
         await self._turns.acquire_on_behalf_of(turn)

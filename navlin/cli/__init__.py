@@ -1,4 +1,5 @@
-"""The command line for people: ``navlin COMMAND``. Each command is a thin module of its own, loaded when it is called."""
+"""The command line: ``navlin COMMAND``. Each command has its own small module, which is loaded when the command is
+called."""
 
 from __future__ import annotations
 
@@ -33,11 +34,13 @@ COMMANDS: Final = (
     "index",
     "demo",
 )
-"""In the order in which ``--help`` lists them. ``navlin.cli.NAME`` holds ``command``, except for questions."""
+"""Names of the commands, in the order of ``--help``. The module ``navlin.cli.NAME`` defines ``command``, except for
+commands that are made from questions."""
 
 
 class Commands(click.Group):
-    """The commands, imported one by one: a query of the index loads neither Spark nor the extractors."""
+    """The group of all commands. Each is imported only when needed, so that a query of the index loads neither Spark
+    nor the extractors."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -55,7 +58,7 @@ class Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that was typed; with ``--url`` one that asks a server."""
+        """Return the typed command; with ``--url``, a variant that sends requests to a server."""
         name, command, rest = super().resolve_command(ctx, args)
         if name and command and (url := ctx.params.get("url")):
             from navlin.cli.remote import Server, over_http
@@ -77,12 +80,13 @@ class Commands(click.Group):
             raise
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; an error that a person can do something about becomes a sentence and an exit code."""
+        """Run the command. Convert an error that the user can do something about to a sentence and an exit code."""
         try:
             with whole_answer():
                 return super().invoke(ctx)
         except click.ClickException as error:
-            # click prints these itself. They repeat the typed text, which a shell may have made from the names of files.
+            # click prints these errors itself. They repeat the typed text, in which a shell may have expanded file
+            # names.
             error.message = printable(error.message)  # type: ignore[misc]  # click declares it final
             raise
         except (click.exceptions.Exit, click.Abort):
@@ -97,7 +101,8 @@ class Commands(click.Group):
 
 
 def _exit_code(error: Exception) -> Exit | None:
-    """Return the exit code of an error whose text is all that a person needs; None for any other. Imports only now."""
+    """Return the exit code of an error whose message is all that the user needs; None for any other error. The error
+    classes are imported only here, because a successful command does not need them."""
     from navlin.index.cores import NotCreated
     from navlin.index.schema import UnusableIndex
     from navlin.index.solr import SolrError
@@ -167,7 +172,8 @@ Exit codes:
 @click.pass_context
 def main(context: click.Context, *, file: Path, url: str | None, token_file: Path | None) -> None:
     """Metadata and lineage of a Hadoop and Spark estate: extracted, linked, searched and purged, in Solr."""
-    # The files of navlin and its children contain the data read, and the index's password: nobody else may read them.
+    # The files of navlin and its child processes contain extracted data and the index's password, so only their owner
+    # may read them.
     before = os.umask(OTHERS_NOTHING)
     context.call_on_close(lambda: os.umask(before))
     speak_utf_8(os.environ)

@@ -1,5 +1,3 @@
-"""The ``navlin annotations`` command."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -19,7 +17,7 @@ if TYPE_CHECKING:
     from navlin.edit.annotations import Imported
 
 SHOWN: Final = 20
-"""Entries of a kind that are printed for people; ``--json`` has all."""
+"""Maximum number of entries of each kind in the text output; ``--json`` has all."""
 _FORMAT = click.option(
     "--format",
     "form",
@@ -153,7 +151,7 @@ def _format(file: Path, form: str | None) -> Format:
 
 @contextmanager
 def _written(file: Path) -> Iterator[IO[bytes]]:
-    """Like `replaced`, with errors explained to people."""
+    """Like `replaced`, but raise `Failure` if the file cannot be written."""
     try:
         with replaced(file) as out:
             yield out

@@ -1,5 +1,3 @@
-"""The ``navlin backup`` command."""
-
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
@@ -75,7 +73,8 @@ def command(invocation: Invocation, file: Path, *, as_json: bool) -> None:
 
 @contextmanager
 def progress(what: str, *, in_bytes: bool) -> Iterator[Callable[[int, int], None]]:
-    """Show a bar on standard error, if that is a terminal; yields a function that takes the amounts done and to do."""
+    """Show a progress bar if standard error is a terminal. Yield a function that takes the amount done and the
+    total."""
     from rich.progress import (
         BarColumn,
         DownloadColumn,

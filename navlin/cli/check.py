@@ -1,5 +1,3 @@
-"""The ``navlin check`` command."""
-
 from __future__ import annotations
 
 from dataclasses import asdict

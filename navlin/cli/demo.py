@@ -1,5 +1,3 @@
-"""The ``navlin demo`` command."""
-
 from __future__ import annotations
 
 import click

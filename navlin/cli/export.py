@@ -1,5 +1,3 @@
-"""The ``navlin export`` command."""
-
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
@@ -33,7 +31,7 @@ _File = click.Path(path_type=Path, dir_okay=False)
 
 
 class Targets(click.Group):
-    """A command for each target."""
+    """The group with a command for each export target."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         from navlin.export.target import targets
@@ -41,7 +39,7 @@ class Targets(click.Group):
         return list(targets())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return the command of one target, with its own options."""
+        """Return a target's command, with the target's own options."""
         from navlin.export.target import targets
 
         target = targets().get(cmd_name)
@@ -95,7 +93,7 @@ def _command(target: Target) -> click.Command:
     shared = {each.name for each in fields(_Asked)}
 
     def export(invocation: Invocation, /, **given: Any) -> None:
-        # A target without a server has no options for one.
+        # A target without a server lacks the options about a server, which are then None.
         of_all: dict[str, Any] = {name: given.get(name) for name in shared}
         asked = _Asked(**of_all)
         options = target.options(**{name: value for name, value in given.items() if name not in shared})

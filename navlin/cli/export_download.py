@@ -1,6 +1,8 @@
-"""``navlin --url URL export``: the server makes the records, and they are written here.
+"""``navlin --url URL export``: the server makes the records, and the command writes them to a file or to standard
+output.
 
-The target's own server is not reached from here: ``[[export]]`` in the configuration there keeps it up to date.
+The records cannot be sent to the target's own server in this way. ``[[export]]`` in the configuration of the navlin
+server does that.
 """
 
 from __future__ import annotations
@@ -27,12 +29,12 @@ if TYPE_CHECKING:
 ON_THE_SERVER: Final = frozenset(
     "position follow full user password_file token_file principal keytab ca_file".split()
 )
-"""Options about sending, or about continuing an interrupted export."""
+"""Options for sending, and for continuing an interrupted export. They only work on the server's own machine."""
 UNTIL: Final = "Navlin-Until"
 
 
 class Downloads(Targets):
-    """A command for each target, with the options of the command that works where the index is."""
+    """The group with a command for each target. The commands have the same options as without ``--url``."""
 
     def __init__(self, command: click.Group, server: Server) -> None:
         super().__init__(command.name, help=command.help, short_help=command.short_help)
@@ -79,7 +81,7 @@ def _download(server: Server, target: Target, given: Mapping[str, Any]) -> None:
 
 
 def _asked(target: Target, parameters: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield the endpoint's parameters."""
+    """Yield (name, value) of each parameter of the endpoint."""
     own = {each.name for each in fields(target.options)}
     options = []
     for name, value in parameters.items():
@@ -97,7 +99,7 @@ def _asked(target: Target, parameters: Mapping[str, Any]) -> Iterator[tuple[str,
 
 
 def _typed(command: click.Command, given: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """The endpoint's parameters: an option by its name as it is typed, if it was."""
+    """Yield (name, value) for each option that was typed. The name is the typed one, with underscores."""
     context = click.get_current_context()
     for each in command.params:
         if each.name not in given or context.get_parameter_source(each.name) is ParameterSource.DEFAULT:
@@ -108,7 +110,7 @@ def _typed(command: click.Command, given: Mapping[str, Any]) -> Iterator[tuple[s
 
 
 def _pairs_of(parameters: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Parameters as a query string has them."""
+    """Yield (name, value) as in a query string; for a tuple, one pair for each element."""
     for name, value in parameters.items():
         for each in value if isinstance(value, tuple) else (value,):
             yield name, "true" if each is True else str(each)

@@ -1,5 +1,3 @@
-"""The ``navlin extract`` command."""
-
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -24,7 +22,7 @@ def _run(invocation: Invocation, given: Any) -> Mapping[str, Any]:
     configuration = invocation.configuration()
     with (
         LazySparkSession.of(configuration) as spark,
-        # Spark takes about as long to start as Solr: if one has to start, the other starts in parallel.
+        # Spark takes about as long to start as Solr. If Solr has to be started, both start in parallel.
         invocation.solr(configuration, starting=spark.start_early) as solr,
     ):
         loaded = source_named(invocation.configured_sources(configuration, solr), given.source)
@@ -55,7 +53,6 @@ def _extract(
 
 
 def exit_code(run: Mapping[str, Any]) -> Exit:
-    """Return the command's exit code."""
     match run["status"]:
         case "failed":
             return Exit.FAILED
@@ -67,7 +64,7 @@ def exit_code(run: Mapping[str, Any]) -> Exit:
 
 
 def print_answer(run: Mapping[str, Any]) -> None:
-    """Print the result of a run, for people."""
+    """Print the result of a run as text."""
     from navlin.render.counts import count_lines
     from navlin.render.text import clean
 

@@ -1,5 +1,3 @@
-"""The ``navlin forget`` command."""
-
 from __future__ import annotations
 
 import click

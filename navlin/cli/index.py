@@ -1,5 +1,3 @@
-"""The ``navlin index`` command."""
-
 from __future__ import annotations
 
 import sys
@@ -109,7 +107,8 @@ def upgrade(invocation: Invocation, *, as_json: bool) -> None:
         _progress() as report,
     ):
         if settings.embedded and reached.server is None:
-            # Another navlin runs this Solr: there is nothing to do, or it has to be stopped.
+            # Another navlin runs this Solr, and must be stopped before an upgrade. This raises an error unless the
+            # index is current.
             open_index(solr, None)
         done = upgrade_index(
             solr,
@@ -129,7 +128,8 @@ def upgrade(invocation: Invocation, *, as_json: bool) -> None:
 
 @contextmanager
 def _progress() -> Iterator[Callable[[int, int], None]]:
-    """Show a bar on standard error, if that is a terminal."""
+    """Show a progress bar if standard error is a terminal. Yield a function that takes the amount done and the
+    total."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("copying"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())

@@ -1,4 +1,4 @@
-"""Shared parts of the commands: the configuration, access to the index, exit codes, and options."""
+"""Code that the commands share: the configuration, access to the index, exit codes, and options."""
 
 from __future__ import annotations
 
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 
 class Exit(IntEnum):
-    """The exit codes of commands."""
-
     OK = 0
     FAILED = 1
     USAGE = 2
@@ -34,7 +32,7 @@ class Exit(IntEnum):
 
 
 EXITS: Final[Mapping[int, Exit]] = {400: Exit.USAGE, 404: Exit.NOTHING, 409: Exit.USAGE}
-"""The exit codes of refusals by their status of HTTP; `Exit.FAILED` for others."""
+"""HTTP status of a refusal → exit code; `Exit.FAILED` for any other status."""
 
 
 class Failure(click.ClickException):
@@ -49,18 +47,16 @@ class Failure(click.ClickException):
         return self.code
 
     def show(self, file: Any = None) -> None:
-        """Print the sentence."""
         say(f"navlin: {self.message}", file=file, on_stderr=file is None)
 
 
 @dataclass(frozen=True, slots=True)
 class Invocation:
-    """One call of ``navlin``."""
-
     file: Path
     environment: Mapping[str, str]
     left_out: tuple[str, ...] = ()
-    """Shell variables that are kept from navlin's processes."""
+    """Names of the environment variables that were removed or changed at the start, because they would affect navlin's
+    Spark and JVMs."""
 
     def configuration(self) -> Configuration:
         """Read the configuration; raises `BadConfiguration`."""
@@ -70,7 +66,7 @@ class Invocation:
         return _for_its_owner(read_configuration(self.file, load_extractors(), self.environment))
 
     def configuration_without_sources(self) -> Configuration:
-        """Read everything but the sources: enough to query the index, and no extractor is loaded. Raises
+        """Read the configuration without the sources. This is enough to query the index, and loads no extractor. Raises
         `BadConfiguration`."""
         from navlin.service.configuration import read_configuration
 
@@ -80,9 +76,10 @@ class Invocation:
     def solr(
         self, configuration: Configuration | None = None, *, starting: Callable[[], object] = lambda: None
     ) -> Iterator[Solr]:
-        """Connect to the index, for as long as the context lasts: a running one, or one that is started and stopped.
+        """Connect to the index until the context ends. If the embedded Solr does not run, it is started, and stopped at
+        the end.
 
-        ``starting`` is called before one is started.
+        ``starting`` is called before Solr is started.
         """
         from navlin.index.solr import Solr
         from navlin.service.library_logs import warnings_on_stderr
@@ -131,7 +128,7 @@ def _for_its_owner(configuration: Configuration) -> Configuration:
 
 
 def user_name(uid: int) -> str:
-    """Return the name of a user of the operating system; the number, if it has none."""
+    """Return the name of an operating system user; the uid as text if the user has no name."""
     import pwd
 
     try:
@@ -149,7 +146,7 @@ def source_named(sources: ConfiguredSources, name: str) -> Loaded:
 
 
 def unknown(kind: str, name: str, known: list[str]) -> Failure:
-    """Return the failure for an unknown name."""
+    """Return the failure for an unknown name. The message lists similar names and the known ones."""
     from navlin.service.typed import suggest
 
     there = f" (there are: {', '.join(known)})" if known else " (there are none)"
@@ -160,5 +157,5 @@ _C = TypeVar("_C", bound=Callable[..., Any])
 
 
 def json_option(command: _C) -> _C:
-    """Add ``--json``."""
+    """Add the option ``--json`` to a command."""
     return click.option("--json", "as_json", is_flag=True, help="The answer as JSON, for programs.")(command)

@@ -1,4 +1,4 @@
-"""Commands of jobs, which run here, in the `navlin serve` that runs here, or on another machine."""
+"""Commands of jobs. A job runs in this process, in the local `navlin serve`, or on another machine."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
 
 class JobCommand(QuestionCommand):
-    """The command of a question that is a job. ``run`` does the work and returns its answer, ``show`` prints that for
-    people, ``ends_with`` is its exit code; ``options`` are further ones, of the command line alone."""
+    """Command of a question that is a job. ``run`` does the work and returns the answer, ``show`` prints the answer as
+    text, and ``ends_with`` returns the exit code for an answer. ``options`` are additional options of the command
+    line."""
 
     def __init__(
         self,
@@ -35,7 +36,6 @@ class JobCommand(QuestionCommand):
     def answer_here(
         self, invocation: Invocation, _question: Question, _pairs: Pairs, given: Any, as_json: bool
     ) -> None:
-        """Do the work, and print its answer."""
         self.print_answer(self.run(invocation, given), as_json=as_json)
 
     def print_answer(self, answer: Mapping[str, Any], *, as_json: bool) -> None:
@@ -50,7 +50,6 @@ class JobCommand(QuestionCommand):
 def arguments(
     question: Question, invocation: Invocation, configuration: Configuration, solr: Solr, given: Any
 ) -> Mapping[str, Any]:
-    """The arguments of a job with these parameters."""
     files = configuration.purge.deleted_files
     asked = Asked(solr, given, invocation.author(), administrator=True, here=True, deleted_files=files)
     found: Mapping[str, Any] = question.ask(asked)

@@ -1,5 +1,3 @@
-"""The ``navlin link`` command."""
-
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -31,13 +29,12 @@ def _run(invocation: Invocation, given: Any) -> Mapping[str, int]:
 
 
 def print_answer(changed: Mapping[str, int]) -> None:
-    """Print the number of relations that each rule changed, and of entities whose inheritance changed."""
+    """Print how many relations each rule changed, and how many entities have other inherited values now."""
     for rule, count in changed.items():
         say(f"{rule}: {count:,} changed")
 
 
 def exit_code(_changed: Mapping[str, int]) -> Exit:
-    """Return the command's exit code."""
     return Exit.OK
 
 

@@ -1,5 +1,3 @@
-"""The ``navlin purge`` command."""
-
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -20,10 +18,8 @@ SHOWN = 3
 
 
 class _PurgeCommand(JobCommand):
-    """The command, which can also forget the threshold."""
-
     def invoke(self, ctx: click.Context) -> None:
-        """Purge, or forget the threshold."""
+        """Purge. With ``--forget-threshold``, only forget the time before which records were purged."""
         if not ctx.params["forget_threshold"]:
             return super().invoke(ctx)
         if ctx.params["before"] is not None:
@@ -67,12 +63,11 @@ def _forget_threshold(solr: Solr, *, as_json: bool) -> None:
 
 
 def exit_code(answer: Mapping[str, Any]) -> Exit:
-    """Return the command's exit code."""
     return _EXITS.get(answer["status"], Exit.OK)
 
 
 def print_answer(answer: Mapping[str, Any]) -> None:
-    """Print the entities that each rule removed and kept, for people."""
+    """Print as text how many entities each rule removed and kept, with examples."""
     from navlin.model.plurals import counted
 
     out = console()

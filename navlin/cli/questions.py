@@ -1,4 +1,4 @@
-"""The commands of questions, made from their declarations (`navlin.questions`)."""
+"""Commands of questions, made from the declarations of the questions (`navlin.questions`)."""
 
 from __future__ import annotations
 
@@ -28,11 +28,12 @@ if TYPE_CHECKING:
 TOLD_EVERY_S: Final = 1.0
 Pairs = Sequence[tuple[str, str]]
 Answering = Callable[[Question, Pairs, Any, bool], None]
-"""Answers a question, given its parameters as texts and as they were read, and whether as JSON; ends the command."""
+"""Function that answers a question and ends the command. The arguments are the question, the parameters as texts, the
+parsed parameters, and whether the output is JSON."""
 
 
 def command(name: str) -> click.Command:
-    """The command of a module of questions; a group if there are several."""
+    """Return the command for a module of questions; a group if the module has several questions."""
     found = questions_in(name)
     if found[0].job:
         job: click.Command = import_module(f"navlin.cli.{name}").command
@@ -45,10 +46,10 @@ def command(name: str) -> click.Command:
 
 
 class QuestionCommand(click.Command):
-    """The command of one question. Its options are the question's parameters, and are read as those of every door."""
+    """Command of one question. Its options are the question's parameters, and are parsed as in the HTTP API."""
 
     def __init__(self, question: Question, own: Sequence[click.Option] = ()) -> None:
-        """``own`` are options of the command line alone."""
+        """``own`` are options that only the command line has."""
         self.question, self.own = question, own
         self.answering: Answering | None = None
         examples = "".join(f"\n  {each}" for each in question.examples)
@@ -59,13 +60,13 @@ class QuestionCommand(click.Command):
         )
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """The options, made when they are needed: ``navlin --help`` lists the commands alone."""
+        """Return the options. They are made only when needed, because ``navlin --help`` does not show them."""
         if not self.params:
             self.params = [*map(_option, parameters_of(self.question.parameters)), *self.own, _AS_JSON]
         return super().get_params(ctx)
 
     def invoke(self, ctx: click.Context) -> None:
-        """Read the command line, and answer."""
+        """Parse the options, and answer the question."""
         as_json = ctx.params["as_json"]
         pairs = [pair for each in parameters_of(self.question.parameters) for pair in _typed(ctx, each)]
         one_form([form for form in FORMS if (form, "true") in pairs or (form == "json" and as_json)])
@@ -74,7 +75,7 @@ class QuestionCommand(click.Command):
         answering(self.question, pairs, given, as_json)
 
     def answering_by(self, answering: Answering) -> QuestionCommand:
-        """A copy of the command that is answered in another way."""
+        """Return a copy of the command that answers with ``answering`` instead of the local index."""
         other = copy.copy(self)
         other.answering = answering
         return other
@@ -82,7 +83,7 @@ class QuestionCommand(click.Command):
     def answer_here(
         self, invocation: Invocation, question: Question, _pairs: Pairs, given: Any, as_json: bool
     ) -> None:
-        """Ask the index of this machine, and print the answer."""
+        """Query the local index, and print the answer."""
         read = invocation.configuration if question.of_service else invocation.configuration_without_sources
         configuration = read()
         with _room(configuration), invocation.solr(configuration) as solr:
@@ -103,14 +104,15 @@ _AS_JSON = click.Option(["--json", "as_json"], is_flag=True, help="The answer as
 
 
 class _Choice(click.Choice[str]):
-    """Completes and shows choices. The parameters check them, with the same sentence on every door."""
+    """Choices for the help text and for completion. The question's parameters check the values, with the same error
+    message as over HTTP."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         return value
 
 
 class _Number(click.IntRange):
-    """Shows bounds, which the parameters check as well."""
+    """Bounds for the help text. The question's parameters check the values."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         return value
@@ -120,7 +122,7 @@ def _option(parameter: Parameter) -> click.Parameter:
     typed, bounds = parameter.typed, parameter.bounds
     metavar = typed.metavar or parameter.name.upper()
     if typed.first:
-        # Not required by click, which has another sentence.
+        # Not required for click, which has a different error message.
         return click.Argument(
             [parameter.name], required=False, metavar=metavar if parameter.required else f"[{metavar}]"
         )
@@ -145,7 +147,7 @@ def _option(parameter: Parameter) -> click.Parameter:
 
 
 def _typed(ctx: click.Context, parameter: Parameter) -> Iterator[tuple[str, str]]:
-    """Yield the typed values of one parameter as texts, by the name that every door has for it."""
+    """Yield (parameter name, value as text) for each value of one parameter that was typed."""
     value = ctx.params[parameter.name]
     if value is None or ctx.get_parameter_source(parameter.name) is ParameterSource.DEFAULT:
         return
@@ -163,14 +165,14 @@ def _with_zone(text: str) -> str:
 
 
 def print_lines(lines: Iterable[bytes], media_type: str) -> None:
-    """Print an answer that comes as lines."""
+    """Print an answer in lines, depending on the media type."""
     (print_csv if media_type in (CSV, HTML) else print_pieces)(lines)
 
 
 @contextmanager
 def _room(configuration: Configuration) -> Iterator[None]:
-    """Report a lack of space if the index does not answer because of it: `navlin serve` may be waiting for space. A running
-    Solr may refuse even questions then, and another one cannot be started."""
+    """Raise `Failure` about a lack of disk space if the index does not respond and the disk is full. `navlin serve` may
+    be waiting for space then. A running Solr may refuse even queries, and another one cannot be started."""
     from navlin.index.solr import SolrError
     from navlin.service.disk_space import space
     from navlin.solr_server.embedded import NoSolr

@@ -1,7 +1,7 @@
-"""Commands for another machine's navlin: with ``--url`` a command becomes a request of navlin's API, and nothing is
-needed here.
+"""Commands for navlin on another machine. With ``--url``, a command sends a request to navlin's API, and nothing else
+is needed on this machine.
 
-A question is answered as its command prints it there; a job is requested, and waited for.
+The answer to a question is printed as on the other machine. A job is submitted, and the command waits for the result.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ if TYPE_CHECKING:
 
 ROOT: Final = "/api/navlin/v1"
 DOWNLOADS: Final = ("export",)
-"""Their answers are written into a file here (`navlin.cli.export_download`)."""
+"""Commands whose answer is written to a local file (`navlin.cli.export_download`)."""
 POLL_S: Final = 0.5
 TIMEOUT_S: Final = 120
 PIECE_BYTES: Final = 1 << 16
 MOST_BYTES: Final = 256 << 20
-"""Size limit of an answer that is not taken piece by piece."""
+"""Maximum size of a response that is not read in pieces."""
 MARKED: Final = "Navlin-Mark"
 _END: Final = re.compile(rb"\x00end (\d{1,3})\n\Z")
 MARK_BYTES: Final = 9
-"""Length of the mark at the end of an answer, at most."""
+"""Maximum length of the mark at the end of a response."""
 
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A running navlin: its address, and the file with a token."""
+    """A running navlin: the URL, and the file with a token."""
 
     url: str
     token_file: Path | None
@@ -60,7 +60,8 @@ class Server:
         headers: Mapping[str, str] | None = None,
         **how: Any,
     ) -> requests.Response:
-        """Send a request. Ends the command with the server's message if it refuses."""
+        """Send a request, and return the response. Raises `Failure`, with the server's message if the server
+        refuses."""
         import requests
 
         from navlin.bounded_http import bound
@@ -68,7 +69,7 @@ class Server:
         headers = {"Accept": accept, "Authorization": f"Bearer {self._token()}", **(headers or {})}
         url = self.url.rstrip("/") + ROOT + path
         try:
-            # Not the .netrc entry for that host: the token identifies the caller.
+            # The .netrc entry for that host is not used, because the token identifies the caller.
             with requests.Session() as session:
                 bound(session, None if how.get("stream") else MOST_BYTES)
                 session.auth = _as_it_is
@@ -82,7 +83,8 @@ class Server:
         return answer
 
     def records(self, path: str, parameters: Pairs) -> tuple[Pieces, Mapping[str, str]]:
-        """Return a download, piece by piece, and its headers. Ends the command with the server's message if it refuses."""
+        """Return the pieces and the headers of a download. Raises `Failure`, with the server's message if the server
+        refuses."""
         answer = self.send("GET", path, params=parameters, stream=True, headers={MARKED: "end"})
         return Pieces(self, answer), answer.headers
 
@@ -102,7 +104,8 @@ class Server:
 
 
 def over_http(name: str, command: click.Command, server: Server) -> click.Command:
-    """Return the command, changed to ask a server. Raises `Failure` for one that works only on its own machine."""
+    """Return a copy of the command that sends requests to a server. Raises `Failure` for a command that only works on
+    the server's own machine."""
     if isinstance(command, JobCommand):
         return command.answering_by(partial(_request, server, command))
     if isinstance(command, QuestionCommand):
@@ -138,7 +141,8 @@ def _answer_there(server: Server, question: Question, pairs: Pairs, given: Any, 
 
 
 class Pieces:
-    """The pieces of an answer, without the mark at its end; ``exit_code`` is then taken from the mark."""
+    """Iterator over the pieces of a response, without the mark at the end. After the last piece, ``exit_code`` is the
+    exit code in the mark."""
 
     def __init__(self, server: Server, answer: requests.Response) -> None:
         self.server, self.answer, self.exit_code = server, answer, 0
@@ -155,7 +159,8 @@ class Pieces:
         except requests.RequestException as error:
             raise Failure(f"{self.server.url}: the answer broke off: {error}", Exit.FAILED) from error
         if self.answer.headers.get(MARKED):
-            # A proxy, or a connection that ends with the answer, makes an interrupted answer look whole.
+            # An interrupted response may look complete, because of a proxy or because it is ended by the end of the
+            # connection.
             found = _END.search(held)
             if found is None:
                 raise Failure(f"{self.server.url}: the answer broke off: it has no end", Exit.FAILED)
@@ -193,7 +198,7 @@ def _request(
 
 
 def _json_of(pairs: Pairs, given: Any) -> dict[str, Any]:
-    """The typed parameters as a JSON body."""
+    """Return the typed parameters as a JSON body."""
     return {name: plain(getattr(given, name)) for name in dict(pairs)}
 
 

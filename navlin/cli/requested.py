@@ -1,4 +1,4 @@
-"""Leaving a request for the ``navlin serve`` that runs here, and waiting for its answer."""
+"""Submitting a job to the local ``navlin serve``, and waiting for the answer."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ INTERRUPTED: Final = "navlin serve ended meanwhile; what it wrote stays, and the
 
 
 def answer_of_daemon(solr: Solr, state_directory: Path, job: Job, arguments: Mapping[str, Any]) -> Any:
-    """Return the answer of the daemon that runs on this state directory; None if none runs. Shows its progress on a
-    terminal.
+    """Submit a job to the daemon of this state directory, and return the answer; None if no daemon runs. The progress
+    is shown on a terminal.
 
-    Ends the command if the daemon refuses, fails or ends. Ctrl-C withdraws the request if it is still waiting; a job that
-    is running continues in the daemon.
+    Raises `Failure` if the job fails, or if the daemon ends. Ctrl-C withdraws a request that is still waiting; a job
+    that is running continues in the daemon.
     """
     from navlin.index.requests import leave_request
     from navlin.service.heartbeat import read_heartbeat
@@ -67,7 +67,7 @@ def _wait(solr: Solr, state_directory: Path, request: Request, progress: Progres
             if not alive and now.holder is not None:
                 raise Failure(INTERRUPTED, Exit.FAILED)
         except SolrUnavailable:
-            # The embedded Solr ends with the daemon, which also starts it again if it dies.
+            # The embedded Solr ends with the daemon. If only Solr dies, the daemon starts it again.
             if not alive:
                 raise Failure(INTERRUPTED, Exit.FAILED) from None
         else:
@@ -98,7 +98,7 @@ class Progress:
         self._begun_s = time.monotonic()
 
     def show(self, step: str) -> None:
-        """Show the step; "" while the request waits to be taken up."""
+        """Show the step; "" while the request waits for the daemon."""
         if self._stream.isatty():
             doing = f"{step}, " if step else "waiting for navlin serve, "
             self._stream.write(f"\r\x1b[K{self._job}: {doing}{time.monotonic() - self._begun_s:.0f} s")

@@ -1,5 +1,3 @@
-"""The ``navlin restore`` command."""
-
 from __future__ import annotations
 
 from datetime import datetime

@@ -1,5 +1,3 @@
-"""The ``navlin serve`` command."""
-
 from __future__ import annotations
 
 import os
@@ -58,8 +56,8 @@ def command(invocation: Invocation) -> None:
     if any(
         thread is not threading.current_thread() and not thread.daemon for thread in threading.enumerate()
     ):
-        # A run that hangs in a connection would hold the process at its exit. All its writes are repeated at the next
-        # start.
+        # A run that hangs in a connection would keep the process from exiting. All writes of such a run are repeated at
+        # the next start.
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)

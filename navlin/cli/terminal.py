@@ -1,6 +1,6 @@
-"""The only way for commands to print. Nothing that a terminal would obey passes it, except rich's own colours.
+"""All output of commands. Control characters in the output are replaced or escaped, except those of rich's own colours.
 
-A test lists every place in navlin that could print past it.
+A test lists every place in navlin that could print in any other manner.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from navlin.render.console import CleanConsole
 
 SIGNS: Final = "navlin-signs"
-"""Python's name for the error handler that replaces letters that an encoding lacks."""
+"""Name of the codec error handler that replaces characters that an encoding lacks."""
 WIDTH_CHARS: Final = 160
-"""Width of an answer that goes into a file or a pipe."""
+"""Width of an answer that is written to a file or a pipe."""
 
 
 def _signs(error: UnicodeError) -> tuple[str, int]:
-    """Write letters that a terminal's encoding lacks as JSON escapes, so that JSON stays valid."""
+    """Write characters that a terminal's encoding lacks as JSON escapes, so that JSON stays valid."""
     assert isinstance(error, UnicodeEncodeError)
     units = error.object[error.start : error.end].encode("utf-16-be", "surrogatepass")
     signs = (f"\\u{high:02x}{low:02x}" for high, low in zip(units[::2], units[1::2], strict=True))
@@ -40,11 +40,11 @@ codecs.register_error(SIGNS, _signs)
 
 
 class AnswerLost(Exception):
-    """Standard output does not accept the answer; the text says why."""
+    """Standard output does not accept the answer; the message says why."""
 
 
 class _Answer(io.TextIOWrapper):
-    """Standard output with failures that are told from those of all other files."""
+    """Standard output. A failed write raises `AnswerLost`, which distinguishes it from failures of other files."""
 
     def write(self, text: str, /) -> int:
         with _lost():
@@ -60,7 +60,7 @@ def _lost() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        # Otherwise Python would complain once more when it ends.
+        # Otherwise Python would report another failed write when the process exits.
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, 1)
         os.close(nowhere)
@@ -68,7 +68,8 @@ def _lost() -> Iterator[None]:
 
 
 def prepare_streams() -> None:
-    """From now on, replace letters that an encoding lacks, and raise `AnswerLost` if an answer cannot be written."""
+    """Make the standard streams replace characters that their encoding lacks. Make standard output raise `AnswerLost`
+    if an answer cannot be written."""
     out: TextIO | None = sys.stdout  # None if it was closed
     if out is None or type(out) is io.TextIOWrapper:
         encoding, by_line = (out.encoding, out.line_buffering) if out is not None else ("utf-8", False)
@@ -82,7 +83,8 @@ def prepare_streams() -> None:
 
 @contextmanager
 def whole_answer() -> Iterator[None]:
-    """End the command with a sentence if its answer is not written completely: the disk is full, or the reader has gone."""
+    """Raise `Failure` if the answer cannot be written completely, because the disk is full or the reader has closed the
+    pipe."""
     try:
         try:
             yield
@@ -95,40 +97,40 @@ def whole_answer() -> Iterator[None]:
 
 
 def say(text: str, *, on_stderr: bool = False, file: Any = None, bold: bool = False) -> None:
-    """Print a sentence or some lines."""
+    """Print one or more lines of text, with control characters replaced."""
     text = printable(text)
-    # Named, because click replaces a stream that is limited to ASCII by one of its own.
+    # The file is passed, because click would replace a stream that is limited to ASCII by its own.
     file = file or (sys.stderr if on_stderr else sys.stdout)
     click.echo(click.style(text, bold=True) if bold else text, file=file)
 
 
 def confirm(question: str) -> None:
-    """Ask on standard error; abort the command unless the answer is yes."""
+    """Ask a question on standard error, and abort the command unless the answer is yes."""
     click.confirm(printable(question), abort=True, err=True)
 
 
 def ask_password() -> str:
-    """Ask twice, on standard error, without showing the typed text."""
+    """Ask for a password twice, on standard error, without showing the typed text."""
     typed: str = click.prompt("Password", hide_input=True, confirmation_prompt=True, err=True)
     return typed
 
 
 def print_json(answer: Any) -> None:
-    """Print an answer for programs."""
+    """Print an answer as indented JSON."""
     import orjson
 
     click.echo(printable_json(orjson.dumps(answer, option=orjson.OPT_INDENT_2).decode()), file=sys.stdout)
 
 
 def print_pieces(pieces: Iterable[bytes]) -> None:
-    """Print an answer for programs piece by piece, as it comes. A piece may end within a letter."""
+    """Print JSON in pieces, as they arrive. A piece may end within a character."""
     for text in codecs.iterdecode(pieces, "utf-8"):
         click.echo(printable_json(text), nl=False, file=sys.stdout)
 
 
 def print_csv(pieces: Iterable[bytes]) -> None:
-    """Print a table for spreadsheets and programs, as it comes: byte for byte into a file or a pipe; on a terminal,
-    without the mark for spreadsheets."""
+    """Print CSV or HTML in pieces, as they arrive. A file or a pipe receives the bytes unchanged; a terminal receives
+    printable text, without the byte order mark for spreadsheets."""
     from navlin.model.spreadsheet import MARK
 
     if not sys.stdout.isatty():
@@ -148,17 +150,17 @@ def is_watched() -> bool:
 
 
 def shows_progress() -> bool:
-    """Whether standard error is a terminal, and the answer goes into a file or a pipe."""
+    """Whether standard error is a terminal, and standard output a file or a pipe."""
     return is_watched() and not sys.stdout.isatty()
 
 
 def output_width() -> int:
-    """Width of a printed answer, in characters."""
+    """Return the width of a printed answer, in characters."""
     return console().width
 
 
 def console(*, on_stderr: bool = False) -> CleanConsole:
-    """Return the console on which an answer for people is printed: as wide as the terminal, if it is one."""
+    """Return the console for text output. It is as wide as the terminal; `WIDTH_CHARS` for a file or a pipe."""
     from navlin.render.console import CleanConsole
 
     to = sys.stderr if on_stderr else sys.stdout
@@ -166,5 +168,6 @@ def console(*, on_stderr: bool = False) -> CleanConsole:
 
 
 def print_traceback(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    """Print an unforeseen error, in place of `sys.excepthook`: its text may contain the name of a file."""
+    """Print an unexpected error, in place of `sys.excepthook`, because the text may contain a file name with control
+    characters."""
     say("".join(traceback.format_exception(kind, error, trace)).rstrip("\n"), on_stderr=True)

@@ -1,5 +1,3 @@
-"""The ``navlin token`` command."""
-
 from __future__ import annotations
 
 from datetime import datetime

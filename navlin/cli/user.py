@@ -1,5 +1,3 @@
-"""The ``navlin user`` command."""
-
 from __future__ import annotations
 
 import sys
@@ -128,7 +126,6 @@ def set_role(invocation: Invocation, name: str, role: str) -> None:
 
 
 def access_file(invocation: Invocation) -> AccessFile:
-    """Return the file of users and tokens of this configuration."""
     from navlin.access.store import AccessFile
 
     return AccessFile(invocation.configuration_without_sources().navlin.state_directory)
@@ -136,7 +133,7 @@ def access_file(invocation: Invocation) -> AccessFile:
 
 @contextmanager
 def failures() -> Iterator[None]:
-    """End the command with a sentence if a change cannot be made."""
+    """Raise `Failure` if a change of users or tokens cannot be made."""
     from navlin.access.passwords import UnusablePassword
     from navlin.access.store import AccessError
 

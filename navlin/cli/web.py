@@ -1,5 +1,3 @@
-"""The ``navlin web`` command."""
-
 from __future__ import annotations
 
 import os
@@ -44,7 +42,7 @@ def command(invocation: Invocation, *, child: int | None) -> None:
     service = service_of(configuration, invocation.environment)
     state = configuration.navlin.state_directory
     if child is not None:
-        # If processors are scarce, extraction goes before queries.
+        # If processors are scarce, extraction takes precedence over queries.
         os.nice(NICENESS)
     ended = None if child is None else standard_input_ends
     answer(service, listening, configuration.web, state, ended=ended)

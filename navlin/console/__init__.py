@@ -1,7 +1,7 @@
-"""The pages for people, in a browser: server-rendered, and usable without a script as far as possible.
+"""The web console: server-rendered pages, usable without a script as far as possible.
 
-A page that lists the answer of a question is declared with it (`navlin.questions`), and has a template here. Another page is
-a module here, named in `PAGES`, and a template of its name.
+A page that lists the results of a question is declared together with the question (`navlin.questions`), and has a
+template here. Every other page is a module here, named in `PAGES`, with a template that has the page's name.
 """
 
 from __future__ import annotations
@@ -46,4 +46,4 @@ PAGES: Final[tuple[Page, ...]] = (
     purges.PAGE,
     purge.PAGE,
 )
-"""In the order of the menu."""
+"""All pages, in the order of the menu."""

@@ -1,4 +1,4 @@
-"""The columns of a table or a file, each with its origin, one per line."""
+"""The columns of a table or file, each with the columns that it is computed from."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ MOST_COLUMNS: Final = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column as in its source, people's words on it, and the columns that it is made from, one hop upstream."""
+    """A column as in its source, with the user-written fields. ``origins`` are the columns one hop upstream that this
+    column is computed from."""
 
     entity: StoredEntity
     data_type: str
@@ -33,11 +34,11 @@ class Column:
     inherited_tags: tuple[str, ...]
     origins: tuple[Node, ...]
     expressions: tuple[str, ...]
-    """The computations from these, as the engines recorded them."""
+    """The computations of this column from ``origins``, as the engines recorded them."""
 
 
 def columns_of(solr: Solr, entity: StoredEntity) -> Iterator[Column]:
-    """Yield the columns in the order of the table; then those without a known order, and deleted ones last."""
+    """Yield the columns in the order of the table, then columns without a known order. Deleted columns come last."""
     query = f"type:FIELD AND firstClassParentId:{phrase(entity.id)}"
     found = search(solr, query, limit=MOST_COLUMNS)
     if not found.documents:
@@ -66,7 +67,7 @@ def _order(column: StoredEntity) -> tuple[float, str]:
 
 
 def _origins(solr: Solr, entity: StoredEntity) -> tuple[dict[str, list[Node]], dict[str, list[str]]]:
-    """Return, by the id of a column, the columns that it is made from, and the expressions."""
+    """Return two mappings: column id → the columns that it is computed from, and column id → the expressions."""
     answer = lineage(solr, entity.id, Options(Direction.UPSTREAM, depth=1, columns=True, unlinked=True))
     nodes = {node.id: node for node in answer.nodes}
     origins: dict[str, list[Node]] = defaultdict(list)

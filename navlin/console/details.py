@@ -36,7 +36,7 @@ _WITH_COLUMNS: Final = frozenset({"TABLE", "VIEW", "DATASET", "FILE", "DIRECTORY
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """The contents of an entity: the first of them, the total, and a query that finds all."""
+    """Contents of an entity: the first few, the total number, and a query that finds all."""
 
     title: str
     listed: tuple[StoredEntity, ...]
@@ -48,7 +48,7 @@ def _values(asked: Asked) -> Mapping[str, Any] | Onward:
     identity = asked.question(asked.parameters).entity_id()
     shown = show(asked.solr, identity)
     if shown.entity.type == PART and shown.entity.parent_id:
-        # People are shown statements, not their parts: the computation of a part is shown with its column.
+        # Users see statements, not sub-operations: the computation of a sub-operation is shown with its column.
         return Onward("/details?" + urlencode({"entity": shown.entity.parent_id}))
     people = shown.fields.people
     columns: list[Column] = (
@@ -91,7 +91,8 @@ def _values(asked: Asked) -> Mapping[str, Any] | Onward:
 
 
 def _of_plan(entity: StoredEntity) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield the file format and the conditions that a plan, or a table's classes, state, each with its title."""
+    """Yield (title, values) for the file format and for each condition. They come from a plan, or from a table's
+    classes."""
     if entity.file_format:
         yield "File format", (entity.file_format,)
     for name, texts in entity.conditions.items():
@@ -99,7 +100,8 @@ def _of_plan(entity: StoredEntity) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 
 def _looked_into(shown: Shown) -> bool:
-    """Whether it is an extracted directory, to distinguish an empty one from one that nobody looked into."""
+    """Whether the entity is an extracted directory. If such a directory lists nothing, it is empty; other directories
+    may never have been read."""
     return shown.entity.type == "DIRECTORY" and not shown.entity.granted
 
 

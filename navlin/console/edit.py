@@ -1,6 +1,6 @@
-"""``/edit``: people's words on one entity, sent by the form of its page.
+"""``/edit``: changes the user-written fields of one entity, as sent by the form on the entity's page.
 
-The form also sends its previous values. Only changes are written, so that two people who edit at the same time lose
+The form also sends the previous values. Only changes are written, so that two people who edit at the same time lose
 nothing.
 """
 
@@ -26,8 +26,6 @@ _BETWEEN_COMMAS: Final = re.compile(r"(?:\\.|[^\\,]|\\$)+", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """The fields of the form, and their previous values."""
-
     entity: Annotated[str, "The entity's id."]
     name: Annotated[str, "Empty for none."] = ""
     description: Annotated[str, "Empty for none."] = ""
@@ -50,7 +48,7 @@ def _answer(asked: Asked) -> Onward:
 
 
 def _words(given: Parameters) -> Words:
-    """Return the changes. Raises `BadValue`."""
+    """Return the differences between the previous and the new values of the form. Raises `BadValue`."""
     single = {
         name: _lines(getattr(given, name))
         for name in ("name", "description")
@@ -74,7 +72,7 @@ def _words(given: Parameters) -> Words:
 
 
 def _lines(text: str) -> str:
-    # A browser sends line ends as two characters.
+    # Browsers send line ends as CR LF.
     return text.replace("\r\n", "\n")
 
 
@@ -84,7 +82,7 @@ def typed_tags(tags: Iterable[str]) -> str:
 
 
 def typed_properties(values: Mapping[str, Any]) -> str:
-    """Return properties by key, in the form's notation."""
+    """Return properties (key → value) in the form's notation."""
     return "\n".join(f"{key}={_escaped(str(value))}" for key, value in values.items())
 
 

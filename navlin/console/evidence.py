@@ -20,7 +20,8 @@ _STYLE: Final = re.compile(r"<style>(.*?)</style>", re.DOTALL)
 def _answer(asked: Asked) -> Html:
     start = asked.question(asked.parameters).entity_id()
     text = evidence_html(evidence(asked.solr, start, asked.service.now_ms()), asked.service.base_path)
-    # The document is self-contained, also in a file: its style is in it, and nothing else is let in.
+    # The document is self-contained, so that it can be saved to a file. The policy allows only the style in the
+    # document.
     styles = (b64encode(sha256(each.encode()).digest()).decode() for each in _STYLE.findall(text)[:1])
     allowed = " ".join(f"'sha256-{each}'" for each in styles)
     return Html(text, f"default-src 'none'; style-src {allowed}; base-uri 'none'; frame-ancestors 'none'")

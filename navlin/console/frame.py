@@ -1,4 +1,4 @@
-"""The console as the web application mounts it: its pages, its files, and its error pages."""
+"""The web console as the web application mounts it: its pages, its static files, and its login and error pages."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ LOG_IN: Final = "/login"
 
 
 class BrowserPages:
-    """Created once per process. ``service`` has a proxy's prefix of each path, and the version."""
+    """All pages of the console, created once per process. ``service`` provides a proxy's path prefix and the
+    version."""
 
     def __init__(self, service: Service, pages: Iterable[Page]) -> None:
         self._service, self._pages = service, tuple(pages)
@@ -34,7 +35,7 @@ class BrowserPages:
 
     @property
     def endpoints(self) -> list[Endpoint]:
-        """The pages, as endpoints that answer with HTML."""
+        """The pages as endpoints, with HTML responses."""
         return [
             Endpoint(
                 page.method,
@@ -53,19 +54,20 @@ class BrowserPages:
 
     @property
     def routes(self) -> list[Route]:
-        """The routes open to everybody: the files of pages, and the login page."""
+        """Routes that need no login: the static files and the login page."""
         return [
             Route(self._files.path + "/{file:path}", self._files.answer),
             Route(LOG_IN, self._log_in, methods=["GET"]),
         ]
 
     def is_open(self, path: str) -> bool:
-        """Whether a path is open to everybody: files that reveal nothing about the data, and the login page."""
+        """Whether a path needs no login. This holds for the login page, and for static files, which reveal nothing
+        about the data."""
         return path == LOG_IN or path.startswith(self._files.path + "/")
 
     def root(self, query: Mapping[str, str]) -> Response:
-        """Redirect to the first page; or to the one that Navigator had at an address
-        (``/?view=detailsView&id=…&tab=lineage``), because Hue and scripts link to it."""
+        """Redirect to the search page. Redirect a URL of Navigator (``/?view=detailsView&id=…&tab=lineage``) to the
+        corresponding page, because Hue and scripts link to such URLs."""
         identity = query.get("id", "")
         page = "/search"
         if query.get("view") == "detailsView" and identity:
@@ -74,21 +76,20 @@ class BrowserPages:
         return RedirectResponse(self._service.base_path + page, 303)
 
     def unknown(self, request: Request) -> Response:
-        """Redirect to the login page, which then goes on to the requested page."""
+        """Redirect to the login page. After the login, the browser is redirected to the requested page."""
         wanted = self._service.base_path + request.url.path
         if request.url.query:
             wanted += "?" + request.url.query
         return RedirectResponse(f"{self._service.base_path}{LOG_IN}?{urlencode({'next': wanted})}", 303)
 
     def error(self, request: Request, status: int, message: str, more: Mapping[str, Any]) -> Response:
-        """Return a page that describes an error."""
         values = {"status": status, "phrase": HTTPStatus(status).phrase, "message": message, "more": more}
         caller = request.scope.get("state", {}).get("caller")
         user, csrf = (caller.user, caller.csrf) if caller is not None else (None, "")
         return self._page("error.html", "Error", user, csrf, values).response(status)
 
     def log_in(self, onward: str, wrong: str = "", status: int = 200) -> Response:
-        """Return the login page, which goes on to the address ``onward``."""
+        """Return the login page. After the login, the browser is redirected to the URL ``onward``."""
         return self._page("login.html", "Log in", None, "", {"next": onward, "wrong": wrong}).response(status)
 
     def _answer(self, page: Page, asked: Asked) -> Html | Onward:

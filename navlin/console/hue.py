@@ -1,4 +1,4 @@
-"""Hue's addresses of an entity: in its metastore, its file browser, its job browser."""
+"""URLs of entities in Hue: in its metastore browser, its file browser or its job browser."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from navlin.model.source import HDFS, HIVE
 
 
 def hue_address(hue_url: str, entity: StoredEntity) -> str:
-    """Return the address below ``hue_url``; "" if Hue does not show the entity, or if Hue's own address is unknown."""
+    """Return the entity's URL in Hue, below ``hue_url``; "" if ``hue_url`` is empty, the entity is deleted, or Hue has
+    no page for it."""
     place = _place(entity) if hue_url and not entity.deleted else ""
     return f"{hue_url.rstrip('/')}/{place}" if place else ""
 

@@ -1,4 +1,4 @@
-"""``/impact``: the entities affected if one is dropped or changed, by owner."""
+"""``/impact``: the entities affected if an entity is dropped or changed, grouped by owner."""
 
 from __future__ import annotations
 

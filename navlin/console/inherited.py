@@ -1,4 +1,4 @@
-"""``/inherited``: entities that inherit a tag or a property, and the paths."""
+"""``/inherited``: entities that inherit a tag or a property, with the path of each inheritance."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""``/lineage``: the diagram. The page itself has no lineage: its script requests it, or the reader requests a list."""
+"""``/lineage``: the lineage diagram. The page is sent without the lineage, which the page's script then requests. Users
+may request a list instead."""
 
 from __future__ import annotations
 
@@ -38,7 +39,7 @@ _SWITCHES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """The view, as far as the server draws it; the script reads the rest of the address."""
+    """The parameters of the view that the server needs; the script reads the other ones from the URL."""
 
     entity: Annotated[str, "db.table, db.table.column, a path, or an id."] = ""
     direction: Annotated[Direction, "Where to go."] = Direction.BOTH
@@ -70,7 +71,7 @@ def _values(asked: Asked) -> Mapping[str, Any]:
         lineage(asked.solr, walked_id(asked.solr, given.entity, unlinked=given.unlinked), _options(given))
     )
     nodes = {node.id: node for node in answer.nodes}
-    # A placeholder has no other page.
+    # A placeholder has no pages other than this one.
     return {**values, "lineage": answer, "nodes": nodes, "has_pages": not nodes[answer.start].placeholder}
 
 

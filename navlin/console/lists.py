@@ -1,4 +1,4 @@
-"""The pages of questions that answer with a list, some rows at a time: a form of the question's parameters, and the rows."""
+"""Pages of questions whose result is a list: a form with the question's parameters, and one page of rows."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from navlin.questions.declare.parameters import FORMS, parameters_of
 from navlin.questions.declare.question import ListPage, Question
 
 _OF_DOORS: Final = frozenset({"limit", "offset", *FORMS})
-"""Parameters that the number of the page replaces."""
+"""Parameters of a question that its page lacks: a page number replaces limit and offset, and the format is HTML."""
 PAGES: Final = MOST_OFFSET // ROWS_A_PAGE + 1
 
 
 def list_page(question: Question) -> Page:
-    """The page that a question declares."""
+    """Return the page that a question declares."""
     assert isinstance(question.page, ListPage)
     path = question.page.path or question.path
     return Page(
@@ -35,7 +35,7 @@ def list_page(question: Question) -> Page:
 
 
 def _parameters(cls: type[Any]) -> type[Any]:
-    """The parameters of the page for those of a question."""
+    """Return the page's parameter class, made from the question's parameter class."""
     hints = get_type_hints(cls, include_extras=True)
     own = [
         (each.name, hints[each.name], field(default=each.default))

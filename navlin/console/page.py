@@ -1,4 +1,4 @@
-"""One page: role, parameters, and values of its template."""
+"""Declaration of a page: path, role, parameters, and the function for the values of the template."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ POLICY: Final = "; ".join(
         "script-src 'self' 'wasm-unsafe-eval'",
         "worker-src 'self'",
         "style-src 'self'",
-        # The diagram becomes a PNG by way of an image that the page itself makes.
+        # The page turns the diagram into a PNG through an SVG image at a blob URL.
         "img-src 'self' blob: data:",
         "connect-src 'self'",
         "form-action 'self'",
@@ -25,14 +25,14 @@ POLICY: Final = "; ".join(
         "frame-ancestors 'none'",
     )
 )
-"""Sources that a page may load from: files of its own server, and nothing inline."""
+"""Content-Security-Policy of pages: they may load files of their own server, and use nothing inline."""
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """``path`` is below the console's root, ``parameters`` a dataclass like an endpoint's (`navlin.api.parameters`);
-    ``values`` returns the values for the template of the same name, or a document of its own, or the page that comes
-    next."""
+    """A page of the console. ``path`` is below the console's root. ``parameters`` is a dataclass like an endpoint's
+    (`navlin.api.parameters`). ``values`` returns the values for the page's template, or a complete document, or a
+    redirect."""
 
     path: str
     title: str
@@ -40,12 +40,11 @@ class Page:
     values: Callable[[Asked], Mapping[str, Any] | Html | Onward]
     role: Role = Role.LINEAGE_VIEWER
     menu: str = ""
-    """Its label in the menu; "" if it is reached from other pages."""
+    """Label in the menu; "" if the page is not in the menu."""
     method: Literal["GET", "POST"] = "GET"
     walks: bool = False
-    """As in an endpoint."""
+    """Whether the page walks the graph, as in `Endpoint`."""
 
     @property
     def template(self) -> str:
-        """The template's file."""
         return f"{self.path.strip('/')}.html"

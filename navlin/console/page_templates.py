@@ -1,4 +1,5 @@
-"""The templates of pages: every value in them escaped and printable, and the formats of times, sizes and long names."""
+"""The template environment of pages. It escapes every value, makes it printable, and formats times, sizes and long
+names."""
 
 from __future__ import annotations
 
@@ -21,20 +22,20 @@ from navlin.render.status import span
 from navlin.render.text import date_text, in_page
 
 NAME_CHARS: Final = 80
-"""The middle of a longer name is not shown; the whole name is on its own page, and appears on hover."""
+"""Maximum length of a displayed name. The middle of a longer name is cut; the whole name appears on hover, and on the
+entity's page."""
 _TEMPLATES: Final = Path(__file__).parent / "templates"
 _DATE: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 _INITIALS: Final = frozenset({"HDFS", "YARN", "S3", "SDK", "MAPREDUCE"})
-"""Source types that are written in capitals; the others are names."""
+"""Source types that are written in capitals; other types are capitalized like names."""
 
 
 def page_templates() -> Environment:
-    """Return the environment of all templates."""
     made = Environment(
         loader=FileSystemLoader(_TEMPLATES),
         autoescape=select_autoescape(default=True),
         undefined=StrictUndefined,
-        # If a form has to return a value verbatim, `e` exempts it from this.
+        # The filter `e` exempts a value that a form has to return verbatim.
         finalize=in_page,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -65,10 +66,11 @@ def page_templates() -> Environment:
 
 
 def _by_names(edges: Iterable[Edge], nodes: Mapping[str, Node]) -> list[Edge]:
-    """Sort edges by the names of their ends: a row keeps its place whatever else is chosen to be shown."""
+    """Sort edges by the names of their ends, so that an edge keeps its position when the display options change."""
     return sorted(edges, key=lambda each: (nodes[each.source].title, nodes[each.target].title, each.type))
 
 
 def _cut_in_middle(name: str) -> str:
-    """Return a name, or the beginning and the end of a long one: paths and statements differ at either."""
+    """Return a name, without the middle of a long one, because paths and statements differ at the beginning or at the
+    end."""
     return name if len(name) <= NAME_CHARS else f"{name[: NAME_CHARS // 2]}…{name[1 - NAME_CHARS // 2 :]}"

@@ -1,4 +1,4 @@
-"""A list shown page by page: its parameters, and the addresses of its other pages."""
+"""Paging of lists: the template values of one page, and the links to the previous and the next page."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ROWS_A_PAGE: Final = 25
 
 
 def paged(given: Any, found: Page[Any]) -> Mapping[str, Any]:
-    """Return the template values for one page of a list, the one with the number ``given.page``."""
+    """Return the template values for one page of a list. ``given.page`` is the number of the page."""
     return {
         "given": given,
         "found": found,
@@ -25,7 +25,7 @@ def paged(given: Any, found: Page[Any]) -> Mapping[str, Any]:
 
 
 def address(given: Any, **other: Any) -> str:
-    """Return the query string of the same question with other parameters; default values are left out."""
+    """Return the query string for ``given``, with the parameters in ``other`` replaced. Default values are left out."""
     pairs: list[tuple[str, str]] = []
     for each in fields(given):
         value = other.get(each.name, getattr(given, each.name))

@@ -1,4 +1,4 @@
-"""``/purge``: removes old data, or previews the removal, as requested by the forms of its pages."""
+"""``/purge``: requests a purge of old data, or a preview of one, for the forms of ``/purges`` and ``/request``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``/purges``: current and past purges; and the form for the preview of a purge, which comes first."""
+"""``/purges``: current and past purges, and the form for the preview of a new purge."""
 
 from __future__ import annotations
 

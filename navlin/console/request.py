@@ -17,7 +17,7 @@ def _values(asked: Asked) -> Mapping[str, Any]:
         "request": found,
         "waits": found.open,
         "may_run": asked.user.role >= Role.ADMINISTRATOR,
-        # A person accepts exactly as much as was shown.
+        # Users confirm exactly the numbers that were shown to them.
         "candidates": sum(each["candidates"] for each in found.answer.get("rules", ())),
         "goes": sum(each["removed"] for each in found.answer.get("rules", ())),
         "held": str(found.answer.get("note", "")).startswith("held"),

@@ -13,8 +13,8 @@ from navlin.query.search import SearchAnswer
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """An entity, or a relation with its two ``ends``. ``people`` is a name that a person gave; ``source`` is the source's
-    name."""
+    """An entity, or a relation with its two ``ends``. ``people`` is the user-written name; ``source`` is the name of
+    the source."""
 
     id: str
     name: str
@@ -30,15 +30,14 @@ class Result:
 
     @property
     def deleted(self) -> bool:
-        """Whether it is flagged deleted."""
         return "deleted" in self.states
 
 
 def results_of(
     answer: SearchAnswer, sources: Mapping[str, str], statements: Mapping[str, str]
 ) -> Iterator[Result]:
-    """Yield the results of one page; ``sources`` are the sources' names by id, ``statements`` the display names of
-    statements."""
+    """Yield the results of one page. ``sources`` maps source ids to names, ``statements`` maps ids to the display names
+    of statements."""
     for document in answer.documents:
         yield _relation(document) if answer.core == RELATIONS else _entity(document, sources, statements)
 

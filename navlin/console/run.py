@@ -1,5 +1,5 @@
-"""``/run``: runs a source now, as requested by the button of its page; for a held run it may accept the loss that was
-shown."""
+"""``/run``: requests a run of a source, for the button on its page. For a blocked run, the request may accept the loss
+that was shown."""
 
 from __future__ import annotations
 

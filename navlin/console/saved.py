@@ -1,4 +1,4 @@
-"""``/saved``: saves a search under a name, or removes one, as requested by the forms next to a search."""
+"""``/saved``: saves a search under a name, or removes a saved search, for the forms next to a search."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ from navlin.questions.saved import ADD, REMOVE, Added, Removed
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """The fields of the forms."""
-
     name: Annotated[str, "The name."] = ""
     query: Annotated[str, "What is saved."] = ""
     shared: Annotated[bool, "Everybody sees it."] = False

@@ -1,4 +1,4 @@
-"""``/search``: one box for Navigator's syntax and for plain words, filters with counts, 25 results a page."""
+"""``/search``: a search box for Navigator's syntax and for plain words, filters with counts, 25 results per page."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from navlin.query.statement_names import NAMED_BY_STATEMENT, STATEMENT, names_of
 
 RESULTS_A_PAGE: Final = 25
 PAGES_LINKED: Final = 400
-"""Solr counts through all results before a page: for further ones there is the download."""
+"""Maximum page number. Solr has to collect all results before a page, so later results are only in the download."""
 VALUES_LISTED: Final = 12
 COUNTED: Final[Mapping[str, str]] = {
     "sourceType": "Source type",
@@ -37,7 +37,7 @@ COUNTED: Final[Mapping[str, str]] = {
     "inheritedTag": "Inherited tags",
     "deleted": "Deleted",
 }
-"""The fields that are counted and filtered by → their labels."""
+"""Field → label, for the fields with counts and a filter."""
 _DATES: Final[Mapping[str, str]] = {"created": "Created", "lastModified": "Last modified"}
 SORTED: Final[Mapping[str, str]] = {
     "": "best match",
@@ -71,7 +71,7 @@ class Parameters:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A value that results may be narrowed to: its count, and whether it is chosen."""
+    """A value of a filter: its label, its count, and whether it is chosen."""
 
     value: str
     words: str
@@ -81,7 +81,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """A field and its values, most frequent first; ``more`` is the number not listed."""
+    """A field and its values, most frequent first; ``more`` is the number of values that are not listed."""
 
     name: str
     title: str
@@ -142,8 +142,8 @@ def _values(asked: Asked) -> Mapping[str, Any]:
 
 
 def _folded(given: Parameters, folded: Mapping[str, int] | None) -> Iterator[tuple[str, str]]:
-    """Yield words for each kind that is not among the results, with its number if it was counted, and the query string
-    that shows it."""
+    """Yield (text, query string) for each kind of entity that is left out of the results. The text has the number of
+    entities if they were counted. The query string searches for that kind."""
     for kind, (one, several) in FOLDED.items():
         place = address(given, type=(kind,), page=1)
         if folded is None:
@@ -153,7 +153,8 @@ def _folded(given: Parameters, folded: Mapping[str, int] | None) -> Iterator[tup
 
 
 def _statements(asked: Asked, answer: SearchAnswer) -> dict[str, str]:
-    """Return the display names of the statements and jobs on this page, and of their parts and executions, by id."""
+    """Return id → display name for the statements and jobs on this page, and for their sub-operations and
+    executions."""
     if answer.core == RELATIONS:
         return {}
     found = [each for each in map(StoredEntity.of, answer.documents) if each.type in NAMED_BY_STATEMENT]
@@ -163,7 +164,8 @@ def _statements(asked: Asked, answer: SearchAnswer) -> dict[str, str]:
 
 
 def _filters(given: Parameters) -> Iterator[str]:
-    """Yield the chosen filters; each with the tag by which the counts of its own field leave it out."""
+    """Yield the chosen filters. A field's filter has a tag, so that the counts of the same field can ignore the
+    filter."""
     for name in COUNTED:
         if chosen := getattr(given, name):
             yield f"{{!tag={name}}}{name}:({' OR '.join(map(phrase, chosen))})"
@@ -203,7 +205,7 @@ def _both(days: tuple[str, ...]) -> tuple[str, str]:
 
 
 def _placed(query: str, error: QueryError) -> Mapping[str, str]:
-    """Return the error, and the query in three pieces: before the position, at it, after it."""
+    """Return the message, and the query in three pieces: before the error's position, at it, after it."""
     at = error.position if 0 <= error.position <= len(query) else len(query)
     return {
         "message": error.message,

@@ -1,4 +1,4 @@
-"""``/sources``: the state of each source: its last runs, its lag, its next run, and decisions that await a person."""
+"""``/sources``: the last runs, the lag, the next run and the pending decisions of each source."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ def _values(asked: Asked) -> Mapping[str, Any]:
 
 
 def _bars(asked: Asked, source: str) -> list[dict[str, Any]]:
-    """Return the last runs, oldest first, each as a bar: its duration relative to the longest of them."""
+    """Return the last runs, oldest first, each as a bar. The height is relative to the longest of these runs."""
     try:
         found = [each for each in runs(asked.solr, source=source, limit=RUNS_DRAWN).results if each.ended_ms]
     except UnknownSource:
-        # It has not run yet.
+        # The source has not run yet.
         return []
     longest_ms = max((each.ended_ms - each.started_ms for each in found), default=0) or 1
     return [

@@ -1,5 +1,5 @@
-"""The files of pages: style, scripts, and their libraries. They reveal nothing about the data, so they are open to
-everybody."""
+"""Static files of the pages: styles, scripts and libraries. They reveal nothing about the data, so they need no
+login."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _PACKED_FROM_BYTES: Final = 1_000
 
 
 class StaticFiles:
-    """Read once. Their address contains a checksum of all of them, so that a browser keeps them for ever and still gets
-    those of a new navlin at once; scripts find each other by relative addresses."""
+    """The static files, read once. Their URLs contain a checksum of all files, so that browsers can cache them forever
+    and still load the files of a new navlin at once. Scripts refer to each other by relative URLs."""
 
     def __init__(self, base_path: str) -> None:
         here = Path(__file__).parent
@@ -42,13 +42,13 @@ class StaticFiles:
         self._packed: dict[str, bytes] = {}
 
     def address(self, name: str) -> str:
-        """Return the address of a file for a page: ``static/navlin.css``. Raises KeyError for an unknown file."""
+        """Return the URL of a file such as ``static/navlin.css``. Raises KeyError for an unknown file."""
         if name not in self._files:
             raise KeyError(f"the console has no file {name}")
         return f"{self._base_path}{self.path}/{name}"
 
     async def answer(self, request: Request) -> Response:
-        """Answer with one file."""
+        """Respond with the requested file, or with 404."""
         name = request.path_params["file"]
         data = self._files.get(name)
         if data is None:
@@ -56,7 +56,7 @@ class StaticFiles:
         headers = {
             "Content-Type": _TYPES[Path(name).suffix],
             "Cache-Control": "public, max-age=31536000, immutable",
-            # A worker follows the policy that comes with its own script, not that of its page.
+            # A worker follows the policy that is sent with its own script, not the policy of its page.
             "Content-Security-Policy": POLICY,
             "Vary": "Accept-Encoding",
         }

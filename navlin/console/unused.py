@@ -1,7 +1,7 @@
-"""``/unused``: data without a known read for some days, its size, and the evidence.
+"""``/unused``: data without a known read for a number of days, with sizes and evidence.
 
-The question covers all data. A page checks as much of it as it can in some seconds, and says how much that was; the file
-has everything.
+A complete check covers all data. The page checks as much as it can within `LOOKS_S`, and says how much that was. The
+download checks everything.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ DAYS: Final = 90
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """Like the options of ``navlin unused``."""
+    """The same parameters as the options of ``navlin unused``."""
 
     days: Annotated[int, "For how many days nothing read them; 0 asks nothing yet.", range(MOST_DAYS + 1)] = 0
     of: Annotated[Kind, "Tables, partitions or directories."] = "tables"
@@ -37,8 +37,8 @@ class Parameters:
 
 @dataclass(slots=True)
 class _Look:
-    """Progress of the checks: ``done`` of ``every`` tables or directories, as far as that is known; ``cut``: the time was
-    over."""
+    """Progress of the checks: ``done`` of ``every`` tables or directories, as far as known. ``cut`` is set if the time
+    ran out."""
 
     until_s: float
     done: int = 0
@@ -46,13 +46,14 @@ class _Look:
     cut: bool = False
 
     def progress(self, done: int, every: int) -> None:
-        """Record the progress, and stop if the time is over: if little is listed, two results may be far apart."""
+        """Record the progress. Raise `_TimeOver` if the time has run out, because the next result may take much
+        longer."""
         self.done, self.every = done, every
         if time.monotonic() > self.until_s and done < every:
             raise _TimeOver
 
     def in_time(self, judged: Iterable[Judged]) -> Iterator[Judged]:
-        """Yield the verdicts that come in time."""
+        """Yield the verdicts until the time runs out."""
         try:
             for each in judged:
                 yield each
@@ -64,7 +65,7 @@ class _Look:
 
 
 class _TimeOver(Exception):
-    """The time for checks is over."""
+    """The time for the checks has run out."""
 
 
 def _values(asked: Asked) -> Mapping[str, Any]:

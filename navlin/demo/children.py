@@ -23,7 +23,7 @@ DEATH_S: Final = 30.0
 
 
 class Interrupted(BaseException):
-    """A signal requests the end. Not an Exception, so that handlers of failures do not catch it."""
+    """A signal has requested the end of the demo. Not an Exception, so that handlers of failures do not catch it."""
 
 
 @contextmanager
@@ -88,7 +88,7 @@ def _kill(pids: list[int]) -> None:
 def _descendants() -> list[int]:
     parents = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
-        with suppress(OSError):  # it has just ended
+        with suppress(OSError):  # the process has just ended
             parents[int(stat.parent.name)] = int(stat.read_text().rpartition(")")[2].split()[1])
     found = [os.getpid()]
     for pid in found:

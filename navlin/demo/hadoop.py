@@ -44,9 +44,10 @@ class Hadoop:
 
     All services end with the process that started them. A service can be killed, and started again with the same data
     and ports. ``settings`` are additional Hadoop properties; ``java_options`` are passed to the JVMs. With ``ha``, one
-    nameservice has two NameNodes, each a process (the DataNode is in the second one). They share a directory of edits,
-    and the first is active. `start_yarn` adds ResourceManager and NodeManager. ``jars`` contains the jars of the set
-    "hadoop", ``cache`` the compiled launcher. ``ports`` are `PORTS` numbers; without them, free ports are used.
+    nameservice has two NameNodes, each in its own process; the DataNode is in the second process. The NameNodes share a
+    directory of edits, and the first is active. `start_yarn` adds ResourceManager and NodeManager. ``jars`` contains
+    the jars of the set "hadoop", ``cache`` the compiled launcher. ``ports`` has `PORTS` port numbers; if None, free
+    ports are used.
     """
 
     def __init__(
@@ -298,7 +299,7 @@ _HDFS: Final = {
     "dfs.namenode.safemode.extension": "0",
     "dfs.blockreport.initialDelay": "0",
     "dfs.heartbeat.interval": "1",
-    # Blocks of a few bytes make files of many blocks cheap.
+    # A small minimum block size makes files with many blocks cheap to write.
     "dfs.namenode.fs-limits.min-block-size": "512",
     # Otherwise a nearly full disk puts the NameNode into safe mode.
     "dfs.namenode.resource.du.reserved": "0",
@@ -395,7 +396,7 @@ def _only_image(_: str, names: list[str]) -> list[str]:
 def _is_free(address: str) -> bool:
     host, _, port = address.rpartition(":")
     with socket.socket() as probe:
-        # As for a Java server, a connection that was closed a moment ago does not block the port.
+        # As for Java's servers, a recently closed connection does not block the port.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((host, int(port)))

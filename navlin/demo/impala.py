@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 
 class Edge(NamedTuple):
-    """One edge of a lineage record. ``sources`` and ``target`` are names of columns."""
+    """One edge of a lineage record. ``sources`` are full names of columns, ``target`` is a column of the target
+    table."""
 
     kind: str
     sources: tuple[str, ...]

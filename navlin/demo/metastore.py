@@ -135,7 +135,8 @@ class Metastore:
             "datanucleus.schema.autoCreateAll": "true",
             "hive.metastore.schema.verification": "false",
             "hive.metastore.warehouse.dir": f"file:{self.warehouse}",
-            # Otherwise it dies at start, because the asynchronous logger's library is not among PySpark's jars.
+            # Otherwise the metastore dies at start, because the asynchronous logger's library is not among PySpark's
+            # jars.
             "hive.async.log.enabled": "false",
             # Otherwise no database can be dropped, because the default pool's library is not among PySpark's jars
             # either.

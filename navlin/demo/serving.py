@@ -75,7 +75,7 @@ class Navlin:
         return [*program, "--config", str(self.file), *arguments]
 
     def shown(self, *arguments: str) -> str:
-        """Return the same command line as text for a shell."""
+        """Return the command line of `command` as text for a shell."""
         return shlex.join(self.command(*arguments))
 
     def launch(self) -> None:

@@ -47,7 +47,7 @@ def demo(*, once: bool) -> None:
     with tempfile.TemporaryDirectory(prefix="navlin-demo-", dir=_plain(tempfile.gettempdir())) as home:
         try:
             navlin = _until_interrupted(Path(home), show_line, once=once)
-            # It is killed if the user does not wait for a clean shutdown.
+            # ``navlin serve`` is killed if the user does not wait for a clean shutdown.
             if (code := navlin.stop()) not in (0, -signal.SIGKILL):
                 raise DemoFailed(f"navlin serve ended with exit code {code}")
         finally:

@@ -1,1 +1,1 @@
-"""Edits of the index by people, and by programs on their behalf. All of them go through `navlin.index`."""
+"""Edits of the index by people and by programs. All edits go through `navlin.index`."""

@@ -50,7 +50,7 @@ class FileContent:
 
 
 def write_annotations(file: IO[bytes], annotations: Iterable[Annotation], form: Format) -> int:
-    """Write a file and return the number of entities in it."""
+    """Write annotations in this format, and return the number of entities written."""
     if form is Format.CSV:
         file.write(MARK + csv_row(HEADER))
     count = 0
@@ -76,7 +76,7 @@ def _lines(each: Annotation) -> Iterator[bytes]:
 
 
 def read_annotations(file: IO[bytes], form: Format) -> FileContent:
-    """Read a whole file. Invalid entries are among the rejects; the others are used."""
+    """Read a whole file. Invalid entries are rejected, and the valid ones are used."""
     content = FileContent()
     found: dict[str, Annotation] = {}
     cells = _values_of_csv if form is Format.CSV else _values_of_json_lines
@@ -88,8 +88,6 @@ def read_annotations(file: IO[bytes], form: Format) -> FileContent:
 
 @dataclass(frozen=True, slots=True)
 class _Given:
-    """One value as found in a file."""
-
     line: int
     id: Any
     type: str
@@ -99,7 +97,8 @@ class _Given:
 
 
 def _add(given: _Given, content: FileContent, found: dict[str, Annotation], *, listed: bool) -> None:
-    """Add a value. ``listed``: the file has one entry per value of a list."""
+    """Add a value to ``found``, or reject it. ``listed`` means that the file has one entry for each element of a
+    list."""
     if not isinstance(given.id, str) or not 0 < len(given.id) <= ID_CHARS or not given.id.isprintable():
         content.rejects.append(BadLine(given.line, f"{given.id!r:.60} is not the id of an entity"))
         return

@@ -56,8 +56,8 @@ class Imported:
     """Result of an import: the number of changed entities, of fields ``written`` and ``unchanged``, and the cases that
     a person must review.
 
-    ``overwritten`` fields had other values in the index, and now have the file's; ``conflicts`` keep the index's.
-    Nothing was written to ``refused`` entities.
+    The file's values replaced other values of the ``overwritten`` fields in the index. The fields in ``conflicts`` keep
+    the values of the index. Nothing was written to ``refused`` entities.
     """
 
     entities: int = 0
@@ -73,8 +73,9 @@ class Imported:
 
 
 def annotated(solr: Solr, asked: str = "*:*") -> Iterator[Annotation]:
-    """Yield the user-written fields of each entity that matches a Solr query and has any, in the order of the ids.
-    Values from a source are left out, because the source delivers them again."""
+    """Yield the user-written fields of each entity that matches a Solr query and has any, sorted by id unless more than
+    `_CLAUSES` different fields are in use. Values from a source are left out, because the source delivers them
+    again."""
     solr.commit(ELEMENTS, soft=True)
     filled = sorted(name for name in _fields_in_use(solr) if is_user_field(name))
     seen: set[str] = set()
@@ -100,7 +101,7 @@ def _annotation(document: Mapping[str, Any]) -> Annotation:
 
 
 def _fields_in_use(solr: Solr) -> set[str]:
-    """Return the names of all fields that some visible document has, or had before it was written again."""
+    """Return the names of all fields in the index, including fields that only earlier versions of a document had."""
     names: set[str] = set()
     for shard in solr.shards(ELEMENTS):
         answer = solr.session.get(f"{shard}/admin/luke", params={"numTerms": "0", "wt": "json"}).json()

@@ -1,8 +1,8 @@
 """Edits in the form that Navigator's clients send. Navigator's rules decide which fields are kept, erased or replaced.
 
 In a PUT, ``name``, ``description`` and ``properties`` are kept if absent, and erased by null. ``tags`` are kept if
-absent or null, and erased by []. ``customProperties`` are kept if absent or null, as is each property that is not named
-in it.
+absent or null, and erased by []. ``customProperties`` are kept if absent or null; if given, only the named properties
+change.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def put_words(registered: Registered, given: Any) -> Words:
         raise BadValue("the body must be an object")
     only: Mapping[str, str] | None = None
     if "properties" in given:
-        # An empty list is not an empty object: it is refused, so that it erases nothing.
+        # An empty list is refused, unlike an empty object, which erases all properties.
         only = properties(_given(given, "properties"))
     return Words(
         texts({name: given[name] for name in _TEXTS if name in given}),

@@ -37,8 +37,7 @@ EDITS_KEPT: Final = 1_000
 
 @dataclass(slots=True)
 class Done:
-    """Result of an edit: the number of selected entities, the number changed, the first of the edits, and Solr's
-    refusals."""
+    """Result of an edit: the number of selected entities, the number changed, the first edits, and Solr's refusals."""
 
     dry_run: bool
     entities: int = 0
@@ -47,7 +46,7 @@ class Done:
     refused: list[Refused] = field(default_factory=list)
 
     def add(self, meant: int, edited: Edited) -> None:
-        """Add the result of a batch of ``meant`` entities."""
+        """Add the result of a batch; ``meant`` is the number of entities in the batch."""
         self.entities += meant - len(edited.unknown)
         self.changed += len(edited.edits)
         self.edits.extend(edited.edits[: EDITS_KEPT - len(self.edits)])
@@ -108,8 +107,8 @@ def edit_each(
     dry_run: bool,
     report: Callable[[int], None] = lambda done: None,
 ) -> Done:
-    """Apply the same edit to each of these entities once. There may be any number of them; edits of more than one are
-    durable. Entities that no longer exist are skipped. ``report`` is called with the number of entities done."""
+    """Apply the same edit once to each of any number of entities. Edits of more than one entity are durable. Entities
+    that no longer exist are skipped. ``report`` is called with the number of entities done."""
     done, decide = Done(dry_run), deciding(words)
     try:
         for batch in in_batches(ids, WRITE_BATCH):

@@ -15,7 +15,7 @@ from navlin.index.fields import MANAGED, MANAGED_PREFIXES, solr_date
 _TRUTH: Final = {"true": True, "false": False}
 _INT_BITS: Final = 31
 _MOST_MS: Final = 60_000_000_000_000
-"""Maximum distance of a date from 1970, some 1,900 years: the range of Python's dates."""
+"""Maximum distance of a date from 1970, in ms: some 1,900 years, which Python's dates can represent."""
 
 
 def managed_fields(registered: Properties, given: Any) -> dict[str, Sequence[Any] | None]:
@@ -86,7 +86,7 @@ def _fit(of: Property, value: Any) -> Any:
         case "FLOAT" | "DOUBLE":
             return _wanted(of, value, _number(value, float), "a number")
         case "DATE" if isinstance(value, Mapping):
-            # The SDK uses Joda's dates, which Jackson writes as objects with all their parts.
+            # The SDK uses Joda's dates, which Jackson writes as objects with all their fields.
             ms = _number(value.get("millis"), int)
             fits = ms is not None and abs(ms) <= _MOST_MS
             return _wanted(of, value, solr_date(ms) if fits else None, "a date")

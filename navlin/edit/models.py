@@ -39,7 +39,7 @@ KEYS: Final[Mapping[Kind, tuple[str, ...]]] = {
 """JSON keys of each kind; all of them are always present."""
 _FLAGS: Final = frozenset({"external", "defaultPackage", "defaultNamespace", "multiValued"})
 PARENTS: Final = {Kind.CLASS: "packageName", Kind.PROPERTY: "namespace"}
-"""The key that names the parent of a class or a property."""
+"""Kind → the JSON key that names the parent, for classes and properties."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,6 @@ Properties = Mapping[tuple[str, str], Property]
 
 
 def properties_of(solr: Solr) -> Properties:
-    """Return all registered properties."""
     return {(each.namespace, each.name): each for each in map(_property, list_models(solr, Kind.PROPERTY))}
 
 
@@ -71,15 +70,15 @@ def list_models(solr: Solr, kind: Kind) -> list[Mapping[str, Any]]:
 
 
 def mappings(solr: Solr) -> dict[str, list[str]]:
-    """Return ``package.class`` → list of ``namespace.name``, the properties of each class in the order of
+    """Return a mapping from ``package.class`` to the ``namespace.name`` of each property of the class, in the order of
     registration."""
     mapped = registered(solr)[0][Kind.MAPPING]
     return {name: list(body["properties"]) for name, body in sorted(mapped.items())}
 
 
 def register(solr: Solr, given: Any, author: Author) -> dict[str, Any]:
-    """Register models in the form of POST /models, and return them in the same form. Raises `BadValue` if any is
-    invalid; then none is registered."""
+    """Register models in the form of POST /models, and return them in the same form. Raises `BadValue` if any model is
+    invalid, and then registers nothing."""
     if not isinstance(given, Mapping):
         raise BadValue("models must be an object with packages, classes, namespaces, properties, mappings")
     for _ in range(ATTEMPTS):
@@ -95,7 +94,7 @@ def register(solr: Solr, given: Any, author: Author) -> dict[str, Any]:
 
 
 def _made(known: Registered, given: Mapping[str, Any], author: Author) -> dict[Kind, dict[str, Any]]:
-    """Return the models to be registered, by kind and name, from the models that were sent. Raises `BadValue`."""
+    """Convert the models of a request to stored models: kind → name → model. Raises `BadValue`."""
     made: dict[Kind, dict[str, Any]] = {kind: {} for kind in Kind}
     for key, kind in _PLURALS.items():
         for item in _listed(key, given.get(key)):
@@ -117,7 +116,7 @@ def name_of(kind: Kind, item: Any) -> str:
         if not isinstance(part, str) or not part or len(part) > NAME_CHARS or not part.isprintable():
             raise BadValue(f"{part!r:.60} cannot be the name of a {kind}")
         if kind is Kind.NAMESPACE and "." in part:
-            # Fields are called namespace.name, and a name may have dots.
+            # Fields are called namespace.name, and only the name may have dots.
             raise BadValue(f"{part!r:.60} cannot be the name of a namespace: it has a dot")
     return ".".join(map(str, parts))
 

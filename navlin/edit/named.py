@@ -40,13 +40,13 @@ _PATHS: Final = frozenset({HDFS, LOCAL, S3})
 
 @dataclass(frozen=True)
 class Names:
-    """Resolver of the names that clients give entities. The sources are read only once."""
+    """Resolves the names by which clients identify entities. The sources are read only once."""
 
     solr: Solr
 
     @cached_property
     def sources(self) -> Mapping[str, KnownSource]:
-        """All sources of the index, by id."""
+        """Source id → source, for all sources in the index."""
         return {source.id: source for source in known_sources(self.solr)}
 
     def meant(self, given: Mapping[str, Any]) -> Key | str:
@@ -115,8 +115,8 @@ class Names:
         return frozenset(each.type for each in self.sources.values()) - _PATHS
 
     def _pig(self, given: Mapping[str, Any]) -> Source:
-        """Return the source of Pig. Clients do not name one, and Pig has no configured source: entities that YARN
-        reports about Pig are granted."""
+        """Return the source of Pig's entities, which clients usually do not name. It is not a configured source,
+        because YARN reports Pig's jobs. If the index has no such source yet, the id is derived from the cluster."""
         if given.get("sourceId"):
             return self._source(given, {PIG})
         for known in self.sources.values():
@@ -127,7 +127,8 @@ class Names:
 
     def _operation(self, source: Source, text: str) -> Key | str:
         text = redact(text)
-        # For a Hive statement, clients name the metastore, which has the tables; the statements are in another source.
+        # For a Hive statement, clients name the metastore's source, which has the tables, but statements belong to
+        # another source.
         alike = [
             each.id
             for each in self.sources.values()

@@ -24,7 +24,7 @@ _WITH_PARENT: Final = frozenset({"FIELD", "SUB_OPERATION", "PARTITION"})
 
 @dataclass(frozen=True, slots=True)
 class Own:
-    """An entity that a program owns; ``fields`` are the index's fields that the program sets."""
+    """An entity that a program owns; ``fields`` maps fields of the index to the values that the program sets."""
 
     id: str
     type: str

@@ -31,20 +31,20 @@ from navlin.model.source import Source
 MOST: Final = 10_000
 """Maximum number of objects in one request."""
 MOST_ENDS: Final = 50_000
-"""Maximum number of ends that the relations of one request name, because each name may have to be looked up."""
+"""Maximum number of ends that the relations of one request may name. Each end may have to be looked up."""
 MOST_PAIRS_TOGETHER: Final = 100_000
 """Maximum number of relations written for one request, one for each pair of ends."""
 
 
 @dataclass(slots=True)
 class Taken:
-    """Result for the objects of one kind: the number accepted, and the errors of the others by position."""
+    """Result for the objects of one kind: the number accepted, and position → error message for those rejected."""
 
     count: int = 0
     errors: dict[int, str] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
-        """count, errors ("position : message"). No other keys, because the SDK's reader fails on any."""
+        """Return ``count`` and ``errors`` ("position : message"). The SDK's reader fails on any other key."""
         return {
             "count": self.count,
             "errors": [f"{position} : {reason}" for position, reason in sorted(self.errors.items())],
@@ -110,8 +110,8 @@ def write_objects(
 
 
 def register_entity(solr: Solr, given: Any, author: Author) -> str:
-    """Edit one entity, whether or not its source has reported it, and return its id. The JSON is that of a PUT, with
-    the names of the entity. Raises `BadValue`."""
+    """Edit one entity, even if its source has not reported it yet, and return the id. ``given`` is the JSON of a PUT
+    plus the names of the entity. Raises `BadValue`."""
     words = deciding(put_words(properties_of(solr), given))
     names = Names(solr)
     meant = names.meant(names.with_names(given))

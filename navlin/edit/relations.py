@@ -29,19 +29,18 @@ _TYPES: Final = tuple(each.value for each in EntityType)
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One side of a relation: the ends, with the data known without the index."""
+    """One side of a relation: its ends, with the data that the request contains."""
 
     ends: tuple[End, ...]
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """The ids of the ends."""
         return tuple(end.id for end in self.ends)
 
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """One object to be written: relations from each end of the first side to each end of the second."""
+    """One object of a request: relations from each end of the first side to each end of the second."""
 
     position: int
     type: RelationType
@@ -82,7 +81,7 @@ def drawn_of(names: Names, position: int, given: Any) -> Drawn:
 
 
 def draw(solr: Solr, drawn: Sequence[Drawn], now_ms: int) -> None:
-    """Write relations, linked if all ends are in the index."""
+    """Write relations. A relation is linked if the index has all its ends."""
     left = list(drawn)
     for _ in range(ATTEMPTS):
         left = _draw(solr, left, now_ms)
@@ -92,8 +91,8 @@ def draw(solr: Solr, drawn: Sequence[Drawn], now_ms: int) -> None:
 
 
 def _draw(solr: Solr, drawn: Sequence[Drawn], now_ms: int) -> list[Drawn]:
-    """Write relations. Return those that must be written again, because another writer changed one of them in between,
-    or because an end has arrived whose writer may not have seen the relation."""
+    """Write relations. Return those to be written again, because another writer changed one of them meanwhile, or
+    because a missing end has arrived whose writer may not have seen the relation."""
     graph = Graph(solr)
     ids = {end for each in drawn for side in each.sides for end in side.ids}
     there = graph.entities_now(ids) if ids else {}

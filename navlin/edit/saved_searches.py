@@ -1,8 +1,8 @@
-"""Saving searches under a name, and removing them: a user's own or, for administrators, those of all users.
+"""Saving and removing of named searches. Users manage their own searches, administrators those of all users.
 
-Every user may save; ``owner`` is the requesting user, unless an administrator names another. A search that replaces an
-earlier one carries the `_version_` that was read. If a new name is saved twice at the same time, one of the users gets
-`NameTaken`.
+Every user may save; ``owner`` is the requesting user, unless an administrator names another. A write that replaces a
+search carries the `_version_` that was read. If the same new name is saved twice at the same time, one request fails
+with `NameTaken`, unless it replaces.
 """
 
 from __future__ import annotations
@@ -56,7 +56,8 @@ class Asker:
     administrator: bool
 
     def owner(self, named: str) -> str:
-        """Return the owner of the search: this user if nobody is named. Raises `NotYours`."""
+        """Return ``named``, or this user if that is empty. Raises `NotYours` if another user is named without
+        permission."""
         if named and named != self.author.name and not self.administrator:
             raise NotYours(f"only {named} or an administrator may do that")
         return named or self.author.name
@@ -66,7 +67,7 @@ def save_search(
     solr: Solr, asker: Asker, name: str, query: str, *, owner: str = "", shared: bool, replace: bool
 ) -> SavedSearch:
     """Save a query that was checked before. Raises `BadValue` for an invalid name, for a query that is too long, or if
-    the owner has too many searches; `NameTaken` without ``replace``; and `NotYours`."""
+    the owner has too many searches; `NameTaken` if the name exists and ``replace`` is false; and `NotYours`."""
     owner = asker.owner(owner)
     if not _NAME.fullmatch(name):
         raise BadValue(

@@ -27,7 +27,7 @@ TYPED: Final[Mapping[str, type]] = {"cpl_": int, "cpd_": float, "cpb_": bool}
 
 
 class BadValue(Refusal):
-    """The field cannot have this value; the text says why."""
+    """The field cannot have this value; the message says why."""
 
 
 def checked(name: str, value: Any) -> Any:

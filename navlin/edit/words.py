@@ -1,6 +1,6 @@
 """Edits of user-written fields, as requested by commands, programs and Navigator's clients.
 
-All of them use this module: values are checked when `Words` are made, and every change is recorded in the history.
+All of them use this module: values are checked when `Words` are created, and every change is recorded in the history.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ class Tags:
 
 @dataclass(frozen=True, slots=True)
 class Properties:
-    """A change of user properties, by key: start with ``only`` (None: the present ones), add ``add``, then remove
-    ``remove``."""
+    """A change of user properties: start with ``only`` (None: the present properties), add ``add``, then remove the
+    keys in ``remove``."""
 
     only: Mapping[str, str] | None = None
     add: Mapping[str, str] = field(default_factory=dict)
@@ -37,7 +37,7 @@ class Properties:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """Changes to the user-written fields of one entity; fields that are not named stay.
+    """Changes to the user-written fields of one entity; fields that are not named are left unchanged.
 
     ``texts`` maps ``name`` and ``description`` to new texts, ``managed`` maps fields of managed properties
     (`navlin.edit.managed`) to new values. None erases a field.
@@ -62,8 +62,8 @@ def tags(given: Any) -> tuple[str, ...]:
 
 
 def properties(given: Any) -> dict[str, str]:
-    """Return properties in stored form, by key. Numbers and booleans become texts; properties without a value are left
-    out. Raises `BadValue`."""
+    """Return a mapping from key to value, in stored form. Numbers and booleans become texts; properties without a value
+    are left out. Raises `BadValue`."""
     if not isinstance(given, Mapping):
         raise BadValue(f"properties must be an object, not {given!r:.40}")
     return {
@@ -94,7 +94,7 @@ def edit_words(
 
 
 def deciding(words: Words) -> Decide:
-    """Return a function that applies the words to an entity."""
+    """Return a function that, given an entity, returns the fields that ``words`` change."""
     return partial(_fields, words)
 
 

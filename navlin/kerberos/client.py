@@ -64,17 +64,17 @@ class Conversation:
         """The agreed protection: ``auth``, ``auth-int`` or ``auth-conf``; "" before the agreement."""
 
     def step(self, challenge: bytes) -> bytes:
-        """Return the token that answers a challenge of the service."""
+        """Return the response token for a challenge of the service."""
         layer, token = self._ask("step", challenge)
         self.layer = layer.decode()
         return token
 
     def wrap(self, plain: bytes) -> bytes:
-        """Wrap data for the service, if the layer is more than ``auth``."""
+        """Wrap data for the service. Only needed if the layer is more than ``auth``."""
         return self._ask("wrap", plain)[0]
 
     def unwrap(self, wrapped: bytes) -> bytes:
-        """Unwrap data from the service, if the layer is more than ``auth``."""
+        """Unwrap data from the service. Only needed if the layer is more than ``auth``."""
         return self._ask("unwrap", wrapped)[0]
 
     def close(self) -> None:
@@ -87,7 +87,7 @@ class Conversation:
 
 
 class Kerberos:
-    """The child process. Thread-safe. Get it from `kerberos`."""
+    """The Java child process. Thread-safe. Call `kerberos` instead of the constructor."""
 
     def __init__(self, krb5_conf: str, cache: str) -> None:
         self._krb5_conf = krb5_conf
@@ -101,8 +101,8 @@ class Kerberos:
         return self._child.pid if self._child else None
 
     def ask(self, login: Login, service: str, *request: str | bytes) -> list[bytes]:
-        """Send a request to the child, and return the fields of the response. ``login`` and ``service`` are for the
-        message of a `KerberosFailed`."""
+        """Send a request to the child, and return the fields of the response. ``login`` and ``service`` are only used
+        in the message of a `KerberosFailed`."""
         fields = [each.encode() if isinstance(each, str) else each for each in request]
         with self._lock:
             started_anew = self._child is None

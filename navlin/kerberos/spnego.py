@@ -25,7 +25,7 @@ def wants_kerberos(response: requests.Response) -> bool:
 
 
 class Spnego(requests.auth.AuthBase):
-    """Authentication for a session of requests. Raises `KerberosFailed` if there is no ticket.
+    """SPNEGO authentication for a `requests` session. Raises `KerberosFailed` if there is no ticket.
 
     ``at_once`` sends a token with each request that has no cookie, without waiting for a 401, because posted bodies are
     large and would otherwise cross the network twice.

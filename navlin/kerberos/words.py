@@ -63,8 +63,8 @@ _REMEDIES: Final = (
 
 
 def in_words(message: str, principal: str, keytab: str, service: str, *, other: str = "the KDC") -> str:
-    """Translate Java's message. ``service`` is the service's principal, without its realm; ``other`` is the sender of
-    the message."""
+    """Explain Java's error message in a sentence. ``service`` is the service's principal, without its realm. ``other``
+    is the other machine to name if the clocks of two machines differ."""
     who = principal or "the user that runs navlin"
     words = {
         "principal": who,

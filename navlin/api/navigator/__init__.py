@@ -1,4 +1,5 @@
-"""Navigator's API, below ``/api/v2`` to ``/api/v14``, all alike, in the form that its public clients send and read.
+"""Navigator's API, below ``/api/v2`` to ``/api/v14``, in the form that its public clients send and read. All versions
+are alike.
 
 A new endpoint is one module here, named in `ENDPOINTS`, and one test.
 """
@@ -45,13 +46,13 @@ ENDPOINTS: Final[tuple[Endpoint, ...]] = (
     maintenance.RUNNING,
     maintenance.HISTORY,
 )
-"""Endpoints below the version."""
+"""Endpoints below each version."""
 UNVERSIONED: Final[tuple[Endpoint, ...]] = (lineage.EXPORT, *solr.ENDPOINTS)
 """Endpoints below the root of the server."""
 
 
 def addresses() -> Iterator[tuple[str, str, Endpoint]]:
-    """Yields every address, its name in the metrics, and its endpoint."""
+    """Yield (path, name in the metrics, endpoint) for every path."""
     for version in range(OLDEST, NEWEST + 1):
         yield from ((f"/api/v{version}{each.path}", f"/api/v*{each.path}", each) for each in ENDPOINTS)
     yield from ((each.path, each.path, each) for each in UNVERSIONED)

@@ -1,4 +1,4 @@
-"""Navigator's lists as navlin's searches: queries without text, the sources shown, pages in their wire form."""
+"""Navigator's lists as searches: queries without a text, the listed sources, and pages in Navigator's form."""
 
 from __future__ import annotations
 
@@ -21,17 +21,18 @@ from navlin.query.whole_names import by_whole_name
 
 EVERYTHING: Final = "*"
 DEFAULT_LIMIT: Final = 100
-"""Default limit, as in Navigator. Clients list the sources without giving one."""
+"""Default limit, as in Navigator, whose clients list the sources without giving a limit."""
 MOST_AT_ONCE: Final = 10_000
-"""A list with a larger limit is sent in pieces."""
+"""Maximum length of a list that is sent in one piece."""
 LISTED_SOURCES: Final = "-(+type:SOURCE +(granted:true sourceType:LOCAL))"
-"""Leaves out sources that were only ever referenced, and the one for local files: clients expect one of HDFS."""
+"""Filter that excludes sources known only from references, and the source of local files, because clients expect a
+single HDFS source."""
 _ASKED_FOR: Final = frozenset({"identity", "granted"})
 
 Form = Callable[[Mapping[str, Any]], Any]
-"""Makes the JSON of a document."""
+"""Function that returns the JSON of a document."""
 Forms = Callable[[Solr], Form]
-"""Makes a form, for one answer."""
+"""Function that returns the `Form` for one response."""
 Page = tuple[list[Mapping[str, Any]], str]
 
 
@@ -50,7 +51,7 @@ class PageParameters:
 
 
 def list_endpoint(resource: str, core: str, forms: Forms) -> Endpoint:
-    """``/entities`` or ``/relations``: an array of the matches, by identity."""
+    """Return the endpoint ``/entities`` or ``/relations``: an array of the matches, sorted by identity."""
 
     def answer(asked: Asked) -> list[Any] | Iterator[bytes]:
         given: ListParameters = asked.parameters
@@ -66,7 +67,8 @@ def list_endpoint(resource: str, core: str, forms: Forms) -> Endpoint:
 
 
 def page_endpoint(resource: str, core: str, forms: Forms) -> Endpoint:
-    """``/entities/paging`` or ``/relations/paging``: the matches, by identity, and the cursor mark after them."""
+    """Return the endpoint ``/entities/paging`` or ``/relations/paging``: a page of matches, sorted by identity, and the
+    next cursor mark."""
 
     def answer(asked: Asked) -> Iterator[bytes]:
         given: PageParameters = asked.parameters
@@ -87,8 +89,8 @@ def page_endpoint(resource: str, core: str, forms: Forms) -> Endpoint:
 
 
 def _listed(solr: Solr, given: ListParameters, core: str) -> SearchAnswer:
-    """The matches, by identity. Clients look up one entity by its name here, and fail if there are two: if some have
-    exactly that name, those that only contain it are left out."""
+    """Return the matches, sorted by identity. Clients look up one entity by name here, and fail if there are two. So if
+    some entities have exactly this name, entities whose names only contain it are left out."""
     whole = _by_whole_name(given.query) if core == ELEMENTS else None
     page = core, given.limit, given.offset
     if whole is not None and (answered := found(solr, whole, *page, sort="identity asc")).total:
@@ -97,7 +99,7 @@ def _listed(solr: Solr, given: ListParameters, core: str) -> SearchAnswer:
 
 
 def _long_list(solr: Solr, given: ListParameters, core: str) -> Iterator[Sequence[Mapping[str, Any]]]:
-    """The matches of `_listed`, some at a time: all of them at once may be gigabytes."""
+    """Yield the matches of `_listed` in batches, because all of them together may be gigabytes."""
     whole = _by_whole_name(given.query) if core == ELEMENTS else None
     query = whole if whole is not None and found(solr, whole, core, 0, 0).total else given.query
     if not given.offset:
@@ -112,7 +114,7 @@ def _long_list(solr: Solr, given: ListParameters, core: str) -> Iterator[Sequenc
 
 
 def _array(pages: Iterable[Sequence[Mapping[str, Any]]], form: Form) -> Iterator[bytes]:
-    """The text of an array of all documents, piece by piece."""
+    """Yield the text of a JSON array of all documents, in pieces."""
     head = b"["
     for documents in pages:
         if documents:
@@ -129,8 +131,8 @@ def _by_whole_name(query: str) -> Parsed | None:
 
 
 def found(solr: Solr, query: str | Parsed, core: str, limit: int, offset: int, **more: Any) -> SearchAnswer:
-    """The matches, at most ``limit`` after the first ``offset``. ``more`` goes to `navlin.query.search.search`. Raises
-    `Problem` (400)."""
+    """Search for up to ``limit`` matches after the first ``offset``. ``more`` goes to `navlin.query.search.search`.
+    Raises `Problem` (400)."""
     try:
         parsed = parsed_query(query)
         filters = [*more.pop("filters", ()), *_shown(parsed, core)]
@@ -150,12 +152,12 @@ def _pages(solr: Solr, query: str | Parsed, core: str, limit: int, mark: str) ->
 
 
 def _shown(parsed: Parsed, core: str) -> list[str]:
-    """The filter on sources; none if the query is by id or by ``granted``."""
+    """Return the filter on sources; none if the query is by id or by ``granted``."""
     return [LISTED_SOURCES] if core == ELEMENTS and _ASKED_FOR.isdisjoint(parsed.fields) else []
 
 
 def _sent(pages: Iterator[Page], key: str, form: Form) -> Iterator[bytes]:
-    """The text of ``{key: [all], "cursorMark": the last}``, piece by piece."""
+    """Yield the text of ``{key: [all documents], "cursorMark": the last mark}``, in pieces."""
     mark = ""
     for number, (documents, after) in enumerate(pages):
         head = b"," if number and documents else b"" if number else b'{"%b":[' % key.encode()

@@ -1,4 +1,4 @@
-"""``PUT /entities/{id}`` and ``PUT /entities/bulk``: people's fields."""
+"""``PUT /entities/{id}`` and ``PUT /entities/bulk``: edits of user-written fields."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from navlin.index.graph import Graph
 from navlin.questions.declare.shared import Nothing
 
 MOST: Final = 10_000
-"""Most entities that one request edits."""
+"""Maximum number of entities that one request may edit."""
 
 
 def _one(asked: Asked) -> dict[str, Any]:
@@ -43,8 +43,8 @@ def _bulk(asked: Asked) -> list[dict[str, Any]]:
 
 
 def _edited(asked: Asked, given: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Edits the entities and returns their new state, in the order of the bodies; writes nothing unless all bodies are
-    valid. A refusal by Solr is raised only after all others are written."""
+    """Edit the entities and return their new state, in the order of the bodies. Nothing is written unless all bodies
+    are valid. If Solr refuses one entity, `Problem` is raised only after the other entities are written."""
     registered = properties_of(asked.solr)
     words: dict[str, Words] = {}
     for identity, body in given.items():

@@ -1,6 +1,6 @@
-"""An entity in Navigator's JSON: every key of its type, null if there is no value, in Navigator's spelling.
+"""An entity in Navigator's JSON: every key of its type, in Navigator's spelling, and null for a missing value.
 
-A client fails on a missing key, but not on an unknown one.
+Clients fail on a missing key, but not on an unknown one.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from navlin.index.solr import Solr
 SOURCE_TYPES: Final = frozenset(
     "NONE MAPREDUCE YARN HDFS HIVE PIG IMPALA OOZIE SDK SQOOP SPARK S3 CLUSTER".split()
 )
-"""The source types that Navigator's SDK knows; it does not load a source of another type."""
+"""The source types that Navigator's SDK knows. The SDK does not load a source of any other type."""
 SHOWN_AS: Final = {"LOCAL": "HDFS"}
-"""Source types that only navlin has → Navigator's nearest."""
+"""Source type that only navlin has → the nearest one in Navigator."""
 SPELLED: Final = {
     "serDeName": "serdeName",
     "serDeLibName": "serdeLibName",
     "partitionColNames": "partColNames",
     "partitionColValues": "partColValues",
 }
-"""Field of the index → key of the JSON, if they differ."""
+"""Field of the index → key of the JSON, for fields with different names."""
 
 _ALL: Final = (
     "identity type sourceType sourceId originalName name description originalDescription tags properties customProperties"
@@ -64,7 +64,7 @@ KEYS: Final[Mapping[str, tuple[str, ...]]] = {
         *"clusterName sourceUrl sourceExtractIteration sourceTemplate hmsDbHost hmsDbName hmsDbPort hmsDbUser".split(),
     ),
 }
-"""type → the keys that every entity of this type has."""
+"""Entity type → the keys that every entity of this type has."""
 _OWN_NAMES: Final = {"up_": "properties", "tp_": "technicalProperties"}
 _NOT_SHOWN: Final = frozenset(
     "_version_ digest treePath writer asOf firstSeen recreated granted serves sourceWords queryTextFull inheritedTag".split()
@@ -72,14 +72,14 @@ _NOT_SHOWN: Final = frozenset(
 
 
 class EntityForm:
-    """Makes entities' JSON for one answer. Multi-valued managed properties are always lists, whatever the number of
-    values; their names are read from the index on first use."""
+    """Converts entities to JSON for one response. Multi-valued managed properties are always lists, even with one
+    value. Their names are read from the index on first use."""
 
     def __init__(self, solr: Solr) -> None:
         self._solr = solr
 
     def __call__(self, document: Mapping[str, Any]) -> dict[str, Any]:
-        """The same as `entity_json`, with multi-valued managed properties as lists."""
+        """Return the JSON as `entity_json` does, with multi-valued managed properties as lists."""
         shown = entity_json(document)
         for namespace, properties in shown["customProperties"].items():
             for name, value in properties.items():
@@ -93,8 +93,8 @@ class EntityForm:
 
 
 def entity_json(document: Mapping[str, Any]) -> dict[str, Any]:
-    """The JSON of an entity, from its fields in the index (including those that are not stored). A managed property with
-    one value is that value."""
+    """Return the JSON of an entity, from its fields in the index (including those that are not stored). A managed
+    property with one value is that value, not a list."""
     shown: dict[str, Any] = dict.fromkeys(KEYS.get(document.get("type", ""), _ALL))
     shown["customProperties"] = {}
     shown["deleted"] = shown["userEntity"] = False
@@ -105,7 +105,7 @@ def entity_json(document: Mapping[str, Any]) -> dict[str, Any]:
             prefix, _, name = field.partition("_")
             namespace, _, key = name.partition(".")
             properties = shown["customProperties"].setdefault(namespace, {})
-            # A typed value takes precedence over the text it was given as.
+            # A typed value takes precedence over the text from which it was converted.
             if prefix != "cp" or key not in properties:
                 properties[key] = _one_or_all(value)
         elif kind := _OWN_NAMES.get(field[:3]):
@@ -119,13 +119,13 @@ def entity_json(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def source_type_shown(source_type: str) -> str:
-    """A source type in the terms of Navigator's clients."""
+    """Return a source type as Navigator's clients know it."""
     shown = SHOWN_AS.get(source_type, source_type)
     return shown if shown in SOURCE_TYPES else "NONE"
 
 
 def _date(text: str) -> str:
-    """A date with milliseconds, which Solr leaves out if they are 0: clients parse only this pattern."""
+    """Return a date with milliseconds, which Solr leaves out if they are 0. Clients parse only this pattern."""
     return text if "." in text else text.replace("Z", ".000Z")
 
 

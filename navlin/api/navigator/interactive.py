@@ -1,4 +1,4 @@
-"""``/interactive/entities`` and ``/interactive/suggestions``: a search with counts, in the form of Hue's requests."""
+"""``/interactive/entities`` and ``/interactive/suggestions``: searches with counts, in the form that Hue requests."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DEFAULT_LIMIT: Final = 50
 COUNT: Final = "/api/navlin/v1/count"
 HIGHLIGHTED: Final = ("originalName", "originalDescription", "name", "description", "tags")
 NOT_FIRST_CLASS: Final = "-type:(FIELD OR PARTITION OR SUB_OPERATION)"
-"""Excludes entities that are only parts of others."""
+"""Filter that excludes entities that are only parts of other entities."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ def _find(asked: Asked) -> dict[str, Any]:
 
 
 def _facet(field: str, filters: list[str]) -> str:
-    """A field narrowed by a filter tagged with its name is counted as if that filter were absent."""
+    """Return the facet for a field. If a filter is tagged with the field's name, the facet ignores this filter."""
     tagged = any(each.replace(" ", "").startswith(f"{{!tag={field}}}") for each in filters)
     return f"{{!ex={field} key={field}}}{field}" if tagged else f"{{!key={field}}}{field}"
 

@@ -1,4 +1,5 @@
-"""``/lineage`` and ``/lineage3/export``."""
+"""``/lineage`` and ``/lineage3/export``: lineage as entities with relations, and as a list of nodes with their
+children."""
 
 from __future__ import annotations
 
@@ -24,14 +25,15 @@ from navlin.query.lineage import UnknownEntity, lineage
 from navlin.query.options import Options
 
 MOST_STARTS: Final = 100
-"""Navigator's own limit of an export."""
+"""Maximum number of start entities, as in Navigator."""
 EXPORTED_NODES: Final = 10_000
-"""Most nodes of an export from one entity: it is for a program, not for display."""
+"""Maximum number of nodes of an export from one entity. It is high because exports are for programs, not for
+display."""
 _OPERATIONS: Final = frozenset({"OPERATION", "OPERATION_EXECUTION"})
 
 
 class ExportDirection(StrEnum):
-    """The spelling of the SDK."""
+    """Directions in the spelling of the SDK."""
 
     UPSTREAM = "UPSTREAM"
     DOWNSTREAM = "DOWNSTREAM"
@@ -91,13 +93,13 @@ def _columns(asked: Asked) -> dict[str, Any]:
 
 
 def _cut_at(answers: Iterable[answer.Lineage]) -> list[str]:
-    """The ids of the nodes beyond which there is more, not counting those at the requested depth."""
+    """Return the ids of the nodes at which the lineage was cut off, not counting those at the requested depth."""
     cuts = (cut for walked in answers for cut in walked.truncated_at if cut.reason is not answer.Reason.DEPTH)
     return list(dict.fromkeys(cut.id for cut in cuts))
 
 
 def _tables(nodes: dict[str, answer.Node], ids: Iterable[str]) -> list[str]:
-    """The names of tables in the form that Hue compares: without their databases, in capitals."""
+    """Return the names of tables in the form that Hue compares: without database, in capitals."""
     names = (nodes[each].name.rpartition(".")[2].upper() for each in ids if nodes[each].type in TABLE_TYPES)
     return list(dict.fromkeys(names))
 
@@ -120,7 +122,7 @@ def _export(asked: Asked) -> Iterator[bytes]:
         control_flow=True,
         max_nodes=EXPORTED_NODES,
     )
-    # Errors must surface before the first piece: the status cannot change after it.
+    # Errors must occur before the first piece, after which the status cannot change.
     if unknown := set(given.ids) - Graph(asked.solr).present(given.ids):
         raise Problem(404, f"nothing in the index has the id {', '.join(sorted(unknown)[:10])}")
     head = b"["
@@ -132,21 +134,21 @@ def _export(asked: Asked) -> Iterator[bytes]:
 
 @dataclass(slots=True)
 class _Listed:
-    """A node of an export. ``children`` are ids by the type of the relation, each once."""
+    """A node of an export. ``children`` maps relation types to the ids of the children, each once."""
 
     id: str
     children: dict[str, dict[str, None]] = field(default_factory=dict)
     truncated: bool = False
 
     def to_json(self) -> dict[str, Any]:
-        """id, children, truncated if the node has more."""
+        """Return ``id`` and ``children``, and ``truncated`` if the node has more children."""
         about = {"id": self.id, "children": {kind: list(ids) for kind, ids in self.children.items()}}
         return {**about, **({"truncated": True} if self.truncated else {})}
 
 
 def _listed(solr: Solr, starts: list[str], options: Options, *, upstream: bool) -> Iterator[_Listed]:
-    """Yields the nodes of all walks, each once, as soon as one walk has all its children. A node waits if every walk so
-    far has ended at it, or if a later walk starts from it, because that walk may add children."""
+    """Yield the nodes of all walks, each once, as soon as a walk has found all its children. A node must wait if it is
+    at the end of every walk so far, or if a later walk starts from it, because that walk may add children."""
     later, sent, waiting = dict.fromkeys(starts), set[str](), dict[str, _Listed]()
     for walked in _walked(solr, starts, options):
         later.pop(walked.start, None)

@@ -1,7 +1,7 @@
 """``/maintenance/purge``, ``/maintenance/running``, ``/maintenance/history``: requesting a purge, and its result.
 
 The form of a purge (id, startTime, endTime, status, message, username, stage, stagePercent) is taken from reports of
-Navigator's; its documentation does not give it.
+Navigator, because Navigator's documentation does not describe it.
 """
 
 from __future__ import annotations

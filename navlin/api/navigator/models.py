@@ -53,7 +53,8 @@ def _named(asked: Asked) -> Mapping[str, Any] | None:
 
 
 def _namespace(asked: Asked) -> Mapping[str, Any] | Empty:
-    # Hue takes an empty answer to mean that the namespace does not exist, and creates it; on an error it gives up.
+    # If the body is empty, Hue concludes that the namespace does not exist, and creates it. After an error, Hue gives
+    # up.
     return _named(asked) or Empty()
 
 

@@ -1,4 +1,4 @@
-"""Parts of Navigator's API that navlin does not have: each with a sentence that names the alternative."""
+"""Parts of Navigator's API that navlin does not have, each with an error message that names the alternative."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ NOT_HERE: Final = {
     "policies": "there are no policies here",
     "tags": "tags are counted by /interactive/entities with facetFields=tags",
 }
-"""The first word of an address below the version → the sentence."""
+"""First path segment below the version → the error message."""
 _ADDRESS: Final = re.compile(r"/api/v\d{1,3}/(\w+)(?:/.*)?", re.DOTALL)
 
 
 def why_not(path: str) -> str | None:
-    """The reason why an address does not exist; None if no client of Navigator's would expect it."""
+    """Return the reason why a path does not exist; None if clients of Navigator do not expect the path."""
     found = _ADDRESS.fullmatch(path)
     return NOT_HERE.get(found[1]) if found else None

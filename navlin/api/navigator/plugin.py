@@ -1,5 +1,5 @@
-"""``POST /metadata/plugin``, written to by Cloudera's SDK, and ``POST /entities``, which registers one entity in
-advance."""
+"""``POST /metadata/plugin``, to which Cloudera's SDK writes, and ``POST /entities``, which registers one entity before
+its source reports it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A relation in Navigator's JSON: the names of its sides depend on its type, and a side with a single end has
+"""A relation in Navigator's JSON. The names of the two sides depend on the type, and a side with a single end has
 ``entityId``."""
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ SIDES: Final[Mapping[str, tuple[str, str]]] = {
     "LOGICAL_PHYSICAL": ("logical", "physical"),
     "ALIAS": ("sources", "targets"),
 }
-"""type → the keys of its two sides."""
+"""Relation type → the keys of the two sides."""
 _ONE: Final = frozenset({"parent", "template", "logical"})
 
 
 def relation_json(document: Mapping[str, Any]) -> dict[str, Any]:
-    """The JSON of a relation, from its fields in the index."""
+    """Return the JSON of a relation, from its fields in the index."""
     relations = list(StoredRelation.each_of(document))
     sources, targets = ([each.end(side).id for each in relations] for side in (1, 2))
     return {
@@ -39,7 +39,7 @@ def relation_json(document: Mapping[str, Any]) -> dict[str, Any]:
 def typed_sides(
     relation_type: str, sources: Iterable[str], targets: Iterable[str]
 ) -> dict[str, dict[str, Any]]:
-    """The two sides of a relation of this type, each with its ids."""
+    """Return the two sides of a relation of this type, each with the ids of its ends."""
     first, second = SIDES.get(relation_type, ("sources", "targets"))
     return {first: _side(first, sources), second: _side(second, targets)}
 

@@ -1,4 +1,4 @@
-"""``/relations``, ``/relations/paging`` and ``/relations/{id}``."""
+"""``/relations``, ``/relations/paging`` and ``/relations/{id}``: reading relations."""
 
 from __future__ import annotations
 

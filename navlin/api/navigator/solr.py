@@ -1,8 +1,8 @@
-"""``/solr/…`` for the tools of Cloudera's SDK, which query Navigator's Solr directly: read-only, for entities and
-relations, with a fixed set of parameters. Off unless ``[web]`` sets ``solr_passthrough``.
+"""``/solr/…`` for the tools of Cloudera's SDK, which query Navigator's Solr directly. The endpoints only read entities
+and relations, and accept a fixed set of parameters. They are off unless ``[web]`` sets ``solr_passthrough``.
 
-Queries are parsed, checked and rewritten, so any user with search permission may use it, and gets the same results as
-in a search.
+Queries are parsed, checked and rewritten. So every user who may search may use them, and gets the same results as in a
+search.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
-"""navlin's own API, below ``/api/navlin/v1``: the command line's questions, with the same JSON as ``--json``.
+"""navlin's own API, below ``/api/navlin/v1``: the same queries as on the command line, with the same JSON as
+``--json``.
 
-Most endpoints are made from declarations (`navlin.questions`); others are a module here, named in `ENDPOINTS`.
+Most endpoints are made from declarations (`navlin.questions`); every other endpoint has a module here, named in
+`ENDPOINTS`.
 """
 
 from __future__ import annotations

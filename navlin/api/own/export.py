@@ -1,4 +1,4 @@
-"""``/export/{target}``."""
+"""``/export/{target}``: a download of the graph in another model."""
 
 from __future__ import annotations
 
@@ -22,8 +22,6 @@ from navlin.questions.declare.question import Lines
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """Parameters like the options of ``navlin export TARGET``."""
-
     target: Annotated[str, "The model: what `navlin export --help` lists."]
     query: Annotated[str, "What is exported, in Solr's syntax; everything without it."] = ""
     saved: Annotated[str, "In place of the query: the saved search NAME, or OWNER/NAME."] = ""
@@ -64,7 +62,8 @@ def _answer(asked: Asked) -> Lines:
         tuple(_named(given)),
     )
     question = Question(target, selection, _options(target, given.option))
-    # Taken before anything is read, as in the command: changes made meanwhile come again with the next export.
+    # Determined before anything is read, as in the command, so that changes made meanwhile come again with the next
+    # export.
     until = newest_run(asked.solr)
     batches = Counted(question.batches(asked.solr))
     return Lines(
@@ -87,7 +86,7 @@ def _named(given: Parameters) -> Iterator[NamePattern]:
 
 @dataclass(slots=True)
 class Counted:
-    """The batches of an export, and the number of their items so far."""
+    """Iterator over the batches of an export, which counts their items."""
 
     batches: Iterator[Batch]
     items: int = 0

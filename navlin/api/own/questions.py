@@ -1,4 +1,4 @@
-"""The endpoints of questions, made from their declarations (`navlin.questions`)."""
+"""Endpoints of questions, made from their declarations (`navlin.questions`)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from navlin.questions.declare.question import Question, to_json
 
 
 def endpoint_of(question: Question) -> Endpoint:
-    """The endpoint at which a question is asked."""
     return Endpoint(
         question.method,
         question.path,
@@ -38,5 +37,5 @@ def _answer(question: Question, asked: Asked) -> Any:
 
 
 def requested(question: Question, asked: Asked, parameters: Any) -> dict[str, Any]:
-    """The request for a job, as ``/requests/{id}`` answers. Raises `Problem` if nobody would take it up."""
+    """Submit a job, and return it in the form of ``/requests/{id}``. Raises `Problem` if no daemon runs."""
     return request(asked, Job(question.name), question.ask(asked.question(parameters)))

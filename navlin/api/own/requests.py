@@ -1,4 +1,4 @@
-"""Requests to ``navlin serve``: leaving one, and ``/requests/{id}`` for its progress and result."""
+"""Jobs submitted to ``navlin serve``, and ``/requests/{id}`` for their progress and result."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ACCEPTED = 202
 
 
 def request(asked: Asked, job: Job, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Leaves a request, and answers in the form of ``/requests/{id}``. Raises `Problem` if no daemon would take it."""
+    """Submit a job, and return it in the form of ``/requests/{id}``. Raises `Problem` if no daemon runs."""
     if not asked.service.daemon_runs():
         raise Problem(503, "navlin serve does not run here, and nothing else extracts, links or purges")
     now_ms = asked.service.now_ms()
@@ -28,7 +28,7 @@ class Parameters:
 
 
 def request_of(asked: Asked) -> Request:
-    """The request whose id is given. Raises `Problem`."""
+    """Return the submitted job with the given id. Raises `Problem` if the id is unknown."""
     found = read_request(asked.solr, asked.parameters.id)
     if found is None:
         raise Problem(404, "there is no such request: those that were answered are kept for a day")

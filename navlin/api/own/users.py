@@ -1,4 +1,4 @@
-"""``/users``."""
+"""``/users/{name}/logout``: ends all sessions of a user."""
 
 from __future__ import annotations
 
