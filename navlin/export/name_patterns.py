@@ -22,7 +22,7 @@ class BadPattern(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class NamePattern:
-    """A pattern each for databases and for the tables in them; "" matches all. Raises `BadPattern`."""
+    """A pattern for databases, and a pattern for tables in these databases; "" matches all. Raises `BadPattern`."""
 
     database: str = ""
     table: str = ""

@@ -1,7 +1,6 @@
-"""The process from which Spark's Python workers are forked. It has already loaded the modules that each worker needs.
-
-So a worker starts in a tenth of the time. Spark starts new workers after every minute without work.
-"""
+"""The process from which Spark forks its Python workers. It has already loaded the modules that each worker needs, so
+that a worker starts in a tenth of the time. Starts are frequent, because after each minute without work, Spark starts
+new workers."""
 
 from __future__ import annotations
 
@@ -27,8 +26,8 @@ class QuietIfLeft:
 
     @staticmethod
     def print_exc() -> None:
-        """Print like `traceback.print_exc`, but nothing if Spark has closed the connection because it ended or
-        abandoned the worker's task."""
+        """Print like `traceback.print_exc`, but print nothing if Spark has closed the connection, because Spark ended
+        or abandoned the worker's task."""
         if not isinstance(sys.exception(), (BrokenPipeError, ConnectionResetError)):
             traceback.print_exc()
 

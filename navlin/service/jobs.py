@@ -54,8 +54,8 @@ def link(
     everything: bool,
     stop: Callable[[], bool] = lambda: False,
 ) -> Answer:
-    """Link the unfinished work of runs, or everything, then update inheritance. Return rule → number of changed
-    relations, and the number of entities with changed inheritance under ``inherited``."""
+    """Link the unfinished work of runs, or everything, then update inherited tags. Return rule → number of changed
+    relations, and ``inherited`` → number of entities whose inherited tags changed."""
     from navlin.service.inheriting import keep_inherited
     from navlin.service.linking import link_everything, link_recent
 

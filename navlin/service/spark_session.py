@@ -19,21 +19,21 @@ if TYPE_CHECKING:
 
 
 def archive_directory(state_directory: Path) -> Path:
-    """Return the directory of the archive of Spark's classes: in a checkout next to the jars, otherwise in the state
+    """Return the directory for archives of Spark's classes: next to the jars in a checkout, otherwise in the state
     directory."""
     jars = CONF.parent / ".jars"
     return (jars if jars.is_dir() else state_directory) / "class-archives"
 
 
 def environment_directory(state_directory: Path) -> Path:
-    """Return the directory of the archive for executors: in a checkout next to the jars, otherwise in the state
-    directory."""
+    """Return the directory for the archive of the executors' environment: next to the jars in a checkout, otherwise in
+    the state directory."""
     return archive_directory(state_directory).with_name("environments")
 
 
 class LazySparkSession:
-    """A Spark session that the first call starts. Thread-safe. ``files`` are local files that tasks open; on YARN each
-    executor gets a copy."""
+    """A Spark session that is started when this object is first called. Thread-safe. ``files`` are local files that
+    tasks open; on YARN, each executor gets a copy."""
 
     def __init__(self, settings: SparkSettings, state_directory: Path, files: tuple[Path, ...] = ()) -> None:
         self._settings = settings
@@ -107,7 +107,8 @@ class LazySparkSession:
 
     @property
     def dead(self) -> bool:
-        """Whether a session was started, and its JVM or context has ended since. The next call starts another one."""
+        """Whether a session was started whose JVM or context has ended since. If so, the next call starts a new
+        session."""
         from navlin.pipeline.session import has_ended
 
         return self._session is not None and has_ended(self._session)
@@ -118,8 +119,8 @@ class LazySparkSession:
             self._session.sparkContext.cancelAllJobs()
 
     def stop(self) -> None:
-        """End the session and its JVM; if it is just starting, when it has started. Another session may then start in
-        this process."""
+        """End the session and its JVM. A session that is just starting is ended when it has started. Afterwards, this
+        process may start another session."""
         with self._lock:
             if self._session is not None and not self._stopped:
                 self._stopped = True

@@ -157,7 +157,7 @@ def status(
     exports: Sequence[ExportSettings] = (),
 ) -> Overall:
     """Determine the status from the index, the heartbeat of a daemon on this state directory, and the free space.
-    Change nothing."""
+    Nothing is changed."""
     daemon = read_heartbeat(state_directory)
     configured = {source.id for source in sources.estate.sources}
     return Overall(

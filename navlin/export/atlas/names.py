@@ -1,5 +1,5 @@
-"""Qualified names in the form of Atlas's own hooks, because entities with the same name are the same, whoever sends
-them.
+"""Qualified names in the form of Atlas's own hooks, because Atlas takes entities with the same qualified name for the
+same entity, whoever sends them.
 
 The forms are those of the Hive and Impala hooks (apache/atlas, AtlasHiveHookContext, AtlasPathExtractorUtil): names of
 tables are in lower case; the namespace and paths keep their case.
@@ -26,7 +26,7 @@ WRITE_TYPES: Final = {
     "DELETE": "DELETE",
     "MERGE": "UPDATE",
 }
-"""Kind of statement → how it writes, for the kinds that the hooks call QUERY."""
+"""Kind of statement → Atlas's kind of write, for the statements that the hooks call QUERY."""
 QUERY: Final = "QUERY"
 WITH_CLAUSE: Final = "QUERY_WITH_CLAUSE"
 
@@ -41,7 +41,6 @@ class Namespace:
     chosen: str = ""
 
     def of(self, source: KnownSource) -> str:
-        """Return the namespace of a source."""
         return self.chosen or source.cluster or UNKNOWN_CLUSTER
 
 
@@ -88,8 +87,8 @@ def of_column(table: DatasetName, column: str, namespace: Namespace) -> str:
 
 
 def of_storage(table: DatasetName, namespace: Namespace) -> str:
-    """Return the qualifiedName of a table's storage descriptor: that of the table, with a suffix after the
-    namespace."""
+    """Return the qualifiedName of a table's storage descriptor: the table's qualifiedName with the suffix
+    ``_storage``."""
     return f"{of_dataset(table, namespace)}_storage"
 
 
@@ -101,7 +100,7 @@ def uri(path: DatasetName) -> str:
 
 
 def bucket(path: DatasetName) -> str:
-    """Return the bucket of a path on S3, with the scheme of Hadoop's own client."""
+    """Return the bucket of a path on S3 with the scheme of Hadoop's own client, such as ``s3a://bucket``."""
     host = path.authority.partition("://")[2] or path.name.strip("/")
     return f"s3a://{host}"
 

@@ -31,7 +31,7 @@ class Position(NamedTuple):
 
 
 Coordinate = tuple[Position, Position]
-"""The place of the beginning, and the place after the end."""
+"""Position of the beginning, and position after the end."""
 NOWHERE: Final[Coordinate] = (Position(-1, -1), Position(-1, -1))
 """Coordinate of an element that does not occur in a text."""
 
@@ -96,7 +96,7 @@ class DbObject:
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """The statement that moves the data."""
+    """A statement that moves data."""
 
     id: int
     name: str
@@ -232,8 +232,8 @@ def table_level(lineage: Dlineage) -> list[TableRelation]:
     """Return the relations between objects and processes: object → process → object. Without a known process, object →
     object.
 
-    For an operation whose result is not kept, there is only the part up to the process; for one without inputs, only
-    the part after the process.
+    For an operation whose result is not stored, only object → process is returned; for an operation without inputs,
+    only process → object.
     """
     written_by = {each.id: each.processes for each in lineage.objects}
     intermediate = {each.id for each in lineage.objects if each.kind.intermediate}

@@ -1,4 +1,4 @@
-"""SQLFlow's lineage model as the XML of reference 1.2."""
+"""Writes SQLFlow's lineage model as the XML of reference 1.2."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _object_attributes(element: DbObject) -> dict[str, object]:
         "uri": element.uri,
         "type": element.type,
         "subType": element.sub_type,
-        # The reference has no processIds for a path, but without them the process that writes the path could not be
+        # The reference has no processIds for a path, but without them, the process that writes the path could not be
         # found.
         "processIds": " ".join(map(str, element.processes)),
         "coordinate": _at(element.coordinate),
