@@ -31,7 +31,6 @@ def words_of(answer: requests.Response) -> str:
 
 
 def is_page(answer: requests.Response) -> bool:
-    """Whether a response is an HTML page."""
     kind = answer.headers.get("Content-Type", "").partition(";")[0].strip().lower()
     return kind in ("text/html", "application/xhtml+xml") or answer.content.lstrip()[:1] == b"<"
 

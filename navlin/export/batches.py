@@ -153,7 +153,7 @@ class _Export:
                 yield found
 
     def _wanted(self, entities: Sequence[StoredEntity]) -> list[StoredEntity]:
-        """Return the entities without deleted ones, except those deleted since the last export and not renamed. So a
+        """Return the live entities, and the entities deleted since the last export unless they were renamed. So a
         deletion is exported only once."""
         gone = self.chosen.gone
         return [

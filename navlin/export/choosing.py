@@ -35,7 +35,8 @@ _INSTANCES: Final = RelationFilter((RelationType.INSTANCE_OF,))
 
 
 class NotExportable(ValueError):
-    """The query finds relations, but only entities can be exported; their relations are included."""
+    """The query finds relations, but only entities can be exported. The relations of an exported entity are included
+    anyway."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +90,7 @@ class Chosen:
     removed: Iterator[Removed] = field(default_factory=lambda: iter(()))
 
     def of(self, kind: str) -> IdSet | None:
-        """Return the ids of one kind; None for all."""
+        """Return the ids of one kind; None if all entities of this kind are exported."""
         return None if self.ids is None else self.ids[kind]
 
 
@@ -143,7 +144,6 @@ class _Collected:
         self._gone, self._edited = gone, edited
 
     def add_query(self, query: str, filters: Iterable[str]) -> None:
-        """Add the results of a query."""
         parsed = parsed_query(query or "*")
         if core_for(parsed) != ELEMENTS:
             raise NotExportable(

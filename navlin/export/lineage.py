@@ -121,7 +121,7 @@ class Ends:
         return next((met.relation.unlinked_reason for met in same if met.relation.unlinked_reason), NOT_THERE)
 
     def _dataset(self, far: RelationEnd) -> tuple[DatasetName, StoredEntity | None] | None:
-        """Return the dataset at an end, with its entity if the index has one. For a column or partition, it is the
+        """Return the dataset at an end, with its entity if the index has one. For a column or partition, return the
         dataset that contains it."""
         entity = self._entities.get(far.id)
         if entity is not None and entity.type in ("FIELD", "PARTITION"):

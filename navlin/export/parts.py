@@ -24,7 +24,7 @@ def in_parts(
             taken = True
         except Failing as error:
             failed.append((part, error))
-            # Each failure was retried for a long time, so two are enough to blame the server.
+            # Each failure was retried for a long time, so two failures are enough to blame the server.
             if not taken and len(failed) > 1:
                 raise
     if failed and not taken:

@@ -75,7 +75,7 @@ class Asks(Protocol):
 
 
 class Frame(NamedTuple):
-    """The text in a file before the first record, between two records, and after the last. It is not sent to a
+    """The text in a file before the first record, between two records, and after the last. This text is not sent to a
     server."""
 
     begin: bytes = b""

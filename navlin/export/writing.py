@@ -1,4 +1,4 @@
-"""Export to a file or to a server, batch by batch. The position is saved after each batch, so that an interrupted
+"""Exports to a file or to a server, batch by batch. The position is saved after each batch, so that an interrupted
 export can be resumed."""
 
 from __future__ import annotations

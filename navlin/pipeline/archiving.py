@@ -53,7 +53,8 @@ def make_archive(directory: Path) -> Path:
 
 
 def use_as_a_run_does(spark: SparkSession) -> None:
-    """Use Spark as a run does, without an index: read a few operations, sort them into ranges, and count them."""
+    """Run the same kinds of Spark jobs as a run, but without an index: read a few operations, sort them into ranges,
+    and count them."""
     from pyspark.sql import functions as F
 
     from navlin.pipeline.frames import in_ranges, rows_of_splits

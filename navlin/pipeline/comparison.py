@@ -1,5 +1,5 @@
-"""Chooses how a run gets the documents in the index with which it compares its records. The choice is made once, from a
-few counts."""
+"""Chooses how a run gets the indexed documents to compare with its records. The choice is made once, from a few
+counts."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ class Comparison:
 def choose(sizes: Sizes) -> Comparison:
     """Choose the cheapest comparison that finds all documents.
 
-    In a run that follows events, the covered paths are operations. Operations are small, so any number of them is
-    carried.
+    In a run that follows events, the covered paths are operations. The documents of operations are small, so they are
+    carried, whatever their number.
     """
     if sizes.held == 0:
         return Comparison(HeldState.NOTHING, _ranges(sizes.records))

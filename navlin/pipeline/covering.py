@@ -30,7 +30,7 @@ class Coverage:
         source's tree."""
         if not self.by_path or not path.startswith(ROOT) or excepted(path, self.withdrawn):
             return None
-        if len(self.by_path) == 1 and self.everything:  # a complete listing: this is called very often
+        if len(self.by_path) == 1 and self.everything:  # fast path for a complete listing
             whole = self.by_path[ROOT]
             return whole if _speaks(whole, path) else None
         newest: Covered | None = None

@@ -1,8 +1,8 @@
 """Handles splits whose read crashed a process instead of raising an error, usually for lack of memory.
 
 A crash does not show which split caused it. So each split that was being read is suspected, and is read alone the next
-time, while no other suspect is read. If a split also crashes a process when it is read alone, it is set aside for a
-day, with a reject that names it.
+time, while no other suspect is read. If a split also crashes a process when it is read alone, the split is set aside
+for a day and reported as a reject.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _ALONE: Final = threading.Lock()
 
 
 class ReadingEnded(Exception):
-    """A process crashed during a read; the text names the split."""
+    """A process crashed during a read; the message names the split."""
 
 
 def batches(splits: Sequence[Split], before: Mapping[str, Any]) -> Iterator[tuple[Split, ...]]:

@@ -1,4 +1,4 @@
-"""Error messages without the stack traces that the JVM and Python add to an error raised in a task."""
+"""Extracts error messages, without the stack traces that the JVM and Python add to an error raised in a task."""
 
 from __future__ import annotations
 

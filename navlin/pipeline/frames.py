@@ -27,8 +27,8 @@ from navlin.pipeline.reconciling import CORES, GONE, PREFIX_DIGITS, PREFIXES
 def rows_of_splits(
     spark: SparkSession, extractor: Extractor, splits: Sequence[Split], until: ExitStack
 ) -> DataFrame:
-    """Return the envelopes and control rows read from some splits. They are computed only once: at first use if Spark
-    runs on one machine, otherwise now. Closing ``until`` frees them.
+    """Return the envelopes and control rows read from some splits. These rows are computed only once: at first use if
+    Spark runs on one machine, otherwise now. Closing ``until`` frees the rows.
 
     If executors are on other machines, splits that can only be read on this machine are read by this process or its
     children. Raises `ReaderEnded` if a child exits before it has read everything.
@@ -83,7 +83,7 @@ def in_ranges(spark: SparkSession, rounds: Sequence[DataFrame], ranges: int) -> 
 
 def missing_in(outcomes: DataFrame) -> Missing:
     """Return the topmost paths whose entities are missing in a full listing although no event reported their deletion,
-    with counts. The column ``note`` of ``outcomes`` is the tree path."""
+    with the number of missing entities at and below each path. The column ``note`` of ``outcomes`` is the tree path."""
     rows = outcomes.where((F.col("core") == ELEMENTS) & (F.col("outcome") == GONE))
     rows = rows.select(F.translate("note", "/", BELOW_FIRST).alias("path")).orderBy("path")
     return topmost(row["path"].replace(BELOW_FIRST, "/") for row in rows.toLocalIterator())

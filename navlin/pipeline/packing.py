@@ -25,7 +25,7 @@ PACKAGES: Final = "packages"
 """Folder of the packages in the archive."""
 PYTHON: Final = "python/bin/python3"
 LIBRARIES: Final = "python/lib"
-"""Folder in the archive for Python's shared library, in which Python finds it."""
+"""Folder in the archive with Python's shared library, for LD_LIBRARY_PATH."""
 OWN: Final = ("navlin", "extractors", "linker")
 OF_SPARK: Final = ("pyspark", "py4j")
 """Packages that Spark itself ships to executors, in the driver's version."""
@@ -50,7 +50,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 class NotPacked(Exception):
-    """A package or module that executors need is missing on this machine; the text names it."""
+    """A package or module that executors need is missing on this machine; the message names it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -226,7 +226,6 @@ def _read_split(extractor: Extractor, split: Split) -> Iterator[Envelope | pa.Re
 
 
 def _read(extractor: Extractor, split: Split) -> Iterator[Record]:
-    """Yield the records of a split, without literals if the estate masks them."""
     if not extractor.estate.masks_literals:
         yield from extractor.read(split)
         return

@@ -90,9 +90,10 @@ def _start(
 
 
 def main() -> None:
-    """Read the splits that the order on standard input names, and print the names of the files written."""
+    """Read an order (extractor, splits and folder, pickled) from standard input. Read these splits, and print the name
+    of each file written."""
     orders, names = sys.stdin.buffer, sys.stdout.buffer
-    extractor, splits, folder = pickle.loads(orders.read(int.from_bytes(orders.read(LENGTH_BYTES))))  # noqa: S301 (navlin's own)
+    extractor, splits, folder = pickle.loads(orders.read(int.from_bytes(orders.read(LENGTH_BYTES))))  # noqa: S301 (pickled by the parent)
     sys.stdout = sys.stderr  # only file names may be written to the pipe to the parent
     threading.Thread(target=_end_with, args=(orders,), daemon=True).start()
     for file in read_into_files(extractor, splits, folder):

@@ -89,7 +89,8 @@ def range_bounds(index: int, ranges: int) -> tuple[str, str]:
 
 
 def reconcile(task: Reconciliation) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """Return the function that a Spark task maps over its sorted envelopes. It yields one batch of outcome rows."""
+    """Return the function that a Spark task maps over its sorted envelopes. The function yields one batch of outcome
+    rows."""
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         partition = TaskContext.get()

@@ -439,7 +439,6 @@ class _Run:
     def _remember(
         self, remembered: Remembered, verdict: Verdict, covers: Coverage, record: RunRecord
     ) -> Iterator[Position]:
-        """Yield the position that keeps the state of missing entities for the next run."""
         reported = self.counts.reported_entities
         if not self._follows_events and (covers.listed or reported):
             live = count_held(self.solr, ELEMENTS, self.source.id, live=True)
@@ -529,8 +528,8 @@ class _Run:
             self.session.sparkContext.removeJobTag(self.tag)
 
     def _fence(self, before: SavedPositions) -> Fence | None:
-        """Renew the lease and return a fence, just before positions are saved. A run that has lost its lease ends
-        here."""
+        """Renew the lease and return a fence; None without a lease. Called just before positions are saved. Raises
+        `LeaseLost` if the run has lost its lease."""
         if self.lease is None:
             return None
         self.lease.renew()

@@ -53,7 +53,7 @@ START_S: Final = 300.0
 
 
 class NoSpark(Exception):
-    """Spark's JVM does not start; the text gives the reason."""
+    """Spark's JVM does not start; the message gives the reason."""
 
 
 def is_left_to_pyspark(properties: Mapping[str, str]) -> bool:

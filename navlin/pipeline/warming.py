@@ -27,7 +27,7 @@ def warm_up(pipeline: Pipeline, extractors: Sequence[Extractor]) -> None:
 
 def operations(splits: int, extractors: Sequence[Extractor] = ()) -> OperationEach:
     """Return an extractor with ``splits`` splits of one operation each. ``extractors`` are pickled together with the
-    returned extractor, so that the workers load their modules."""
+    returned extractor, so that the workers load the modules of all extractors."""
     source = Source(source_id("", "warming"), "WARMING", "warming", "")
     return OperationEach(source, Estate("", (source,)), splits, tuple(extractors))
 

@@ -20,7 +20,8 @@ import navlin.index.writing  # noqa: F401
 
 
 class QuietIfLeft:
-    """Replaces the module ``traceback`` in PySpark's daemon, which prints a worker's last error."""
+    """Replacement for the module ``traceback`` in PySpark's daemon, which uses that module to print a worker's last
+    error."""
 
     format_exc = staticmethod(traceback.format_exc)
 

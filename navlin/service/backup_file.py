@@ -90,8 +90,6 @@ def _report(report: Report, before: int, total: int, count: int) -> None:
 
 
 class _Hashed:
-    """A file that is hashed as it is read."""
-
     def __init__(self, file: IO[bytes], report: Callable[[int], None]) -> None:
         self._file, self._report, self._count, self._sum = file, report, 0, hashlib.sha256()
 

@@ -1,5 +1,5 @@
-"""``navlin check``: checks that everything needed for a start is available. There is one finding per line, with a
-remedy."""
+"""``navlin check``: checks that everything needed for a start is available. Each finding is one line, with a remedy if
+something is missing."""
 
 from __future__ import annotations
 

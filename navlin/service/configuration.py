@@ -203,8 +203,8 @@ class LogSettings:
 
 @dataclass(frozen=True, slots=True)
 class SourceSettings:
-    """One ``[[source]]``. ``template`` is the extractor with all settings checked, but still in an estate that contains
-    only this source."""
+    """One ``[[source]]``. ``template`` is the extractor with checked settings. Its estate contains only this source
+    until the loader replaces it."""
 
     name: str
     registration: Registration

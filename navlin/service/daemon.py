@@ -77,8 +77,6 @@ _NOT_TAKEN_UP: Final = (
 
 
 class Command(Enum):
-    """A command to the daemon, from a signal or a test."""
-
     STOP = "stop"
     RELOAD = "reload"
 

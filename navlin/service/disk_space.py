@@ -52,7 +52,7 @@ class DiskWatch:
         self.short = False
 
     def changed(self) -> Space | None:
-        """Check the space, and return it if `short` has changed; otherwise None."""
+        """Check the free space. Return it if `short` has changed, otherwise None."""
         now = space(self._directory, self.least_bytes)
         short = now.free_bytes < self.least_bytes * (AGAIN if self.short else 1)
         if short == self.short:

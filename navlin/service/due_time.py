@@ -26,7 +26,7 @@ class DueTime:
 
     interval_s: float
     due_s: float | None
-    """None during a run."""
+    """Time of the next run, in seconds; None during a run."""
     woken: bool = False
     begun_s: float = 0.0
     rested_s: float = 0.0

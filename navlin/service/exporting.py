@@ -112,7 +112,6 @@ class Exporting:
                 one.pause = LOOK_POLLS
 
     def running(self) -> list[str]:
-        """Return the names of the running exports."""
         return [f"export {one.settings.name}" for one in (*self._exports.values(), *self._left) if one.at_it]
 
     def stop(self) -> None:

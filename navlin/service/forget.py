@@ -70,13 +70,13 @@ def _counts(held: Held, path: str) -> bool:
 
 
 def forget(solr: Solr, forgetting: Forgetting, clock: Callable[[], int], *, configured: bool) -> int:
-    """Flag the documents deleted, and return the number of flagged documents. Hold the lease of the source meanwhile.
-    Raises `Leased` or `LeaseLost`.
+    """Flag the documents deleted while holding the lease of the source. Return the number of flagged documents. Raises
+    `Leased` or `LeaseLost`.
 
-    Documents with newer records are not flagged. Neither are relations if one end is a deleted catalogued entity of
-    this source (`flag_relations`), so entities are flagged and committed before relations. If the source is not
-    ``configured`` any more and is forgotten completely, the source itself is also flagged. Saved positions are removed,
-    so that a later run reads the source from the beginning.
+    Documents with newer records are not flagged. Relations with a deleted catalogued entity of this source as an end
+    are not flagged either (`flag_relations`), so entities are flagged and committed before relations. If the source is
+    not ``configured`` any more and is forgotten completely, the source itself is also flagged. Saved positions are
+    removed, so that a later run reads the source from the beginning.
     """
     source = forgetting.source
     with lease(solr, source.id) as held:

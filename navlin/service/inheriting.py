@@ -56,7 +56,7 @@ log = structlog.stdlib.get_logger(__name__)
 
 LEASE: Final = "inheritance"
 WALKS: Final = 4
-"""Number of parallel walks, because a walk waits for Solr most of the time."""
+"""Number of walks in parallel. A walk waits for Solr most of the time."""
 ORIGINS_A_BATCH: Final = 4 * WALKS
 _PARTS: Final = EntityFilter(("SUB_OPERATION",))
 _MOST_PARTS: Final = 100_000

@@ -1,7 +1,5 @@
-"""Jobs to extract, link and purge, for commands that do the work themselves and for ``navlin serve``.
-
-The result of each job is plain JSON, from which all output is rendered.
-"""
+"""Jobs to extract, link and purge, run by ``navlin serve`` or by the commands themselves. The result of each job is
+plain JSON, from which all output is rendered."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ WAITING: Final = 128
 
 
 class NoPort(Exception):
-    """The address and port are not available; the text gives the reason and a remedy."""
+    """The address and port are not available; the message gives the reason and a remedy."""
 
 
 @dataclass(frozen=True, slots=True)

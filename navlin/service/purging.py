@@ -1,5 +1,5 @@
-"""The purges of ``navlin serve``, once a day and on request. The index keeps the reason why a daily purge did not
-finish."""
+"""The purges of ``navlin serve``, once a day and on request. If a daily purge does not finish, the reason is stored in
+the index."""
 
 from __future__ import annotations
 

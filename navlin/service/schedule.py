@@ -54,12 +54,10 @@ class Schedule:
         )
 
     def start(self) -> None:
-        """Start running due sources."""
         self._scheduler.start()
 
     @property
     def alive(self) -> bool:
-        """Whether the scheduler's thread is alive."""
         thread = self._scheduler._thread
         return thread is not None and thread.is_alive()
 

@@ -19,8 +19,8 @@ from navlin.solr_server.embedded import EmbeddedSolr, NoSolr, running_solr
 
 
 def jars_directory(configuration: Configuration) -> Path:
-    """Return the directory of Solr's jars: the configured one, or else that of ``make jars``, or else one below the
-    state directory."""
+    """Return the directory of Solr's jars: the configured directory, or else the directory that ``make jars`` fills, or
+    else a directory below the state directory."""
     in_checkout = CONF.parent / ".jars" / "solr"
     if configuration.solr.jars_directory is not None:
         return configuration.solr.jars_directory
@@ -52,7 +52,7 @@ def external_address(configuration: Configuration, environment: Mapping[str, str
     solr = configuration.solr
     ca_file = str(solr.ca_file) if solr.ca_file else None
     if solr.auth == "kerberos":
-        # Use the same directory as sources do, so that all share one child process.
+        # Use the same directory as sources do, so that all Kerberos logins share one child process.
         cache = configuration.navlin.state_directory / "spool" / "java"
         login = Login(solr.principal, _text(solr.keytab), _text(solr.krb5_conf), str(cache))
         return SolrAddress(solr.url, ca_file=ca_file, timeout_s=solr.timeout_s, login=login)
@@ -85,8 +85,8 @@ def reachable_solr(
 ) -> Iterator[Reached]:
     """Provide a Solr that runs as long as the context lasts.
 
-    If another navlin process runs the embedded Solr, that Solr is used. Otherwise ``starting`` is called, and an
-    embedded Solr is started, and stopped at the end of the context.
+    An external Solr is used as configured. If another navlin process runs the embedded Solr, that Solr is used.
+    Otherwise ``starting`` is called, and an embedded Solr is started, and stopped at the end of the context.
     """
     if not configuration.solr.embedded:
         yield Reached(external_address(configuration, environment))

@@ -1,4 +1,4 @@
-"""The only Spark session of a process, started on first use, and the class archive that makes later starts quick."""
+"""The only Spark session of a process, started on first use, and the class archive that makes later starts faster."""
 
 from __future__ import annotations
 
@@ -47,13 +47,12 @@ class LazySparkSession:
 
     @classmethod
     def of(cls, configuration: Configuration) -> Self:
-        """Return the session for a configuration."""
         ca_file = configuration.solr.ca_file
         files = (ca_file,) if ca_file is not None else ()
         return cls(configuration.spark, configuration.navlin.state_directory, files)
 
     def __call__(self) -> SparkSession:
-        """Return the session. The first call, and the first one after the session has died, start Spark, which takes
+        """Return the session. The first call, and the first call after the session has died, start Spark, which takes
         seconds."""
         with self._lock:
             if self._session is not None and not self._stopped and self.dead:

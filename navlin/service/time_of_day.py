@@ -27,6 +27,6 @@ def _around(at: str, moment_s: float) -> Iterator[float]:
 
 
 def _on(day: date, at: str) -> float:
-    # If the time occurs twice, this is the first occurrence; if the clock skips the time, the moment at which it would
-    # have been.
+    # If the time occurs twice, the first occurrence is returned. If the clock skips the time, the moment is returned at
+    # which the time would have occurred.
     return datetime.combine(day, time.fromisoformat(at)).timestamp()

@@ -56,7 +56,7 @@ longer, and a request that is sent just when its connection is closed fails."""
 
 
 def service_of(configuration: Configuration, environment: Mapping[str, str]) -> Service:
-    """Return the environment of the endpoints. The index is located at the first request."""
+    """Return the `Service` with the objects that the endpoints use. The index is located at the first request."""
     state = configuration.navlin.state_directory
     least_free_bytes = configuration.navlin.least_free_bytes
     web = configuration.web
@@ -142,7 +142,7 @@ def answer(
         logging.getLogger(name).addFilter(OnceAMinute())
     config = uvicorn.Config(
         application(service, BrowserPages(service, PAGES)),
-        http=partial(BoundedProtocol, all_connections=connections),  # type: ignore[arg-type]  # it makes one
+        http=partial(BoundedProtocol, all_connections=connections),  # type: ignore[arg-type]  # a factory
         loop=f"{Loop.__module__}:{Loop.__name__}",
         backlog=WAITING,
         log_config=None,
@@ -194,6 +194,6 @@ class _Server(uvicorn.Server):
 
 
 def standard_input_ends() -> None:
-    """Wait until standard input is closed, which means that the writing process has ended for whatever reason."""
+    """Wait until standard input is closed, because the process that writes to it has ended for whatever reason."""
     while sys.stdin.buffer.read(4_096):
         pass

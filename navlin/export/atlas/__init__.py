@@ -43,8 +43,8 @@ def records(items: Iterable[Item], options: Options) -> Iterator[bytes]:
 
 
 def _newest(items: Sequence[Item], form: Form) -> Iterator[Item]:
-    """Yield the items. If several operations are the same process in Atlas, yield only the operation that ran last; the
-    executions of all these operations are kept."""
+    """Yield the items. If several operations are the same process in Atlas, yield only the operation that ran last, but
+    the executions of all these operations."""
     newest: dict[Ref, tuple[int, str]] = {}
     names = {
         each.id: Ref(processes.type_of(each), processes.qualified_name(each, form))

@@ -95,14 +95,15 @@ class AtlasEntity:
 
 @dataclass(frozen=True, slots=True)
 class Upsert:
-    """The entities of one dataset or operation, sent together: first the main entity, then those that depend on it."""
+    """The entities of one dataset or operation, sent together: first the main entity, then the entities that depend on
+    it."""
 
     entities: tuple[AtlasEntity, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Deletion:
-    """A deleted entity. Atlas also deletes the entities that it owns."""
+    """A deleted entity. Atlas also deletes the entities that the deleted entity owns."""
 
     ref: Ref
 
@@ -150,7 +151,7 @@ def custom(identity: str, words: Words) -> dict[str, str]:
 
 
 def worded(words: Words) -> dict[str, Any]:
-    """Return the user-written attributes of an Asset. Those that a user removed are cleared, because Atlas keeps
+    """Return the user-written attributes of an Asset. An attribute that a user removed is cleared, because Atlas keeps
     attributes that are left out."""
     found = {"displayName": words.name, "userDescription": words.description}
     empty = dict.fromkeys(found, CLEARED) if words.edited else {}

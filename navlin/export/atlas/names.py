@@ -36,7 +36,7 @@ UNKNOWN_CLUSTER: Final = "cm"
 
 @dataclass(frozen=True, slots=True)
 class Namespace:
-    """The namespace after the @ in names: the chosen one, or else the cluster of the source."""
+    """The namespace after the @ in names: the chosen namespace, or else the cluster of the source."""
 
     chosen: str = ""
 
@@ -45,7 +45,6 @@ class Namespace:
 
 
 def type_of(name: DatasetName) -> str:
-    """Return Atlas's type for a dataset."""
     match name.type:
         case "DATABASE":
             return "hive_db"

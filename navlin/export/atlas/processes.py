@@ -73,7 +73,7 @@ def changes(operation: Operation, form: Form) -> Iterator[Change]:
 
 
 def run_changes(run: Run, form: Form) -> Iterator[Change]:
-    """Yield the changes in Atlas for an execution, in addition to those for its operation."""
+    """Yield the changes in Atlas for an execution, in addition to the changes for its operation."""
     operation, execution = run.operation, run.execution
     kind = type_of(operation)
     if kind == "spark_process":
@@ -96,7 +96,6 @@ def type_of(operation: Operation) -> str:
 
 
 def qualified_name(operation: Operation, form: Form) -> str:
-    """Return the qualifiedName of the process of an operation."""
     if form.as_documented and (name := documented.process_name(operation, form.namespace)):
         return name
     match type_of(operation):
@@ -310,7 +309,7 @@ def _references(ends: Iterable[End], form: Form, relationship: str) -> tuple[Ref
 
 
 def _live(ends: Iterable[End]) -> list[End]:
-    # Deleted datasets are left out, because the server would refuse everything that refers to them.
+    # Deleted datasets are left out, because Atlas refuses any entity that refers to a deleted one.
     return [end for end in ends if not end.deleted]
 
 

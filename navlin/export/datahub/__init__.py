@@ -146,8 +146,8 @@ class _Export:
     # -- Operations --------------------------------------------------------------------------------------------------
 
     def _upstreams(self, item: Operation) -> Iterator[Proposal]:
-        """Yield the upstreams of a view (from its text) or of a dataset (as stated by a person or program), for which
-        there is no job."""
+        """Yield the upstreams of a view (from its text) or of a dataset (as stated by a person or program). These have
+        no job in DataHub."""
         for output in item.outputs:
             if output.deleted or item.deleted:
                 continue

@@ -19,7 +19,7 @@ SUB_TYPES: Final = {
     "S3BUCKET": "S3 bucket",
 }
 INFERRED: Final = 0.5
-"""The confidence of lineage that navlin inferred."""
+"""Confidence score of lineage that navlin inferred."""
 _TYPES: Final = {
     "boolean": "Boolean",
     **dict.fromkeys(

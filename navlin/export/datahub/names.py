@@ -62,7 +62,6 @@ class Names:
         return f"urn:li:dataset:({platform_urn(platform)},{encoded(whole)},{self.env})"
 
     def column(self, column: ColumnName) -> str:
-        """Return the URN of a column."""
         return f"urn:li:schemaField:({self.dataset(column.dataset)},{encoded(self.field_path(column))})"
 
     def field_path(self, column: ColumnName) -> str:
@@ -129,7 +128,6 @@ def user(name: str) -> str:
 
 
 def tag(name: str) -> str:
-    """Return the URN of a tag."""
     return f"urn:li:tag:{encoded(name)}"
 
 

@@ -133,8 +133,6 @@ def _job_facets(operation: Operation) -> dict[str, Any]:
 
 
 class _ColumnLineage:
-    """Column lineage of the outputs of an operation."""
-
     def __init__(self, operation: Operation, naming: Naming) -> None:
         self._naming = naming
         self._fields: dict[str, dict[str, list[dict[str, Any]]]] = {}

@@ -54,7 +54,6 @@ def json_of(placed: Iterable[Placed], relations: Iterable[str], processes: Itera
 
 
 def json_process(element: Process) -> str:
-    """Return a process as JSON text."""
     return _text(
         {
             "id": str(element.id),

@@ -37,15 +37,13 @@ NOWHERE: Final[Coordinate] = (Position(-1, -1), Position(-1, -1))
 
 
 class Flow(StrEnum):
-    """The type of a relation."""
+    """Type of a relation: values flow (FDD), or the sources determine the rows (FDR)."""
 
     FDD = "fdd"
     FDR = "fdr"
 
 
 class Kind(StrEnum):
-    """The type of an object."""
-
     TABLE = "table"
     VIEW = "view"
     RESULTSET = "resultset"
@@ -60,7 +58,7 @@ class Kind(StrEnum):
 
 @lru_cache(maxsize=65_536)
 def number(*parts: str) -> int:
-    """Return the id for these names. With 63 bits, collisions are unlikely among some hundred million ids."""
+    """Return an id derived from ``parts``. With 63 bits, collisions are unlikely among some hundred million ids."""
     digest = hashlib.md5("##".join(parts).encode("utf-8", "replace"), usedforsecurity=False).digest()
     return int.from_bytes(digest[:8], "big") >> 1 or 1
 

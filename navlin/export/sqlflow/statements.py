@@ -18,8 +18,8 @@ class Statement(NamedTuple):
 
 
 INSERTS: Final = "insert"
-"""Effect of an insert. Also used for kinds of statements that are unknown or have no effect of their own, because readers
-drop relations with an effect that they do not know."""
+"""Effect of an insert. It is also used for kinds of statements that are unknown or have no effect of their own, because
+readers drop relations with an effect that they do not know."""
 STATEMENTS: Final = {
     "SELECT": Statement("select", "Select"),
     "EXECUTE": Statement(INSERTS, "Execute"),
@@ -65,7 +65,6 @@ _CONDITIONS: Final = re.compile(
 
 
 def process_of(operation: Operation) -> Process:
-    """Return the process of an operation."""
     statement = STATEMENTS.get(operation.statement.type)
     kind = statement.process if statement else operation.statement.type or operation.statement.engine or "Job"
     # For a type that is not in STATEMENTS, such as a job without SQL, the name of the operation itself is shown.

@@ -31,8 +31,8 @@ _INSTEAD: Final = "\N{REPLACEMENT CHARACTER}"
 
 
 def xml_element(element: Element) -> str:
-    """Return one element with its children, indented, with a line break at the end. It goes between `HEAD` and
-    `FOOT`."""
+    """Return one element with its children, indented, with a line break at the end. Elements are written between `HEAD`
+    and `FOOT`."""
     match element:
         case Process():
             return _line(
