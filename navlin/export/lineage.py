@@ -176,7 +176,6 @@ class Ends:
 
 
 def _flow(same: Iterable[_Met]) -> Flow:
-    """Return DATA if any of the relations is a data flow, else CONTROL."""
     data = any(met.relation.type == RelationType.DATA_FLOW for met in same)
     return Flow.DATA if data else Flow.CONTROL
 

@@ -167,8 +167,6 @@ class Inheriting:
 
 
 class _Keeping:
-    """One pass over the due work."""
-
     def __init__(self, solr: Solr, stop: Callable[[], bool], progress: Progress) -> None:
         self._solr, self._graph = solr, Graph(solr)
         self._stop, self._progress = stop, progress

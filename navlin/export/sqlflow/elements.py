@@ -137,8 +137,6 @@ def _inputs(operation: Operation) -> dict[str, OperationEnd]:
 
 @dataclass(slots=True)
 class _OfOperation:
-    """Collects the elements for one operation."""
-
     operation: Operation
     placed: dict[int, Placed] = field(default_factory=dict)
     columns: dict[int, dict[int, Column]] = field(default_factory=dict)
@@ -211,7 +209,6 @@ class _OfOperation:
             self._of_part(replace(parts[0], inputs=inputs), decides_rows=True)
 
     def _computed(self, part: ColumnLineage) -> bool:
-        """Whether the sub-operation has an expression that does more than copy a column."""
         return bool(part.details.expression) and part.details.transformation != "IDENTITY"
 
     def _result_of(self, part: ColumnLineage) -> End:
@@ -235,7 +232,6 @@ class _OfOperation:
         return self._rows_end(name.dataset)
 
     def _rows_of(self, part: ColumnLineage) -> Iterator[End]:
-        """Yield the PseudoRows of each output dataset of a sub-operation."""
         for name in {each.dataset.id: each.dataset for each in part.outputs}.values():
             yield self._rows_end(name)
         if not part.outputs:
@@ -319,6 +315,5 @@ class _OfOperation:
 
 
 def _placed_by(operation: Operation, found: DbObject) -> Placed:
-    """Return a result set, placed at the source of its operation."""
     source = operation.source
     return Placed(source.name or source.id, _VENDORS.get(operation.statement.engine, "dbvgeneric"), found)
