@@ -56,10 +56,10 @@ import org.apache.hadoop.ipc.RemoteException;
 import org.apache.hadoop.security.UserGroupInformation;
 
 /**
- * Answers navlin's requests to a NameNode and its DataNodes, by Hadoop's own client: {@code java HdfsClient SETTINGS}, a JSON
- * object. Each line on stdin is a request, each answer one line of JSON, optionally preceded by lines of progress and followed
- * by as many bytes as it announces. Every answer is bounded, and none depends on an earlier one except those about an open
- * file. Ends with stdin.
+ * Serves navlin's requests to a NameNode and its DataNodes, with Hadoop's own client. The command is {@code java HdfsClient
+ * SETTINGS}; SETTINGS is a JSON object. Each line on stdin is a request. Each answer is one line of JSON, optionally preceded
+ * by lines of progress and followed by as many bytes as the line announces. Every answer is bounded. No answer depends on an
+ * earlier one, except for answers about an open file. The process ends when stdin is closed.
  */
 public final class HdfsClient {
     private static final JsonFactory JSON = new JsonFactory();
@@ -87,7 +87,7 @@ public final class HdfsClient {
 
     public static void main(String[] args) throws Exception {
         OutputStream out = new BufferedOutputStream(System.out, 1 << 16);
-        System.setOut(System.err); // reserves stdout for answers to the parent
+        System.setOut(System.err); // stdout is reserved for answers to the parent
         InputStream in = new BufferedInputStream(new FileInputStream(FileDescriptor.in));
         try {
             HdfsClient served = new HdfsClient(fieldsOf(args[0]));
@@ -101,7 +101,7 @@ public final class HdfsClient {
         } catch (Throwable error) {
             write(out, json -> describe(json, error, "", ""));
         }
-        System.exit(0); // Hadoop leaves threads running; an orderly end may write a class archive, which takes seconds
+        System.exit(0); // Hadoop leaves threads running; a normal exit may write a class archive, which takes seconds
     }
 
     private HdfsClient(Map<String, String> settings) throws IOException {
@@ -141,7 +141,7 @@ public final class HdfsClient {
                 made.addResource(new org.apache.hadoop.fs.Path(site.toUri()));
             }
             Path tls = Path.of(directory, "ssl-client.xml");
-            if (Files.isReadable(tls)) { // Hadoop looks for it on the class path, which is fixed: so its settings are added here
+            if (Files.isReadable(tls)) { // Hadoop looks for it only on the class path, which is fixed, so add it here
                 made.addResource(new org.apache.hadoop.fs.Path(tls.toUri()));
             }
         }
@@ -165,12 +165,12 @@ public final class HdfsClient {
             if (made.get("dfs.namenode.kerberos.principal") == null && principal.contains("@")) {
                 made.set("dfs.namenode.kerberos.principal", "hdfs/_HOST@" + principal.substring(principal.indexOf('@') + 1));
             }
-            if (directory.isEmpty()) { // the cluster's setting is unknown: any is accepted
+            if (directory.isEmpty()) { // the cluster's setting is unknown, so any is accepted
                 made.set("hadoop.rpc.protection", "privacy,integrity,authentication");
                 made.set("dfs.data.transfer.protection", "privacy,integrity,authentication");
             }
         }
-        // Hadoop's own defaults wait for minutes; the parent tries again at its next round.
+        // With Hadoop's defaults, the client would wait for minutes. The parent tries again later anyway.
         unlessConfigured(made, "ipc.client.connect.max.retries", "3");
         unlessConfigured(made, "ipc.client.connect.max.retries.on.timeouts", "2");
         unlessConfigured(made, "dfs.client.failover.max.attempts", "6");
@@ -189,12 +189,12 @@ public final class HdfsClient {
 
     // -- Requests ---------------------------------------------------------------------------------------------------
 
-    /** Writes one answer into an open JSON object. */
+    /** Writes the fields of one answer into an open JSON object. */
     private interface Answer {
         void write(JsonGenerator json) throws Exception;
     }
 
-    /** Answers requests until the parent asks for an end. If the parent just went away, the process ends at once. */
+    /** Serves requests until the parent asks this process to end. If stdin is closed instead, the process halts at once. */
     private void serve(InputStream in, OutputStream out) throws IOException {
         try (JsonParser requests = JSON.createParser(in)) {
             while (requests.nextToken() == JsonToken.START_OBJECT) {
@@ -206,7 +206,7 @@ public final class HdfsClient {
                 ByteArrayOutputStream bytes = new ByteArrayOutputStream();
                 Answer answer;
                 try {
-                    user.checkTGTAndReloginFromKeytab(); // Hadoop's RPC does this itself, HTTP does not
+                    user.checkTGTAndReloginFromKeytab(); // needed for HTTP; Hadoop's RPC does this itself
                     if (client == null) {
                         client = new DFSClient(uri, conf);
                     }
@@ -225,7 +225,7 @@ public final class HdfsClient {
         Runtime.getRuntime().halt(0);
     }
 
-    /** Ends an idle child, because many processes may have one. The parent starts another when needed. */
+    /** Ends this process when it is idle, because many parents may have a child. A parent starts a new child when necessary. */
     private void endWhenIdle() {
         while (asked || System.currentTimeMillis() - askedMs < IDLE_MS) {
             try {
@@ -275,13 +275,13 @@ public final class HdfsClient {
     // -- Events -----------------------------------------------------------------------------------------------------
 
     /**
-     * Returns the events of one call of getEditsFromTxid; {@code through} is the last transaction read, including those
-     * without events. Hadoop's own stream does the same, but does not expose {@code through}.
+     * Returns the events of one call of getEditsFromTxid. {@code through} is the last transaction read, even if it has no
+     * events. Hadoop's own event stream does the same, but does not expose {@code through}.
      */
     private Answer events(long after) throws IOException {
         EventBatchList found = client.getNamenode().getEditsFromTxid(after + 1);
         if (found.getLastTxid() == -1) {
-            // Nothing newer, unless the NameNode's history is a different one now: an older image was restored.
+            // There is nothing newer, unless the NameNode's history has changed because an older image was restored.
             if (found.getSyncTxid() > 0 && found.getSyncTxid() < after) {
                 long newest = client.getNamenode().getCurrentEditLogTxid();
                 if (newest != -1 && newest < after) {
@@ -394,7 +394,7 @@ public final class HdfsClient {
         try {
             HdfsFileStatus status = client.getFileLinkInfo(path);
             if (status != null && !status.isDirectory() && !status.isSymlink()) {
-                // The NameNode shows only with the blocks whether it is being written. A listing changes no access time.
+                // The NameNode says only with the blocks whether a file is being written. A listing keeps the access time.
                 DirectoryListing itself = client.listPaths(path, HdfsFileStatus.EMPTY_NAME, true);
                 status = itself == null || itself.getPartialListing().length == 0 ? null : itself.getPartialListing()[0];
             }
@@ -407,7 +407,7 @@ public final class HdfsClient {
                 return null;
             }
             if (cause instanceof org.apache.hadoop.security.AccessControlException && cause.getMessage().contains("is not a directory")) {
-                return null; // the answer of NameNodes up to 2.8
+                return null; // NameNodes up to 2.8 respond with this error
             }
             throw new PathError(cause, path);
         } catch (IOException error) {
@@ -452,7 +452,7 @@ public final class HdfsClient {
         };
     }
 
-    /** Current status of a file or directory. Asks for the parts that listings leave out: few have an ACL or are in a zone. */
+    /** Current status of a file or directory. Requests ACL and zone, which listings leave out, only if the status shows one. */
     private record Row(String name, HdfsFileStatus status, String symlink, String zoneKey, List<String> acl) {
         Row(HdfsClient asking, String name, String path, HdfsFileStatus status) throws IOException {
             this(name, status, status.isSymlink() ? text(status.getSymlinkInBytes()) : null,
@@ -514,7 +514,7 @@ public final class HdfsClient {
     private static String spelled(byte[] bytes) {
         StringBuilder text = new StringBuilder();
         ByteBuffer left = ByteBuffer.wrap(bytes);
-        var decoder = StandardCharsets.UTF_8.newDecoder(); // reports bad bytes, which String's would replace
+        var decoder = StandardCharsets.UTF_8.newDecoder(); // reports invalid bytes, which new String(…) would replace
         while (left.hasRemaining()) {
             var out = java.nio.CharBuffer.allocate(left.remaining());
             decoder.reset();
@@ -531,12 +531,12 @@ public final class HdfsClient {
 
     // -- Bytes ------------------------------------------------------------------------------------------------------
 
-    /** Opens a file. While it is being written, its length is the DataNode's, not the one that the NameNode knows. */
+    /** Opens a file. While the file is being written, the length comes from a DataNode, because the NameNode's is outdated. */
     private Answer open(String path) throws IOException {
         DFSInputStream file = client.open(path);
         long id = ++opened;
         open.put(id, file);
-        if (open.size() > OPEN_FILES) { // the reader of the least recently used one opens it again
+        if (open.size() > OPEN_FILES) { // whoever reads the least recently used file opens it again
             Long eldest = open.keySet().iterator().next();
             open.remove(eldest).close();
         }
@@ -551,7 +551,7 @@ public final class HdfsClient {
         List<Long> lengths = await(paths.stream().map(path -> askers.submit(() -> {
             try (DFSInputStream file = client.open(path)) {
                 return file.getFileLength();
-            } catch (IOException error) { // not permitted, or its last block is missing: reading reports it
+            } catch (IOException error) { // not permitted, or the last block is missing; reading the file reports the error
                 return 0L;
             }
         })).toList());
@@ -586,7 +586,7 @@ public final class HdfsClient {
 
     // -- The image --------------------------------------------------------------------------------------------------
 
-    /** Examines or downloads the newest image offered. */
+    /** Examines or downloads an image that a NameNode offers. */
     private interface Taker {
         Answer take(HttpURLConnection chosen) throws Exception;
     }
@@ -610,7 +610,7 @@ public final class HdfsClient {
         });
     }
 
-    /** Takes the newest image of all NameNodes that answer, preferring a standby's. */
+    /** Applies {@code taker} to the newest image of all NameNodes that respond, preferring a standby's. */
     private Answer newestImage(Taker taker) throws Exception {
         List<HttpURLConnection> offered = new ArrayList<>();
         List<String> refused = new ArrayList<>();
@@ -682,7 +682,7 @@ public final class HdfsClient {
                     status = new String(body.readNBytes(1 << 16), StandardCharsets.UTF_8);
                 }
             } catch (Exception silent) {
-                status = ""; // requesting its image reports the error
+                status = ""; // the request for the image reports the error
             }
             (status.contains("\"standby\"") ? standby : others).add(address);
         }
@@ -690,7 +690,7 @@ public final class HdfsClient {
         return standby;
     }
 
-    /** Returns the ids of the namespace, which any NameNode's JMX shows to everyone; empty if none does. */
+    /** Returns the ids of the namespace, which each NameNode's JMX shows to all users; empty if no NameNode shows them. */
     private Answer namespace() {
         Map<String, String> found = new HashMap<>();
         for (String address : httpAddresses()) {
@@ -709,7 +709,7 @@ public final class HdfsClient {
     }
 
     private String attribute(String address, String name) throws Exception {
-        // A single attribute: all of them together have a line for each DataNode.
+        // Request a single attribute, because all attributes together include a line for each DataNode.
         HttpURLConnection asked = connect(address + "/jmx?get=Hadoop:service=NameNode,name=NameNodeInfo::" + name, ASIDE_MS);
         try (InputStream body = asked.getInputStream()) {
             String text = new String(body.readNBytes(1 << 16), StandardCharsets.UTF_8);
@@ -731,7 +731,7 @@ public final class HdfsClient {
         URLConnectionFactory factory = URLConnectionFactory.newDefaultURLConnectionFactory(timeoutMs, timeoutMs, conf);
         String named = secure ? url : url + (url.contains("?") ? "&" : "?") + "user.name=" + user.getShortUserName();
         HttpURLConnection asked = (HttpURLConnection) factory.openConnection(new URL(named), secure);
-        asked.setInstanceFollowRedirects(false); // another host's answer is not this NameNode's
+        asked.setInstanceFollowRedirects(false); // another host's response says nothing about this NameNode
         return asked;
     }
 
@@ -814,7 +814,7 @@ public final class HdfsClient {
 
     // -- JSON -------------------------------------------------------------------------------------------------------
 
-    /** No image is available; the message says why. */
+    /** No image is available; the message gives the reason. */
     @SuppressWarnings("serial")
     private static final class NoImage extends IOException {
         NoImage(String reason) {
@@ -822,7 +822,7 @@ public final class HdfsClient {
         }
     }
 
-    /** An error about a single path among many. */
+    /** An error that concerns only one of the requested paths. */
     @SuppressWarnings("serial")
     private static final class PathError extends IOException {
         final String path;
@@ -860,7 +860,7 @@ public final class HdfsClient {
     }
 
     private static void write(OutputStream out, Answer answer) throws IOException {
-        // Built in memory first: an error halfway would leave half a line on the wire.
+        // Build the line in memory first, because an error would otherwise leave half a line in the stream.
         ByteArrayOutputStream line = new ByteArrayOutputStream();
         try (JsonGenerator json = JSON.createGenerator(line)) {
             json.writeStartObject();
@@ -885,7 +885,7 @@ public final class HdfsClient {
         return fields;
     }
 
-    /** Parses a request: text, whole numbers, and lists of text. */
+    /** Parses a request; values are strings, integers, or lists of strings. */
     private static Map<String, Object> objectOf(JsonParser json) throws IOException {
         Map<String, Object> fields = new HashMap<>();
         while (json.nextToken() == JsonToken.FIELD_NAME) {

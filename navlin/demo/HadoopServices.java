@@ -21,9 +21,9 @@ import org.apache.hadoop.yarn.server.nodemanager.NodeManager;
 import org.apache.hadoop.yarn.server.resourcemanager.ResourceManager;
 
 /**
- * Hadoop services in one process: {@code java HadoopServices SERVICE...} (namenode, datanode, resourcemanager, nodemanager),
- * with their configuration on the class path. Prints {@code READY} or {@code FAILED reason} on stdout, and again after each
- * command that it reads on stdin; ends with stdin.
+ * Runs Hadoop services in one process: {@code java HadoopServices SERVICE...} (namenode, datanode, resourcemanager,
+ * nodemanager). Their configuration is on the class path. Prints {@code READY} or {@code FAILED reason} on stdout, and again
+ * after each command read from stdin. The process ends when stdin is closed.
  */
 public final class HadoopServices {
     private NameNode nameNode;
@@ -31,7 +31,7 @@ public final class HadoopServices {
 
     public static void main(String[] services) throws Exception {
         PrintStream parent = System.out;
-        System.setOut(System.err); // reserves stdout for messages to the parent
+        System.setOut(System.err); // stdout is reserved for messages to the parent
         try {
             DefaultMetricsSystem.setMiniClusterMode(true); // several services in one process use the same metric names
             HadoopServices started = new HadoopServices();
@@ -49,7 +49,7 @@ public final class HadoopServices {
             parent.println("FAILED " + String.valueOf(error).replace('\n', ' '));
         }
         parent.flush();
-        Runtime.getRuntime().halt(0); // an orderly end takes seconds; everything acknowledged is on disk
+        Runtime.getRuntime().halt(0); // a normal exit takes seconds; everything acknowledged is on disk
     }
 
     private void start(String service) throws Exception {
@@ -83,7 +83,7 @@ public final class HadoopServices {
         }
     }
 
-    /** {@code set NAME=VALUE}: sets a NameNode property that it rereads at each use, or that can be reconfigured at runtime. */
+    /** Runs {@code set NAME=VALUE}: sets a property that the NameNode rereads at each use or can reconfigure at runtime. */
     private void configure(String command) throws ReconfigurationException {
         String[] words = command.split("[ =]", 3);
         if (words.length < 3 || !words[0].equals("set")) {

@@ -13,8 +13,9 @@ import org.apache.thrift.server.TThreadPoolServer;
 import org.apache.thrift.transport.TServerSocket;
 
 /**
- * Hive 2's metastore on loopback: {@code java MetastoreServer PORT}. HiveMetaStore's own main listens on every address, and no
- * setting of Hive 2 changes that. Serves HiveMetaStore's handler, plain or with TLS; hive-site.xml configures the rest.
+ * Runs Hive 2's metastore on loopback: {@code java MetastoreServer PORT}. The main method of HiveMetaStore listens on every
+ * address, and no setting of Hive 2 changes that. This class serves HiveMetaStore's handler, in plain text or with TLS;
+ * hive-site.xml configures the rest.
  */
 public final class MetastoreServer {
     public static void main(String[] args) throws Exception {

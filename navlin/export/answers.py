@@ -1,5 +1,5 @@
 """Checks that a response comes from the target's server. A request is not confirmed by an HTML page, by content of
-another shape, or if names of sent records are missing."""
+another shape, or by a response that lacks names of sent records."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ import requests
 
 MESSAGE_CHARS: Final = 500
 TOO_LARGE: Final = frozenset({413, 414, 431})
-"""Statuses for a request that is too large. A proxy may send them with an HTML page; they concern that request only."""
+"""Statuses for a request that is too large. A proxy may send such a status with an HTML page. It concerns only that
+request, not the whole export."""
 
 
 class Unavailable(Exception):
-    """The server cannot be reached, or accepts nothing now. Sending the same request later may help."""
+    """The server cannot be reached, or does not accept requests now. Sending the same request later may help."""
 
 
 class NotConfirmed(Unavailable):
@@ -30,7 +31,6 @@ def words_of(answer: requests.Response) -> str:
 
 
 def is_page(answer: requests.Response) -> bool:
-    """Whether a response is an HTML page."""
     kind = answer.headers.get("Content-Type", "").partition(";")[0].strip().lower()
     return kind in ("text/html", "application/xhtml+xml") or answer.content.lstrip()[:1] == b"<"
 

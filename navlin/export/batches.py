@@ -1,4 +1,4 @@
-"""The items of an export in order, in batches. Each batch has the position after its items."""
+"""Reads the items of an export in order, in batches. Each batch has the position after its items."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from navlin.index.solr import Solr
 from navlin.model.batches import in_batches
 
 STAGES: Final = ("renames", "databases", "datasets", "operations", "derived", "removed")
-"""Stages of an export, in an order in which each item comes before those that refer to it."""
+"""Stages of an export. In this order, each item comes before the items that refer to it."""
 BATCH: Final = {
     "renames": 200,
     "databases": 500,
@@ -47,7 +47,7 @@ _PASSED: Final = {
     "operations": ("OPERATION",),
 }
 """Stage → types of the entities, for the stages that may read all entities of a type. Paths are missing because a file
-system has tens of millions: only those that operations name are exported."""
+system has tens of millions of them. Only the paths that operations name are exported."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ def read(solr: Solr, selection: Selection, after: Place | None = None) -> Iterat
 @dataclass(slots=True)
 class _Export:
     """One run through the stages. ``sent`` are the ids of the datasets already yielded; ``renamed`` maps the id of a
-    first name to its rename."""
+    table under its first name to the rename."""
 
     reader: Reader
     selection: Selection
@@ -153,8 +153,8 @@ class _Export:
                 yield found
 
     def _wanted(self, entities: Sequence[StoredEntity]) -> list[StoredEntity]:
-        """Leave out deleted entities, except those deleted since the last export and not renamed: a deletion is
-        exported only once."""
+        """Return the live entities, and the entities deleted since the last export unless they were renamed. So a
+        deletion is exported only once."""
         gone = self.chosen.gone
         return [
             each
@@ -192,8 +192,8 @@ class _Export:
                 yield Run(operation, operation.latest)
 
     def _with_runs(self, items: Iterable[Item], before: str, place: Place) -> Iterator[Batch]:
-        """Yield the runs of each operation in batches of their own, because an operation may have run a million times.
-        Until its last run, the position stays before the operation."""
+        """Yield the items, and the runs of each operation in separate batches, because an operation may have run a
+        million times. Until the last run of an operation is yielded, the position stays before that operation."""
         ready: list[Item] = []
         for item in items:
             ready.append(item)

@@ -1,5 +1,5 @@
-"""Selection of the items to export, by id: the results of a query, everything, or the changes. Items are exported
-whole."""
+"""Selects the items to export, by id: the results of a query, everything, or the changes. An item is always exported as
+a whole."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from navlin.query.search import core_for, every_page, parsed_query
 
 IDS_A_LOOK: Final = 1_000
 KINDS: Final = ("renames", "databases", "datasets", "operations")
-"""Kinds of items. Renames are operations that a metastore reported; they are also among ``operations``."""
+"""Kinds of items. ``renames`` are operations that a metastore reported, and are also among ``operations``."""
 _ANY_FLOW: Final = RelationFilter(FLOWS)
 _INTO_OPERATIONS: Final = RelationFilter(FLOWS, deleted=False, end_types=("OPERATION",))
 _NAMED: Final = EntityFilter(("DATABASE", "TABLE", "VIEW"))
@@ -35,16 +35,18 @@ _INSTANCES: Final = RelationFilter((RelationType.INSTANCE_OF,))
 
 
 class NotExportable(ValueError):
-    """The query finds relations, but only entities can be exported; their relations are included."""
+    """The query finds relations, but only entities can be exported. The relations of an exported entity are included
+    anyway."""
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """A selection of items: the results of a query, or everything without a query; all of them, or only the changes.
+    """A selection of items: the results of a query, or everything without a query; with ``since_run`` or
+    ``since_ms``, only the changes.
 
-    A column or partition found selects its table; a sub-operation or execution selects its operation. An operation
-    includes its inputs and outputs. ``since_run`` is the id of a run, ``since_ms`` a time (epoch ms): only changes
-    since then are exported, including deletions. ``tables_only``: no columns; ``texts``: with query texts and
+    A column or partition found by the query selects its table; a sub-operation or execution selects its operation. An
+    operation includes its inputs and outputs. ``since_run`` is the id of a run, ``since_ms`` a time (epoch ms): only
+    changes since then are exported, including deletions. ``tables_only``: no columns; ``texts``: with query texts and
     expressions; ``all_executions``: not only the last execution; ``placeholders``: also ends that are not in the index.
     ``named``: only databases and tables that match one of these patterns.
     """
@@ -78,9 +80,9 @@ def since(text: str) -> tuple[str, int]:
 
 @dataclass(slots=True)
 class Chosen:
-    """``ids`` maps each of `KINDS` to the ids to export; None: everything. ``gone`` are the ids of entities, including
-    columns, deleted since the run or time from which changes are read; ``edited`` are the ids of entities that users
-    edited since then."""
+    """The selected items. ``ids`` maps each of `KINDS` to the ids to export; None: everything. ``gone`` are the ids of
+    entities, including columns, deleted since the run or time from which changes are read; ``edited`` are the ids of
+    entities that users edited since then."""
 
     ids: Mapping[str, IdSet] | None = None
     gone: IdSet | None = None
@@ -88,7 +90,7 @@ class Chosen:
     removed: Iterator[Removed] = field(default_factory=lambda: iter(()))
 
     def of(self, kind: str) -> IdSet | None:
-        """Return the ids of one kind; None for all."""
+        """Return the ids of one kind; None if all entities of this kind are exported."""
         return None if self.ids is None else self.ids[kind]
 
 
@@ -131,7 +133,7 @@ def _in_both(
 
 
 class _Collected:
-    """Collects the ids of the items to export because of some entities and relations."""
+    """Collects the ids of the items to export from entities and relations that were found or changed."""
 
     def __init__(
         self, graph: Graph, open_sets: ExitStack, gone: IdSet | None = None, edited: IdSet | None = None
@@ -142,7 +144,6 @@ class _Collected:
         self._gone, self._edited = gone, edited
 
     def add_query(self, query: str, filters: Iterable[str]) -> None:
-        """Add the results of a query."""
         parsed = parsed_query(query or "*")
         if core_for(parsed) != ELEMENTS:
             raise NotExportable(
@@ -172,7 +173,7 @@ class _Collected:
         assert self._edited is not None
         for entities in in_batches(changes.entities, IDS_A_LOOK):
             self._gone.add(each.id for each in entities if each.deleted)
-            # Files change by the million; only those that something reads or writes are exported.
+            # Millions of files may change; only files that an operation reads or writes are exported.
             paths = [each.id for each in entities if each.type in PATH_TYPES]
             named = self._graph.ends_among(paths, _ANY_FLOW) if paths else set()
             self._add_entities(
@@ -230,7 +231,7 @@ class _Collected:
                         executions += [each.ep1.id, each.ep2.id]
         self._add_entities(self._graph.entities_of(ends, CORE).values())
         self._add_operations_of(executions)
-        # Data written to a path is now written to the table at that location.
+        # Data written to such a path is now written to the table at that location.
         if paths:
             at_paths = self._graph.relations(_INTO_OPERATIONS, of=paths, fields=ENDS)
             far = {end.id for each in at_paths for end in (each.ep1, each.ep2)} - set(paths)

@@ -24,7 +24,7 @@ AGAIN_AFTER_S: Final = (1.0, 2.0, 5.0, 10.0, 30.0)
 LATER: Final = frozenset({408, 425, 429, 500, 502, 503, 504})
 """Statuses of a server that may accept the same request later."""
 MOST_BYTES: Final = 16 << 20
-"""Maximum size of a response, which only confirms a request."""
+"""Maximum size of a response, in bytes. Responses are small because they only confirm a request."""
 
 
 class Failing(Unavailable):
@@ -58,7 +58,8 @@ class Address:
 
 @dataclass(slots=True)
 class Connection:
-    """One connection to a server; it must be closed. ``wait`` sleeps for some seconds (tests replace it)."""
+    """A connection to a server; the caller must close it. ``wait`` sleeps for a number of seconds (tests replace
+    it)."""
 
     address: Address
     wait: Callable[[float], None] = time.sleep
@@ -68,7 +69,7 @@ class Connection:
     def __post_init__(self) -> None:
         address, session = self.address, self._session
         bound(session, MOST_BYTES)
-        # REQUESTS_CA_BUNDLE would override `verify`, ~/.netrc the password, HTTP_PROXY the route.
+        # Otherwise REQUESTS_CA_BUNDLE would override `verify`, ~/.netrc the password, and HTTP_PROXY the route.
         session.trust_env = False
         session.verify = str(address.ca_file) if address.ca_file else True
         if address.user:
@@ -87,9 +88,9 @@ class Connection:
         params: Mapping[str, str] | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> requests.Response:
-        """Return the response to a request. Connection errors and the statuses in `LATER` are retried, and finally
-        raise `Unavailable`, or `Failing` after a 500. ``path`` is appended to the server's URL. Raises `NotAllowed` for
-        401, 403 and redirects, and `NotConfirmed` for an HTML page."""
+        """Send a request and return the response. Connection errors and the statuses in `LATER` are retried; after the
+        last retry, `Unavailable` is raised, or `Failing` after a 500. ``path`` is appended to the server's URL. Raises
+        `NotAllowed` for 401, 403 and redirects, and `NotConfirmed` for an HTML page."""
         why = ""
         kind: type[Unavailable] = Unavailable
         for wait_s in (*self.again_after_s, None):

@@ -32,16 +32,16 @@ def follow(
     progress: Progress,
     full: bool = False,
 ) -> Exported:
-    """Send the changes since the last export. Send everything the first time, with ``full``, if the question differs
-    from the last one, or if the index no longer knows the changes since then. Raises the errors of `send`, and `Leased`
-    if another process runs this export."""
+    """Send the changes since the last export. Send everything the first time, with ``full``, if ``question`` differs
+    from that of the last export, or if the index no longer has the changes since the last export. Raises the errors of
+    `send`, and `Leased` if another process runs this export."""
     with lease(solr, f"export:{name}"):
         kept = load_export(solr, name)
         if full or kept.asked != question.digest:
             pending = {} if full else kept.pending
             kept = ExportPosition(name, asked=question.digest, pending=pending, error=kept.error)
-        # Refused records are not sent again until they change, and the server lacks them until everything is sent
-        # again.
+        # Refused records are not sent again until they change or everything is sent again. Until then, the server lacks
+        # these records, so the earlier refusals still count.
         refused_before = kept.refused
         positions = _InIndex(solr, kept)
         since = replace(question, selection=replace(question.selection, since_run=kept.until))
@@ -68,7 +68,6 @@ class _InIndex:
         return pending if pending.get("question") == question.digest else None
 
     def save(self, question: Question, place: Place, until: str, size_bytes: int = 0) -> None:
-        """Save the position."""
         pending = {"question": question.digest, "place": asdict(place), "until": until}
         save_export(self._solr, replace(self._kept, pending=pending))
 

@@ -1,4 +1,4 @@
-"""A set of ids on disk, because an export may have to remember as many as the index holds."""
+"""A set of ids on disk, because an export may have to remember as many ids as the index has."""
 
 from __future__ import annotations
 

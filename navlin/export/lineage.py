@@ -1,5 +1,5 @@
-"""The ends of operations and sub-operations, from the relations that state them: each once per side, linked or with the
-reason why it is not."""
+"""Determines the ends of operations and sub-operations from relations. There is one end per dataset and side, which is
+either linked or has the reason why it is not linked."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Ends:
     def read(self, relations: Iterable[StoredRelation]) -> None:
         """Read the entities at the ends of flows. The owner of a flow is the operation or sub-operation at one end; if
         there is none, the target of the flow."""
-        # A program may write several ids to one side.
+        # One side of a program's relation may have several ids.
         for relation in (each for one in relations for each in StoredRelation.each_of(one.document)):
             if relation.ep1.type in _PROCESS_TYPES:
                 owner, far, output = relation.ep1, relation.ep2, True
@@ -115,13 +115,13 @@ class Ends:
         self._tables_at |= {path: [*of_path.values()] for path, of_path in at.items()}
 
     def _why_unlinked(self, same: list[_Met]) -> str:
-        """Return the reason why an end is not in the index; "" if it is."""
+        """Return the reason why an end is not in the index; "" if the index has the end."""
         if self._entities.get(same[0].far.id) is not None:
             return ""
         return next((met.relation.unlinked_reason for met in same if met.relation.unlinked_reason), NOT_THERE)
 
     def _dataset(self, far: RelationEnd) -> tuple[DatasetName, StoredEntity | None] | None:
-        """Return the dataset at an end, with its entity if the index has one. For a column or partition, it is the
+        """Return the dataset at an end, with its entity if the index has one. For a column or partition, return the
         dataset that contains it."""
         entity = self._entities.get(far.id)
         if entity is not None and entity.type in ("FIELD", "PARTITION"):
@@ -176,7 +176,6 @@ class Ends:
 
 
 def _flow(same: Iterable[_Met]) -> Flow:
-    """Return DATA if any of the relations is a data flow, else CONTROL."""
     data = any(met.relation.type == RelationType.DATA_FLOW for met in same)
     return Flow.DATA if data else Flow.CONTROL
 

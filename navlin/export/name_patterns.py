@@ -13,7 +13,8 @@ from functools import lru_cache
 from typing import Final
 
 _ANY: Final = re.compile(r"(?<![.\])])\*")
-"""A star that does not repeat the preceding token."""
+"""A star that means any text, because it does not follow ``.``, ``]`` or ``)``, which it would repeat as in a regular
+expression."""
 
 
 class BadPattern(ValueError):
@@ -22,7 +23,7 @@ class BadPattern(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class NamePattern:
-    """A pattern each for databases and for the tables in them; "" matches all. Raises `BadPattern`."""
+    """A pattern for databases, and a pattern for tables in these databases; "" matches all. Raises `BadPattern`."""
 
     database: str = ""
     table: str = ""
@@ -32,7 +33,6 @@ class NamePattern:
             _matcher(pattern)
 
     def admits_database(self, database: str) -> bool:
-        """Whether a database matches."""
         return not self.database or bool(_matcher(self.database)(database))
 
     def admits(self, database: str, table: str) -> bool:

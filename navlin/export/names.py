@@ -1,4 +1,4 @@
-"""Convert entities and ends of relations to names of datasets and runs."""
+"""Converts entities and ends of relations to names of datasets and runs."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from navlin.index.sources import KnownSource, known_sources
 from navlin.model.identity import identify
 
 DATA_TYPES: Final = ("DATABASE", "TABLE", "VIEW", "DIRECTORY", "FILE", "S3BUCKET", "DATASET")
-"""Types of datasets. Partitions and columns are not among them: the dataset that contains them counts."""
+"""Types of datasets. Partitions and columns are not datasets; the dataset that contains them is used instead."""
 LINEAGE_TYPES: Final = DATA_TYPES[1:]
 """Types of datasets between which data can flow."""
 
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """Names of the entities in one index. ``sources`` maps ids to sources."""
+    """Names of the entities in one index. ``sources`` maps source ids to sources."""
 
     sources: Mapping[str, KnownSource] = field(default_factory=dict)
 
@@ -31,7 +31,7 @@ class Names:
         return cls({source.id: source for source in known_sources(graph.solr)})
 
     def source(self, source_id: str, source_type: str) -> KnownSource:
-        """Return the source; one with only an id and a type if the index no longer has it."""
+        """Return the source. If the index no longer has the source, return one with only an id and a type."""
         return self.sources.get(source_id) or KnownSource(source_id, source_type, "", "", (), granted=True)
 
     def dataset(self, entity: StoredEntity) -> DatasetName:

@@ -1,4 +1,4 @@
-"""Sends the parts of a failed request one by one, to tell whether one of the parts or the server is the cause."""
+"""Sends the parts of a failed request one by one, to find out whether a part or the server caused the failure."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _Part = TypeVar("_Part")
 def in_parts(
     parts: Iterable[_Part], send: Callable[[_Part], Iterable[int | Refused]], shown: Callable[[_Part], str]
 ) -> Iterator[int | Refused]:
-    """Send each part, and yield the outcomes. A part that makes the server fail is refused if another part is accepted;
-    otherwise `Failing` is raised. ``shown`` returns a name for a part."""
+    """Send each part, and yield the outcomes. A part that makes the server fail counts as refused if another part is
+    accepted; otherwise `Failing` is raised. ``shown`` returns a name for a part."""
     failed: list[tuple[_Part, Failing]] = []
     taken = False
     for part in parts:
@@ -24,7 +24,7 @@ def in_parts(
             taken = True
         except Failing as error:
             failed.append((part, error))
-            # Each failure was retried for a long time, so two are enough to blame the server.
+            # Each failure was retried for a long time, so two failures are enough to blame the server.
             if not taken and len(failed) > 1:
                 raise
     if failed and not taken:

@@ -1,4 +1,4 @@
-"""Reads datasets, operations and runs from the graph: whole, a few hundred at a time, in few requests."""
+"""Reads whole datasets, operations and runs from the graph. A few hundred are read at a time, in few requests."""
 
 from __future__ import annotations
 
@@ -69,8 +69,8 @@ class Reader:
     # -- Datasets --------------------------------------------------------------------------------------------------------
 
     def datasets(self, entities: Sequence[StoredEntity], gone: Container[str] = ()) -> Iterator[Dataset]:
-        """Yield the database, table, view, path or other dataset for each entity, in order. The entities must be read
-        with `WHOLE`. ``gone`` includes the ids of deleted columns to list."""
+        """Yield the database, table, view, path or other dataset for each entity, in order. The entities must have been
+        read with the fields `WHOLE`. ``gone`` includes the ids of deleted columns to list."""
         columns = self._columns(entities) if self.columns else {}
         locations = self._locations([each.id for each in entities if each.type in ("TABLE", "VIEW")])
         for entity in entities:
@@ -124,7 +124,7 @@ class Reader:
             table: [
                 self.names.unseen(each.ep2)
                 for each in found
-                # Another source's statement counts only if the metastore has none.
+                # A location stated by another source counts only if the metastore states none.
                 if each.first_hand or not any(other.first_hand for other in found)
             ]
             for table, found in stated.items()
@@ -133,13 +133,15 @@ class Reader:
     # -- Operations ------------------------------------------------------------------------------------------------------
 
     def operations(self, entities: Sequence[StoredEntity]) -> Iterator[Operation]:
-        """Yield the whole operation for each entity, in order. The entities must be read with `WHOLE`."""
+        """Yield the whole operation for each entity, in order. The entities must have been read with the fields
+        `WHOLE`."""
         deleted = {each.id for each in entities if each.deleted}
         ids = [each.id for each in entities]
         parts = self._parts(ids) if self.columns else {}
         part_ids = [part.id for of_one in parts.values() for part in of_one]
         ends = Ends(self.graph, self.names, placeholders=self.placeholders)
-        # The name of a deleted operation depends on its inputs and outputs, which were flagged along with it.
+        # The name of a deleted operation depends on its inputs and outputs, whose relations were flagged deleted as
+        # well.
         ends.read(
             each
             for each in self._flows([*ids, *part_ids])
@@ -165,7 +167,7 @@ class Reader:
 
     def derived(self, entities: Sequence[StoredEntity]) -> Iterator[Operation]:
         """Yield one operation for each dataset that has direct inputs, that is, flows without an operation in between.
-        The entities must be read with `WHOLE`."""
+        The entities must have been read with the fields `WHOLE`."""
         by_id = {each.id: each for each in entities}
         ends = Ends(self.graph, self.names, placeholders=self.placeholders)
         ends.read(self.graph.relations(_DIRECT, of=by_id, sides=(2,), fields=EXPORTED))

@@ -1,4 +1,4 @@
-"""Renames that metastores reported, followed from the first name to the last."""
+"""Combines the renames that metastores reported, from the first name of a table to its last name."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _COLUMNS = ("FIELD",)
 
 
 def renames(graph: Graph, operations: Iterable[Operation]) -> dict[str, Renamed]:
-    """Return id of the first name → rename. A rename is left out unless the first name is deleted and the last name is
-    not."""
+    """Return the id of a table under its first name → rename. A rename is left out unless the table is flagged deleted
+    under its first name and not under its last name."""
     steps = [
         (operation.latest.details.started_ms, operation.inputs[0], operation.outputs[0])
         for operation in operations

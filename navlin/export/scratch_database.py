@@ -10,15 +10,16 @@ from typing import Self
 
 
 class ScratchDatabase:
-    """SQLite in its own directory below the system's temporary directory. It must be closed; a crash leaves the
-    file."""
+    """A SQLite database in its own directory below the system's temporary directory. The caller must close it; after a
+    crash, the file remains."""
 
     def __init__(self, schema: str) -> None:
         self._directory = tempfile.TemporaryDirectory(prefix="navlin-export-")
-        # A web request's export moves from thread to thread, but is never used by two at once.
+        # The export of a web request moves from thread to thread, but two threads never use the database at the same
+        # time.
         path = Path(self._directory.name, "export.sqlite")
         self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-        # A crash loses the file anyway.
+        # There need not be a journal, because the database is useless after a crash.
         self._db.execute("PRAGMA journal_mode = OFF")
         self._db.execute("PRAGMA synchronous = OFF")
         self._db.executescript(schema)

@@ -1,4 +1,4 @@
-"""The register of targets: a module or package of `navlin.export` that registers one is found automatically."""
+"""The register of targets. A module or package of `navlin.export` that registers a target is found automatically."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Asks(Protocol):
 
 
 class Frame(NamedTuple):
-    """The text in a file before the first record, between two records, and after the last. It is not sent to a
+    """The text in a file before the first record, between two records, and after the last. This text is not sent to a
     server."""
 
     begin: bytes = b""
@@ -94,7 +94,7 @@ class Frame(NamedTuple):
 
 
 LINES: Final = Frame()
-"""For records that simply follow one another."""
+"""A frame without text, for records that simply follow one another."""
 
 
 @dataclass(frozen=True, slots=True)

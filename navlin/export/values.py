@@ -1,8 +1,7 @@
 """The exported values: datasets, whole operations, and runs. Targets need no knowledge of the index's storage.
 
-`Item`s are exported in an order in which each comes before those that refer to it: renames, databases, tables and
-views, other inputs and outputs of operations, then the operations, each followed by its runs. An item may come twice,
-unchanged.
+Each `Item` is exported before the items that refer to it: renames, databases, tables and views, other inputs and
+outputs of operations, then the operations, each followed by its runs. An item may come twice, unchanged.
 """
 
 from __future__ import annotations
@@ -43,9 +42,9 @@ class Flow(StrEnum):
 class DatasetName:
     """The name of a dataset for any target.
 
-    ``type`` is DATABASE, TABLE, VIEW, DIRECTORY, FILE, S3BUCKET or DATASET. ``database`` is that of a table or view;
-    ``name`` is a table's or database's own name in its source's spelling, a path (absolute, without scheme and
-    authority), or the name of another dataset. ``source`` knows the cluster and the authorities (`authority`).
+    ``type`` is DATABASE, TABLE, VIEW, DIRECTORY, FILE, S3BUCKET or DATASET. ``database`` is the database of a table or
+    view; ``name`` is a table's or database's own name in its source's spelling, a path (absolute, without scheme and
+    authority), or the name of another dataset. ``source`` has the cluster and the authorities (`authority`).
     """
 
     id: str
@@ -62,17 +61,17 @@ class DatasetName:
 
     @property
     def is_table(self) -> bool:
-        """Whether it is a table or view of a metastore."""
+        """Whether the dataset is a table or view of a metastore."""
         return self.type in ("TABLE", "VIEW")
 
     @property
     def is_path(self) -> bool:
-        """Whether it is a file, a directory or a bucket."""
+        """Whether the dataset is a file, a directory or a bucket."""
         return self.type in ("DIRECTORY", "FILE", "S3BUCKET")
 
     @property
     def full_name(self) -> str:
-        """``db.table``, or the name."""
+        """``db.table``, or the name alone if there is no database."""
         return f"{self.database}.{self.name}" if self.database else self.name
 
 
@@ -120,11 +119,11 @@ class Dataset:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """One end of an operation: a dataset that it reads or writes, once per side.
+    """One end of an operation: a dataset that the operation reads or writes, once per side.
 
     ``created_ms`` is the creation time of the table, from the engine's record, or else from its metastore (epoch ms; 0:
-    unknown). ``tables`` are the tables located at a path: data written to the path is written to them. ``deleted``: the
-    dataset has been flagged deleted. ``incomplete``: not everything is known about this end.
+    unknown). ``tables`` are the tables located at a path; data written to the path is written to these tables.
+    ``deleted``: the dataset has been flagged deleted. ``incomplete``: not everything is known about this end.
     """
 
     dataset: DatasetName
@@ -160,11 +159,12 @@ class ColumnEnd:
 
 @dataclass(frozen=True, slots=True)
 class ColumnLineage:
-    """A sub-operation: output columns with their inputs (DATA) and the columns that only control them (CONTROL).
+    """A sub-operation: output columns, input columns whose values flow to them (DATA), and input columns that only
+    control which values flow (CONTROL).
 
     ``id`` identifies the sub-operation, or the output column if no engine recorded an operation. Ends that are unlinked
     or flagged deleted are left out, unless placeholders are requested. ``outputs`` is empty if the result went to a
-    user; then ``label`` is the column's name in the result.
+    user; if so, ``label`` is the column's name in the result.
     """
 
     id: str
@@ -190,8 +190,8 @@ class RunName:
 
 @dataclass(frozen=True, slots=True)
 class LastRun:
-    """A summary of an operation's executions: the number, including purged ones, and the start and the user of the last
-    one."""
+    """A summary of an operation's executions: the number of executions, including purged ones, and the start and the
+    user of the last execution."""
 
     count: int = 0
     last_ms: int = 0
@@ -200,10 +200,11 @@ class LastRun:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """A whole statement or job. After any change, all of it is exported again.
+    """A whole statement or job. After any change, the whole operation is exported again.
 
     ``name`` is for display, on one line. ``inputs`` and ``outputs`` have each dataset once per side, sorted by name;
     ``unlinked`` are further ends, whose datasets are unknown. ``latest`` is the last execution in the index.
+
     ``derived``: no engine recorded the operation, and ``id`` is the id of the only output. Either the linker read the
     text of a view, which is ``statement.text``, or a person or program stated the dataset's inputs.
     """
@@ -225,8 +226,8 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """One execution. ``run_as`` are the runs that executed it (YARN), ``run_for`` the runs that it was a step of
-    (Oozie)."""
+    """One execution of an operation. ``run_as`` are the runs that carried out the execution (YARN), ``run_for`` the
+    workflow runs with the execution as a step (Oozie)."""
 
     id: str
     details: ExecutionDetails
@@ -236,8 +237,8 @@ class Execution:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """An execution with its operation. The last execution, or each, is exported as a separate item after the
-    operation."""
+    """An execution with its operation. Either the last execution or every execution is exported, as a separate item
+    after the operation."""
 
     operation: Operation
     execution: Execution

@@ -1,4 +1,4 @@
-"""Export to a file or to a server, batch by batch. The position is saved after each batch, so that an interrupted
+"""Exports to a file or to a server, batch by batch. The position is saved after each batch, so that an interrupted
 export can be resumed."""
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ class Positions:
         return found if found.get("question") == question.digest else None
 
     def save(self, question: Question, place: Place, until: str, size_bytes: int = 0) -> None:
-        """Save the position, whole or not at all."""
+        """Save the position atomically."""
         kept = {"question": question.digest, "place": asdict(place), "until": until, "bytes": size_bytes}
         replace_content(self.file, orjson.dumps(kept))
 
@@ -195,7 +195,7 @@ def send(
 
 def _begun(solr: Solr, question: Question, positions: Keeps | None) -> tuple[Exported, dict[str, Any] | None]:
     kept = positions.load(question) if positions is not None and not question.target.whole else None
-    # Determined before anything is read, so that changes made meanwhile are included in the next export.
+    # Determine the newest run before anything is read, so that changes made meanwhile are included in the next export.
     until = kept["until"] if kept else newest_run(solr)
     return Exported(until=until, resumed=kept is not None), kept
 

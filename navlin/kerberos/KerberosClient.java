@@ -28,13 +28,15 @@ import org.ietf.jgss.GSSName;
 import org.ietf.jgss.Oid;
 
 /**
- * Kerberos for navlin, by Java's own means: tickets from a keytab or a ticket cache, SASL's GSSAPI mechanism, SPNEGO.
+ * Kerberos for navlin, with the JDK's own classes: tickets from a keytab or a ticket cache, SASL's GSSAPI mechanism, and
+ * SPNEGO.
  *
- * <p>A request and an answer each consist of fields: a count, then each field's length and bytes, with numbers as four bytes,
- * big endian. The first field of an answer is "ok" or "error". Ends with stdin, or after ten minutes without a request.
+ * <p>A request and an answer each consist of fields: a count, then the length and the bytes of each field. Numbers have four
+ * bytes, big endian. The first field of an answer is "ok" or "error". The process ends when stdin is closed, or after ten
+ * minutes without a request.
  */
 public final class KerberosClient {
-    /** SASL picks the strongest that the service offers. */
+    /** Accepted protection levels. SASL picks the strongest that the service offers. */
     private static final String LAYERS = "auth-conf,auth-int,auth";
     private static final int MOST_BYTES = 1 << 29;
     private static final long IDLE_MS = 600_000;
@@ -46,7 +48,7 @@ public final class KerberosClient {
 
     public static void main(String[] args) throws IOException {
         DataOutputStream out = new DataOutputStream(new BufferedOutputStream(System.out, 1 << 16));
-        System.setOut(System.err); // reserves stdout for answers to the parent
+        System.setOut(System.err); // stdout is reserved for answers to the parent
         KerberosClient client = new KerberosClient();
         Thread idle = new Thread(client::endWhenIdle, "idle");
         idle.setDaemon(true);
@@ -60,7 +62,7 @@ public final class KerberosClient {
                 client.askedMs = System.currentTimeMillis();
             }
         } catch (EOFException end) {
-            System.exit(0); // an orderly end may write a class archive
+            System.exit(0); // a normal exit may write a class archive
         }
     }
 
@@ -91,7 +93,7 @@ public final class KerberosClient {
         }
     }
 
-    /** Logs in as a principal, again when its ticket nears its end; without a keytab from the user's ticket cache. */
+    /** Returns a principal's login, renewed shortly before the ticket expires. Without a keytab, uses the user's ticket cache. */
     private Login login(String principal, String keytab) throws LoginException {
         String name = principal + " " + keytab;
         Login known = logins.get(name);
@@ -149,7 +151,7 @@ public final class KerberosClient {
 
     private List<byte[]> step(String id, byte[] challenge) throws Exception {
         SaslClient client = conversations.get(id);
-        byte[] token = client.evaluateChallenge(challenge); // its context already has the tickets
+        byte[] token = client.evaluateChallenge(challenge); // the client's context already has the tickets
         String layer = client.isComplete() ? (String) client.getNegotiatedProperty(Sasl.QOP) : "";
         return ok(bytes(layer), token == null ? new byte[0] : token);
     }
@@ -177,7 +179,7 @@ public final class KerberosClient {
         });
     }
 
-    @SuppressWarnings("removal") // its replacement is not in Java 17
+    @SuppressWarnings("removal") // Java 17 does not have the replacement
     private static <T> T doAs(Login login, PrivilegedExceptionAction<T> action) throws Exception {
         try {
             return Subject.doAs(login.subject(), action);
@@ -220,7 +222,7 @@ public final class KerberosClient {
         return text.getBytes(StandardCharsets.UTF_8);
     }
 
-    /** Joins the messages of an error and its causes, outermost first: the innermost usually has the KDC's own message. */
+    /** Joins the messages of an error and its causes, outermost first. The innermost message usually comes from the KDC. */
     private static String messagesOf(Throwable error) {
         List<String> messages = new ArrayList<>();
         for (Throwable each = error; each != null && messages.size() < 10; each = each.getCause()) {

@@ -1,1 +1,1 @@
-"""Run one source once: plan, read, reconcile, write, link, save. The only place that makes a SparkSession."""
+"""Runs a source: plan, read, reconcile, write, link, save. Only this package creates a SparkSession."""

@@ -1,7 +1,7 @@
-"""Creates an archive of the classes that Spark loads for a run, with which every later start is quicker.
+"""Creates an archive of the classes that Spark loads in a run, so that every later start is quicker.
 
-It is a separate process (``python -m navlin.pipeline.archiving DIRECTORY``), because it takes half a minute of CPU, and
-because a process can have only one Spark at a time.
+It runs as a separate process (``python -m navlin.pipeline.archiving DIRECTORY``), because it takes half a minute of CPU
+time, and because a process can have only one Spark at a time.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
-# All other modules are imported only if there is something to do, because `make` runs this every time.
+# `make` runs this module every time, so the other modules are imported only if there is something to do.
 from navlin.pipeline.spark_jvm import archive_in
 
 if TYPE_CHECKING:
@@ -26,12 +26,13 @@ if TYPE_CHECKING:
     from navlin.pipeline.warming import Numbered
 
 WRITE_S: Final = 900.0
-"""Maximum time for the JVM to write the archive, at the lowest priority on a busy machine."""
+"""Maximum time for the JVM to write the archive, in seconds. It is long because the JVM runs at the lowest priority."""
 
 
 def make_archive(directory: Path) -> Path:
-    """Create the archive for this Java and these jars in ``directory`` unless it exists, and remove archives for
-    others. Return the path of the archive; the file is missing if the operator has Spark started in another way."""
+    """Create the class archive for the installed Java and Spark jars in ``directory`` unless it exists, and remove
+    archives for other versions. Return the path of the archive. The file is missing if the JVM did not write it, for
+    example because the operator has Spark started in another way."""
     archive = archive_in(directory)
     if archive.exists():
         return archive
@@ -43,7 +44,7 @@ def make_archive(directory: Path) -> Path:
         session = start_session(Path(folder) / "scratch", archive=unfinished, record=True)
         use_as_a_run_does(session)
         end_session(session, wait_s=WRITE_S)
-        if unfinished.exists():  # missing if the operator has Spark started in another way
+        if unfinished.exists():
             unfinished.replace(archive)
     for other in directory.glob("spark-*.jsa"):
         if other != archive:
@@ -52,7 +53,8 @@ def make_archive(directory: Path) -> Path:
 
 
 def use_as_a_run_does(spark: SparkSession) -> None:
-    """Use Spark as a run does, without an index: read a few operations, sort them into ranges, and count them."""
+    """Run the same kinds of Spark jobs as a run, but without an index: read a few operations, sort them into ranges,
+    and count them."""
     from pyspark.sql import functions as F
 
     from navlin.pipeline.frames import in_ranges, rows_of_splits
@@ -88,7 +90,7 @@ def _name(split: Numbered) -> str:
 
 
 def main() -> None:
-    """Run the program. With ``--with-parent`` it ends when its standard input is closed."""
+    """Run the command line. With ``--with-parent``, exit when standard input is closed."""
     parser = argparse.ArgumentParser(description="Make the archive of Spark's classes.")
     parser.add_argument("directory", type=Path)
     parser.add_argument("--with-parent", action="store_true")

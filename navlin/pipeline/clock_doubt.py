@@ -1,4 +1,4 @@
-"""Checks this machine's clock against the source's clock, and against the clock that counts since the machine started.
+"""Checks this machine's clock against the source's clock, and against the machine's boot-time clock, which never jumps.
 
 Reads are ordered by their time. After a read made while the clock is ahead, all later reads would look older and be
 ignored. So a pulled source is not run while the clock is in doubt. The next complete listing corrects earlier wrong
@@ -12,7 +12,7 @@ from typing import Final
 from navlin.model.plan import SourceTime
 
 TOLERANCE_MS: Final = 600_000
-"""Maximum difference between two clocks. Kerberos allows five minutes."""
+"""Maximum accepted difference between two clocks, in ms. Kerberos allows only five minutes."""
 _UNITS: Final = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"))
 
 
@@ -23,8 +23,8 @@ class ClockInDoubt(Exception):
 def clock_doubt(now_ms: int, source_time: SourceTime | None, jump_ms: int) -> str:
     """Return the reason why a read must not be stamped with ``now_ms``; "" if the clock may be trusted.
 
-    ``jump_ms`` is the jump of the clock since it was last trusted. The exact time of a source takes precedence over the
-    jump.
+    ``jump_ms`` is the jump of this machine's clock since it was last trusted. The jump is ignored if the source gives
+    its exact time.
     """
     if source_time is not None:
         ahead_ms = now_ms - source_time.at_ms

@@ -1,4 +1,5 @@
-"""Choice of how a run accesses the index to compare its records, made once from a few counts."""
+"""Chooses how a run gets the indexed documents to compare with its records. The choice is made once, from a few
+counts."""
 
 from __future__ import annotations
 
@@ -8,30 +9,32 @@ from enum import StrEnum
 from typing import Final
 
 RECORDS_IN_TASK: Final = 20_000
-"""Number of records per task. It is small so that tasks are short, because Spark's fair scheduler does not preempt, and
-events must not wait."""
+"""Number of records per task. Tasks must be short, because Spark's fair scheduler does not preempt them, and runs that
+follow events must not wait."""
 CARRIED_DOCUMENTS: Final = 10_000
-"""Maximum number of documents below the covered paths that the driver reads for its tasks. If there are more, as below
-a renamed directory, each task exports its own range."""
+"""Maximum number of documents at and below the covered paths that the driver reads and sends with the tasks. If there
+are more, for example after a directory was renamed, each task exports the documents in its own range."""
 
 
 class HeldState(StrEnum):
-    """Access of a task to the documents of its source in the index."""
+    """Method by which a task gets its source's documents from the index."""
 
     NOTHING = "nothing"
-    """The index has no documents, so no id is looked up. An unexpected document causes a conflict when it is
-    written."""
+    """The index has no documents of this source, so no id is looked up. If a document exists unexpectedly, writing it
+    causes a conflict."""
     CARRIED = "carried"
-    """The driver reads the documents at and below the covered paths, and tasks carry them; other ids are looked up."""
+    """The driver reads the documents at and below the covered paths, and sends them with the tasks. Other ids are
+    looked up."""
     EXPORTED = "exported"
-    """Each task exports the documents in its range of identities at and below the covered paths. Unless everything is
-    covered, other ids are looked up."""
+    """Each task exports the documents in its range of identities at and below the covered paths. Other ids are looked
+    up, unless the run covers the whole source."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """The sizes that a run compares: the number of its ``records``, of the source's documents in the index (``held``),
-    and of those at or below the covered paths (``covered``). ``everything``: the run covers the whole source.
+    """Counts from which a run chooses its `Comparison`: the run's ``records``, the source's documents in the index
+    (``held``), and the documents at or below the covered paths (``covered``). ``everything``: the run covers the whole
+    source.
 
     ``held`` may be None if the run covers only a part of the source and its records fit into one task, because counting
     takes time proportional to the index.
@@ -46,8 +49,8 @@ class Sizes:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The choice: the access of tasks to the index, and the number of ranges of identities into which the records are
-    divided."""
+    """The chosen method by which tasks get documents from the index (``state``), and the number of ranges of identities
+    into which the records are divided (``ranges``)."""
 
     state: HeldState
     ranges: int
@@ -56,7 +59,8 @@ class Comparison:
 def choose(sizes: Sizes) -> Comparison:
     """Choose the cheapest comparison that finds all documents.
 
-    Runs that follow events cover operations. These are small, so they are carried, however many there are.
+    In a run that follows events, the covered paths are operations. The documents of operations are small, so they are
+    carried, whatever their number.
     """
     if sizes.held == 0:
         return Comparison(HeldState.NOTHING, _ranges(sizes.records))

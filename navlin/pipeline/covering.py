@@ -1,4 +1,4 @@
-"""The coverage of a run: an entity at or below these paths that was not read is gone."""
+"""The paths that a run covers. An entity at or below a covered path is gone if the run did not read it."""
 
 from __future__ import annotations
 
@@ -12,22 +12,25 @@ from navlin.model.tree import ROOT, excepted, parent_of
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """All `Covered` of a run, for look-ups by path. It is small, because it is pickled into Spark tasks.
+    """All `Covered` entries of a run, for look-up by path. This object is small, because it is pickled into Spark
+    tasks.
 
-    ``by_path`` maps paths to `Covered`. ``withdrawn`` are paths with a record that could not be parsed; nothing below
-    them is covered.
+    ``by_path`` maps paths to entries. ``withdrawn`` are paths with a record that could not be parsed; nothing at or
+    below them is covered.
     """
 
     by_path: Mapping[str, Covered] = field(default_factory=dict)
     withdrawn: frozenset[str] = frozenset()
     floors: Mapping[str, int] = field(default_factory=dict)
-    """Path → last read time according to the index (epoch ms). Older reads of the entity add nothing new."""
+    """Path → time at which the path was last read, according to the index (epoch ms). Older records at or below the
+    path are obsolete."""
 
     def of(self, path: str) -> Covered | None:
-        """Return the newest `Covered` for a path, or None. Nothing covers a path outside of the source's tree."""
+        """Return the newest `Covered` that applies to a path; None if there is none, or if the path is outside the
+        source's tree."""
         if not self.by_path or not path.startswith(ROOT) or excepted(path, self.withdrawn):
             return None
-        if len(self.by_path) == 1 and self.everything:  # a complete listing: very many calls
+        if len(self.by_path) == 1 and self.everything:  # fast path for a complete listing
             whole = self.by_path[ROOT]
             return whole if _speaks(whole, path) else None
         newest: Covered | None = None
@@ -49,12 +52,13 @@ class Coverage:
 
     @property
     def listed(self) -> tuple[Covered, ...]:
-        """The entries that were listed, not reported by an event of the source."""
+        """The entries that come from a listing, not from an event of the source."""
         return tuple(each for each in self.by_path.values() if not each.reported)
 
     @property
     def everything(self) -> bool:
-        """Whether the whole source is covered. Then the documents in the index are exported, not looked up."""
+        """Whether the run covers the whole source. If so, the documents in the index are exported instead of looked
+        up."""
         return ROOT in self.by_path and self.by_path[ROOT].depth is Depth.ALL
 
 
@@ -77,7 +81,7 @@ def _weight(covered: Covered) -> tuple[int, int, int]:
 def _speaks(covered: Covered, path: str) -> bool:
     if excepted(path, covered.except_paths):
         return False
-    # `re` caches compiled expressions.
+    # There is no need to compile the expression, because `re` caches compiled expressions.
     return not covered.matching or re.fullmatch(covered.matching, path) is not None
 
 

@@ -1,8 +1,8 @@
 """Handles splits whose read crashed a process instead of raising an error, usually for lack of memory.
 
-Nothing tells which split caused a crash, so each split being read is suspected, and the next time read alone in the
-whole process. If a split crashes the process when it is read alone, it is set aside for a day, with a reject that names
-it.
+A crash does not show which split caused it. So each split that was being read is suspected, and is read alone the next
+time, while no other suspect is read. If a split also crashes a process when it is read alone, the split is set aside
+for a day and reported as a reject.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _ALONE: Final = threading.Lock()
 
 
 class ReadingEnded(Exception):
-    """A process crashed during a read; the text names the split."""
+    """A process crashed during a read; the message names the split."""
 
 
 def batches(splits: Sequence[Split], before: Mapping[str, Any]) -> Iterator[tuple[Split, ...]]:
@@ -34,14 +34,14 @@ def batches(splits: Sequence[Split], before: Mapping[str, Any]) -> Iterator[tupl
 
 
 def turn(splits: Sequence[Split], before: Mapping[str, Any]) -> AbstractContextManager[Any]:
-    """Return a context in which the splits may be read. A suspect waits for suspects of other sources."""
+    """Return a context manager for reading the splits. It makes suspects of different sources wait for each other."""
     return _ALONE if any(_crashes(split.name, before) for split in splits) else nullcontext()
 
 
 def suspected(
     splits: Sequence[Split], before: Mapping[str, Any], error: str, now_ms: int, settings: str
 ) -> tuple[list[Position], list[Reject]]:
-    """Return the positions for splits whose read crashed a process, and the reject for a split that is set aside."""
+    """Return positions that save the crash counts of ``splits``, and a reject if a split is now set aside."""
     positions: list[Position] = []
     rejects: list[Reject] = []
     for name in (split.name for split in splits):

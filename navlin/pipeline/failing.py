@@ -1,4 +1,4 @@
-"""Error messages without the stack traces that the JVM and Python add to an error raised in a task."""
+"""Extracts error messages, without the stack traces that the JVM and Python add to an error raised in a task."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ _FAULTS: Final = (
     NameError,
     RecursionError,
 )
-"""Errors that Python raises for a bug. The message alone, such as ``'mtime_ns'``, says nothing."""
+"""Errors that Python raises because of a bug. Their message alone, such as ``'mtime_ns'``, is meaningless, so the name
+of the class is added."""
 _FAULT_NAMES: Final = frozenset(
     each.__name__ for each in (*_FAULTS, KeyError, IndexError, ZeroDivisionError, OverflowError)
 )
@@ -30,7 +31,7 @@ def in_words(error: BaseException) -> str:
         message = f"{type(error).__name__}: {message}"
     _, in_task, traceback = message.rpartition(_TRACEBACK)
     if in_task:
-        # The frames are indented. The error, `package.Class: message`, is not; Spark's additions follow.
+        # Frames are indented; the line of the error (`package.Class: message`) is not. The JVM's frames follow.
         lines = traceback.partition("\n\tat ")[0].splitlines()
         raised = next((line for line in reversed(lines) if line and not line.startswith(" ")), "")
         kind, _, text = raised.partition(": ")

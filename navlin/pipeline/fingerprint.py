@@ -1,5 +1,5 @@
-"""Fingerprint of saved positions, which are valid only for the same extractor, version and settings that affect
-reading."""
+"""Fingerprints of saved positions. Saved positions are valid only for one extractor, one version, and one set of the
+settings that affect reading."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ def fingerprint(registration: Registration, extractor: Extractor) -> str:
 
 
 def settings_hash(extractor: Extractor) -> str:
-    """Return a hash of all settings, including those that do not affect reading."""
+    """Return a hash of all settings of an extractor, including those that do not affect reading."""
     return _hash(extractor, all_settings=True)
 
 
 def why_read_again(saved_under: Collection[str], now: str) -> str:
-    """Return the reason why positions saved under other fingerprints are no longer valid, as a sentence."""
+    """Return a sentence with the reason why positions saved under other fingerprints are no longer valid."""
     if not is_of_other_reader(saved_under, now):
         return "settings that decide what is read have changed: everything is read again"
     return "the extractor differs from that of the last run, or is newer: everything is read again"
 
 
 def is_of_other_reader(saved_under: Collection[str], now: str) -> bool:
-    """Whether none of the fingerprints has the extractor and version of ``now``."""
+    """Whether no fingerprint in ``saved_under`` has the extractor and version of ``now``."""
     kind = now.rpartition(" ")[0]
     return all(each.rpartition(" ")[0] != kind for each in saved_under)
 

@@ -1,4 +1,5 @@
-"""Flags entities and relations deleted. It runs in Spark tasks, because a deleted tree may contain millions."""
+"""Flags entities and relations as deleted. This runs in Spark tasks, because a deleted tree may contain millions of
+them."""
 
 from __future__ import annotations
 
@@ -36,8 +37,8 @@ class Flagging:
 
 
 def flag(task: Flagging) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """Return the function that a Spark task maps over rows of (identity, as_of, tree path) to flag. It yields the
-    number of flagged documents of each batch. Idempotent."""
+    """Return the function that a Spark task applies to batches of rows (identity, as_of, tree path). The function flags
+    these documents as deleted, and yields the number flagged per batch. It is idempotent."""
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with Solr(task.address) as solr:

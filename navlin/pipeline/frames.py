@@ -1,4 +1,5 @@
-"""The Spark frames of a run: splits → rows read; rows → sorted ranges of identities; outcomes → missing entities."""
+"""Builds the Spark data frames of a run: splits → rows read; rows → sorted ranges of identities; outcomes → missing
+entities."""
 
 from __future__ import annotations
 
@@ -26,11 +27,11 @@ from navlin.pipeline.reconciling import CORES, GONE, PREFIX_DIGITS, PREFIXES
 def rows_of_splits(
     spark: SparkSession, extractor: Extractor, splits: Sequence[Split], until: ExitStack
 ) -> DataFrame:
-    """Return the envelopes and control rows of some splits, computed once: at first use on one machine, otherwise now.
-    ``until`` frees them.
+    """Return the envelopes and control rows read from some splits. These rows are computed only once: at first use if
+    Spark runs on one machine, otherwise now. Closing ``until`` frees the rows.
 
     If executors are on other machines, splits that can only be read on this machine are read by this process or its
-    children; raises `ReaderEnded` if a child does not read everything.
+    children. Raises `ReaderEnded` if a child exits before it has read everything.
     """
     if on_one_machine(spark):
         return materialised(_read_by_tasks(spark, extractor, splits), until)
@@ -44,7 +45,7 @@ def rows_of_splits(
 def _read_by_tasks(spark: SparkSession, extractor: Extractor, splits: Sequence[Split]) -> DataFrame:
     frame = spark.createDataFrame(pa.table({"split": [pickle.dumps(split) for split in splits]}))
     at_once = spark.sparkContext.defaultParallelism
-    if len(splits) > at_once:  # otherwise each is a partition of its own already
+    if len(splits) > at_once:  # otherwise each split already has its own partition
         frame = frame.repartition(min(len(splits), 4 * at_once))
     return frame.mapInArrow(read_splits(extractor), ENVELOPE_COLUMNS)
 
@@ -62,8 +63,8 @@ def _read_here(
 
 
 def in_ranges(spark: SparkSession, rounds: Sequence[DataFrame], ranges: int) -> DataFrame:
-    """Return the envelopes of all rounds, in a partition for each of ``ranges`` equal ranges of identities, sorted by
-    core and identity, the newest of each identity first. Control rows are left out.
+    """Return the envelopes of all rounds, without control rows, in one partition for each of ``ranges`` equal ranges of
+    identities. Each partition is sorted by core and identity, with the newest envelope of an identity first.
 
     The ranges must be those of `navlin.pipeline.reconciling.range_bounds`.
     """
@@ -81,8 +82,8 @@ def in_ranges(spark: SparkSession, rounds: Sequence[DataFrame], ranges: int) -> 
 
 
 def missing_in(outcomes: DataFrame) -> Missing:
-    """Return the topmost places of the entities that are missing in a full listing although no event reported their
-    deletion, with counts. The ``note`` of an outcome is the tree path."""
+    """Return the topmost paths whose entities are missing in a full listing although no event reported their deletion,
+    with the number of missing entities at and below each path. The column ``note`` of ``outcomes`` is the tree path."""
     rows = outcomes.where((F.col("core") == ELEMENTS) & (F.col("outcome") == GONE))
     rows = rows.select(F.translate("note", "/", BELOW_FIRST).alias("path")).orderBy("path")
     return topmost(row["path"].replace(BELOW_FIRST, "/") for row in rows.toLocalIterator())

@@ -1,4 +1,4 @@
-"""The plausibility guard: a full listing with too many losses needs a user's confirmation."""
+"""The plausibility guard: if a full listing misses too many entities, a user must confirm their deletion."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from dataclasses import dataclass
 from typing import Final
 
 WATER_MS: Final = 7 * 86_400_000
-"""Time for which the largest size of a source counts."""
+"""Time for which the largest size of a source is remembered, in ms."""
 
 
 @dataclass(frozen=True, slots=True)
 class HighWater:
-    """The largest recent number of entities of a source (``most``) and its time (``at_ms``, epoch ms). Entities
-    reported as dropped are subtracted."""
+    """The largest recent number of entities of a source (``most``), and the time it was reached (``at_ms``, epoch ms).
+    Entities reported as dropped are subtracted."""
 
     most: int = 0
     at_ms: int = 0
 
     def after(self, live: int, *, reported: int, now_ms: int) -> HighWater:
-        """Return the high water after a run that leaves ``live`` entities, and in which the source reported
+        """Return the high-water mark after a run that leaves ``live`` entities, and in which the source reported
         ``reported`` entities as dropped."""
         most = self.most - reported
         if live >= most or not 0 <= now_ms - self.at_ms < WATER_MS:
@@ -28,15 +28,16 @@ class HighWater:
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """Limits of a plausible loss. Up to ``floor`` entities may be gone whatever the ratio, because a single table may
-    well have been dropped; beyond that, at most the share ``ratio`` of the source's present or recent entities. An
-    empty listing is never plausible."""
+    """Limits of a plausible loss. A loss of up to ``floor`` entities is always plausible, because a single table may
+    well have been dropped. A greater loss is plausible up to the share ``ratio`` of the source's present entities, and
+    of its recent maximum. An empty listing is never plausible."""
 
     ratio: float = 0.5
     floor: int = 20
 
     def doubt(self, *, lost: int, held: int, read: int, water: HighWater | None = None) -> str:
-        """Return the reason why a loss is not plausible; "" if it is."""
+        """Return the reason why the loss of ``lost`` of the ``held`` entities in the index is not plausible; "" if it
+        is. ``read`` is the number of records read."""
         if lost == 0:
             return ""
         if read == 0:

@@ -1,6 +1,6 @@
-"""Removes the literals in statements and other texts from an extractor's records (``[redaction] literals = "all"``).
+"""Removes literals from the statements and other texts in an extractor's records (``[redaction] literals = "all"``).
 
-Keys keep their identities and paths; only display names lose literals.
+The identity and path of a key do not change; only display names lose literals.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ _STATEMENTS: Final = frozenset(("queryText",))
 _NO_TOKENS: Final = frozenset(
     ("errorMessage", "diagnostics", "unknownInputs", "filters", "joins", "groupedBy")
 )
-"""Attributes with messages of engines, or with expressions that Spark prints without quotes. Only their length is
-kept."""
+"""Attributes with error messages of engines, or with expressions whose literals Spark prints without quotes. Each text
+is replaced by its length."""
 _SENTENCES: Final = frozenset(("incompleteReasons",))
 _STAY: Final = frozenset(
     "internalType engineType operationType principal owner status jobId executionId attempt queryHash fileSystemPath"
@@ -32,7 +32,8 @@ _STAY: Final = frozenset(
 )
 """Attributes with names, ids and locations, which remain unchanged."""
 _OF_TABLES: Final = frozenset(("queryText", "params", "serdeProps", "viewOriginalText", "viewExpandedText"))
-"""Attributes of a table or view that contain statements. All others are names and user-written texts."""
+"""Attributes of a table or view that may contain statements. All other attributes are names and user-written texts, and
+remain unchanged."""
 
 
 def without_literals_in(record: Record) -> Record:

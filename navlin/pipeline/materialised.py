@@ -1,8 +1,9 @@
-"""The records and outcomes of a run, computed once and kept until the run ends.
+"""Stores the records and outcomes of a run until the run ends, so that they are computed only once.
 
-On one machine they are kept in Spark's scratch directory. On YARN an executor may be lost with its disk. Spark would
-then recompute the lost part and read the source again, which may fail or give another result. So they are kept on the
-cluster's file system, in the staging directory of the application, which is removed with the application.
+On one machine, they are stored in Spark's scratch directory. On YARN, an executor may be lost together with its disk.
+Spark would then recompute the lost data and read the source again, which may fail or give another result. So on YARN,
+they are stored on the cluster's file system, in the staging directory of the application, which is removed with the
+application.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ def on_one_machine(spark: SparkSession) -> bool:
 
 
 def materialised(frame: DataFrame, until: ExitStack) -> DataFrame:
-    """Return the rows of ``frame``, computed only once: on one machine when they are first used, otherwise now.
-    ``until`` frees them."""
+    """Return the rows of ``frame``, computed only once: at first use if Spark runs on one machine, otherwise now.
+    Closing ``until`` frees them."""
     spark = frame.sparkSession
     if on_one_machine(spark):
         until.callback(_free, frame)
@@ -37,14 +38,15 @@ def materialised(frame: DataFrame, until: ExitStack) -> DataFrame:
 
 
 def _free(frame: DataFrame) -> None:
-    if not has_ended(frame.sparkSession):  # the scratch directory ends with the session
+    if not has_ended(frame.sparkSession):  # the scratch directory is removed with the session
         frame.unpersist()
 
 
 class SharedFolder:
-    """A folder on the cluster's file system, in the staging directory of this application, with which it is removed.
+    """A folder on the cluster's file system. The folder is in the staging directory of this Spark application, and is
+    removed with that directory.
 
-    The folder is created when it gets its first file.
+    The folder is created when its first file is added.
     """
 
     def __init__(self, spark: SparkSession) -> None:

@@ -1,9 +1,9 @@
 """Handles entities that are in the index but missing in a full listing, although no event reported their deletion.
 
-A listing may be incomplete without an error: a proxy truncates, a NameNode is starting, a page is lost. So the source
-is asked for missing places by name if possible; otherwise they are flagged only if a second listing misses them too. A
-place is a path and represents everything below it: for a dropped database only the path of the database is checked, not
-its tables.
+A listing may be incomplete without an error, for example because a proxy truncates it, a NameNode is starting, or a
+page is lost. So the source is asked for each missing place by name if possible. Otherwise a place is flagged deleted
+only if a second listing misses it too. A place is a path, and represents everything below that path. For a dropped
+database, for example, only the path of the database is checked, not the paths of its tables.
 """
 
 from __future__ import annotations
@@ -18,16 +18,17 @@ from navlin.pipeline.guard import Guard, HighWater
 MOST_PLACES: Final = 100_000
 """Maximum number of missing places to check and remember."""
 MOST_CHARS: Final = 16 << 20
-"""Maximum total length of the paths of these places, in characters."""
+"""Maximum total length of the missing paths to check and remember, in characters."""
 BELOW_FIRST: Final = "\x00"
-"""Replacement for the slash, with which paths below a path sort directly after that path: ``/a``, ``/a/b``,
-``/a-b``."""
+"""Replacement for the slash in sort keys. It makes the paths below a path sort directly after that path: ``/a``,
+``/a/b``, ``/a-b``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """``places`` maps topmost missing places to the number of missing entities at and below them. ``too_many``: there
-    are more places than may be checked, and ``places`` are their ancestors."""
+    """The missing entities of a full listing. ``places`` maps each topmost missing path to the number of missing
+    entities at and below that path. ``too_many``: there are too many paths to check, so ``places`` has their
+    ancestors."""
 
     places: Mapping[str, int] = field(default_factory=dict)
     too_many: bool = False
@@ -38,18 +39,18 @@ class Missing:
         return sum(self.places.values())
 
     def but(self, spared: Collection[str]) -> Missing:
-        """Return a copy without these paths and the paths below them."""
+        """Return a copy without the ``spared`` paths and the paths below them."""
         return Missing({path: count for path, count in self.places.items() if not excepted(path, spared)})
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """The known facts when a listing misses entities. ``held`` and ``read`` are the numbers of entities in the index
-    and of records read.
+    """The facts on which `decide` bases its decision about missing entities. ``held`` is the number of entities in the
+    index, ``read`` the number of records read.
 
-    ``asked``: missing places that the source found by name; None if it cannot be asked. ``before``: places that the
-    last full listing missed, too. ``proved``: the listing is known to be complete. ``accepted``: places whose loss a
-    user has accepted; None if no user was asked.
+    ``asked``: missing places that the source found when asked by name; None if the source cannot be asked. ``before``:
+    places that the previous full listing missed too. ``proved``: the listing is known to be complete. ``accepted``:
+    places whose loss a user has accepted; None if no user was asked.
     """
 
     missing: Missing
@@ -64,9 +65,9 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The decision. ``spared`` are places at and below which nothing is flagged; ``held`` is the reason why the loss is
-    not flagged until a user has confirmed it; ``shown`` are the places to show that user; ``once`` are the places
-    missing for the first time, which must be missing twice."""
+    """The decision about missing entities. ``spared``: places at and below which nothing is flagged. ``held``: reason
+    why a user must confirm the loss first; "" if this is not necessary. ``shown``: places to show to that user.
+    ``once``: places missing for the first time, which are flagged only if they are missing a second time."""
 
     spared: frozenset[str] = frozenset()
     held: str = ""
@@ -76,8 +77,9 @@ class Verdict:
 
 
 def topmost(paths: Iterable[str]) -> Missing:
-    """Return the topmost of ``paths``, which are sorted with `BELOW_FIRST` instead of slashes. If these exceed
-    `MOST_PLACES` or `MOST_CHARS`, combine them into ancestors, as few levels up as necessary."""
+    """Return the topmost ``paths`` with counts. ``paths`` must be sorted with `BELOW_FIRST` instead of slashes. If the
+    topmost paths exceed `MOST_PLACES` or `MOST_CHARS`, they are combined into ancestors, as few levels up as
+    necessary."""
     places: dict[str, int] = {}
     chars = 0
     last, depth = "", None
@@ -112,7 +114,8 @@ def _depth(path: str) -> int:
 
 
 def decide(guard: Guard, look: Look) -> Verdict:
-    """Decide which missing places are spared and whether the run is held; all other missing places are flagged."""
+    """Decide which missing places to spare, and whether a user must confirm the loss. All other missing places are
+    flagged deleted."""
     if look.missing.too_many and not look.proved and look.accepted is None:
         held = "too many places are missing to look up each by its name"
         return Verdict(held=held, shown=tuple(look.missing.places))
@@ -152,7 +155,7 @@ def _some(paths: Collection[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """The state kept from run to run, stored as the value of one position."""
+    """State about missing places that a source keeps between runs. It is stored as the value of one position."""
 
     once: tuple[str, ...] = ()
     held_run: str = ""
@@ -172,8 +175,8 @@ class Remembered:
         )
 
     def after(self, verdict: Verdict, run_id: str, water: HighWater) -> Remembered:
-        """Return the state after a full listing. While a run is held because of a loss, the earlier high water
-        remains."""
+        """Return the state after a full listing. While a user must still confirm the loss, the previous high-water mark
+        is kept."""
         if verdict.held:
             return replace(self, held_run=run_id, shown=verdict.shown)
         return Remembered(once=verdict.once, water=water)

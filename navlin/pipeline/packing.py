@@ -1,7 +1,7 @@
 """Packs the environment of executors into one archive: navlin, the packages it requires, and Python itself.
 
-Existing packers do not suffice: venv-pack was last released in August 2018, cannot pack editable installations, and
-includes only the link to Python of a virtual environment; conda-pack is for conda environments.
+Existing packers do not suffice. venv-pack was last released in August 2018, cannot pack editable installations, and
+packs only a virtual environment's link to Python. conda-pack works only for conda environments.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PACKAGES: Final = "packages"
 """Folder of the packages in the archive."""
 PYTHON: Final = "python/bin/python3"
 LIBRARIES: Final = "python/lib"
-"""Folder in which Python finds the shared library to which it may be linked."""
+"""Folder in the archive with Python's shared library, for LD_LIBRARY_PATH."""
 OWN: Final = ("navlin", "extractors", "linker")
 OF_SPARK: Final = ("pyspark", "py4j")
 """Packages that Spark itself ships to executors, in the driver's version."""
@@ -50,7 +50,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 class NotPacked(Exception):
-    """A package or module that executors need is missing on this machine; the text names it."""
+    """A package or module that executors need is missing on this machine; the message names it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +65,9 @@ def pack(directory: Path, *, python: bool, modules: Collection[str] = ()) -> Pat
     """Create the archive in ``directory`` unless it exists, remove archives with other content, and return the path of
     the archive.
 
-    It contains navlin, ``modules`` (of third-party packages with extractors), and all packages that they require; with
-    ``python`` also the running Python. The name contains a hash of names, sizes and times of the files, so a changed
-    file gives another archive. Raises `NotPacked`.
+    The archive contains navlin, ``modules`` (of third-party packages with extractors), and all packages that these
+    require; with ``python`` also the running Python. Its name contains a hash of the names, sizes and times of the
+    files, so a changed file gives a new archive. Raises `NotPacked`.
     """
     files = sorted([*package_files(modules), *(python_files() if python else ())], key=lambda each: each.name)
     known = hashlib.sha256(sys.version.encode())
@@ -94,7 +94,7 @@ def package_files(modules: Collection[str] = ()) -> Iterator[Packed]:
     """Yield the files of navlin, of ``modules``, and of all distributions that these require."""
     of_modules = importlib.metadata.packages_distributions() if modules else {}
     named = {name for module in modules for name in of_modules.get(module, ())}
-    # The code may be in a checkout; then the distribution contains only the path to it.
+    # In an editable installation, the distribution contains only the path of the code, so the code is found by module.
     by_module = {*OWN, *modules}
     for module in sorted(by_module):
         for file, name in _module_files(module):
@@ -134,7 +134,7 @@ def required(names: Iterable[str]) -> list[Distribution]:
         for requirement in distribution.requires or ():
             text, _, marker = requirement.partition(";")
             match = _NAME.match(text)
-            # Requirements that a marker excludes here need not be installed; those of extras are not requested.
+            # A requirement with a marker may not apply here, so it need not be installed. No extras are requested.
             if match and "extra" not in marker:
                 waiting.append((match[0], not marker))
     return [found[key] for key in sorted(found)]

@@ -1,6 +1,6 @@
-"""The start of a run: loads the saved positions and lets the extractor make a plan from them.
+"""Prepares a run: loads the saved positions, and lets the extractor make a plan from them.
 
-The clock is checked before anything is stamped with it, and a failed split is left out until its retry is due.
+The clock is checked before a read is stamped with its time. A failed split is left out until its retry is due.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ from navlin.pipeline.reading import ReadSummary
 from navlin.pipeline.wall_clock import WallClock
 
 FIRST_RETRY_MS, LAST_RETRY_MS = 5_000, 600_000
-"""Base and maximum of the backoff of a failed split, which doubles with each failure. The other splits continue."""
+"""Base and maximum of the backoff of a failed split, in ms. The backoff doubles with each failure. Other splits are not
+delayed."""
 ASIDE_AFTER: Final = 8
-"""Number of consecutive failures (within some 20 minutes) after which a split is set aside and tried only once an
+"""Number of consecutive failures, within some 20 minutes, after which a split is set aside and retried only once an
 hour."""
 ASIDE_MS: Final = 3_600_000
 SET_ASIDE: Final = (
@@ -81,8 +82,8 @@ class Planner:
                 "settings": settings,
             }
             yield Position(HELD_BACK + name, value)
-        # A split yielded by another split is not in the plan, and may not be yielded again if its data was read in
-        # another way.
+        # Splits yielded by other splits are not in the plan. The backoff of such a split is removed when it is due,
+        # because it may never be yielded again if its data was read differently.
         done = {split.name for split in plan.splits}
         waiting = self._waiting(before) - done - summary.failures.keys()
         for name, _ in _held_back(before):
@@ -103,7 +104,7 @@ class Planner:
         waiting = self._waiting(before)
         ready = tuple(split for split in plan.splits if split.name not in waiting)
         if len(ready) == len(plan.splits):
-            # A split that is due but no longer planned, such as a removed file, is no longer held back.
+            # Remove the backoff of a split that is due but no longer planned, for example because its file was removed.
             over = {name for name, _ in _held_back(before)} - waiting - {split.name for split in ready}
             forgotten = tuple(Position(HELD_BACK + name, None) for name in over)
             return replace(plan, positions=(*plan.positions, *forgotten))

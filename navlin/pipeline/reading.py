@@ -30,14 +30,13 @@ ROWS_IN_BATCH: Final = 2_000
 BYTES_IN_BATCH: Final = 8 << 20
 BYTES_IN_FILE: Final = 64 << 20
 REJECTS_KEPT: Final = 100
-"""Maximum number of rejects to keep for one place in one split. The rest is counted, and one more reject has the
-count."""
+"""Maximum number of rejects to keep for one place in one split. One more reject has the count of the rest."""
 
 NO_DATE: Final = "invalid date: "
 
 POSITION, COVERED, REJECT, WITHDRAWN = "#position", "#covered", "#reject", "#withdrawn"
 SPLIT, FAILURE, COUNT = "#split", "#failure", "#count"
-"""Kinds of control rows, which have the kind instead of the name of a core."""
+"""Kinds of control rows. A control row has the kind in its column ``core``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,14 +69,14 @@ def read_splits(extractor: Extractor) -> Callable[[Iterable[pa.RecordBatch]], It
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for pickled in batch.column(0).to_pylist():
-                yield from in_record_batches(_read_split(extractor, pickle.loads(pickled)))  # noqa: S301 (the plan's own)
+                yield from in_record_batches(_read_split(extractor, pickle.loads(pickled)))  # noqa: S301 (pickled by the driver)
 
     return read
 
 
 def read_into_files(extractor: Extractor, splits: Iterable[Split], folder: Path) -> Iterator[Path]:
     """Read splits as a task does, and write the rows to Parquet files of about `BYTES_IN_FILE` in ``folder``. Yield the
-    path of each file when it is complete. There is at least one."""
+    path of each file when it is complete. At least one file is written."""
     import pyarrow.parquet as pq  # only needed on a cluster
 
     batches = (batch for split in splits for batch in in_record_batches(_read_split(extractor, split)))
@@ -123,7 +122,7 @@ def summarize(rows: Iterable[Any]) -> ReadSummary:
             case "#withdrawn":
                 withdrawn.append(row["tree_path"])
             case "#split":
-                splits.append(pickle.loads(row["document"]))  # noqa: S301 (a task's own)
+                splits.append(pickle.loads(row["document"]))  # noqa: S301 (pickled by a task)
             case "#failure":
                 failures[raw(row["identity"])] = bytes(row["document"]).decode()
     return ReadSummary(
@@ -138,7 +137,8 @@ def summarize(rows: Iterable[Any]) -> ReadSummary:
 
 
 def in_record_batches(envelopes: Iterable[Envelope | pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Yield envelopes as Arrow batches, bounded in rows and in bytes; existing batches pass unchanged."""
+    """Group envelopes into Arrow batches, bounded in rows and in bytes, and yield the batches. Existing batches pass
+    unchanged."""
     rows: list[Envelope] = []
     size_bytes = 0
     for envelope in envelopes:
@@ -204,7 +204,7 @@ def _read_split(extractor: Extractor, split: Split) -> Iterator[Envelope | pa.Re
                         withdrawn.add(record.tree_path)
                 case _:
                     own.append(_control_record(record))
-    except Exception as error:  # a split that fails yields a failure: the others continue
+    except Exception as error:  # a failed split yields a failure row, so that other splits continue
         words = without_quoted(in_words(error)) if masked else in_words(error)
         message = words.encode("utf-8", "replace")
         yield _control(FAILURE, identity=stored(split.name), document=message[:4_000])
@@ -215,18 +215,17 @@ def _read_split(extractor: Extractor, split: Split) -> Iterator[Envelope | pa.Re
             more = count - REJECTS_KEPT
             rest = Reject(place, f"{more} more records of this place could not be read", count=more)
             yield _control(REJECT, document=orjson.dumps(_reject_fields(rest)))
-    for reject in dates[:REJECTS_KEPT]:  # only the dates are rejected: the entities are kept
+    for reject in dates[:REJECTS_KEPT]:  # only the dates are rejected, not the entities
         yield _control(REJECT, document=orjson.dumps(_reject_fields(reject)))
     if more := sum(reject.count for reject in dates[REJECTS_KEPT:]):
         rest = Reject(split.name, f"{more} more invalid dates", count=more)
         yield _control(REJECT, document=orjson.dumps(_reject_fields(rest)))
-    for path in withdrawn:  # of every reject, whether kept or only counted
+    for path in withdrawn:  # includes the paths of rejects that were only counted
         yield _control(WITHDRAWN, tree_path=path)
     yield _control(COUNT, as_of=documents)
 
 
 def _read(extractor: Extractor, split: Split) -> Iterator[Record]:
-    """Yield the records of a split, without literals if the estate masks them."""
     if not extractor.estate.masks_literals:
         yield from extractor.read(split)
         return

@@ -68,7 +68,7 @@ def _start(
         [sys.executable, "-m", __name__],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        start_new_session=True,  # Ctrl-C must reach only navlin, which stops this child itself
+        start_new_session=True,  # Ctrl-C must only reach navlin, which stops the child itself
     )
 
     def listen() -> None:
@@ -79,7 +79,7 @@ def _start(
             child.stdin.write(len(order).to_bytes(LENGTH_BYTES) + order)
             child.stdin.flush()
         except BrokenPipeError:
-            pass  # it ended; its exit code follows
+            pass  # the child has ended; its exit code is reported below
         with child.stdout as lines:
             for line in lines:
                 found.put(folder / line.decode().strip())
@@ -90,10 +90,11 @@ def _start(
 
 
 def main() -> None:
-    """Run one read order from standard input, and print the names of the files written."""
+    """Read an order (extractor, splits and folder, pickled) from standard input. Read these splits, and print the name
+    of each file written."""
     orders, names = sys.stdin.buffer, sys.stdout.buffer
-    extractor, splits, folder = pickle.loads(orders.read(int.from_bytes(orders.read(LENGTH_BYTES))))  # noqa: S301 (navlin's own)
-    sys.stdout = sys.stderr  # nothing else may write to the pipe to the parent
+    extractor, splits, folder = pickle.loads(orders.read(int.from_bytes(orders.read(LENGTH_BYTES))))  # noqa: S301 (pickled by the parent)
+    sys.stdout = sys.stderr  # only file names may be written to the pipe to the parent
     threading.Thread(target=_end_with, args=(orders,), daemon=True).start()
     for file in read_into_files(extractor, splits, folder):
         names.write(f"{file.name}\n".encode())

@@ -1,7 +1,7 @@
-"""Compares records with the documents in the index, and writes them, in a Spark task.
+"""Compares records with the documents in the index, and writes the changes, in a Spark task.
 
-A task has the records in one range of identities, sorted by core and identity. It merges them with the sorted
-documents: an identity that is only among the records is new; one that is only in the index may be gone.
+A task has the records in one range of identities, sorted by core and identity. The task merges them with the documents
+in the same order. An identity that is only among the records is new; an identity that is only in the index may be gone.
 """
 
 from __future__ import annotations
@@ -43,15 +43,15 @@ OUTCOME_SCHEMA: Final = pa.schema(
     ]
 )
 OUTCOME_COLUMNS: Final = "core string, outcome string, identity string, as_of long, note string"
-"""There is one row for each kind of outcome in a task, with the count as ``as_of``, and one for each document that is
-gone or was refused."""
+"""Columns of `OUTCOME_SCHEMA` in Spark's notation. A task yields one row per core and kind of outcome, with the count
+in ``as_of``, and one row per document that is gone or was refused."""
 
 GONE: Final = "gone"
 GONE_REPORTED: Final = "gone, as the source reported"
 REFUSED: Final = "refused"
 COUNTED: Final = "counted"
 LINKED: Final = "linked"
-"""Counted in addition to the outcome, for a relation whose ends were found before it was written."""
+"""Additional outcome of a new relation whose ends were found before the relation was written."""
 _UNMARKED: Final[Document] = {"unlinked": True}
 CORES: Final = (ELEMENTS, RELATIONS)
 PREFIX_DIGITS: Final = 4
@@ -74,8 +74,8 @@ class Reconciliation:
     dry_run: bool = False
     moved: Moved = Moved()  # noqa: RUF009  # it is frozen
     reads_again: bool = False
-    """Whether executions keep their operations for now, because `linker.superseded` moves them later and removes the
-    operations that they left."""
+    """Whether the run reads records again. If so, executions keep their operations for now: `linker.superseded` moves
+    the executions later, and removes the operations that they leave."""
 
 
 def range_bounds(index: int, ranges: int) -> tuple[str, str]:
@@ -89,7 +89,8 @@ def range_bounds(index: int, ranges: int) -> tuple[str, str]:
 
 
 def reconcile(task: Reconciliation) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """Return the function that a Spark task maps over its sorted envelopes. It yields one batch of outcome rows."""
+    """Return the function that a Spark task maps over its sorted envelopes. The function yields one batch of outcome
+    rows."""
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         partition = TaskContext.get()
@@ -111,14 +112,14 @@ def reconcile(task: Reconciliation) -> Callable[[Iterable[pa.RecordBatch]], Iter
 
 
 class State(Protocol):
-    """Access to the documents in the index, in the order of identities."""
+    """Access to the documents in the index. Ids must be looked up in ascending order."""
 
     def of(self, ids: list[str]) -> dict[str, Held]:
         """Return id → document for the ids that exist."""
         ...
 
     def unasked(self) -> Iterator[Held]:
-        """Yield the documents that no ``of`` has looked up. Must be called only once, after the last ``of``."""
+        """Yield the documents that no call of ``of`` has looked up. Call this only once, after the last ``of``."""
         ...
 
 
@@ -255,7 +256,7 @@ def _compared(task: Reconciliation, envelope: Envelope, held: Held | None, core:
         and not held.deleted
         and max(task.stamp.counted(held.as_of_ms), envelope.as_of) < covered.as_of_ms
     ):
-        # A newer listing of the parent does not contain it any more.
+        # A newer listing of the parent no longer contains this entity.
         rows.gone(core, covered, envelope.identity, envelope.tree_path)
         return Outcome.LATE
     outcome = outcome_of(
@@ -274,7 +275,7 @@ def _compared(task: Reconciliation, envelope: Envelope, held: Held | None, core:
 
 
 class _Rows:
-    """The outcome rows of a task. They stay small because counts are added up here."""
+    """The outcome rows of a task. They are few, because outcomes are counted here."""
 
     def __init__(self) -> None:
         self._rows: list[tuple[str, str, str, int, str]] = []

@@ -1,4 +1,4 @@
-"""Cleans up after a run that read records again that had been read with other settings or by an older extractor."""
+"""Cleans up after a run that reread records, because of changed settings or a newer extractor."""
 
 from __future__ import annotations
 
@@ -22,9 +22,12 @@ _OF_EXECUTIONS = ("as_of", "digest", "type", "source_type", "parent_id", "parent
 def remove_invented(
     linking: Linking, source_id: str, rounds: Sequence[DataFrame], outcomes: DataFrame | None, *, whole: bool
 ) -> int:
-    """Remove results of an earlier read of the same records that this run did not produce. Return the number of removed
-    documents. ``whole``: an older extractor produced the results, and this run read everything, so operations that this
-    run did not see are marked as doubtful."""
+    """Remove results that an earlier read of the same records produced and this run did not. Return the number of
+    removed documents.
+
+    ``whole``: an older extractor produced the earlier results, and this run read everything, so operations that this
+    run did not see are marked as doubtful.
+    """
     removed, read_ids = 0, set[str]()
     if rounds and outcomes is not None:
         rows = reduce(DataFrame.unionAll, rounds)

@@ -84,7 +84,7 @@ _COUNT_NAMES: Final = {
 
 
 class NothingHeld(Exception):
-    """The loss of a run cannot be accepted, because that run is not held."""
+    """The loss of a run cannot be accepted, because the run is not the latest held run of its source."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,12 +94,12 @@ class Pipeline:
     address: SolrAddress
     spark: Callable[[], SparkSession]
     clock: Callable[[], int]
-    """A function that returns epoch ms."""
+    """Function that returns the current time in epoch ms."""
     guard: Guard = field(default_factory=Guard)
     wall_clock: WallClock | None = None
-    """The clock of the process, if it lives long enough for the clock to jump."""
+    """The process's clock with detection of jumps; None if the process does not live long enough for a jump."""
     lease_s: float = LEASE_S
-    """Length of the lease of a source, see `navlin.index.leases`."""
+    """Duration of a source's lease, in seconds (see `navlin.index.leases`)."""
     idle_noted_ms: dict[str, int] = field(default_factory=dict)
     """Source id → time at which this process last recorded that the source had nothing new (epoch ms)."""
 
@@ -116,8 +116,8 @@ class Pipeline:
         """Run a source once and return the record of the run. A failure is stored in the record and never raised.
 
         ``complete`` requests a complete plan. ``dry_run`` reads and compares, but writes nothing. ``accept_loss`` is
-        the id of a held run whose loss a user has accepted. Then the plan is complete, and the guard does not hold that
-        loss again. ``step`` is called with the name of each step as it begins.
+        the id of a held run whose loss a user has accepted. If it is given, the plan is complete, and the guard does
+        not block that loss again. ``step`` is called with the name of each step as the step begins.
         """
         with Solr(self.address) as solr:
             return _Run(self, solr, registration, extractor, dry_run=dry_run, step=step).run(
@@ -126,7 +126,7 @@ class Pipeline:
 
 
 class _Run:
-    """One run of a source. The methods are the steps, in the order of `_pass`."""
+    """One run of a source. The methods are the steps of the run, in the order in which `_pass` calls them."""
 
     def __init__(
         self,
@@ -155,7 +155,8 @@ class _Run:
             self.step("plan")
             before, plan = self.planner.plan(complete=complete)
             nothing = not plan.splits and not plan.covers and not has_news(plan, before.values)
-            # If positions of an older reader remain, its results from records that are gone must be reported once.
+            # If only positions of an older extractor remain, run anyway, to report the results of records that are
+            # gone.
             if nothing and (before.values or not before.outdated):
                 self._note_idle()
                 return self._ended(record, Status.IDLE, note=plan.note)
@@ -167,7 +168,7 @@ class _Run:
                     # A run that died may have written documents, its record, and positions that are not visible yet.
                     self._commit(*CORES, RUNS, soft=True)
                     again = load_positions(self.solr, self.source.id, self.fingerprint)
-                    if again != before:  # another process ran it while we planned
+                    if again != before:  # another process ran the source during planning
                         before, plan = self.planner.plan(complete=complete)
                 stack.callback(self._untag)
                 previous = last_run(self.solr, self.source.id)
@@ -189,7 +190,7 @@ class _Run:
 
     def _note_idle(self) -> None:
         noted_ms = self.pipeline.idle_noted_ms
-        # Absolute, because the clock may have been set back since.
+        # Absolute difference, because the clock may have been set back in the meantime.
         if not self.dry_run and abs(self.started_ms - noted_ms.get(self.source.id, 0)) >= NOTED_EVERY_MS:
             note_idle(self.solr, self.source.id, self.started_ms)
             noted_ms[self.source.id] = self.started_ms
@@ -423,7 +424,6 @@ class _Run:
         remembered: Remembered,
         accepted: Collection[str] | None,
     ) -> Verdict:
-        """Decide which of the entities missing in a full listing are flagged deleted."""
         if outcomes is None or not self.counts.gone_entities:
             return Verdict()
         missing = missing_in(outcomes)
@@ -439,7 +439,6 @@ class _Run:
     def _remember(
         self, remembered: Remembered, verdict: Verdict, covers: Coverage, record: RunRecord
     ) -> Iterator[Position]:
-        """Yield the position that keeps the state of missing entities for the next run."""
         reported = self.counts.reported_entities
         if not self._follows_events and (covers.listed or reported):
             live = count_held(self.solr, ELEMENTS, self.source.id, live=True)
@@ -471,8 +470,8 @@ class _Run:
             self.solr.commit(core, soft=True)
 
     def _reads_again(self, plan: Plan, before: SavedPositions) -> bool:
-        """Whether this run reads records again that were read differently before. Then results that it no longer
-        produces were never true. False for a listing, whose entities come and go."""
+        """Whether this run reads records again that were read with other settings or by an older extractor. If so,
+        results that the run no longer produces were never true. False for a listing, whose entities come and go."""
         return bool(before.outdated) and (self._follows_events or not plan.covers)
 
     def _remove_invented(
@@ -524,13 +523,13 @@ class _Run:
             self.session.sparkContext.cancelJobsWithTag(self.tag)
 
     def _untag(self) -> None:
-        # This thread runs other sources later.
+        # This thread later runs other sources, whose jobs must not have this run's tag.
         if self.session is not None and not has_ended(self.session):
             self.session.sparkContext.removeJobTag(self.tag)
 
     def _fence(self, before: SavedPositions) -> Fence | None:
-        """Renew the lease and return a fence, just before positions are saved. A run that has lost its lease ends
-        here."""
+        """Renew the lease and return a fence; None without a lease. Called just before positions are saved. Raises
+        `LeaseLost` if the run has lost its lease."""
         if self.lease is None:
             return None
         self.lease.renew()
@@ -542,8 +541,8 @@ class _Run:
         return save_run_fenced(self.solr, record, self.lease.renew)
 
     def _cause(self, error: Exception) -> Exception:
-        """Return the loss of the lease if that is the cause of the error (for example, Spark's jobs were cancelled);
-        otherwise the error."""
+        """Return the `LeaseLost` error if a lost lease caused ``error``, for example because Spark's jobs were
+        cancelled. Otherwise return ``error``."""
         if self.lease is None:
             return error
         try:
@@ -566,7 +565,7 @@ class _Run:
                 failed = replace(failed, iteration=next_iteration(last_run(self.solr, self.source.id)))
             self._save_run(failed)
             self.solr.commit(RUNS, soft=False)
-        except Exception as unsaved:  # the index itself is down: the caller still gets the first error
+        except Exception as unsaved:  # the index is down, but the caller still gets the first error
             return replace(
                 failed, error=f"{message}; this run's record could not be saved: {in_words(unsaved)}"
             )

@@ -25,17 +25,17 @@ LOCAL_MASTER = "local[*,4]"
 JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 LOCKED: Final = {
     # Spark generates a secret for each session and keeps it in the JVM, not in a command line, environment,
-    # configuration or log. Without the secret, every process on this machine could talk to the driver, in serialized
-    # Java objects.
+    # configuration or log. Without the secret, every process on this machine could send serialized Java objects to the
+    # driver.
     "spark.authenticate": "true",
     "spark.network.crypto.enabled": "true",
     "spark.network.crypto.saslFallback": "false",
 }
 """Settings that keep other processes out of a session."""
 _DIRECTORIES: Final[list[int]] = []
-"""Descriptor of the directory for the sockets of the present session."""
+"""File descriptor of the directory for the sockets of the current session; empty if there is none."""
 END_S = 20.0
-"""Maximum time for a clean shutdown of the JVM."""
+"""Maximum time for a clean shutdown of the JVM, in seconds."""
 
 
 def start_session(
@@ -48,17 +48,18 @@ def start_session(
     record: bool = False,
     cluster: Cluster | None = None,
 ) -> SparkSession:
-    """Start Spark. Afterwards `navlin.pipeline.warming` pays the cost of the first use, so that no event has to wait.
+    """Start Spark. Call `navlin.pipeline.warming.warm_up` afterwards, because the first use of the session is slow and
+    would delay an event.
 
-    ``scratch`` is Spark's spill directory; it becomes private. ``settings`` override navlin's own, except `LOCKED`.
-    ``archive`` is a class archive (`navlin.pipeline.spark_jvm.archive_in`), with which a start takes a third of the
-    time; with ``record``, the archive is written when this session ends. Both are for Spark on this machine.
-    ``cluster`` is required for the master "yarn".
+    ``scratch`` is Spark's spill directory; it is made private to this user. ``settings`` override navlin's own
+    settings, except `LOCKED`. ``archive`` is a class archive (`navlin.pipeline.spark_jvm.archive_in`), which reduces
+    the start time to a third. With ``record``, the archive is written when this session ends. Both apply only to Spark
+    on this machine. ``cluster`` is required for the master "yarn".
     """
     shut_out(os.environ, sys.path)
     os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     if master.startswith("local"):
-        # Workers must use this Python, and Spark must not ask the network for a name of this host.
+        # Workers must use this Python, and Spark must not resolve this host's name over the network.
         os.environ[EXECUTORS_PYTHON] = sys.executable
         os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     scratch.mkdir(parents=True, exist_ok=True)
@@ -95,10 +96,10 @@ def start_session(
 
 
 def _sockets_in(scratch: Path) -> dict[str, str]:
-    """Return the properties with which Python and the JVM communicate over sockets in the file system, private to this
-    user. Over TCP, PySpark would resolve localhost, which not every host knows."""
+    """Return the properties that make Python and the JVM communicate over Unix domain sockets, private to this user.
+    Over TCP, PySpark would resolve localhost, which fails on some hosts."""
     while _DIRECTORIES:
-        os.close(_DIRECTORIES.pop())  # of a session that has ended
+        os.close(_DIRECTORIES.pop())  # belongs to a session that has ended
     # Refer to the directory through /proc, because the path of a socket is limited to 107 bytes.
     _DIRECTORIES.append(os.open(scratch, os.O_DIRECTORY))
     return {
@@ -116,7 +117,7 @@ def _start_on_yarn(properties: Mapping[str, str], cluster: Cluster) -> SparkSess
     else:
         SparkContext._ensure_initialized(gateway=start_jvm(properties, environment=variables))
     brought = cluster.bring(SparkContext._jvm, properties)
-    # PySpark takes the executors' Python only from this variable, and only now.
+    # PySpark reads the executors' Python only from this variable, and only when the session is created.
     before = os.environ.get(EXECUTORS_PYTHON)
     os.environ[EXECUTORS_PYTHON] = cluster.executors_python
     try:
@@ -142,7 +143,7 @@ def has_ended(session: SparkSession) -> bool:
         return True
     try:
         return bool(context._jsc.sc().isStopped())
-    except Exception:  # py4j has several errors for a JVM that does not answer
+    except Exception:  # py4j raises various errors if the JVM does not respond
         return True
 
 
@@ -152,7 +153,7 @@ def end_session(session: SparkSession, *, dead: bool = False, wait_s: float = EN
     context = session.sparkContext
     gateway: Any = SparkContext._gateway
     if dead:
-        context._jsc = None  # it would not answer
+        context._jsc = None  # the JVM would not respond
         context.stop()
     else:
         session.stop()
@@ -160,7 +161,7 @@ def end_session(session: SparkSession, *, dead: bool = False, wait_s: float = EN
     SparkContext._gateway = SparkContext._jvm = None
     gateway.shutdown()
     if (jvm := getattr(gateway, "proc", None)) is not None:
-        jvm.stdin.close()  # it ends when its standard input does
+        jvm.stdin.close()  # the JVM ends when its standard input is closed
         try:
             jvm.wait(wait_s)
         except subprocess.TimeoutExpired:
@@ -189,7 +190,7 @@ appender.stderr.layout.pattern = spark: %p %c{1}: %m%n
 
 
 def _quiet_log(scratch: Path) -> Path:
-    # `spark.log.level` takes effect too late for Spark's messages at the start.
+    # `spark.log.level` takes effect too late for the messages that Spark logs while starting.
     file = scratch / "log4j2.properties"
     file.write_text(_QUIET)
     return file

@@ -1,5 +1,5 @@
-"""Starts Spark's JVM without the additional JVM that PySpark runs only to build the command line, and with a class
-archive. Together that saves three quarters of the time for a start."""
+"""Starts Spark's JVM with a class archive, and without the additional JVM that PySpark runs only to build the command
+line. Together, this saves three quarters of the start time."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ OPENED: Final = (
     "java.base/sun.util.calendar",
     "java.security.jgss/sun.security.krb5",
 )
-"""Packages of Java's modules that Spark opens. The vector module is left out because it only serves machine learning,
-prevents Java from using its archive of modules, and prints a warning."""
+"""Packages of Java modules that Spark needs to open. The vector module is left out because it only serves machine
+learning, prevents Java from using its own archive of modules, and prints a warning."""
 PROPERTIES: Final = (
     "-Dio.netty.tryReflectionSetAccessible=true",
     "-Dio.netty.allocator.type=pooled",
@@ -49,11 +49,11 @@ FOR_NEWER_JAVA: Final = (
 STANDARD_ERROR: Final = 2
 OTHERS_NOTHING: Final = 0o077
 START_S: Final = 300.0
-"""Maximum time until the JVM listens."""
+"""Maximum time until the JVM listens, in seconds."""
 
 
 class NoSpark(Exception):
-    """Spark's JVM does not start; the text gives the reason."""
+    """Spark's JVM does not start; the message gives the reason."""
 
 
 def is_left_to_pyspark(properties: Mapping[str, str]) -> bool:
@@ -62,7 +62,7 @@ def is_left_to_pyspark(properties: Mapping[str, str]) -> bool:
 
 
 def archive_in(directory: Path) -> Path:
-    """Return the path of the class archive for this Java and these jars; it may not exist."""
+    """Return the path of the class archive for the installed Java and PySpark's jars. The file may not exist."""
     known = hashlib.sha256(identity_of_java(_java()))
     for jar in _jars():
         status = jar.stat()
@@ -86,7 +86,7 @@ def start_jvm(
     submit = [word for name, value in properties.items() for word in ("--conf", f"{name}={value}")]
     with TemporaryDirectory() as folder:
         connection = Path(folder) / "connection"
-        # Spark would pass this process's PYTHONPATH on to executors, which have none of these folders.
+        # Spark would pass this process's PYTHONPATH on to executors, and its folders do not exist there.
         inherited = {
             name: value for name, value in os.environ.items() if name != "PYTHONPATH" or not environment
         }
@@ -105,10 +105,10 @@ def start_jvm(
                     "pyspark-shell",
                 ],
                 stdin=subprocess.PIPE,
-                stdout=STANDARD_ERROR,  # standard output is for answers
+                stdout=STANDARD_ERROR,  # standard output is reserved for navlin's own output
                 env=variables,
-                start_new_session=True,  # Ctrl-C must reach only navlin, which stops this child itself
-                umask=OTHERS_NOTHING,  # its and its workers' spill files contain data that was read
+                start_new_session=True,  # Ctrl-C must only reach navlin, which stops the child itself
+                umask=OTHERS_NOTHING,  # the spill files of the JVM and its workers contain data from the sources
             )
         except FileNotFoundError as error:
             raise NoSpark(f"there is no {_java()}: install Java 17 or newer, or set JAVA_HOME") from error
@@ -135,7 +135,7 @@ def _command(
     given = ("spark.driver.defaultJavaOptions", "spark.driver.extraJavaOptions")
     options = [word for name in given for word in shlex.split(properties.get(name, ""))]
     if archive is not None and not record and not archive.exists():
-        archive = None  # with a missing one, Java would not use its own archive either
+        archive = None  # if given a missing archive, Java would not use its default archive either
     jars = os.pathsep.join(map(str, _jars()))
     hadoop = environment.get("HADOOP_CONF_DIR")
     class_path = os.pathsep.join(filter(None, (properties.get("spark.driver.extraClassPath"), hadoop, jars)))
@@ -158,7 +158,7 @@ def _command(
 def _connected(port: int, secret: str) -> Any:
     from pyspark.java_gateway import launch_gateway
 
-    # PySpark connects to an existing JVM only through the environment.
+    # PySpark accepts an existing JVM only through these environment variables.
     there = {"PYSPARK_GATEWAY_PORT": str(port), "PYSPARK_GATEWAY_SECRET": secret}
     os.environ.update(there)
     try:
@@ -174,5 +174,5 @@ def _java() -> str:
 
 
 def _jars() -> list[Path]:
-    # Listed one by one and in order, because an archive is valid for exactly one class path.
+    # List the jars one by one and sorted, because an archive is valid for exactly one class path.
     return sorted(pyspark_jars().glob("*.jar"))

@@ -1,4 +1,4 @@
-"""This machine's clock, checked against the clock that counts since the machine started and never jumps."""
+"""This machine's clock, checked for jumps against the boot-time clock, which never jumps."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from collections.abc import Callable
 from typing import Final
 
 NOTICED_S = 1.0
-"""Minimum jump. Smaller ones are corrections of the clock, or arise because the two clocks are not read at the same
-moment."""
+"""Minimum jump, in seconds. Smaller differences are corrections of the clock, or arise because the two clocks are not
+read at the same moment."""
 
 
 def since_boot_s() -> float:
@@ -32,7 +32,8 @@ def kernel_is_synchronized() -> bool:
 
 
 _TIMEX_BYTES: Final = 512
-"""More bytes than struct timex has on any platform. With all bytes zero, the state is read without being changed."""
+"""Buffer size, larger than struct timex on any platform. Because all bytes are zero, adjtimex reads the state without
+changing it."""
 _TIME_ERROR: Final = 5
 
 
@@ -52,15 +53,15 @@ class WallClock:
         self._believed_s = self._seen_s = self._offset_s()
 
     def now_s(self) -> float:
-        """Return epoch seconds by this machine's clock."""
+        """Return the current time in epoch seconds."""
         return self._wall_s()
 
     def now_ms(self) -> int:
-        """Return epoch ms by this machine's clock."""
+        """Return the current time in epoch ms."""
         return round(self._wall_s() * 1000)
 
     def at_s(self, steady_s: float) -> float:
-        """Convert a time of the steady clock to epoch seconds, by this machine's clock as it is now."""
+        """Convert a time of the steady clock to epoch seconds, using the present difference between the two clocks."""
         return steady_s + self._offset_s()
 
     def jump_ms(self) -> int:

@@ -1,5 +1,5 @@
-"""Warms Spark up, because the first use of a session and of its Python workers takes seconds, for which no event should
-wait."""
+"""Warms Spark up. The first use of a session and of its Python workers takes seconds, which would delay the first
+event."""
 
 from __future__ import annotations
 
@@ -26,16 +26,14 @@ def warm_up(pipeline: Pipeline, extractors: Sequence[Extractor]) -> None:
 
 
 def operations(splits: int, extractors: Sequence[Extractor] = ()) -> OperationEach:
-    """Return an extractor with this many splits, each with one operation. ``extractors`` are pickled with it, so that
-    the workers load their modules."""
+    """Return an extractor with ``splits`` splits of one operation each. ``extractors`` are pickled together with the
+    returned extractor, so that the workers load the modules of all extractors."""
     source = Source(source_id("", "warming"), "WARMING", "warming", "")
     return OperationEach(source, Estate("", (source,)), splits, tuple(extractors))
 
 
 @dataclass(frozen=True, slots=True)
 class Numbered(Split):
-    """A split identified by a number."""
-
     number: int
 
     @property

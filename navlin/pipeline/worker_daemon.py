@@ -1,7 +1,6 @@
-"""The process from which Spark's Python workers are forked. It has already loaded the modules that each worker needs.
-
-So a worker starts in a tenth of the time. Spark starts new workers after every minute without work.
-"""
+"""The process from which Spark forks its Python workers. It has already loaded the modules that each worker needs, so
+that a worker starts in a tenth of the time. Starts are frequent, because after each minute without work, Spark starts
+new workers."""
 
 from __future__ import annotations
 
@@ -21,14 +20,15 @@ import navlin.index.writing  # noqa: F401
 
 
 class QuietIfLeft:
-    """Replaces the module ``traceback`` in PySpark's daemon, which prints a worker's last error."""
+    """Replacement for the module ``traceback`` in PySpark's daemon, which uses that module to print a worker's last
+    error."""
 
     format_exc = staticmethod(traceback.format_exc)
 
     @staticmethod
     def print_exc() -> None:
-        """Print like `traceback.print_exc`, but nothing if Spark has closed the connection because it ended or
-        abandoned the worker's task."""
+        """Print like `traceback.print_exc`, but print nothing if Spark has closed the connection, because Spark ended
+        or abandoned the worker's task."""
         if not isinstance(sys.exception(), (BrokenPipeError, ConnectionResetError)):
             traceback.print_exc()
 

@@ -1,8 +1,8 @@
 """Spark on YARN: the environment of executors, and the files that are copied once to the cluster's file system.
 
-An executor has no navlin, Python or Spark. All of these are copied to ``.navlin`` in the user's home directory on the
-cluster's file system, under names that depend on the content. YARN caches the files on each node, so later starts ship
-none.
+An executor has no installed navlin, Python or Spark. So these are copied to ``.navlin`` in the user's home directory on
+the cluster's file system, under names that depend on the content. YARN caches the files on each node, so that later
+starts copy nothing.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Cluster:
 
     @property
     def executors_python(self) -> str:
-        """Path of Python for an executor."""
+        """Path of the Python interpreter for executors."""
         return self.python or f"./{ENVIRONMENT}/{PYTHON}"
 
     def properties(self) -> dict[str, str]:
@@ -55,7 +55,7 @@ class Cluster:
         found = {
             "spark.submit.deployMode": "client",
             "spark.executorEnv.PYTHONPATH": f"./{ENVIRONMENT}/{PACKAGES}",
-            # Ignore packages in the home directory of the user as whom YARN starts executors.
+            # Ignore packages in the home directory of the user that YARN runs executors as.
             "spark.executorEnv.PYTHONNOUSERSITE": "1",
         }
         if not self.python:
@@ -76,9 +76,10 @@ class Cluster:
         }
 
     def bring(self, jvm: Any, properties: Mapping[str, str]) -> dict[str, str]:
-        """Copy missing files to the cluster's file system, and return the properties that name them.
+        """Copy missing files to the cluster's file system, and return the Spark properties that name the files.
 
-        ``jvm`` is Spark's JVM before it has a context; ``properties`` are those with which it was started.
+        ``jvm`` is Spark's JVM before it has a context; ``properties`` are the Spark properties with which the JVM was
+        started.
         """
         depot = _Depot(jvm)
         depot.bring(self.environment)
@@ -95,7 +96,7 @@ class Cluster:
     def _bring_jars(self, depot: _Depot, jars: Path) -> str:
         name = archive_of_jars(jars)
         if not depot.has(name):
-            # One archive, because some 250 files would be written to HDFS, and fetched from it, one after the other.
+            # Use one archive, because some 250 jars would be written to HDFS, and fetched from it, one after the other.
             with TemporaryDirectory(dir=self.environment.parent, prefix=".packing-") as folder:
                 archive = Path(folder) / name
                 with ZipFile(archive, "w") as packed:  # jars are compressed already
@@ -106,7 +107,7 @@ class Cluster:
 
 
 def archive_of_jars(jars: Path) -> str:
-    """Return the name of an archive of the jars in a folder. It depends on the jars."""
+    """Return the name for an archive of the jars in a folder. The name depends on the names and sizes of the jars."""
     known = hashlib.sha256()
     for jar in sorted(jars.glob("*.jar")):
         known.update(f"{jar.name}:{jar.stat().st_size}\n".encode())
@@ -137,7 +138,7 @@ class _Depot:
         unfinished = self._fs.Path(self.url(f".unfinished-{uuid4()}"))
         try:
             self._files.copyFromLocalFile(False, True, self._fs.Path(local.as_uri()), unfinished)
-            # If another navlin was quicker, its file remains; the content is the same.
+            # If another navlin process was faster, its file remains; the content is the same.
             self._files.rename(unfinished, self._fs.Path(self.url(local.name)))
         finally:
             self._files.delete(unfinished, True)

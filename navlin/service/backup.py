@@ -1,6 +1,7 @@
-"""Backup of the embedded index to a single file, from snapshots that Solr retains, and restore.
+"""Backs up the embedded index to a single file, from Solr snapshots, and restores a backup.
 
-A restore unpacks the backup next to the home of Solr and swaps the two by renaming, so that it is atomic.
+A restore unpacks the backup next to Solr's home directory and swaps the two directories by renaming, so that the
+restore is atomic.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ class IndexThere(Exception):
 
 
 class IndexInUse(Exception):
-    """Solr is running on this home."""
+    """Solr is running on the home directory that a restore would replace."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +53,10 @@ class BackedUp:
 
 
 def back_up(solr: Solr, solr_home: Path, file: Path, now_ms: int, report: Report) -> BackedUp:
-    """Back up the index of the embedded Solr in ``solr_home`` to a file. The index may be written to meanwhile.
+    """Back up the index of the embedded Solr in ``solr_home`` to ``file``. Other processes may write to the index
+    meanwhile.
 
-    Raises `TooBusy`, `Leased` or `OSError`; then an existing file is unchanged.
+    If this raises `TooBusy`, `Leased` or `OSError`, an existing file is unchanged.
     """
     configset = home.used(solr_home)
     schema = schema_of(solr) or Schema(version_of_cores(solr))
@@ -74,8 +76,8 @@ def back_up(solr: Solr, solr_home: Path, file: Path, now_ms: int, report: Report
 def restore(file: Path, state: Path, *, overwrite: bool, report: Report) -> Header:
     """Replace the index in a state directory by the index in a backup. The directory is created if it is missing.
 
-    Raises `IndexThere` (unless ``overwrite``), `IndexInUse`, `DamagedBackup`, `NewerBackup` or `OSError`; then the
-    previous index is unchanged.
+    Raises `IndexThere` (unless ``overwrite``), `IndexInUse`, `DamagedBackup`, `NewerBackup` or `OSError`. In each case,
+    the previous index is unchanged.
     """
     solr_home = state.absolute() / "solr"
     header = read_header(file)
@@ -93,7 +95,7 @@ def restore(file: Path, state: Path, *, overwrite: bool, report: Report) -> Head
     unpacked.mkdir(mode=0o700)
     with _locked(unpacked):
         try:
-            # Locked, because another process that starts Solr here meanwhile must not have its files changed.
+            # Lock the home directory, so that no other process starts Solr on it while its files are replaced.
             with _locked(solr_home):
                 _unpack(file, unpacked, header, report)
                 home.replace(solr_home, unpacked)
@@ -119,7 +121,8 @@ def _unpack(file: Path, unpacked: Path, header: Header, report: Report) -> None:
 
 @contextmanager
 def _locked(solr_home: Path) -> Iterator[None]:
-    """Hold the lock that Solr acquires on its home. Do nothing if the home does not exist. Raises `IndexInUse`."""
+    """Hold the lock that Solr acquires on its home directory. Do nothing if the directory does not exist. Raises
+    `IndexInUse`."""
     if not solr_home.is_dir():
         yield
         return

@@ -35,7 +35,7 @@ class DamagedBackup(Exception):
 
 
 class NewerBackup(Exception):
-    """A later navlin wrote the file."""
+    """A later version of navlin wrote the backup."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +53,8 @@ class Header:
 
 
 def write_backup(target: Path, header: Header, members: Mapping[str, Path], report: Report) -> int:
-    """Write a backup, replacing ``target`` when it is complete. ``members`` maps names in the backup to files. Return
-    the size in bytes."""
+    """Write a backup to ``target``, which is replaced when the backup is complete. ``members`` maps names in the backup
+    to files. Return the size in bytes."""
     # The backup contains the whole index, so only its owner may read it.
     with replaced(target) as file:
         packer = zstandard.ZstdCompressor(level=3, write_checksum=True)
@@ -90,8 +90,6 @@ def _report(report: Report, before: int, total: int, count: int) -> None:
 
 
 class _Hashed:
-    """A file that is hashed as it is read."""
-
     def __init__(self, file: IO[bytes], report: Callable[[int], None]) -> None:
         self._file, self._report, self._count, self._sum = file, report, 0, hashlib.sha256()
 
@@ -113,8 +111,9 @@ def read_header(file: Path) -> Header:
 
 
 def unpack_backup(file: Path, place: Callable[[str], Path], report: Report) -> Header:
-    """Write each member durably to the path that ``place`` returns for its name. If this returns, all members match
-    their checksums. If it raises `DamagedBackup` or `NewerBackup`, the unpacked files are worthless."""
+    """Write each member of a backup durably to the path that ``place`` returns for the member's name. If this function
+    returns, all members match their checksums. If it raises `DamagedBackup` or `NewerBackup`, the unpacked files must
+    not be used."""
     with _opened(file) as (tar, unpacked):
         header = _header(file, tar)
         found: dict[str, str] = {}
@@ -140,7 +139,7 @@ def unpack_backup(file: Path, place: Callable[[str], Path], report: Report) -> H
             found[member.name] = hashed.digest()
             done += member.size
         while unpacked.read(_CHUNK_BYTES):
-            pass  # up to the checksum at the very end
+            pass  # read to the end, so that the checksum of the compressed stream is verified
     if sums is None:
         raise DamagedBackup(f"{file} is damaged: its end is missing")
     if sums != found:

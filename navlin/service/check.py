@@ -1,5 +1,5 @@
-"""``navlin check``: checks that everything needed for a start is available. There is one finding per line, with a
-remedy."""
+"""``navlin check``: checks that everything needed for a start is available. Each finding is one line, with a remedy if
+something is missing."""
 
 from __future__ import annotations
 
@@ -31,10 +31,11 @@ from navlin.service.solr import external_address, jars_directory
 from navlin.solr_server.embedded import NoSolr, running_solr
 
 LEAST_FREE_BYTES: Final = 2 << 30
-"""Minimum free space, because Solr merges segments into new files before it removes the old ones, and Spark spills."""
+"""Minimum free disk space for a start, in bytes. Solr merges segments into new files before it removes the old ones,
+and Spark spills to disk."""
 
 EXPORT_S: Final = 20.0
-"""Timeout for the server of one export."""
+"""Timeout for the server of one export, in seconds."""
 HADOOP_SITES: Final = ("core-site.xml", "yarn-site.xml")
 
 _VERSION = re.compile(r'version "(?:1\.)?(\d+)')
@@ -42,23 +43,23 @@ _VERSION = re.compile(r'version "(?:1\.)?(\d+)')
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The result of one check. ``text`` describes the subject and, if it is not ``fine``, gives the remedy."""
+    """The result of one check. ``text`` describes the subject; if ``fine`` is false, it also gives the remedy."""
 
     subject: str
     fine: bool
     text: str
     needed: bool = True
-    """Whether navlin cannot start without the subject. A source that does not answer is not needed, because it is
+    """Whether navlin cannot start without the subject. False for a source that does not respond, because the source is
     retried at its next interval."""
 
 
 def check(
     configuration: Configuration, environment: Mapping[str, str], left_out: Sequence[str] = ()
 ) -> Iterator[Finding]:
-    """Check everything in the order of a start, and yield the findings. A failure does not prevent further checks.
+    """Check everything in the order of a start, and yield the findings. A failed check does not prevent further checks.
 
-    The configuration itself is valid, because it was read. Nothing is written, and Solr is not started. ``left_out``
-    are environment variables that navlin keeps away from its processes.
+    The configuration itself is valid, because it has been read already. Nothing is written, and Solr is not started.
+    ``left_out`` are names of environment variables that navlin does not pass on to its processes.
     """
     sources = counted(len(configuration.sources), "source")
     yield Finding("configuration", True, f"{configuration.file}, {sources}")
@@ -78,7 +79,7 @@ def check(
         finding, known = _external(configuration, environment)
         yield finding
     if (users := configuration.ldap.directory) is not None:
-        # Local users do not need LDAP.
+        # LDAP is not needed, because local users can log in without it.
         yield from (Finding("ldap", fine, text, needed=False) for fine, text in users.check())
     yield from map(_export, configuration.exports)
     try:
@@ -122,7 +123,7 @@ def _state_directory(configuration: Configuration) -> Iterator[Finding]:
     free = f"{free_bytes / (1 << 30):.1f} GiB free"
     if free_bytes < LEAST_FREE_BYTES:
         detail = f"{free}: the index and Spark's scratch files need at least {LEAST_FREE_BYTES >> 30} GiB"
-        # `navlin serve` waits for room itself.
+        # `navlin serve` waits until there is enough space.
         yield Finding("disk", False, detail, needed=False)
     else:
         yield Finding("disk", True, free)
@@ -196,7 +197,7 @@ def _source(loaded: Loaded) -> Iterator[Finding]:
             found.append(Finding(subject, True, text, needed=False))
             yield found[-1]
     except Exception as error:
-        # An error from any client library describes the problem of this connection.
+        # Client libraries raise many types of errors; the message describes the problem of this connection.
         yield Finding(subject, False, in_words(error), needed=False)
     else:
         if not found:

@@ -73,7 +73,7 @@ class NavlinSettings:
 
 @dataclass(frozen=True, slots=True)
 class SolrSettings:
-    """The Solr server with the index. Without a ``url`` it is the embedded Solr."""
+    """The Solr server with the index. Without a ``url``, navlin runs its embedded Solr."""
 
     url: str = ""
     auth: Literal["password", "kerberos"] = "password"
@@ -190,23 +190,21 @@ class PurgeSettings:
 
 @dataclass(frozen=True, slots=True)
 class RedactionSettings:
-    """Literals to mask in texts: those marked as secrets, or all."""
+    """The literals to mask in texts: only literals marked as secrets, or all literals."""
 
     literals: Literal["marked", "all"] = "marked"
 
 
 @dataclass(frozen=True, slots=True)
 class LogSettings:
-    """Format and level of the log."""
-
     format: Literal["json", "console"] = "json"
     level: Literal["debug", "info", "warning", "error"] = "info"
 
 
 @dataclass(frozen=True, slots=True)
 class SourceSettings:
-    """One ``[[source]]``. ``template`` is the extractor with all settings checked, but still in an estate that contains
-    only this source."""
+    """One ``[[source]]``. ``template`` is the extractor with checked settings. Its estate contains only this source
+    until the loader replaces it."""
 
     name: str
     registration: Registration
@@ -260,7 +258,7 @@ _URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One problem in the file. ``line`` is 0 if the problem has no line."""
+    """One problem in the configuration file. ``line`` is 0 if the problem has no line."""
 
     file: Path
     line: int
@@ -271,7 +269,7 @@ class Problem:
 
 
 class BadConfiguration(Exception):
-    """The file is invalid; ``problems`` lists all problems, in the order of their lines."""
+    """The configuration file is invalid. ``problems`` lists all problems, sorted by line."""
 
     def __init__(self, problems: tuple[Problem, ...]) -> None:
         super().__init__("\n".join(str(problem) for problem in problems))
@@ -281,10 +279,11 @@ class BadConfiguration(Exception):
 def read_configuration(
     file: Path, extractors: Mapping[str, Registration] | None, environment: Mapping[str, str]
 ) -> Configuration:
-    """Read and check the file, without making connections. Raises `BadConfiguration` with all problems at once.
+    """Read and check the configuration file, without making connections. Raises `BadConfiguration` with all problems at
+    once.
 
-    ``extractors`` maps names to registered extractors. With None, sources are left out and not checked; that is enough
-    to query the index, and no extractor needs to be loaded.
+    ``extractors`` maps names to registered extractors. If it is None, sources are left out and not checked. That is
+    enough to query the index, and no extractor needs to be loaded.
     """
     try:
         # Some editors begin a file with a byte order mark, which is not part of the text.
@@ -345,7 +344,7 @@ def _heading(path: KeyPath) -> str:
 
 def _exports(tables: Any, file: Path, complain: Complain) -> tuple[ExportSettings, ...]:
     if not tables:
-        # Most commands do not need the modules of exports.
+        # Return early, because reading exports imports modules that most commands do not need.
         return ()
     from navlin.service.export_settings import read_exports
 
@@ -433,7 +432,8 @@ def _source(
     if registration is None:
         return None
     name = str(table.get("name", ""))
-    # To be checked, the extractor only needs an estate with its own source; the loader replaces it by the real estate.
+    # The extractor is only checked here, so an estate with its own source is enough. The loader replaces it by the real
+    # estate.
     alone = Source(source_id(cluster, name), registration.source_type, name, cluster)
     template = build(
         registration.make,

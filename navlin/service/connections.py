@@ -1,4 +1,5 @@
-"""Limits for connections to the web process: idle and incomplete ones are closed, and each peer gets a share.
+"""Limits for connections to the web process: idle and incomplete connections are closed, and the number per peer is
+limited.
 
 uvicorn only closes connections that are idle between two requests. It waits forever for the rest of a header, for the
 rest of a body that is not read, and for a client that does not read the response.
@@ -23,13 +24,13 @@ from navlin.access.attempts import network_of
 log = structlog.stdlib.get_logger(__name__)
 
 HEADER_S: Final = 15.0
-"""Timeout from the first byte, or from the start of a connection, to the end of a request's header; also for a TLS
-handshake."""
+"""Timeout for a request's header, in seconds, from its first byte or from the start of the connection. Also the timeout
+for a TLS handshake."""
 LEFTOVER_S: Final = 5.0
-"""Timeout for the rest of a request's body after the response."""
+"""Timeout for the rest of a request's body after the response, in seconds."""
 STALLED_S: Final = 60.0
-"""Timeout for a client that does not read the response. One second is added per `LEAST_BYTES_A_SECOND` waiting to be
-sent."""
+"""Timeout for a client that does not read the response, in seconds. One second is added for each `LEAST_BYTES_A_SECOND`
+bytes waiting to be sent."""
 LEAST_BYTES_A_SECOND: Final = 16 << 10
 MOST_CONNECTIONS: Final = 1_000
 RESERVED_DESCRIPTORS: Final = 128
@@ -39,7 +40,7 @@ SAID_EVERY_S: Final = 60.0
 
 
 def most_connections() -> int:
-    """Return the maximum number of connections of this process, which depends on the limit of file descriptors."""
+    """Return the maximum number of connections of this process, which depends on its limit of file descriptors."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY:
         return MOST_CONNECTIONS
@@ -48,9 +49,11 @@ def most_connections() -> int:
 
 @dataclass(slots=True)
 class Connections:
-    """The open connections by peer. Beyond a limit, the oldest idle connection is closed to accept a new one; if all
-    have a request in progress, the new one is closed. ``most`` is the limit for all; ``proxies`` are IP addresses
-    without their own limit."""
+    """The open connections, grouped by peer. When a limit is reached, the oldest idle connection is closed to accept a
+    new one. If every connection has a request in progress, the new connection is closed.
+
+    ``most`` is the limit for all peers together; ``proxies`` are IP addresses without a limit of their own.
+    """
 
     most: int
     proxies: Collection[str] = ()
@@ -124,7 +127,8 @@ class BoundedProtocol(H11Protocol):
             _end(self._unread)
             self._unread = None
         elif self._unread is None:
-            # Not restarted by each byte; otherwise one byte per minute would keep the connection open.
+            # Bytes do not restart this timer; otherwise a client that sends one byte from time to time would keep the
+            # connection open.
             self._unread = self.loop.call_later(HEADER_S, self.transport.abort)
 
     def on_response_complete(self) -> None:
@@ -160,7 +164,7 @@ def _end(timer: asyncio.TimerHandle | None) -> None:
 
 
 class Loop(asyncio.SelectorEventLoop):
-    """An event loop that allows a TLS handshake as much time as a header, because uvicorn has no setting for that."""
+    """An event loop that limits a TLS handshake to `HEADER_S`, because uvicorn has no setting for this timeout."""
 
     async def create_server(self, *given: Any, **how: Any) -> asyncio.Server:
         if how.get("ssl") is not None:
@@ -169,8 +173,8 @@ class Loop(asyncio.SelectorEventLoop):
 
 
 class OnceAMinute(logging.Filter):
-    """A log filter that passes the same warning of a library once per minute, because asyncio can report thousands of
-    times per second that it is out of descriptors."""
+    """A log filter that passes a repeated warning of a library only once per minute, because asyncio can report
+    thousands of times per second that no file descriptors are left."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -57,12 +57,12 @@ TICK_S: Final = 1.0
 WATCH_EVERY_TICKS: Final = 30
 SPARK_ENDS_WITHIN_S: Final = 3_600.0
 MOST_SPARK_ENDS: Final = 20
-"""Number of times that Spark may end by itself within `SPARK_ENDS_WITHIN_S` and is restarted. A split that crashes
-Spark does so twice."""
+"""Maximum number of unexpected exits of Spark within `SPARK_ENDS_WITHIN_S` after which Spark is restarted. A split that
+crashes Spark does so twice before it is set aside."""
 FINISH_S: Final = 10.0
-"""Time for runs to finish their writes after a request to stop."""
+"""Time for runs to finish their writes after a request to stop, in seconds."""
 ABANDON_S: Final = 5.0
-"""Additional time for runs after their Spark jobs have been cancelled."""
+"""Additional time for runs after their Spark jobs have been cancelled, in seconds."""
 
 
 _NOT_TAKEN_UP: Final = (
@@ -73,12 +73,10 @@ _NOT_TAKEN_UP: Final = (
     UnusableIndex,
     NotCreated,
 )
-"""Errors of a new configuration after which the old one is kept."""
+"""Errors in a new configuration after which the previous configuration stays in effect."""
 
 
 class Command(Enum):
-    """A command to the daemon, from a signal or a test."""
-
     STOP = "stop"
     RELOAD = "reload"
 
@@ -88,7 +86,7 @@ class NoSpace(Exception):
 
 
 class SparkDied(Exception):
-    """Spark ended by itself too often."""
+    """Spark exited unexpectedly too often."""
 
 
 class Daemon:
@@ -308,7 +306,7 @@ class Daemon:
             self._spark_dead = False
             return
         if self._spark_dead:
-            return  # the next run starts another
+            return  # the next run starts a new session
         self._spark_dead = True
         now_s = self._clock.steady_s()
         self._spark_ends_s = [each for each in self._spark_ends_s if now_s - each < SPARK_ENDS_WITHIN_S] + [
@@ -322,7 +320,7 @@ class Daemon:
         log.error("Spark exited unexpectedly: the next run restarts it", times=len(self._spark_ends_s))
 
     def _reload(self) -> None:
-        # A user who reloads has checked the clock.
+        # A user who reloads the configuration has checked the clock.
         self._clock.believe()
         self._systemd.notify(RELOADING="1", MONOTONIC_USEC=str(time.monotonic_ns() // 1000))
         try:
@@ -340,8 +338,8 @@ class Daemon:
         self._systemd.notify(READY="1", STATUS=self._status_line())
 
     def _as_started(self, read: Configuration) -> Configuration:
-        """Return a reloaded configuration, with the present values of settings that take effect only at a start:
-        another cluster, for example, would make every source a new one."""
+        """Return a reloaded configuration, with the present values of settings that take effect only at a start. For
+        example, another cluster would make every source a new source."""
         now = self._configuration
         navlin = replace(now.navlin, least_free=read.navlin.least_free)
         kept = replace(read, navlin=navlin, solr=now.solr, spark=now.spark)

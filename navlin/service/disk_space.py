@@ -1,5 +1,5 @@
-"""Free space for the state directory. Below a minimum nothing is extracted, because Solr and Spark would fail in the
-middle of a write, each in its own way. Queries can still be answered."""
+"""Checks the free space for the state directory. Below a minimum, nothing is extracted, because Solr and Spark would
+fail in the middle of a write. Queries are still answered."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import Final
 
 STARTS_BYTES: Final = 32 << 20
-"""Free space that Solr needs to start, for its log and to replay updates. If Solr stops with less space, it cannot be
-restarted."""
+"""Free space that Solr needs to start, for its log and to replay updates, in bytes. If Solr stops with less space, it
+cannot be restarted."""
 AGAIN: Final = 1.25
-"""Multiple of the minimum that must be free before space counts as sufficient again."""
+"""After a shortage, multiple of the minimum that must be free before the space counts as sufficient again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """The bytes available to this process in a directory, and the minimum."""
+    """The bytes available to this process in a directory, and the required minimum."""
 
     directory: Path
     free_bytes: int
@@ -36,7 +36,8 @@ class Space:
 
 
 def space(directory: Path, least_bytes: int) -> Space:
-    """Return the present free space. For a missing directory it is that of the nearest existing ancestor."""
+    """Return the present free space. For a missing directory, return the free space of its nearest existing
+    ancestor."""
     nearest = next(each for each in (directory, *directory.absolute().parents) if each.is_dir())
     disk = os.statvfs(nearest)
     return Space(directory, disk.f_bavail * disk.f_frsize, least_bytes)
@@ -51,7 +52,7 @@ class DiskWatch:
         self.short = False
 
     def changed(self) -> Space | None:
-        """Check the space, and return it if `short` has changed; otherwise None."""
+        """Check the free space. Return it if `short` has changed, otherwise None."""
         now = space(self._directory, self.least_bytes)
         short = now.free_bytes < self.least_bytes * (AGAIN if self.short else 1)
         if short == self.short:

@@ -75,7 +75,7 @@ class ExportSettings:
         return self.keys.name
 
     def question(self) -> Question:
-        """Return the selection, the target and its options."""
+        """Return the target, the selection of entities, and the target's options."""
         keys = self.keys
         selection = Selection(
             keys.query,

@@ -1,7 +1,7 @@
-"""Keeps other systems up to date from the daemon: each ``[[export]]`` sends the changes after a run.
+"""Sends changes to other systems from the daemon: after a run, each ``[[export]]`` sends the changes to its target.
 
-Each export has its own thread while it sends, so a slow or unreachable server delays nothing else. A later export sends
-the remaining changes, from the position stored in the index (`navlin.export.following`).
+Each export has its own thread while it sends, so that a slow or unreachable server delays nothing else. If an export
+fails, a later export sends the remaining changes, from the position stored in the index (`navlin.export.following`).
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from navlin.service.export_settings import ExportSettings
 log = structlog.stdlib.get_logger(__name__)
 
 PAUSE_POLLS: Final = (5, 30, 60, 300)
-"""Number of polls without an attempt after the first failure, the second, and so on; the last value for all further
-ones."""
+"""Number of polls to skip after the first failure of an export, the second consecutive failure, and so on. The last
+value applies to all further failures."""
 LOOK_POLLS: Final = 5
 """Number of polls between two checks for new runs."""
 REFUSALS_LOGGED: Final = 20
@@ -41,7 +41,8 @@ class _Stopped(Exception):
 
 @dataclass(slots=True)
 class _One:
-    """One export: the thread while it runs, the number of polls still to wait, and of consecutive failures."""
+    """The state of one export: the thread while the export runs, the number of polls to skip, and the number of
+    consecutive failures."""
 
     settings: ExportSettings
     thread: Thread | None = None
@@ -111,7 +112,6 @@ class Exporting:
                 one.pause = LOOK_POLLS
 
     def running(self) -> list[str]:
-        """Return the names of the running exports."""
         return [f"export {one.settings.name}" for one in (*self._exports.values(), *self._left) if one.at_it]
 
     def stop(self) -> None:

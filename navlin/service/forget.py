@@ -1,7 +1,7 @@
 """Flags entities deleted that no run reads any more, because their source was removed from the configuration or a
-filter now leaves them out.
+filter now excludes them.
 
-A run does not do that by itself, because unread entities may still exist.
+A run does not flag these entities, because they may still exist.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ BATCH = 5_000
 
 @dataclass(frozen=True, slots=True)
 class Forgetting:
-    """The documents to flag deleted, below ``path``. ``elements`` and ``relations`` map identities to the newest known
-    times (epoch ms), which become the times of the flags."""
+    """The documents of a source to flag deleted at and below ``path``. ``elements`` and ``relations`` map identities to
+    the newest known times (epoch ms), which become the times of the flags."""
 
     source: KnownSource
     path: str
@@ -50,14 +50,14 @@ class Forgetting:
 
 
 def tree_place(text: str) -> str:
-    """Convert user input to a path in the tree of a source. ``db`` or ``db.table`` is put in capitals; a path
-    (``/user/x``, ``/SALES/ORDERS``) is taken as it is."""
+    """Convert user input to a path in the tree of a source. ``db`` or ``db.table`` is converted to upper case; a path
+    (``/user/x``, ``/SALES/ORDERS``) is not changed."""
     return text.rstrip("/") or ROOT if text.startswith("/") else tree_path(*text.upper().split("."))
 
 
 def to_forget(solr: Solr, source: KnownSource, path: str) -> Forgetting:
-    """Find the documents of a source at or below ``path`` that are not flagged deleted yet. Left out are the SOURCE
-    document and entities that programs registered (`NO_TREE`), and implied relations."""
+    """Find the documents of a source at or below ``path`` that are not flagged deleted yet. The SOURCE document,
+    entities that programs registered (`NO_TREE`), and implied relations are left out."""
     found: dict[str, dict[str, int]] = {}
     for core in (ELEMENTS, RELATIONS):
         held = held_below(solr, core, source.id, [path])
@@ -70,18 +70,18 @@ def _counts(held: Held, path: str) -> bool:
 
 
 def forget(solr: Solr, forgetting: Forgetting, clock: Callable[[], int], *, configured: bool) -> int:
-    """Flag the documents, and return the number of flagged ones. Hold the lease of the source in the meantime; raises
+    """Flag the documents deleted while holding the lease of the source. Return the number of flagged documents. Raises
     `Leased` or `LeaseLost`.
 
-    Documents with newer records stay. So do relations with a deleted catalogued entity of this source as an end
-    (`flag_relations`), and therefore entities are flagged and committed before relations. If the source is not
-    ``configured`` any more and is forgotten completely, the source itself is also flagged. Saved positions are removed, so
-    if the source is read again, then from the beginning.
+    Documents with newer records are not flagged. Relations with a deleted catalogued entity of this source as an end
+    are not flagged either (`flag_relations`), so entities are flagged and committed before relations. If the source is
+    not ``configured`` any more and is forgotten completely, the source itself is also flagged. Saved positions are
+    removed, so that a later run reads the source from the beginning.
     """
     source = forgetting.source
     with lease(solr, source.id) as held:
         last = last_run(solr, source.id)
-        # Recorded as a separate run, so that readers of the changes since the last run find the flags set here.
+        # Record a separate run, so that readers of the changes since the last run find the flags set here.
         number = next_iteration(last)
         version = last.version if last is not None and last.iteration == number else -1
         record = RunRecord(
@@ -92,8 +92,8 @@ def forget(solr: Solr, forgetting: Forgetting, clock: Callable[[], int], *, conf
         solr.commit(RUNS, soft=False)
         stamp = Stamp(record.run_id, record.started_ms)
         if source.type != HDFS and not source.metastore:
-            # The reads that the source recorded are lost with it, so for a period that begins before now, nothing counts
-            # as unused.
+            # The reads that the source recorded are lost with it. So for a period that begins before now, no entity may
+            # count as unused.
             remember_lost_reads(solr, stamp.now_ms)
         graph, elements, flagged = Graph(solr), dict(forgetting.elements), 0
         if forgetting.path == ROOT and not configured:

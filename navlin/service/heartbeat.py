@@ -35,15 +35,15 @@ class LastRun:
 
 @dataclass(frozen=True, slots=True)
 class Heartbeat:
-    """The state of the daemon. ``due_s`` maps names of sources to the time of the next run (epoch s), None during a
-    run; ``sources`` maps them to the last run."""
+    """The state of the daemon. ``due_s`` maps source names to the time of the next run (epoch s), or None during a run;
+    ``sources`` maps source names to the last run."""
 
     since_ms: int
     due_s: Mapping[str, float | None] = field(default_factory=dict)
     sources: Mapping[str, LastRun] = field(default_factory=dict)
     pid: int = 0
     clock_jump_ms: int = 0
-    """The jump of this machine's clock if it is too large for sources to be pulled; otherwise 0."""
+    """Jump of this machine's clock in ms, if the jump is too large for sources to be pulled; otherwise 0."""
 
 
 def save_heartbeat(state_directory: Path, heartbeat: Heartbeat) -> None:

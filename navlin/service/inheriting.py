@@ -1,8 +1,8 @@
-"""Keeps inherited tags up to date after linking, edits and removals, only for the entities that may have changed.
+"""Updates inherited tags after linking, edits and removals, but only for the entities that may have changed.
 
-It runs after the rules of the linker but is not one of them. It uses the same walk as `navlin inherited`, so the two
-agree. If the walk from an entity with tags has changed, its tags are followed again; then all entities that they
-reached before or reach now are updated.
+The update runs after the linker's rules, but is not a rule itself. It uses the same graph walk as `navlin inherited`,
+so that both give the same result. If the walk from a tagged entity has changed, the entity's tags are followed again;
+then all entities that these tags reached before or reach now are updated.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ log = structlog.stdlib.get_logger(__name__)
 
 LEASE: Final = "inheritance"
 WALKS: Final = 4
-"""Number of parallel walks, because a walk waits for Solr most of the time."""
+"""Number of walks in parallel. A walk waits for Solr most of the time."""
 ORIGINS_A_BATCH: Final = 4 * WALKS
 _PARTS: Final = EntityFilter(("SUB_OPERATION",))
 _MOST_PARTS: Final = 100_000
@@ -70,7 +70,7 @@ _WALKED: Final = EntityFilter(
 REPORT_EVERY: Final = 1_000
 """Number of entities between two progress reports of a long pass."""
 PAUSE_POLLS: Final = 30
-"""Number of polls without an attempt after a failed pass."""
+"""Number of polls to skip after a failed pass."""
 _ONE_PASS: Final = Lock()
 """Prevents two passes in one process, which would both hold the lease, because the lease belongs to the process."""
 Progress = Callable[[int, int], None]
@@ -84,10 +84,10 @@ def keep_inherited(
     progress: Progress = lambda done, every: None,
 ) -> int:
     """Compute the due inheritance, and return the number of entities whose inherited tags changed. First fill in names
-    that are missing in the index of an earlier navlin.
+    that are missing in an index of an earlier navlin.
 
-    ``stop`` is checked between batches of entities; the rest remains due. Do nothing if another process computes
-    inheritance.
+    ``stop`` is checked between batches of entities; if it returns True, the remaining work stays due. Do nothing if
+    another process is computing inheritance.
     """
     try:
         with _ONE_PASS, lease(solr, LEASE) as held:
@@ -99,7 +99,8 @@ def keep_inherited(
                 whole, due = not is_computed(solr), read_due(solr)
                 if not whole and not due:
                     break
-                # Committed only now, because the changes that made work due were written before the notes just read.
+                # Commit only after the notes were read, because the changes that made work due were written before the
+                # notes.
                 for core in (ELEMENTS, RELATIONS):
                     solr.commit(core, soft=True)
                 keeping = _Keeping(solr, stop, progress)
@@ -121,14 +122,14 @@ class Inheriting:
     """Updates inherited tags in a thread of the daemon, soon after work is due."""
 
     def __init__(self, address: SolrAddress, stop: Callable[[], bool]) -> None:
-        """``stop`` as for `keep_inherited`."""
+        """``stop`` is passed on to `keep_inherited`."""
         self._solr, self._stop = Solr(address), stop
         self._computed = False
         self._pass: Thread | None = None
         self._pause = 0
 
     def poll(self) -> None:
-        """Start a pass if work is due and no pass is running. If the index does not answer, the next call tries
+        """Start a pass if work is due and no pass is running. If the index does not respond, the next call tries
         again."""
         self._pause = max(self._pause - 1, 0)
         if self.at_it or self._pause:
@@ -157,7 +158,7 @@ class Inheriting:
             if changed := keep_inherited(self._solr, stop=self._stop, progress=self._report):
                 log.info("inherited tags updated", entities=changed)
         except SolrError as error:
-            # The work is still due.
+            # The work stays due.
             self._pause = PAUSE_POLLS
             log.error("inherited tags not updated: they will be retried", error=str(error))
         except Exception:
@@ -166,8 +167,6 @@ class Inheriting:
 
 
 class _Keeping:
-    """One pass over the due work."""
-
     def __init__(self, solr: Solr, stop: Callable[[], bool], progress: Progress) -> None:
         self._solr, self._graph = solr, Graph(solr)
         self._stop, self._progress = stop, progress
@@ -188,7 +187,7 @@ class _Keeping:
             changed += self._follow(batch, anew=everything)
             done += len(batch)
             self._progress(done, len(concerned))
-        # Entities that were rewritten, or have lost their own tags, may lack the tags that reach them.
+        # Entities that were rewritten, or have lost their own tags, may lack inherited tags.
         changed += settle(self._solr, sorted(reached), {})
         return changed + (settle(self._solr, inheriting(self._solr), {}) if everything else 0)
 
@@ -196,8 +195,8 @@ class _Keeping:
         return {*(each.id for each in bearing_tags(self._solr)), *origins(self._solr)}
 
     def _concerned(self, due: Sequence[Due]) -> tuple[set[str], set[str]]:
-        """Return the ids of the entities whose tags must be followed again, and of the reached entities that were
-        changed themselves."""
+        """Return two sets of ids: entities whose tags must be followed again, and entities with inherited tags that
+        were changed themselves."""
         runs = tuple(dict.fromkeys(run for each in due for run in each.runs))
         ids = dict.fromkeys(identity for each in due for identity in each.ids)
         concerned, reached = set[str](), set[str]()
@@ -206,7 +205,7 @@ class _Keeping:
         noted = self._with_parts(ids)
         for batch in in_batches(noted, IDS_A_BATCH):
             concerned.update(each.id for each in bearing_tags(self._solr, ids=batch))
-        # In an estate without tags there is nothing else to do.
+        # If no tag reaches any entity, there is nothing else to do.
         if any_reach(self._solr):
             for batch in in_batches(chain(noted, self._stamped_by(runs)), IDS_A_BATCH):
                 concerned |= depending_on(self._solr, batch)
@@ -214,8 +213,8 @@ class _Keeping:
         return concerned, reached
 
     def _with_parts(self, ids: Collection[str]) -> list[str]:
-        """Return the ids, and the ids of sub-operations of the operations among them, because a change to an operation
-        affects its sub-operations."""
+        """Return ``ids``, and the ids of the sub-operations of all operations in ``ids``, because a change to an
+        operation affects its sub-operations."""
         entities = self._graph.entities_of(ids).values()
         operations = [each.id for each in entities if each.type == EntityType.OPERATION]
         parts, _ = self._graph.children(operations, _PARTS, _MOST_PARTS)
@@ -234,14 +233,13 @@ class _Keeping:
         for batch in in_batches(relations, IDS_A_BATCH):
             ends = [end for each in batch for end in (each.ep1, each.ep2)]
             yield from (end.id for end in ends)
-            # A walk treats the location of a partition as that of the table.
+            # A walk treats the location of a partition as the location of its table.
             partitions = self._graph.entities_of(end.id for end in ends if end.type == EntityType.PARTITION)
             yield from (each.parent_id for each in partitions.values() if each.parent_id)
 
     def _follow(self, ids: Sequence[str], *, anew: bool) -> int:
-        """Follow the tags of these entities, and update the inherited tags of the entities that they newly reach or no
-        longer reach; with ``anew``, of all that they reached before or reach now. Return the number of changed
-        entities."""
+        """Follow the tags of these entities, and update each entity that the tags newly reach or no longer reach; with
+        ``anew``, each entity that they reached before or reach now. Return the number of changed entities."""
         entities = self._graph.entities_of(ids, WORDS)
         before = stored_reaches(self._solr, ids)
         with ThreadPoolExecutor(WALKS, "inheriting") as walks:

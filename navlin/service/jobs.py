@@ -1,7 +1,5 @@
-"""Jobs to extract, link and purge, for commands that do the work themselves and for ``navlin serve``.
-
-The result of each job is plain JSON, from which all output is rendered.
-"""
+"""Jobs to extract, link and purge, run by ``navlin serve`` or by the commands themselves. The result of each job is
+plain JSON, from which all output is rendered."""
 
 from __future__ import annotations
 
@@ -54,8 +52,8 @@ def link(
     everything: bool,
     stop: Callable[[], bool] = lambda: False,
 ) -> Answer:
-    """Link the unfinished work of runs, or everything, then update inheritance. Return rule → number of changed
-    relations, and the number of entities with changed inheritance under ``inherited``."""
+    """Link the unfinished work of runs, or everything, then update inherited tags. Return rule → number of changed
+    relations, and ``inherited`` → number of entities whose inherited tags changed."""
     from navlin.service.inheriting import keep_inherited
     from navlin.service.linking import link_everything, link_recent
 

@@ -40,7 +40,7 @@ class LdapSettings:
 
     @property
     def directory(self) -> Directory | None:
-        """The directory; None if there are no ``urls``."""
+        """The LDAP directory; None if there are no ``urls``."""
         if not self.urls:
             return None
         roles = (None, *sorted(Role, reverse=True))

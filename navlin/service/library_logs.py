@@ -1,7 +1,7 @@
 """Filters the logs of libraries, to keep only relevant lines, without passwords.
 
-Only the daemon has its own log (`navlin.service.logs`). The other commands only print warnings of libraries, for which
-the standard library is enough.
+Only `navlin serve` and `navlin web` have logs of their own (`navlin.service.logs`). The other commands only print
+warnings of libraries, for which the standard library is enough.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The listening socket of the web process.
 
-`navlin serve` opens the socket and passes it to the web process, so that a restarted process answers at the same port,
-and clients wait meanwhile instead of being refused.
+`navlin serve` opens the socket and passes it to the web process. So a restarted web process listens at the same port,
+and clients wait during the restart instead of being refused.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ WAITING: Final = 128
 
 
 class NoPort(Exception):
-    """The address and port are not available; the text gives the reason and a remedy."""
+    """The address and port are not available; the message gives the reason and a remedy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,8 @@ class Listening:
 
 
 def listen(settings: WebSettings, *, or_another: bool = False) -> Listening:
-    """Open the port. If it is taken, raise `NoPort`; with ``or_another``, use any free port instead and log that."""
+    """Open the port. If it is taken, raise `NoPort`; with ``or_another``, log a warning and use any free port
+    instead."""
     family = socket.AF_INET6 if ":" in settings.address else socket.AF_INET
     # With protocol 0, asyncio leaves Nagle's algorithm on, which delays each small response, except for the first on a
     # connection, by 40 ms.

@@ -1,8 +1,8 @@
 """Makes runnable sources from the configuration: loads the extractors, determines the identity of each source, and
 builds the estate.
 
-This is the only module of the core that names the package ``extractors``. Neither this module nor any module above it
-names a module of that package. Third-party packages add extractors through the entry point group `GROUP`.
+This is the only core module that names the package ``extractors``. Neither this module nor the modules that import it
+name a module of that package. Third-party packages add extractors through the entry point group `GROUP`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def load_extractors() -> Mapping[str, Registration]:
     for entry in importlib.metadata.entry_points(group=GROUP):
         try:
             entry.load()
-        except Exception as error:  # whatever a third-party module raises
+        except Exception as error:  # a third-party module may raise anything
             of = f"{entry.dist.name} {entry.dist.version}" if entry.dist else entry.value
             raise ExtractorNotLoaded(
                 f'the extractor "{entry.name}" of the package {of} cannot be loaded: {type(error).__name__}: {error};'
@@ -86,10 +86,11 @@ class ConfiguredSources:
 
 
 def load(configuration: Configuration, known: Sequence[KnownSource]) -> ConfiguredSources:
-    """Build the sources and extractors. ``known`` are the sources in the index, whose identities are kept.
+    """Build the configured sources and their extractors. ``known`` are the sources in the index; a configured source
+    keeps the identity that it has in the index.
 
-    A source is identified in the index by its name, or else by an authority that it serves. So a source that is
-    configured late takes over the entities granted in its place, and a renamed source remains the same.
+    A source is identified in the index by its name, or else by an authority that it serves. So a renamed source remains
+    the same source, and a source that is configured late takes over the entities granted in its place.
     """
     cluster = configuration.navlin.cluster
     here = [source for source in known if source.cluster == cluster]
@@ -129,7 +130,7 @@ def _identities(
 ) -> dict[str, str]:
     """Return name → id of every source. Raises `SharedIdentity`."""
     ids: dict[str, str] = {}
-    # First by name, for all sources: if two sources swapped authorities, each keeps its identity.
+    # First match all sources by name, so that two sources that swapped authorities keep their identities.
     for settings in sources:
         for source in known:
             if (source.type, source.name, source.granted) == (_type(settings), settings.name, False):
@@ -156,8 +157,8 @@ def _answering(
     *,
     taken: Iterable[str],
 ) -> KnownSource | None:
-    """Return the source in the index that has served an authority of this source so far. An owner takes precedence over
-    a granted source."""
+    """Return the source in the index that serves an authority of the configured source; None if there is none. A source
+    that owns the authority takes precedence over a granted source."""
     of_type = [source for source in known if source.type == _type(settings) and source.id not in set(taken)]
     authorities = list(settings.serves)
     if [other for other in sources if _type(other) == _type(settings) and _claimable(other)] == [settings]:

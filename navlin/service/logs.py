@@ -1,7 +1,7 @@
 """The log of `navlin serve` and `navlin web`: events with fields, by structlog, on standard error, as JSON lines or as
 text for a terminal.
 
-Logs of libraries that use the standard library are written in the same form. Values whose names suggest secrets, and
+Libraries that log through the standard library are included in the same form. Values whose names suggest secrets, and
 passwords in URLs, are hidden. Only top-level fields are checked by name (a name such as ``tokens`` is hidden too), and
 only strings are searched for URLs. So pass ``str(error)``, not exceptions, bytes or dicts.
 """

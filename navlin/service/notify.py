@@ -15,7 +15,8 @@ class Systemd:
         self._address = "\0" + name[1:] if name.startswith("@") else name
 
     def notify(self, **states: str) -> None:
-        """Send states such as ``READY="1"``, ``STATUS="…"``. A manager that does not listen is not an error."""
+        """Send states such as ``READY="1"``, ``STATUS="…"``. Errors are ignored, because the service manager may not
+        listen."""
         if not self._address:
             return
         message = "\n".join(f"{name}={value}" for name, value in states.items())

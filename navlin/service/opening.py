@@ -1,4 +1,5 @@
-"""Opens an index. An older version is upgraded if that takes seconds; a newer version is refused.
+"""Opens an index. An index of an older version is upgraded if that takes only seconds; an index of a newer version is
+refused.
 
 Every command uses this module, so it imports little. The upgrade itself is in `navlin.service.upgrading`.
 """
@@ -15,9 +16,9 @@ from navlin.shipped import CONF
 from navlin.solr_server.embedded import EmbeddedSolr
 
 AT_ONCE_DOCUMENTS: Final = 50_000
-"""Maximum number of documents for an upgrade when the index is opened, which takes seconds."""
+"""Maximum number of documents in an index that is upgraded when it is opened. Such an upgrade takes seconds."""
 DOCUMENTS_A_SECOND: Final = 2_000
-"""Rate of an upgrade, assumed in the message about a larger index."""
+"""Assumed rate of an upgrade, for the message about a larger index."""
 
 
 REMEDY: Final = (

@@ -1,5 +1,5 @@
-"""The purges of ``navlin serve``, once a day and on request. The index keeps the reason why a daily purge did not
-finish."""
+"""The purges of ``navlin serve``, once a day and on request. If a daily purge does not finish, the reason is stored in
+the index."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Purging:
         with Solr(self._address) as solr:
             last = daily_purge(solr)
             if last is None:
-                # Before the first purge, none is missed: it is due at its regular time.
+                # Before the first purge, none was missed. The first purge is due at its regular time.
                 remember_daily(solr, DailyPurge(now_ms, made=False))
         return last is not None and last.at_ms < last_s(at, now_ms / 1000) * 1000
 

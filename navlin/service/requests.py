@@ -41,7 +41,7 @@ class Stopped(BaseException):
 
 
 class Refused(Exception):
-    """A request cannot be executed; the text gives the reason."""
+    """A request cannot be executed; the message gives the reason."""
 
 
 class Requests:
@@ -56,8 +56,8 @@ class Requests:
         self._running: dict[str, threading.Thread] = {}
 
     def poll(self) -> None:
-        """Start pending requests, and fail those whose daemon died or whose result could not be saved. If the index
-        does not respond, the next call tries again."""
+        """Start pending requests. Mark a request as failed if its daemon died or its result could not be saved. If the
+        index does not respond, the next call tries again."""
         try:
             for request in open_requests(self._solr):
                 if request.state is State.RUNNING:
@@ -69,7 +69,6 @@ class Requests:
             log.debug("requests not read", error=str(error))
 
     def running(self) -> list[str]:
-        """Return the names of the jobs running for requests."""
         return sorted(thread.name for thread in list(self._running.values()))
 
     def _take_up(self, request: Request) -> None:

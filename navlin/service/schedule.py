@@ -1,5 +1,5 @@
-"""The schedule, in APScheduler: one job for each source, and the daily purge. Watched directories wake sources
-early."""
+"""The daemon's schedule, in APScheduler: one job for each source, and one for the daily purge. Watched directories wake
+sources early."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Schedule:
         self._leaving: set[str] = set()
         self._lock = threading.RLock()
         self._ended = threading.Condition(self._lock)
-        """Notified after each run, and when nothing more is to be started."""
+        """Notified after each run, and when the schedule stops."""
         self._ending = False
         self._purge: tuple[Callable[[], None], str] | None = None
         """(purge function, time of day)."""
@@ -54,12 +54,10 @@ class Schedule:
         )
 
     def start(self) -> None:
-        """Start running due sources."""
         self._scheduler.start()
 
     @property
     def alive(self) -> bool:
-        """Whether the scheduler's thread is alive."""
         thread = self._scheduler._thread
         return thread is not None and thread.is_alive()
 
@@ -173,8 +171,8 @@ class Schedule:
         self._add(name, self._once, self._clock.at_s(due_s), name)
 
     def _add(self, name: str, run: Callable[..., None], at_s: float, *arguments: str) -> None:
-        # A job with a single date, which is replaced each time. During a run there is no job, so a source cannot run
-        # twice.
+        # The job has a single date, and replaces the previous job with the same name. During a run there is no job, so
+        # a source cannot run twice.
         date = datetime.fromtimestamp(at_s, UTC)
         self._scheduler.add_job(run, "date", run_date=date, args=arguments, id=name, replace_existing=True)
 

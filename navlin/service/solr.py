@@ -1,4 +1,5 @@
-"""The Solr server of a configuration: the operator's own, by URL, or the embedded one in the state directory."""
+"""The Solr server of a configuration: the operator's own server, given by its URL, or the embedded server in the state
+directory."""
 
 from __future__ import annotations
 
@@ -18,8 +19,8 @@ from navlin.solr_server.embedded import EmbeddedSolr, NoSolr, running_solr
 
 
 def jars_directory(configuration: Configuration) -> Path:
-    """Return the directory of Solr's jars: the configured one, or else that of ``make jars``, or else one below the
-    state directory."""
+    """Return the directory of Solr's jars: the configured directory, or else the directory that ``make jars`` fills, or
+    else a directory below the state directory."""
     in_checkout = CONF.parent / ".jars" / "solr"
     if configuration.solr.jars_directory is not None:
         return configuration.solr.jars_directory
@@ -43,15 +44,15 @@ def embedded_solr(
 
 
 def external_address(configuration: Configuration, environment: Mapping[str, str]) -> SolrAddress:
-    """Return the address of the operator's Solr, with the Kerberos login or with the password, which comes from the
-    file or the environment.
+    """Return the address of the operator's Solr, with the Kerberos login or the password. The password comes from the
+    configured file, or else from the environment.
 
-    Raises `NoSolr` if the password cannot be read.
+    Raises `NoSolr` if the password file cannot be read.
     """
     solr = configuration.solr
     ca_file = str(solr.ca_file) if solr.ca_file else None
     if solr.auth == "kerberos":
-        # The same directory as for sources, so that all share one child process.
+        # Use the same directory as sources do, so that all Kerberos logins share one child process.
         cache = configuration.navlin.state_directory / "spool" / "java"
         login = Login(solr.principal, _text(solr.keytab), _text(solr.krb5_conf), str(cache))
         return SolrAddress(solr.url, ca_file=ca_file, timeout_s=solr.timeout_s, login=login)
@@ -84,8 +85,8 @@ def reachable_solr(
 ) -> Iterator[Reached]:
     """Provide a Solr that runs as long as the context lasts.
 
-    If a running navlin has an embedded Solr, that is used. If none runs, ``starting`` is called, and an embedded Solr
-    is started and stopped at the end.
+    An external Solr is used as configured. If another navlin process runs the embedded Solr, that Solr is used.
+    Otherwise ``starting`` is called, and an embedded Solr is started, and stopped at the end of the context.
     """
     if not configuration.solr.embedded:
         yield Reached(external_address(configuration, environment))
@@ -95,14 +96,14 @@ def reachable_solr(
         yield Reached(running)
         return
     starting()
-    # This Solr runs for one command only: without the optimizing compiler it is ready sooner, and does more in its
+    # This Solr runs for one command only. Without the optimizing compiler, it is ready sooner and does more in its
     # first minute.
     own = embedded_solr(configuration, environment, java_options=QUICK)
     try:
         try:
             reached = Reached(own.start(), own)
         except NoSolr:
-            # Another process may have been quicker; then use that Solr.
+            # Another process may have started its Solr first; if so, use that Solr.
             other = running_solr(state)
             if other is None:
                 raise

@@ -1,7 +1,7 @@
-"""Creates an archive of the classes that Solr loads, with which every later start takes about half as long.
+"""Creates an archive of the classes that Solr loads, so that every later start takes about half as long.
 
-Solr writes the archive when it first ends normally, which then takes ten or more seconds of CPU. This separate program
-(``python -m navlin.service.solr_archive JARS CACHE``) does that when a checkout is set up.
+Solr writes the archive when it first ends normally, which takes at least ten seconds of CPU time. This program
+(``python -m navlin.service.solr_archive JARS CACHE``) has Solr write the archive when a checkout is set up.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-# All other modules are imported only if there is something to do, because `make` runs this every time.
+# `make` runs this module every time, so the other modules are imported only if there is something to do.
 from navlin.solr_server.launcher import Launcher
 
 WRITE_S: Final = 900.0
-"""Maximum time for Solr to write the archive on a busy machine."""
+"""Maximum time for Solr to write the archive on a busy machine, in seconds."""
 
 
 def make_archive(jars: Path, cache: Path) -> Path:
-    """Create the archive for this Java and these jars in ``cache`` unless it exists, and return its path. Raises
-    `NoSolr`."""
+    """Create the class archive for the installed Java and the Solr jars in ``cache`` unless it exists, and return its
+    path. Raises `NoSolr`."""
     archive = Launcher(jars, cache, None).archive()
     if archive.exists():
         return archive

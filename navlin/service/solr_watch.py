@@ -16,19 +16,20 @@ log = structlog.stdlib.get_logger(__name__)
 
 
 class SolrWatch:
-    """Checks the embedded Solr whenever `look_after` is called. ``go_on`` is called after a restart because of failed
-    writes."""
+    """Checks the embedded Solr whenever `look_after` is called. ``go_on`` is called after Solr was restarted because of
+    failed writes."""
 
     def __init__(self, disk: DiskWatch, go_on: Callable[[], None]) -> None:
         self.in_doubt = False
-        """Whether Solr may be unable to write. After a failed write to disk, it stays so until it is restarted."""
+        """Whether Solr may be unable to write. After a failed write to disk, Solr writes nothing until it is
+        restarted."""
         self._disk = disk
         self._go_on = go_on
         self._restarting: threading.Thread | None = None
 
     def look_after(self, embedded: EmbeddedSolr) -> None:
-        """Start any necessary work in a thread, because Solr may have to replay its log, and systemd waits for the
-        watchdog."""
+        """Check Solr, and restart it if necessary. The restart runs in a thread, because Solr may have to replay its
+        log, and the watchdog notifications to systemd must not wait."""
         if self._disk.short or (self._restarting is not None and self._restarting.is_alive()):
             return
         if not embedded.alive:

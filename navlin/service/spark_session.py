@@ -1,4 +1,4 @@
-"""The only Spark session of a process, started on first use, and the class archive that makes later starts quick."""
+"""The only Spark session of a process, started on first use, and the class archive that makes later starts faster."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ if TYPE_CHECKING:
 
 
 def archive_directory(state_directory: Path) -> Path:
-    """Return the directory of the archive of Spark's classes: in a checkout next to the jars, otherwise in the state
+    """Return the directory for archives of Spark's classes: next to the jars in a checkout, otherwise in the state
     directory."""
     jars = CONF.parent / ".jars"
     return (jars if jars.is_dir() else state_directory) / "class-archives"
 
 
 def environment_directory(state_directory: Path) -> Path:
-    """Return the directory of the archive for executors: in a checkout next to the jars, otherwise in the state
-    directory."""
+    """Return the directory for the archive of the executors' environment: next to the jars in a checkout, otherwise in
+    the state directory."""
     return archive_directory(state_directory).with_name("environments")
 
 
 class LazySparkSession:
-    """A Spark session that the first call starts. Thread-safe. ``files`` are local files that tasks open; on YARN each
-    executor gets a copy."""
+    """A Spark session that is started when this object is first called. Thread-safe. ``files`` are local files that
+    tasks open; on YARN, each executor gets a copy."""
 
     def __init__(self, settings: SparkSettings, state_directory: Path, files: tuple[Path, ...] = ()) -> None:
         self._settings = settings
@@ -47,13 +47,12 @@ class LazySparkSession:
 
     @classmethod
     def of(cls, configuration: Configuration) -> Self:
-        """Return the session for a configuration."""
         ca_file = configuration.solr.ca_file
         files = (ca_file,) if ca_file is not None else ()
         return cls(configuration.spark, configuration.navlin.state_directory, files)
 
     def __call__(self) -> SparkSession:
-        """Return the session. The first call, and the first one after the session has died, start Spark, which takes
+        """Return the session. The first call, and the first call after the session has died, start Spark, which takes
         seconds."""
         with self._lock:
             if self._session is not None and not self._stopped and self.dead:
@@ -107,7 +106,8 @@ class LazySparkSession:
 
     @property
     def dead(self) -> bool:
-        """Whether a session was started, and its JVM or context has ended since. The next call starts another one."""
+        """Whether a session was started whose JVM or context has ended since. If so, the next call starts a new
+        session."""
         from navlin.pipeline.session import has_ended
 
         return self._session is not None and has_ended(self._session)
@@ -118,8 +118,8 @@ class LazySparkSession:
             self._session.sparkContext.cancelAllJobs()
 
     def stop(self) -> None:
-        """End the session and its JVM; if it is just starting, when it has started. Another session may then start in
-        this process."""
+        """End the session and its JVM. A session that is just starting is ended when it has started. Afterwards, this
+        process may start another session."""
         with self._lock:
             if self._session is not None and not self._stopped:
                 self._stopped = True

@@ -38,8 +38,8 @@ class SourceStatus:
     ``looked_ms`` is the start of the last successful run, even one that found nothing new; ``lag_s``, the time since
     then, is the maximum age of the source's data in the index. ``due_s`` is the time of the next run by the daemon
     (epoch s); None during a run, or without a daemon. ``held`` is the newest run that waits for a user. ``holder`` is
-    the process that holds the source's lease, "" if none does: it is running the source, or has ended without releasing
-    the lease.
+    the process that holds the source's lease, "" if there is none. That process is running the source, or has ended
+    without releasing the lease.
     """
 
     name: str
@@ -157,7 +157,7 @@ def status(
     exports: Sequence[ExportSettings] = (),
 ) -> Overall:
     """Determine the status from the index, the heartbeat of a daemon on this state directory, and the free space.
-    Change nothing."""
+    Nothing is changed."""
     daemon = read_heartbeat(state_directory)
     configured = {source.id for source in sources.estate.sources}
     return Overall(

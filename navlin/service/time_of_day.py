@@ -1,4 +1,5 @@
-"""Occurrences of a time of day by this machine's clock, exactly one on each day, even when clocks are changed."""
+"""Occurrences of a time of day by this machine's clock. There is exactly one on each day, even if clocks are
+changed."""
 
 from __future__ import annotations
 
@@ -7,12 +8,14 @@ from datetime import date, datetime, time, timedelta
 
 
 def next_s(at: str, after_s: float) -> float:
-    """Return the first occurrence of the time after ``after_s`` (both in epoch seconds)."""
+    """Return the first occurrence of the time of day ``at`` after ``after_s``. Both the result and ``after_s`` are
+    epoch seconds."""
     return next(each for each in _around(at, after_s) if each > after_s)
 
 
 def last_s(at: str, until_s: float) -> float:
-    """Return the last occurrence of the time up to ``until_s`` (both in epoch seconds)."""
+    """Return the last occurrence of the time of day ``at`` up to ``until_s``. Both the result and ``until_s`` are epoch
+    seconds."""
     return max(each for each in _around(at, until_s) if each <= until_s)
 
 
@@ -24,6 +27,6 @@ def _around(at: str, moment_s: float) -> Iterator[float]:
 
 
 def _on(day: date, at: str) -> float:
-    # If the time occurs twice, this is the first occurrence; if the clock skips the time, the moment at which it would
-    # have been.
+    # If the time occurs twice, the first occurrence is returned. If the clock skips the time, the moment is returned at
+    # which the time would have occurred.
     return datetime.combine(day, time.fromisoformat(at)).timestamp()

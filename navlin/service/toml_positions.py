@@ -15,8 +15,8 @@ _POSITION = re.compile(r" \(at line (\d+), column \d+\)$")
 
 
 def line_of(text: str, path: KeyPath) -> int:
-    """Return the line, counted from 1, of the statement that first defines ``path``; if the key is missing, that of the
-    nearest table.
+    """Return the line, counted from 1, of the statement that first defines ``path``; if the key is missing, return the
+    line of the nearest table.
 
     A prefix that can be parsed ends with a complete statement. So the key is in the lines between the last prefix
     without it and the first prefix with it, however many lines the value has. This parses the text once per line, so it

@@ -24,12 +24,12 @@ T = TypeVar("T")
 
 
 class DoesNotFit(ValueError):
-    """A value has the wrong type; the text names the right type."""
+    """A value has the wrong type; the message names the right type."""
 
 
 def settings_of(cls: type[Any], given: Iterable[str] = ()) -> dict[str, Field[Any]]:
-    """Return name → field of a dataclass for the fields that a configuration may set, that is, all except those
-    ``given`` by navlin."""
+    """Return name → field of a dataclass for the fields that a configuration may set. The fields in ``given`` are left
+    out, because navlin sets them itself."""
     return {item.name: item for item in fields(cls) if item.init and item.name not in set(given)}
 
 

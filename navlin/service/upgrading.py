@@ -1,4 +1,4 @@
-"""Upgrade an index written by an earlier version of navlin, while no other process writes to it."""
+"""Upgrades an index written by an earlier version of navlin, while no other process writes to it."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from navlin.solr_server.embedded import EmbeddedSolr
 
 @dataclass(frozen=True, slots=True)
 class Upgraded:
-    """The result of an upgrade. ``documents`` maps cores to the present number of documents; empty if there was nothing
-    to do."""
+    """The result of an upgrade from version ``since`` of the index to ``version``. ``documents`` maps cores to the
+    present number of documents; it is empty if there was nothing to do."""
 
     since: int
     version: int
@@ -44,8 +44,8 @@ def upgrade_index(
     replicas: int = 1,
     report: Report = lambda done, total: None,
 ) -> Upgraded:
-    """Upgrade the index, or continue an interrupted upgrade. It holds the leases of all sources, so nothing else writes
-    meanwhile.
+    """Upgrade the index, or continue an interrupted upgrade. The leases of all sources are held during the upgrade, so
+    that no other process writes.
 
     ``shards`` and ``replicas`` are for new collections. Raises `UnusableIndex` or `NotCreated`.
     """

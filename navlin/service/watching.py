@@ -1,6 +1,6 @@
 """Watches directories, so that a source is polled before its interval has passed.
 
-A wake-up is only a hint. A directory that cannot be watched costs latency, not data.
+A wake-up is only a hint. If a directory cannot be watched, its changes are read later, but none are lost.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from watchdog.observers import Observer
 log = structlog.stdlib.get_logger(__name__)
 
 WRITES: list[type[FileSystemEvent]] = [FileCreatedEvent, FileModifiedEvent, FileMovedEvent, FileClosedEvent]
-"""Events that wake a source. Opening and reading files are not among them, because navlin itself does that all the
+"""Events that wake a source. Opening or reading a file does not wake a source, because navlin itself does both all the
 time."""
 
 Wake = Callable[[str], None]

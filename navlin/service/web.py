@@ -48,15 +48,15 @@ log = structlog.stdlib.get_logger(__name__)
 CLOSE_S: Final = 10
 ASK_S: Final = 2.0
 TURN_S: Final = 0.001
-"""Time slice of a Python thread while others wait. It is short because a search needs only two milliseconds, in many
-slices, next to graph walks that need a hundred."""
+"""Time slice of a Python thread while other threads wait, in seconds. It is short because a search needs only two
+milliseconds of CPU time, spread over many slices, and must not wait for graph walks that need a hundred."""
 KEEP_ALIVE_S: Final = 75
-"""Timeout of idle connections. A client that sends a request at the moment when its connection is closed gets an error,
-and users pause for longer than uvicorn's default of five seconds."""
+"""Timeout of idle connections, in seconds. It is longer than uvicorn's default of five seconds, because users pause for
+longer, and a request that is sent just when its connection is closed fails."""
 
 
 def service_of(configuration: Configuration, environment: Mapping[str, str]) -> Service:
-    """Return the environment of the endpoints. The index is located at the first request."""
+    """Return the `Service` with the objects that the endpoints use. The index is located at the first request."""
     state = configuration.navlin.state_directory
     least_free_bytes = configuration.navlin.least_free_bytes
     web = configuration.web
@@ -102,15 +102,15 @@ def service_of(configuration: Configuration, environment: Mapping[str, str]) -> 
 def _event_door(web: WebSettings, address: Callable[[], SolrAddress]) -> EventDoor | None:
     if web.openlineage_directory is None:
         return None
-    # The source that reads this directory fails as long as it is missing.
+    # Create the directory, because the source that reads it fails while the directory is missing.
     web.openlineage_directory.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def read(sizes_bytes: Mapping[str, int]) -> set[str]:
         try:
-            # A short timeout, because the sender waits for the response.
+            # Use a short timeout, because the sender waits for the response.
             with Solr(replace(address(), timeout_s=ASK_S, connect_timeout_s=ASK_S)) as solr:
                 return read_to_end(solr, sizes_bytes)
-        except SolrError:  # files not known to be read are not removed
+        except SolrError:  # files are removed only if they are known to have been read
             return set()
 
     return EventDoor(EventSpool(web.openlineage_directory, read), frozenset(web.openlineage_users))
@@ -134,15 +134,15 @@ def answer(
     *,
     ended: Callable[[], None] | None = None,
 ) -> None:
-    """Serve HTTP until a signal, or until ``ended`` returns, which is called in a separate thread. The URL is written
-    to a file in ``state`` for `web_address`."""
+    """Serve HTTP until a signal arrives, or until ``ended`` returns, which is called in a separate thread. The URL is
+    written to a file in ``state`` for `web_address`."""
     proxies = settings.proxy.addresses if settings.proxy is not None else ()
     connections = Connections(most_connections(), proxies)
     for name in ("asyncio", "uvicorn.error"):
         logging.getLogger(name).addFilter(OnceAMinute())
     config = uvicorn.Config(
         application(service, BrowserPages(service, PAGES)),
-        http=partial(BoundedProtocol, all_connections=connections),  # type: ignore[arg-type]  # it makes one
+        http=partial(BoundedProtocol, all_connections=connections),  # type: ignore[arg-type]  # a factory
         loop=f"{Loop.__module__}:{Loop.__name__}",
         backlog=WAITING,
         log_config=None,
@@ -194,6 +194,6 @@ class _Server(uvicorn.Server):
 
 
 def standard_input_ends() -> None:
-    """Wait until standard input is closed, which means that the writing process has ended for whatever reason."""
+    """Wait until standard input is closed, because the process that writes to it has ended for whatever reason."""
     while sys.stdin.buffer.read(4_096):
         pass

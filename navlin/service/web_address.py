@@ -18,9 +18,10 @@ ALONE: Final = "web-{pid}.json"
 
 
 def save_web_address(state_directory: Path, url: str, *, alone: bool) -> Path:
-    """Write the file of this process atomically, and return its path. The caller removes the file at the end."""
+    """Write the file with this process's URL atomically, and return its path. The caller removes the file at the
+    end."""
     for file, address in _found(state_directory):
-        # The file of a process that was killed.
+        # Remove the file of a process that was killed.
         if not address:
             file.unlink(missing_ok=True)
     holder = this_process()

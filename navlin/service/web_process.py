@@ -22,12 +22,13 @@ log = structlog.stdlib.get_logger(__name__)
 FIRST_WAIT_S: Final = 1.0
 MOST_WAIT_S: Final = 300.0
 WELL_S: Final = 60.0
-"""After a process has lived this long, the next wait starts from `FIRST_WAIT_S` again."""
+"""Lifetime of a web process, in seconds, after which the wait before the next restart is `FIRST_WAIT_S` again."""
 STOP_S: Final = 15.0
 
 
 class WebProcess:
-    """At most one child process. It ends with this process, however that ends, because its standard input is closed."""
+    """The web process, a child of this process. The child ends when this process ends for any reason, because its
+    standard input is then closed."""
 
     def __init__(self, file: Path) -> None:
         """``file`` is the configuration file."""
@@ -39,8 +40,8 @@ class WebProcess:
         self._wait_s = 0.0
 
     def look_after(self, configuration: Configuration) -> None:
-        """Start the child if it should run, also after it died; end it if it should not; restart it for another
-        configuration, which it reads itself. Must be called repeatedly."""
+        """Start the child if ``configuration`` enables it and it is not running; end the child if it is disabled. After
+        a change of the configuration, restart the child, which reads the file itself. Must be called repeatedly."""
         if configuration is not self._configuration:
             self._end_child()
             if self._configuration is None or configuration.web != self._configuration.web:
@@ -87,8 +88,8 @@ class WebProcess:
                 log.error("HTTP server not started", error=str(error), again_in_s=self._wait_s)
                 return
         descriptor = self._listening.socket.fileno()
-        # In its own session, so that Ctrl-C in a terminal reaches only this process, which then shuts down the child
-        # cleanly.
+        # The child has its own session, so that Ctrl-C in a terminal reaches only this process, which then shuts down
+        # the child cleanly.
         self._child = subprocess.Popen(
             [*self._command, str(descriptor)],
             stdin=subprocess.PIPE,

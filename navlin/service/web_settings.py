@@ -46,7 +46,7 @@ class WebSettings:
 
     @property
     def proxy(self) -> Proxy | None:
-        """The proxy that names users; None without one."""
+        """The proxy that sends user names; None if none is configured."""
         if not self.user_header:
             return None
         addresses = frozenset(str(ip_address(each)) for each in self.trusted_proxies)

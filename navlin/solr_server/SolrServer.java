@@ -34,15 +34,16 @@ import org.eclipse.jetty.servlet.FilterHolder;
 import org.eclipse.jetty.servlet.ServletContextHandler;
 
 /**
- * Solr as navlin's child: {@code java SolrServer HOME HOST PORT}. Prints one line on stdout, {@code READY port pid} or
- * {@code FAILED kind: reason}; ends when stdin ends (the parent died) or has a line (the parent asks for the end).
+ * Runs Solr as a child process of navlin: {@code java SolrServer HOME HOST PORT}. Prints one line on stdout, {@code READY
+ * port pid} or {@code FAILED kind: reason}. The process ends when stdin is closed (the parent died) or has a line (the parent
+ * asks this process to end).
  */
 public final class SolrServer {
     private static final long STOP_MS = 15_000;
     private static volatile boolean ready;
     private static volatile boolean stopped;
 
-    /** A failed start: the first word is the kind of failure, which determines the remedy. */
+    /** A failed start. The first word of the message is the kind of failure, which determines the remedy. */
     @SuppressWarnings("serial")
     private static final class Failed extends Exception {
         Failed(String kind, String reason) {
@@ -52,14 +53,14 @@ public final class SolrServer {
 
     public static void main(String[] args) throws Exception {
         PrintStream parent = System.out;
-        System.setOut(System.err); // reserves stdout for messages to the parent
+        System.setOut(System.err); // stdout is reserved for messages to the parent
         Path home = Path.of(args[0]).toAbsolutePath();
         Server server = new Server();
         Thread ear = new Thread(() -> listen(server), "stdin");
         ear.setDaemon(true);
         ear.start();
         try (FileChannel lock = FileChannel.open(home.resolve("navlin.lock"), StandardOpenOption.CREATE, StandardOpenOption.WRITE)) {
-            if (lock.tryLock() == null) { // the kernel releases it however the process dies
+            if (lock.tryLock() == null) { // the kernel releases the lock, however the process dies
                 throw new Failed("locked", home.toString());
             }
             ServerConnector connector = connector(server, args[1], Integer.parseInt(args[2]));
@@ -83,14 +84,14 @@ public final class SolrServer {
         HttpConfiguration http = new HttpConfiguration();
         http.setSendServerVersion(false);
         http.setRequestHeaderSize(65_536);
-        // Solr's own client speaks HTTP/2 in clear text; without it streaming and SolrCloud fail.
+        // Solr's own client speaks HTTP/2 in clear text. If the server did not, streaming and SolrCloud would fail.
         ServerConnector connector = new ServerConnector(server, new HttpConnectionFactory(http), new HTTP2CServerConnectionFactory(http));
         connector.setHost(host);
         connector.setPort(port);
         connector.setIdleTimeout(120_000);
         connector.setShutdownIdleTimeout(100); // shutdown need not wait for idle connections
         try {
-            connector.open(); // before Solr starts, so that the port is known and taken
+            connector.open(); // open the port before Solr starts, so that it is known and taken
         } catch (IOException error) {
             throw new Failed("port", host + ":" + port + ": " + (error.getCause() instanceof BindException cause ? cause : error).getMessage());
         }
@@ -115,7 +116,7 @@ public final class SolrServer {
         server.setStopTimeout(5_000);
         server.start();
 
-        CoreContainer cores = ((SolrDispatchFilter) solr.getFilter()).getCores(); // Jetty says "started" even if Solr is not
+        CoreContainer cores = ((SolrDispatchFilter) solr.getFilter()).getCores(); // Jetty starts even if Solr does not
         cores.waitForLoadingCoresToFinish(TimeUnit.MINUTES.toMillis(10));
         for (var failure : cores.getCoreInitFailures().entrySet()) {
             Throwable cause = failure.getValue().exception;
@@ -124,7 +125,7 @@ public final class SolrServer {
             }
             throw new Failed("core", failure.getKey() + ": " + cause);
         }
-        for (SolrCore core : cores.getCores()) { // ping answers even while the log is being replayed and searches miss documents
+        for (SolrCore core : cores.getCores()) { // a ping succeeds even while the log is replayed and searches miss documents
             UpdateLog log = core.getUpdateHandler().getUpdateLog();
             while (log != null && log.getState() != UpdateLog.State.ACTIVE) {
                 Thread.sleep(20);
@@ -134,7 +135,7 @@ public final class SolrServer {
             requireOwnFields(core);
         }
         Path security = home.resolve("security.json");
-        if (cores.isZooKeeperAware() && Files.exists(security)) { // with ZooKeeper, Solr looks for it only there
+        if (cores.isZooKeeperAware() && Files.exists(security)) { // with ZooKeeper, Solr looks for security.json only there
             cores.getZkController().getZkClient().setData("/security.json", Files.readAllBytes(security), true);
             for (long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(30); cores.getAuthenticationPlugin() == null; Thread.sleep(20)) {
                 if (System.nanoTime() > end) {
@@ -144,7 +145,7 @@ public final class SolrServer {
         }
     }
 
-    /** Rejects fields written with another type than the schema's: Lucene would open the index and read 0 or nothing. */
+    /** Rejects an index with fields written with another type than the schema's, because Lucene would read 0 or nothing. */
     private static void requireOwnFields(SolrCore core) throws Failed, IOException {
         RefCounted<SolrIndexSearcher> searcher = core.getSearcher();
         try {
@@ -175,15 +176,15 @@ public final class SolrServer {
         }
     }
 
-    /** A line asks for an orderly end, which may leave a class archive; the stream's end means that the parent died. */
+    /** Waits on stdin. A line asks for a normal exit, which may write a class archive. A closed stdin: the parent died. */
     private static void listen(Server server) {
         boolean asked = false;
         try {
             asked = System.in.read() != -1;
         } catch (IOException gone) {
-            // equivalent to the end of the stream
+            // treated as the end of the stream
         }
-        // Halting loses nothing: everything acknowledged is in the update log.
+        // Halting loses nothing, because everything acknowledged is in the update log.
         if (ready) {
             Thread deadline = new Thread(SolrServer::haltAtDeadline, "deadline");
             deadline.setDaemon(true);

@@ -21,9 +21,9 @@ import org.apache.hadoop.hdfs.client.HdfsDataOutputStream.SyncFlag;
 import org.apache.hadoop.security.UserGroupInformation;
 
 /**
- * Changes an HDFS for tests: {@code java HdfsWriter URL CONFIGURATION_DIRECTORY}. Each line on stdin is an operation and its
- * arguments, with tabs between; each line on stdout says OK or what went wrong. Files that are open stay so. The properties
- * {@code principal} and {@code keytab} log in.
+ * Changes an HDFS for tests: {@code java HdfsWriter URL CONFIGURATION_DIRECTORY}. Each line on stdin is an operation with its
+ * arguments, separated by tabs. Each line on stdout is OK or an error. Open files stay open. The system properties {@code
+ * principal} and {@code keytab} are for a Kerberos login.
  */
 public final class HdfsWriter {
     public static void main(String[] args) throws Exception {
@@ -42,7 +42,7 @@ public final class HdfsWriter {
         BufferedReader lines = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         for (String line = lines.readLine(); line != null; line = lines.readLine()) {
             try {
-                // A newline within a name comes as its symbol.
+                // In a request, U+2424 replaces a newline within a name.
                 obey(files, open, line.replace('\u2424', '\n').split("\t", -1));
                 out.println("OK");
             } catch (Exception error) {
@@ -50,7 +50,7 @@ public final class HdfsWriter {
             }
             out.flush();
         }
-        Runtime.getRuntime().halt(0); // what is open stays open, as it does when a writer dies
+        Runtime.getRuntime().halt(0); // open files stay open, as when a writer dies
     }
 
     private static void obey(DistributedFileSystem files, Map<String, FSDataOutputStream> open, String[] said) throws Exception {

@@ -3,7 +3,7 @@ import org.apache.hadoop.mapreduce.v2.hs.JobHistoryServer;
 import org.apache.hadoop.metrics2.lib.DefaultMetricsSystem;
 import org.apache.hadoop.yarn.conf.YarnConfiguration;
 
-/** A JobHistoryServer with the configuration of its class path. Says {@code READY}; ends when stdin does. */
+/** Runs a JobHistoryServer with the configuration on the class path. Prints {@code READY}; ends when stdin is closed. */
 public final class JobHistory {
     public static void main(String[] args) throws Exception {
         PrintStream parent = System.out;

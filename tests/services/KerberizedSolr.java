@@ -4,20 +4,20 @@ import org.apache.solr.client.solrj.embedded.JettySolrRunner;
 import org.apache.solr.core.CoreContainer;
 
 /**
- * A Solr 8 on loopback: {@code java KerberizedSolr HOME PORT}, or a node of a SolrCloud with the property zkRun or zkHost. Says
- * {@code READY port}; ends when stdin does.
+ * Runs a Solr 8 on loopback: {@code java KerberizedSolr HOME PORT}. With the system property zkRun or zkHost, it is a node of
+ * a SolrCloud. Prints {@code READY port}; ends when stdin is closed.
  */
 public final class KerberizedSolr {
     public static void main(String[] args) throws Exception {
         java.io.PrintStream parent = System.out;
         System.setOut(System.err);
-        System.setProperty("jetty.testMode", "true"); // what keeps it on loopback
+        System.setProperty("jetty.testMode", "true"); // makes Jetty listen on loopback only
         JettySolrRunner solr = new JettySolrRunner(Path.of(args[0]).toString(), "/solr", Integer.parseInt(args[1]));
         try {
             solr.start();
             CoreContainer cores = solr.getCoreContainer();
             if (cores.isZooKeeperAware() && cores.getAuthenticationPlugin() == null) {
-                // A SolrCloud has its security in ZooKeeper, and takes it up when it is written there.
+                // A SolrCloud reads its security settings from ZooKeeper, and applies them as soon as they are written there.
                 byte[] security = Files.readAllBytes(Path.of(args[0], "security.json"));
                 cores.getZkController().getZkClient().setData("/security.json", security, true);
                 for (int i = 0; i < 300 && cores.getAuthenticationPlugin() == null; i++) {

@@ -9,15 +9,15 @@ import org.apache.kerby.kerberos.kerb.server.KdcConfigKey;
 import org.apache.kerby.kerberos.kerb.server.SimpleKdcServer;
 
 /**
- * A KDC on loopback: {@code java KeyDistribution DIRECTORY REALM PORT TICKET_LIFE_S}. Each line on stdin is a command, answered
- * by READY: {@code keytab FILE PRINCIPAL…} makes the principals that are not there, with new keys, and exports all of them.
- * Ends with stdin.
+ * Runs a KDC on loopback: {@code java KeyDistribution DIRECTORY REALM PORT TICKET_LIFE_S}. Each line on stdin is a command,
+ * answered by READY: {@code keytab FILE PRINCIPAL…} creates missing principals with new keys, and exports all the named
+ * principals to the file. The process ends when stdin is closed.
  */
 public final class KeyDistribution {
     public static void main(String[] args) {
         try {
             serve(args);
-        } catch (Exception error) { // Kerby's threads would keep it running
+        } catch (Exception error) { // without the exit below, Kerby's threads would keep the process running
             error.printStackTrace();
         }
         System.exit(0);

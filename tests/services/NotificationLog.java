@@ -26,8 +26,9 @@ import org.apache.hadoop.hive.metastore.messaging.MessageEncoder;
 import org.apache.hadoop.hive.metastore.messaging.MessageFactory;
 
 /**
- * Writes the notification log of a Hive 4 metastore, as DbNotificationListener does: what the messages say and how they are
- * encoded is the metastore's own. Maven Central has DbNotificationListener of Hive 4 for Java 21 alone.
+ * Writes the notification log of a Hive 4 metastore, as DbNotificationListener does. The metastore's own code creates and
+ * encodes the messages. DbNotificationListener of Hive 4 itself cannot be used, because Maven Central has it only for Java
+ * 21.
  */
 public final class NotificationLog extends MetaStoreEventListener {
     private final MessageBuilder messages = MessageBuilder.getInstance();
@@ -39,7 +40,7 @@ public final class NotificationLog extends MetaStoreEventListener {
         numberRows(conf.get("javax.jdo.option.ConnectionURL"));
     }
 
-    /** As the scripts of Hive's schema do. Else the first numbers are asked of the tables, which are locked by whoever writes. */
+    /** Initializes the sequences, as Hive's schema scripts do. Otherwise the first ids are read from tables that writers lock. */
     private static void numberRows(String url) throws SQLException {
         try (Connection database = DriverManager.getConnection(url);
                 Statement statement = database.createStatement()) {

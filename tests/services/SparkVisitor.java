@@ -14,9 +14,9 @@ import org.apache.spark.rpc.RpcEnv;
 import scala.Option;
 
 /**
- * A local process that speaks Spark's protocols and has no secret: {@code java SparkVisitor APPLICATION PORT…}. For each port a
- * line "PORT rpc ANSWER" (of the endpoint that knows where blocks are) and a line "PORT blocks ANSWER" (where they lie).
- * Before them a line "open rpc ANSWER": of an RPC server of its own that wants no secret.
+ * A local process that speaks Spark's protocols but has no secret: {@code java SparkVisitor APPLICATION PORT…}. First prints
+ * the line "open rpc ANSWER" for an RPC server of its own that requires no secret. Then prints two lines for each port: "PORT
+ * rpc ANSWER" for the endpoint BlockManagerMaster, and "PORT blocks ANSWER" for the local directories of blocks.
  */
 public final class SparkVisitor {
     private static final int PATIENCE_S = 5;

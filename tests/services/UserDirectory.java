@@ -28,12 +28,14 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 
 /**
- * A directory of users on loopback: {@code java UserDirectory LDIF KEY_STORE PASSWORD PORT TLS_PORT LOG}. At the first port it
- * speaks StartTLS, at the second one TLS. Each line on stdin is a command, answered by READY: {@code ldif FILE} makes changes,
- * {@code stop} and {@code start} close and open the ports. Ends with stdin. Every bind and search is a line of the log.
+ * Runs a directory of users on loopback: {@code java UserDirectory LDIF KEY_STORE PASSWORD PORT TLS_PORT LOG}. PORT speaks
+ * StartTLS, TLS_PORT speaks TLS. Each line on stdin is a command, answered by READY: {@code ldif FILE} applies changes;
+ * {@code stop} and {@code start} close and open the ports. The process ends when stdin is closed. Each bind and each search
+ * is a line in the log.
  *
- * <p>What other servers do and this one does not: an empty password is a success, as Active Directory has it, and so are its rule
- * for groups in groups and its words about locked accounts; every search below a base also names another server.
+ * <p>Imitates features that the library's server lacks. As in Active Directory, a bind with an empty password succeeds, and
+ * there are its rule for nested groups and its messages about locked accounts. Every search below a base also returns a
+ * reference to another server.
  */
 public final class UserDirectory extends InMemoryOperationInterceptor {
     private static final String NESTED = "1.2.840.113556.1.4.1941";
@@ -51,7 +53,7 @@ public final class UserDirectory extends InMemoryOperationInterceptor {
         KeyStoreKeyManager keys = new KeyStoreKeyManager(args[1], args[2].toCharArray(), "PKCS12", "server");
         SSLUtil tls = new SSLUtil(keys, null);
         InMemoryDirectoryServerConfig config = new InMemoryDirectoryServerConfig("dc=example,dc=org");
-        config.setSchema(null); // memberOf is in none of the standards
+        config.setSchema(null); // no standard schema has memberOf
         config.setListenerConfigs(
                 InMemoryListenerConfig.createLDAPConfig(
                         "start-tls", loopback, Integer.parseInt(args[3]), tls.createSSLSocketFactory()),

@@ -35,15 +35,16 @@ class Options:
 
 
 def records(items: Iterable[Item], options: Options) -> Iterator[bytes]:
-    """Yield lines of requests; with ``hook``, lines of messages."""
+    """Yield one line per request for Atlas's REST interface; with the option ``hook``, one line per message for
+    Kafka."""
     form = Form(Namespace(options.namespace), options.as_documented)
     found = (change for item in _newest(list(items), form) for change in _changes(item, form))
     return messages(found, options.hook_user) if options.hook else requests(found)
 
 
 def _newest(items: Sequence[Item], form: Form) -> Iterator[Item]:
-    """Yield the items. If several operations are the same process in Atlas, yield only the one that ran last; the
-    executions of all are kept."""
+    """Yield the items. If several operations are the same process in Atlas, yield only the operation that ran last, but
+    the executions of all these operations."""
     newest: dict[Ref, tuple[int, str]] = {}
     names = {
         each.id: Ref(processes.type_of(each), processes.qualified_name(each, form))

@@ -1,4 +1,4 @@
-"""Convert datasets to hive_db, hive_table with storage and columns, hdfs_path, aws_s3_v2_*, or DataSet."""
+"""Converts datasets to hive_db, hive_table with storage and columns, hdfs_path, aws_s3_v2_*, or DataSet."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ def changes(dataset: Dataset, namespace: Namespace) -> Iterator[Change]:
 
 
 def renamed(rename: Renamed, namespace: Namespace) -> Iterator[Change]:
-    """Yield the renames in the order of the hook: columns, storage, then the table itself, so that nothing below the
-    table still has the old name."""
+    """Yield the renames in the order in which Atlas's hook sends them: columns, storage, then the table itself, so that
+    nothing below the table still has the old name."""
     before, after = rename.before, rename.after
     for column in rename.columns:
         new = names.of_column(after, column, namespace)
@@ -77,12 +77,10 @@ def renamed(rename: Renamed, namespace: Namespace) -> Iterator[Change]:
 
 
 def reference(name: DatasetName, namespace: Namespace) -> Ref:
-    """Return the reference to a dataset."""
     return Ref(names.type_of(name), names.of_dataset(name, namespace))
 
 
 def column_reference(column: ColumnName, namespace: Namespace) -> Ref:
-    """Return the reference to a column of a table."""
     return Ref("hive_column", names.of_column(column.dataset, column.name, namespace))
 
 
@@ -189,8 +187,8 @@ def _column(column: Column, dataset: Dataset, index: int, namespace: Namespace) 
         "position": index,
         **worded(column.words),
     }
-    # Two relationships have an end of this name. Without the relationship's type Atlas treats every column as an
-    # ordinary one.
+    # Two relationships have an end named `table`. Without the type of the relationship, Atlas treats every column as an
+    # ordinary column.
     relationship = "hive_table_partitionkeys" if column.partition_key else "hive_table_columns"
     return AtlasEntity(
         "hive_column",
@@ -213,7 +211,7 @@ def _hdfs_path(dataset: Dataset, namespace: Namespace) -> AtlasEntity:
         namespace,
         path=names.uri(name),
         clusterName=namespace.of(name.source),
-        # An authority with a port is a host, one without is a nameservice.
+        # An authority with a port is a host; an authority without a port is a nameservice.
         nameServiceId=authority if authority and ":" not in authority else None,
         isFile=name.type == "FILE",
         createTime=found.created_ms or None,

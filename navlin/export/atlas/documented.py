@@ -1,6 +1,7 @@
-"""Names with generated ids and kinds of dependency as in Cloudera's and Atlas's documents, which differ from the hooks.
+"""Names with generated ids, and kinds of dependency, as in the documents of Cloudera and Atlas, which differ from the
+hooks.
 
-An id is derived from the operation instead of random, so exporting twice changes nothing.
+A generated id is derived from the operation instead of random, so exporting twice changes nothing.
 """
 
 from __future__ import annotations
@@ -45,7 +46,8 @@ def process_name(operation: Operation, namespace: names.Namespace) -> str:
 def process_attributes(
     operation: Operation, kind: str, inputs: tuple[Ref, ...], outputs: tuple[Ref, ...]
 ) -> dict[str, Any]:
-    """Return the attributes of a process that differ in the documents. The name is the text of the query."""
+    """Return the attributes of a process in which the documents differ from the hooks. The name is the text of the
+    query."""
     if kind not in ("impala_process", "hive_process"):
         return {}
     text = operation.statement.text.strip()
@@ -57,8 +59,8 @@ def process_attributes(
 
 
 def execution_attributes(operation: Operation, execution: Execution, process: str) -> dict[str, Any]:
-    """Return the attributes of an execution that differ in the documents. The qualifiedName is ``process:start in epoch
-    ms:generated id``, the name ``text:start in epoch ms``."""
+    """Return the attributes of an execution in which the documents differ from the hooks. The qualifiedName is
+    ``process:start in epoch ms:generated id``, the name ``text:start in epoch ms``."""
     run, text = execution.details, operation.statement.text.strip()
     name = f"{text or operation.name}:{run.started_ms}"
     found = {"qualifiedName": f"{process}:{run.started_ms}:{generated(execution.id)}", "name": name}
@@ -69,7 +71,7 @@ def execution_attributes(operation: Operation, execution: Execution, process: st
 
 
 def generated(identity: str) -> str:
-    """Derive a decimal number from an identity; one that is not hexadecimal is returned unchanged."""
+    """Derive a decimal number from an identity. An identity that is not hexadecimal is returned unchanged."""
     try:
         return str(int(identity[:ID_DIGITS], 16))
     except ValueError:

@@ -12,7 +12,8 @@ from navlin.export.values import Words
 LABEL_CHARS: Final = 50
 CUSTOM_KEY_CHARS: Final = 50
 CUSTOM_VALUE_CHARS: Final = 500
-"""Atlas's limits for labels and custom attributes; both may contain only letters, digits, dashes and underscores."""
+"""Maximum lengths of labels, and of the keys and values of custom attributes, in Atlas. Labels and keys may contain
+only letters, digits, dashes and underscores."""
 _NO_WORD: Final = re.compile(r"[^A-Za-z0-9_-]+")
 IDENTITY: Final = "navlin_id"
 """Name of the custom attribute that holds navlin's identity of the entity."""
@@ -24,7 +25,8 @@ CLEARED: Final = object()
 
 @dataclass(frozen=True, slots=True)
 class Ref:
-    """A reference to an entity. ``relationship`` is the type of the relationship in which the reference is an end."""
+    """A reference to an entity. ``relationship`` is the type of the relationship if the reference is an end of a
+    relationship, else ""."""
 
     type: str
     qualified_name: str
@@ -36,7 +38,7 @@ class Ref:
         return self.type, self.qualified_name
 
     def at(self, relationship: str) -> Ref:
-        """Return the same reference as an end of a relationship."""
+        """Return a copy of this reference as an end of a relationship of the given type."""
         return Ref(self.type, self.qualified_name, relationship)
 
     def to_json(self, guids: Mapping[tuple[str, str], str] | None = None) -> dict[str, Any]:
@@ -55,7 +57,7 @@ class Ref:
 @dataclass(frozen=True, slots=True)
 class AtlasEntity:
     """An entity; ``ends`` maps relationship attributes to the entities at the other end. Attributes and labels that are
-    None are left out, and Atlas keeps the present values; an attribute that is `CLEARED` becomes empty."""
+    None are left out, so that Atlas keeps their present values. An attribute that is `CLEARED` becomes empty."""
 
     type: str
     attributes: Mapping[str, Any]
@@ -65,7 +67,6 @@ class AtlasEntity:
 
     @property
     def ref(self) -> Ref:
-        """The reference to this entity."""
         return Ref(self.type, str(self.attributes["qualifiedName"]))
 
     def to_json(self, guids: Mapping[tuple[str, str], str]) -> dict[str, Any]:
@@ -94,14 +95,15 @@ class AtlasEntity:
 
 @dataclass(frozen=True, slots=True)
 class Upsert:
-    """The entities of one dataset or operation, sent together: first the main entity, then those that depend on it."""
+    """The entities of one dataset or operation, sent together: first the main entity, then the entities that depend on
+    it."""
 
     entities: tuple[AtlasEntity, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Deletion:
-    """A deleted entity. Atlas also deletes the entities that it owns."""
+    """A deleted entity. Atlas also deletes the entities that the deleted entity owns."""
 
     ref: Ref
 
@@ -149,7 +151,7 @@ def custom(identity: str, words: Words) -> dict[str, str]:
 
 
 def worded(words: Words) -> dict[str, Any]:
-    """Return the user-written attributes of an Asset. Those that a user removed are cleared, because Atlas keeps
+    """Return the user-written attributes of an Asset. An attribute that a user removed is cleared, because Atlas keeps
     attributes that are left out."""
     found = {"displayName": words.name, "userDescription": words.description}
     empty = dict.fromkeys(found, CLEARED) if words.edited else {}
@@ -157,5 +159,5 @@ def worded(words: Words) -> dict[str, Any]:
 
 
 def _known(value: Any) -> bool:
-    # Required attributes may be empty; callers pass None for other empty ones.
+    # Required attributes may be empty; for other empty attributes, callers pass None.
     return value is not None

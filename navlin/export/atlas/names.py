@@ -1,5 +1,5 @@
-"""Qualified names in the form of Atlas's own hooks, because entities with the same name are the same, whoever sends
-them.
+"""Qualified names in the form of Atlas's own hooks, because Atlas takes entities with the same qualified name for the
+same entity, whoever sends them.
 
 The forms are those of the Hive and Impala hooks (apache/atlas, AtlasHiveHookContext, AtlasPathExtractorUtil): names of
 tables are in lower case; the namespace and paths keep their case.
@@ -26,7 +26,7 @@ WRITE_TYPES: Final = {
     "DELETE": "DELETE",
     "MERGE": "UPDATE",
 }
-"""Kind of statement → how it writes, for the kinds that the hooks call QUERY."""
+"""Kind of statement → Atlas's kind of write, for the statements that the hooks call QUERY."""
 QUERY: Final = "QUERY"
 WITH_CLAUSE: Final = "QUERY_WITH_CLAUSE"
 
@@ -36,17 +36,15 @@ UNKNOWN_CLUSTER: Final = "cm"
 
 @dataclass(frozen=True, slots=True)
 class Namespace:
-    """The namespace after the @ in names: the chosen one, or else the cluster of the source."""
+    """The namespace after the @ in names: the chosen namespace, or else the cluster of the source."""
 
     chosen: str = ""
 
     def of(self, source: KnownSource) -> str:
-        """Return the namespace of a source."""
         return self.chosen or source.cluster or UNKNOWN_CLUSTER
 
 
 def type_of(name: DatasetName) -> str:
-    """Return Atlas's type for a dataset."""
     match name.type:
         case "DATABASE":
             return "hive_db"
@@ -88,8 +86,8 @@ def of_column(table: DatasetName, column: str, namespace: Namespace) -> str:
 
 
 def of_storage(table: DatasetName, namespace: Namespace) -> str:
-    """Return the qualifiedName of a table's storage descriptor: that of the table, with a suffix after the
-    namespace."""
+    """Return the qualifiedName of a table's storage descriptor: the table's qualifiedName with the suffix
+    ``_storage``."""
     return f"{of_dataset(table, namespace)}_storage"
 
 
@@ -101,7 +99,7 @@ def uri(path: DatasetName) -> str:
 
 
 def bucket(path: DatasetName) -> str:
-    """Return the bucket of a path on S3, with the scheme of Hadoop's own client."""
+    """Return the bucket of a path on S3 with the scheme of Hadoop's own client, such as ``s3a://bucket``."""
     host = path.authority.partition("://")[2] or path.name.strip("/")
     return f"s3a://{host}"
 

@@ -1,4 +1,4 @@
-"""Convert operations and runs to processes of Hive, Impala and Spark, with executions, column lineage and DDL."""
+"""Converts operations and runs to processes of Hive, Impala and Spark, with executions, column lineage and DDL."""
 
 from __future__ import annotations
 
@@ -42,15 +42,16 @@ _NAMESPACED: Final = {"HIVE": "hive", "IMPALA": "impala", "SPARK": "spark"}
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """Options for the form of processes. ``as_documented``: as in the documents instead of the hooks (`documented`)."""
+    """Options for the form of processes. With ``as_documented``, processes have the form in the documents instead of
+    the form that the hooks create (`documented`)."""
 
     namespace: Namespace = field(default_factory=Namespace)
     as_documented: bool = False
 
 
 def changes(operation: Operation, form: Form) -> Iterator[Change]:
-    """Yield the changes in Atlas for an operation. There are none if it writes nothing, or is a rename, which is not a
-    process."""
+    """Yield the changes in Atlas for an operation. There are none if the operation writes nothing or is a rename,
+    because a rename is not a process in Atlas."""
     if operation.statement.type in RENAMES:
         return
     if operation.deleted:
@@ -72,7 +73,7 @@ def changes(operation: Operation, form: Form) -> Iterator[Change]:
 
 
 def run_changes(run: Run, form: Form) -> Iterator[Change]:
-    """Yield the changes in Atlas for an execution, in addition to those for its operation."""
+    """Yield the changes in Atlas for an execution, in addition to the changes for its operation."""
     operation, execution = run.operation, run.execution
     kind = type_of(operation)
     if kind == "spark_process":
@@ -95,7 +96,6 @@ def type_of(operation: Operation) -> str:
 
 
 def qualified_name(operation: Operation, form: Form) -> str:
-    """Return the qualifiedName of the process of an operation."""
     if form.as_documented and (name := documented.process_name(operation, form.namespace)):
         return name
     match type_of(operation):
@@ -107,8 +107,8 @@ def qualified_name(operation: Operation, form: Form) -> str:
 
 
 def _spark_name(operation: Operation) -> str:
-    """Return the name of a Spark process. No hook defines it; like existing connectors, use the ids of application and
-    execution."""
+    """Return the name of a Spark process. No hook defines the form of this name. Like existing connectors, navlin uses
+    the ids of the application and the execution."""
     run = operation.latest.details if operation.latest is not None else ExecutionDetails()
     number = run.execution_id or run.name.rpartition("-exec.")[2]
     return f"{run.application}.{number}" if run.application and number else operation.id
@@ -134,7 +134,7 @@ def _process(
             attributes |= {
                 "startTime": started_ms,
                 "endTime": latest.ended_ms or started_ms,
-                # These belong to the execution. They are required here, so they are empty.
+                # These attributes belong to the execution. Atlas requires them here as well, so they are empty.
                 "userName": "",
                 "queryText": "",
                 "queryId": "",
@@ -259,7 +259,7 @@ def _made_of(
     match process.type:
         case "hive_process":
             expression = next((part.details.expression for part in parts if part.details.expression), "")
-            # The type has this misspelling.
+            # Atlas's type definition has this misspelling.
             attributes |= {
                 "depenendencyType": documented.dependency(parts[0]),
                 "expression": expression or None,
@@ -287,8 +287,8 @@ def _made_of(
 
 
 def _column_end(column: ColumnName, form: Form) -> Ref:
-    """Return the reference to a column. For a whole table, or a path, whose columns have no type in Atlas, it is the
-    reference to the dataset."""
+    """Return the reference to a column. For a whole table, or for a path, whose columns have no type in Atlas, return
+    the reference to the dataset."""
     if column.name and column.dataset.is_table:
         return column_reference(column, form.namespace)
     return reference(column.dataset, form.namespace)
@@ -309,7 +309,7 @@ def _references(ends: Iterable[End], form: Form, relationship: str) -> tuple[Ref
 
 
 def _live(ends: Iterable[End]) -> list[End]:
-    # Deleted datasets are left out, because the server would refuse everything that refers to them.
+    # Deleted datasets are left out, because Atlas refuses any entity that refers to a deleted one.
     return [end for end in ends if not end.deleted]
 
 

@@ -1,4 +1,4 @@
-"""Convert changes to lines of a file: requests for Atlas's REST interface, or messages as Atlas's hooks send them to
+"""Converts changes to lines of a file: requests for Atlas's REST interface, or messages as Atlas's hooks send them to
 Kafka.
 
 A line of requests has one of three keys. A line with ``entities`` can be posted unchanged to
@@ -16,10 +16,11 @@ import orjson
 from navlin.export.atlas.entities import AtlasEntity, Change, Deletion, Rename, Upsert, numbered, unique
 
 CHANGES_A_REQUEST: Final = 10
-"""Tables or operations in one request. With this number Atlas accepts the most entities per second, and a refusal costs
-little."""
+"""Number of tables or operations in one request. With this number, Atlas accepts the most entities per second, and a
+refused request costs little."""
 MESSAGE_BYTES: Final = 900_000
-"""Maximum size of a message. Kafka accepts 1,000,000 bytes; the hooks split longer messages, which navlin avoids."""
+"""Maximum size of a message, in bytes. Kafka accepts 1,000,000 bytes; the hooks split longer messages, which navlin
+avoids."""
 
 
 def requests(changes: Iterable[Change]) -> Iterator[bytes]:
@@ -85,14 +86,14 @@ def _created(entities: Sequence[AtlasEntity], user: str) -> Iterator[bytes]:
     if len(line) <= MESSAGE_BYTES or len(entities) == 1:
         yield line
         return
-    # Dependent entities refer to the main one by its qualifiedName, so the halves may arrive one after the other.
+    # Dependent entities refer to the main entity by its qualifiedName, so they may arrive in a later message.
     middle = len(entities) // 2
     yield from _created(entities[:middle], user)
     yield from _created(entities[middle:], user)
 
 
 def _message(message: dict[str, Any]) -> bytes:
-    # Nothing depends on the time of a message. Without it, the same export gives the same text.
+    # The time of a message is left out, because nothing depends on it, and the same export gives the same text.
     return _line(
         {
             "version": {"version": "1.0.0", "versionParts": [1]},

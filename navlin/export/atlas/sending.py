@@ -1,5 +1,5 @@
-"""Sends lines of requests to an Atlas server. After a refusal, the parts of the request are sent one by one to find the
-refused ones."""
+"""Sends lines of requests to an Atlas server. If a request is refused, its parts are sent one by one to find the
+refused parts."""
 
 from __future__ import annotations
 
@@ -25,11 +25,12 @@ _HANGING: Final = (
     " impala_column_lineage spark_column_lineage hive_table_ddl"
 )
 _PARTS: Final = frozenset(_HANGING.split())
-"""Types of entities that depend on the entity before them in a request, and are useless without it."""
+"""Types of entities that depend on the entity before them in a request, and are useless without that entity."""
 
 
 def ask(connection: Connection, options: Any) -> str:
-    """Check the server by requesting its types, which requires the same login as sending."""
+    """Check the server by requesting Atlas's types, which requires the same login as sending. Return a description of
+    the server. Raises `NotConfirmed`."""
     answer = connection.send("GET", TYPES)
     types = orjson.loads(answer.content) if answer.ok and answer.content[:1] == b"[" else None
     if not isinstance(types, list) or not any(each.get("name") == "DataSet" for each in types):
@@ -38,8 +39,8 @@ def ask(connection: Connection, options: Any) -> str:
 
 
 def send(connection: Connection, records: Iterable[bytes], options: Any) -> Iterator[int | Refused]:
-    """Send lines of requests. Yield the number of accepted entities, or a refused entity. Raises ValueError for
-    messages."""
+    """Send lines of requests. Yield the number of accepted entities, or a refused entity. Raises ValueError with the
+    option ``hook``, because messages are for Kafka."""
     if options.hook:
         raise ValueError(
             "messages of --hook are for Kafka: write them to a file, and send that to the topic ATLAS_HOOK"
@@ -73,7 +74,7 @@ def _create(connection: Connection, entities: list[dict[str, Any]]) -> Iterator[
         return
     first, *hanging = entities
     if hanging and first["typeName"] not in _PARTS:
-        # A refused column must not cost its table.
+        # If a column is refused, its table must still be created.
         alone = _post(connection, [first])
         if alone.ok:
             yield 1

@@ -48,7 +48,8 @@ MAX_NAMES: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class DataHubOptions:
-    """Settings of an export. They must match the site's own ingestion, so that both use the same names for entities."""
+    """Options of an export. They must match those of the site's own ingestion, so that both use the same names for
+    entities."""
 
     platform_instance: Annotated[str, "the platform instance of tables and databases"] = ""
     storage_instance: Annotated[str, "the platform instance of paths"] = ""
@@ -78,7 +79,7 @@ class _Export:
     options: DataHubOptions
     names: names.Names
     flows: set[str] = field(default_factory=set)
-    """URNs of the flows already sent with an earlier operation; each is sent once."""
+    """URNs of the flows already sent with an earlier operation, because each flow is sent only once."""
 
     def of(self, item: Item) -> Iterator[Proposal]:
         match item:
@@ -145,8 +146,8 @@ class _Export:
     # -- Operations --------------------------------------------------------------------------------------------------
 
     def _upstreams(self, item: Operation) -> Iterator[Proposal]:
-        """Yield the upstreams of a view (from its text) or of a dataset (as stated by a person or program), for which
-        there is no job."""
+        """Yield the upstreams of a view (from its text) or of a dataset (as stated by a person or program). These have
+        no job in DataHub."""
         for output in item.outputs:
             if output.deleted or item.deleted:
                 continue
@@ -283,7 +284,8 @@ _PROTOCOL: Final = {"X-RestLi-Protocol-Version": "2.0.0"}
 
 
 def ask(connection: Connection, options: DataHubOptions) -> str:
-    """Check the server by requesting GMS's configuration."""
+    """Check the server by requesting GMS's configuration. Return the version of the server as text. Raises
+    `NotConfirmed`."""
     answer = connection.send("GET", "/config")
     found = object_of(answer, "DataHub's configuration")
     if not answer.ok or "noCode" not in found:

@@ -19,7 +19,7 @@ SUB_TYPES: Final = {
     "S3BUCKET": "S3 bucket",
 }
 INFERRED: Final = 0.5
-"""The confidence of lineage that navlin inferred."""
+"""Confidence score of lineage that navlin inferred."""
 _TYPES: Final = {
     "boolean": "Boolean",
     **dict.fromkeys(
@@ -91,7 +91,7 @@ def _described(item: Dataset) -> Aspect:
 
 
 def _description(words: Words, comment: str) -> str:
-    """Return the description; a user's takes precedence over the source's comment."""
+    """Return the user-written description, or else the source's comment."""
     return words.description or comment
 
 
@@ -137,7 +137,7 @@ def _filled(texts: Mapping[str, str]) -> dict[str, str]:
 
 
 def schema(item: Dataset, names: Names, *, tags: bool) -> Aspect:
-    """Return the ``schemaMetadata``, with the columns in table order, partition keys last."""
+    """Return the ``schemaMetadata`` of a dataset. The columns are in table order, with partition keys last."""
     return {
         "schemaName": item.name.full_name,
         "platform": platform_urn(names.platform(item.name)),
@@ -173,7 +173,7 @@ def type_of(native: str) -> str:
 
 
 def view(item: Dataset) -> Aspect:
-    """Return the ``viewProperties``, with the text of the view."""
+    """Return the ``viewProperties`` of a view, with its text."""
     materialized = item.details.kind == "MATERIALIZED_VIEW"
     return {"materialized": materialized, "viewLogic": item.details.text, "viewLanguage": "SQL"}
 
@@ -185,7 +185,6 @@ def ownership(owner: str) -> Aspect:
 
 
 def global_tags(names: Iterable[str]) -> Aspect:
-    """Return the ``globalTags``."""
     return {"tags": [{"tag": tag(each)} for each in names]}
 
 
@@ -232,7 +231,7 @@ def job(item: Operation, flow_urn: str, env: str, deciding: Iterable[str]) -> As
 
 
 def run(item: Run) -> Aspect:
-    """Return the ``dataProcessInstanceProperties``."""
+    """Return the ``dataProcessInstanceProperties`` of a run."""
     operation, details = item.operation, item.execution.details
     found: Aspect = {
         "name": details.name or operation.name or item.execution.id,

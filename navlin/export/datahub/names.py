@@ -32,9 +32,9 @@ _PLATFORMS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """URNs for one export. ``instance`` is the platform instance of tables and databases, ``storage_instance`` that of
-    paths; "" for none. ``lowercase`` converts the names of tables, databases and columns, but not paths, to lower
-    case."""
+    """URNs for one export. ``instance`` is the platform instance of tables and databases, ``storage_instance`` the
+    platform instance of paths; "" for none. ``lowercase`` converts the names of tables, databases and columns, but not
+    paths, to lower case."""
 
     instance: str = ""
     storage_instance: str = ""
@@ -62,7 +62,6 @@ class Names:
         return f"urn:li:dataset:({platform_urn(platform)},{encoded(whole)},{self.env})"
 
     def column(self, column: ColumnName) -> str:
-        """Return the URN of a column."""
         return f"urn:li:schemaField:({self.dataset(column.dataset)},{encoded(self.field_path(column))})"
 
     def field_path(self, column: ColumnName) -> str:
@@ -78,8 +77,7 @@ class Names:
         return f"urn:li:container:{hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()}"
 
     def flow(self, operation: Operation) -> str:
-        """Return the URN of the flow to which an operation belongs, which has all operations of the same source and
-        engine."""
+        """Return the URN of the flow of an operation. A flow contains all operations of one source and engine."""
         source = operation.source
         flow = encoded(source.name or source.id)
         return f"urn:li:dataFlow:({encoded(engine(operation))},{flow},{self.env})"
@@ -130,7 +128,6 @@ def user(name: str) -> str:
 
 
 def tag(name: str) -> str:
-    """Return the URN of a tag."""
     return f"urn:li:tag:{encoded(name)}"
 
 

@@ -71,8 +71,8 @@ def send(connection: Connection, records: Iterable[bytes], options: Any) -> Iter
 
 
 def ask(connection: Connection, options: Options) -> str:
-    """Send a GET request to the endpoint for events. Servers have no other check, so any response but 404 is good
-    enough."""
+    """Check the server by a GET request to the endpoint for events. Servers have no other check, so any response but
+    404 is good enough. Return a description of the server. Raises `NotConfirmed`."""
     answer = connection.send("GET", options.endpoint)
     if answer.status_code in _NO_SUCH_ADDRESS[:1]:
         not_confirmed(answer, f"an address that takes events ({options.endpoint})")

@@ -1,4 +1,4 @@
-"""Convert datasets to dataset events: columns, locations, descriptions from users and sources, tags, and deletion."""
+"""Converts datasets to dataset events: columns, locations, descriptions from users and sources, tags, and deletion."""
 
 from __future__ import annotations
 

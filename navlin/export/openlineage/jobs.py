@@ -1,4 +1,4 @@
-"""Convert operations to job events and executions to run events, with inputs, outputs and column lineage."""
+"""Converts operations to job events and executions to run events, with inputs, outputs and column lineage."""
 
 from __future__ import annotations
 
@@ -104,8 +104,8 @@ def _named(end: End, naming: Naming) -> dict[str, Any]:
 
 
 def _input(end: End, naming: Naming) -> dict[str, Any]:
-    """Return an input. One that is only control flow is marked by navlin's own facet, because column lineage may be
-    unknown."""
+    """Return an input dataset. If the input is only control flow, navlin's own facet says so, because the column
+    lineage may be unknown."""
     only_decides = {"navlin_flow": own_facet("flow", flow="CONTROL")} if end.flow is Flow.CONTROL else {}
     return {**_named(end, naming), "inputFacets": only_decides}
 
@@ -133,8 +133,6 @@ def _job_facets(operation: Operation) -> dict[str, Any]:
 
 
 class _ColumnLineage:
-    """Column lineage of the outputs of an operation."""
-
     def __init__(self, operation: Operation, naming: Naming) -> None:
         self._naming = naming
         self._fields: dict[str, dict[str, list[dict[str, Any]]]] = {}
@@ -182,7 +180,8 @@ def _add(known: list[dict[str, Any]], more: list[dict[str, Any]]) -> None:
         named = (each["namespace"], each["name"], each["field"])
         same = next((one for one in known if (one["namespace"], one["name"], one["field"]) == named), None)
         if same is None:
-            # Copied because a control column is shared by several output columns, and may also be data for one of them.
+            # Copy the column, because several output columns share a control column, which may also be data for one of
+            # them.
             known.append({**each, "transformations": [*each["transformations"]]})
         else:
             same["transformations"] += [

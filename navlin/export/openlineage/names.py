@@ -29,9 +29,9 @@ _FACETS: Final = {
 }
 """Facet → (version, definition in the specification)."""
 EARLIEST_MS: Final = 946_684_800_000
-"""The year 2000, as the time of events without a known time: constant, and earlier than any real time."""
+"""Time of events without a known time: the year 2000, which is constant and earlier than any real time."""
 _RUNS: Final = uuid.UUID("6f0c7a52-3d0e-5c0b-9d5a-5f1f7d1f0a11")
-"""The UUID namespace of the ids of runs."""
+"""UUID namespace of the run ids."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +91,8 @@ def event(kind: str, time_ms: int, **more: Any) -> dict[str, Any]:
 
 
 def facet(name: str, content: Mapping[str, Any], definition: str = "") -> dict[str, Any]:
-    """Return a facet. ``definition`` replaces the usual definition of a facet with this name, for example that of jobs
-    instead of datasets."""
+    """Return a facet. ``definition`` replaces the usual definition of a facet with this name; for example, the same
+    facet has different definitions for jobs and for datasets."""
     version, usual = _FACETS[name]
     defined = definition or usual
     return {

@@ -86,7 +86,6 @@ def _fill(
 
 
 def _objects(spool: Spool, options: SqlFlowOptions) -> Iterator[Placed]:
-    """Yield all objects, without columns at the table level."""
     for each in spool.objects():
         yield each._replace(object=replace(each.object, columns=())) if options.table_level else each
 

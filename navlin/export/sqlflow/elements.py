@@ -1,4 +1,4 @@
-"""Convert datasets and operations to SQLFlow's elements."""
+"""Converts datasets and operations to SQLFlow's elements."""
 
 from __future__ import annotations
 
@@ -128,8 +128,8 @@ def _live(ends: Iterable[OperationEnd]) -> dict[str, OperationEnd]:
 
 
 def _inputs(operation: Operation) -> dict[str, OperationEnd]:
-    """Return id → end for the inputs of an operation. The input of a rename is kept, although nothing has that name any
-    more."""
+    """Return id → end for the inputs of an operation. The input of a rename is kept, although no dataset has that name
+    any more."""
     if operation.statement.type not in RENAMES:
         return _live(operation.inputs)
     return {end.dataset.id: end for end in operation.inputs}
@@ -137,8 +137,6 @@ def _inputs(operation: Operation) -> dict[str, OperationEnd]:
 
 @dataclass(slots=True)
 class _OfOperation:
-    """Collects the elements for one operation."""
-
     operation: Operation
     placed: dict[int, Placed] = field(default_factory=dict)
     columns: dict[int, dict[int, Column]] = field(default_factory=dict)
@@ -173,14 +171,14 @@ class _OfOperation:
     # -- Parts ---------------------------------------------------------------------------------------------------------
 
     def _of_part(self, part: ColumnLineage, *, decides_rows: bool) -> None:
-        """Add a sub-operation: its output columns, or the PseudoRows of its output datasets if it ``decides_rows``, are
-        targets."""
+        """Add the relations of a sub-operation. Targets are the output columns of the sub-operation or, with
+        ``decides_rows``, the PseudoRows of its output datasets."""
         targets = list(self._rows_of(part) if decides_rows else self._columns_of(part))
         clause = clause_of(self.operation.statement.text) if decides_rows else ""
         data = [self._column_end(each) for each in part.inputs_of(ItemFlow.DATA)]
         control = [self._column_end(each, clause) for each in part.inputs_of(ItemFlow.CONTROL)]
         if part.details.transformation == "AGGREGATION" and not control:
-            # An aggregation over all rows, whose number determines the result.
+            # This is an aggregation over all rows, so the number of rows determines the result.
             control = list(
                 {end.id: end for end in map(self._rows_of_data, part.inputs_of(ItemFlow.DATA))}.values()
             )
@@ -211,7 +209,6 @@ class _OfOperation:
             self._of_part(replace(parts[0], inputs=inputs), decides_rows=True)
 
     def _computed(self, part: ColumnLineage) -> bool:
-        """Whether the sub-operation has an expression that does more than copy a column."""
         return bool(part.details.expression) and part.details.transformation != "IDENTITY"
 
     def _result_of(self, part: ColumnLineage) -> End:
@@ -235,7 +232,6 @@ class _OfOperation:
         return self._rows_end(name.dataset)
 
     def _rows_of(self, part: ColumnLineage) -> Iterator[End]:
-        """Yield the PseudoRows of each output dataset of a sub-operation."""
         for name in {each.dataset.id: each.dataset for each in part.outputs}.values():
             yield self._rows_end(name)
         if not part.outputs:
@@ -319,6 +315,5 @@ class _OfOperation:
 
 
 def _placed_by(operation: Operation, found: DbObject) -> Placed:
-    """Return a result set, placed at the source of its operation."""
     source = operation.source
     return Placed(source.name or source.id, _VENDORS.get(operation.statement.engine, "dbvgeneric"), found)

@@ -1,5 +1,5 @@
-"""SQLFlow's lineage model as the JSON of current releases. Objects are below servers, databases and schemas; ids are
-text.
+"""Writes SQLFlow's lineage model as the JSON of current releases. Objects are nested in servers, databases and schemas;
+ids are strings.
 
 Hive, Impala and Spark have no schemas in that sense, so their tables are directly below the database.
 """
@@ -29,7 +29,7 @@ _LISTS: Final = {Kind.TABLE: "tables", Kind.VIEW: "views"}
 OTHERS: Final = "others"
 """Key of the list with all other objects: paths and result sets."""
 NO_SCHEMA: Final = "DEFAULT"
-"""SQLFlow's database name for objects without one."""
+"""SQLFlow's name for the database of objects without a database."""
 
 
 def json_of(placed: Iterable[Placed], relations: Iterable[str], processes: Iterable[str]) -> Iterator[str]:
@@ -54,7 +54,6 @@ def json_of(placed: Iterable[Placed], relations: Iterable[str], processes: Itera
 
 
 def json_process(element: Process) -> str:
-    """Return a process as JSON text."""
     return _text(
         {
             "id": str(element.id),

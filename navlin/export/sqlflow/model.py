@@ -31,21 +31,19 @@ class Position(NamedTuple):
 
 
 Coordinate = tuple[Position, Position]
-"""The place of the beginning, and the place after the end."""
+"""Position of the beginning, and position after the end."""
 NOWHERE: Final[Coordinate] = (Position(-1, -1), Position(-1, -1))
 """Coordinate of an element that does not occur in a text."""
 
 
 class Flow(StrEnum):
-    """The type of a relation."""
+    """Type of a relation: values flow (FDD), or the sources determine the rows (FDR)."""
 
     FDD = "fdd"
     FDR = "fdr"
 
 
 class Kind(StrEnum):
-    """The type of an object."""
-
     TABLE = "table"
     VIEW = "view"
     RESULTSET = "resultset"
@@ -60,7 +58,7 @@ class Kind(StrEnum):
 
 @lru_cache(maxsize=65_536)
 def number(*parts: str) -> int:
-    """Return the id for these names. With 63 bits, collisions are unlikely among some hundred million ids."""
+    """Return an id derived from ``parts``. With 63 bits, collisions are unlikely among some hundred million ids."""
     digest = hashlib.md5("##".join(parts).encode("utf-8", "replace"), usedforsecurity=False).digest()
     return int.from_bytes(digest[:8], "big") >> 1 or 1
 
@@ -96,7 +94,7 @@ class DbObject:
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """The statement that moves the data."""
+    """A statement that moves data."""
 
     id: int
     name: str
@@ -232,8 +230,8 @@ def table_level(lineage: Dlineage) -> list[TableRelation]:
     """Return the relations between objects and processes: object → process → object. Without a known process, object →
     object.
 
-    For an operation whose result is not kept, there is only the part up to the process; for one without inputs, only
-    the part after the process.
+    For an operation whose result is not stored, only object → process is returned; for an operation without inputs,
+    only process → object.
     """
     written_by = {each.id: each.processes for each in lineage.objects}
     intermediate = {each.id for each in lineage.objects if each.kind.intermediate}

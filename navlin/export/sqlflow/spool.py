@@ -27,8 +27,8 @@ class Placed(NamedTuple):
 
 
 class Spool(ScratchDatabase):
-    """Elements in a file that is removed when the spool is closed. Duplicates are kept once. The first version of an
-    object counts, but the columns and processes of all versions are kept."""
+    """Elements in a file that is removed when the spool is closed. Duplicates are stored once. If an object is added
+    several times, the first version counts, but the columns and processes of all versions are kept."""
 
     def __init__(self) -> None:
         super().__init__(_TABLES)

@@ -18,8 +18,8 @@ class Statement(NamedTuple):
 
 
 INSERTS: Final = "insert"
-"""Effect of an insert. Also used for kinds of statements that are unknown or have no effect of their own, because readers
-drop relations with an effect that they do not know."""
+"""Effect of an insert. It is also used for kinds of statements that are unknown or have no effect of their own, because
+readers drop relations with an effect that they do not know."""
 STATEMENTS: Final = {
     "SELECT": Statement("select", "Select"),
     "EXECUTE": Statement(INSERTS, "Execute"),
@@ -65,10 +65,9 @@ _CONDITIONS: Final = re.compile(
 
 
 def process_of(operation: Operation) -> Process:
-    """Return the process of an operation."""
     statement = STATEMENTS.get(operation.statement.type)
     kind = statement.process if statement else operation.statement.type or operation.statement.engine or "Job"
-    # A type that is not in STATEMENTS, such as that of a job without SQL: the operation's own name is shown.
+    # For a type that is not in STATEMENTS, such as a job without SQL, the name of the operation itself is shown.
     name = f"Query {kind}" if statement else operation.name or kind
     return Process(number(operation.id, "process"), name, kind, coordinate_of(operation.statement.text))
 
@@ -95,6 +94,7 @@ def coordinate_of(text: str) -> Coordinate:
 
 
 def clause_of(text: str) -> str:
-    """Return "where" if all conditions in a statement are in WHERE, otherwise "", which means unknown as well as none."""
+    """Return "where" if all conditions in a statement are in WHERE. Return "" if there are other conditions, or
+    none."""
     found = {each[1].lower() for each in _CONDITIONS.finditer(_QUOTED.sub(" ", text))}
     return "where" if found == {"where"} else ""

@@ -1,4 +1,4 @@
-"""SQLFlow's lineage model as the XML of reference 1.2."""
+"""Writes SQLFlow's lineage model as the XML of reference 1.2."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ _INSTEAD: Final = "\N{REPLACEMENT CHARACTER}"
 
 
 def xml_element(element: Element) -> str:
-    """Return one element with its children, indented, with a line break at the end. It goes between `HEAD` and
-    `FOOT`."""
+    """Return one element with its children, indented, with a line break at the end. Elements are written between `HEAD`
+    and `FOOT`."""
     match element:
         case Process():
             return _line(
@@ -65,7 +65,7 @@ def _object_attributes(element: DbObject) -> dict[str, object]:
         "uri": element.uri,
         "type": element.type,
         "subType": element.sub_type,
-        # The reference has no processIds for a path, but without them the process that writes the path could not be
+        # The reference has no processIds for a path, but without them, the process that writes the path could not be
         # found.
         "processIds": " ".join(map(str, element.processes)),
         "coordinate": _at(element.coordinate),
