@@ -51,7 +51,7 @@ def here(web: Web) -> Navlin:
 
 @pytest.fixture
 def remote(web: Web, token_file: Path, tmp_path: Path) -> Navlin:
-    """A command without any configuration on this machine."""
+    """Run commands on a remote server, without any configuration on this machine."""
     given = ["--config", str(tmp_path / "none.toml"), "--url", web.url, "--token-file", str(token_file)]
     return lambda *arguments: CliRunner().invoke(main, [*given, *arguments])
 
@@ -97,7 +97,7 @@ ASKED = [
     ("lineage", "remote_db.remote_a", "--deleted", "--control-flow", "--unlinked", "--all-executions"),
     ("impact", "remote_db.remote_a"),
     ("impact", "remote_db.remote_a.id", "--max-nodes", "5"),
-    # It shows every source in the index, and the tests leave thousands.
+    # Evidence lists every source in the index, and the tests leave thousands of sources.
     pytest.param(("evidence", "remote_db.remote_b"), marks=pytest.mark.services),
     ("status",),
     ("unlinked", "--limit", "3"),
@@ -179,7 +179,7 @@ def test_an_export_equals_that_of_the_local_command(
     )
     assert files[0].read_text() == files[1].read_text()
     assert far.exit_code == near.exit_code
-    # The local command also prints counts; both print the start for the next export, if there was a run.
+    # The local command also prints counts. Both commands print the start of the next export if a run exists.
     assert far.stdout.splitlines() == [each for each in near.stdout.splitlines() if "--since" in each]
 
 
