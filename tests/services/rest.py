@@ -118,7 +118,7 @@ class JobHistory(RestServer):
         self.routes["/ws/v1/history/mapreduce/jobs/"] = self._configuration
 
     def add(self, job: dict[str, Any], **properties: Any) -> None:
-        """Add a job. In the names of ``properties``, _ stands for a dot."""
+        """Add a job. In the names of ``properties``, _ replaces a dot."""
         self.jobs.append(job)
         self.configurations[job["id"]] = {name.replace("_", "."): text for name, text in properties.items()}
 
