@@ -77,8 +77,8 @@ def read_class(data: bytes) -> ClassFile:
 def _constants(data: bytes) -> tuple[list[Any], int]:
     """Return the constant pool and the offset after it.
 
-    A text is a string, a class or string is the index of its text, and a concatenation is the number of its
-    bootstrap method."""
+    In the pool, a text is a Python string, a class or string constant is the index of its text, and a concatenation
+    is the number of its bootstrap method."""
     count = struct.unpack_from(">H", data, 8)[0]
     pool: list[Any] = [None] * count
     place, at = 1, 10

@@ -16,7 +16,7 @@ class Place:
 
     ``output`` is the statement's table in the notation of expected lineage, ``sql`` the same table in SQL.
     ``{name}`` is the statement's name and ``{dir}`` the directory for files. ``using`` replaces ``{format}``; ""
-    stands for the part's own format. ``suffix`` distinguishes the statements from those with another target.
+    means the part's own format. ``suffix`` distinguishes the statements from those with another target.
     """
 
     output: str = "out.{name}"

@@ -82,8 +82,6 @@ class Edge(NamedTuple):
 
 
 class Flow(NamedTuple):
-    """A flow from one table into another."""
-
     source: str
     target: str
 

@@ -35,7 +35,6 @@ JAR_SETS = {
 
 
 def size_bytes(*folders: Path) -> int:
-    """Return the total size of the files below some folders."""
     return sum(file.lstat().st_size for folder in folders for file in folder.rglob("*") if file.is_file())
 
 

@@ -239,7 +239,6 @@ def measure(folder: Path, options: argparse.Namespace, console: Console) -> None
 
 
 def summary(bench: Bench, measured: list[Rounds], took_s: float, every: int) -> Table:
-    """Return all figures as a table."""
     figures = bench.figures
     images = f"{len(figures.images_s)}, {statistics.median(figures.images_s):.1f} s (median)"
     table = Table(title="following a NameNode", show_header=False)

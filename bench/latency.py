@@ -66,7 +66,6 @@ interval_s = 86400
 
 
 def keys(name: str) -> tuple[Key, Key]:
-    """Return the keys of a table and of its column."""
     table = table_key(METASTORE, "bench", name)
     return table, column_key(table, "id")
 

@@ -203,7 +203,7 @@ def measure(solr: Solr, recorder: Recorder, starts: list[Key], options: Options)
 
 
 def answer_lines(operations: int, starts: int) -> None:
-    """For each line read, the name of a kind of query, write the measurements as JSON."""
+    """Read names of query kinds, one per line, and write the measurements of each as a line of JSON."""
     with tempfile.TemporaryDirectory() as state, own_solr(Path(state)) as solr:
         fill(solr, operations)
         chosen = random.Random(11).sample(all_tables(operations), starts)

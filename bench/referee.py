@@ -194,7 +194,6 @@ def _share(part: int, whole: int) -> str:
 
 
 def as_json(judged: list[Judged]) -> list[dict[str, Any]]:
-    """Return all comparisons, with edges as text."""
     return [
         {
             "statement": each.name,

@@ -107,7 +107,6 @@ def _comment(rng: random.Random) -> str:
 
 
 def _around_a_table(rng: random.Random, number: int) -> Iterator[Entity]:
-    """Yield a table and its related entities."""
 
     def made(key: Key, **attributes: Any) -> Entity:
         return Entity(key, AT_MS, attributes)

@@ -99,8 +99,6 @@ class Writer:
 
 @dataclass
 class User:
-    """A user who sends queries over HTTP."""
-
     url: str
     name: str
     tables: list[tuple[str, str]]

@@ -25,7 +25,6 @@ from tests.support.web import PASSWORD, Web, running_web
 
 
 def most_mib(process: int) -> float:
-    """Return the peak memory of a process, in MiB."""
     lines = Path(f"/proc/{process}/status").read_text().splitlines()
     return int(next(line for line in lines if line.startswith("VmHWM")).split()[1]) / 1024
 

@@ -120,7 +120,7 @@ def next_snapshot(url: str) -> Samples:
     """Return the first snapshot taken entirely after the call."""
     begun_s = time.monotonic()
     while True:
-        # The age of the snapshot is computed after this.
+        # The time is taken first, because the server computes the snapshot's age after this point.
         asked_s = time.monotonic()
         found = scraped(url)
         if asked_s - found[AGE] > begun_s:

@@ -23,8 +23,8 @@ V = "/api/v9"
 
 
 class Row(NamedTuple):
-    """A request as a client sends it, and the expected status. The client puts the id of a table for ``{id}``;
-    ``words`` are part of the error message."""
+    """A request as a client sends it, and the expected status. ``{id}`` is replaced by the id of a table; ``words``
+    are part of the error message."""
 
     method: str
     path: str

@@ -246,7 +246,6 @@ def update_by_csv(navigator: Navigator) -> None:
 
 
 def browse_with_hue(navigator: Navigator) -> None:
-    """Send the requests of a Hue user who searches, opens, tags, describes, and follows lineage."""
     database, table = navigator.database, navigator.table
     assert f"{NAMESPACE}.relatedDocuments" in navigator.hue().set_up()["nav.hv_table"]
     mine = navigator.hue().get_table(database, table)
@@ -329,7 +328,6 @@ def run_scripts(navigator: Navigator) -> None:
 
 
 def run_all(navigator: Navigator) -> dict[str, int]:
-    """Run every client once. Return the final counts."""
     for version in (2, 9, 14):
         read_all(navigator, version)
     read_some(navigator)

@@ -20,7 +20,6 @@ V = "/api/v9"
 
 @pytest.fixture
 def world(solr: Solr) -> World:
-    """An estate with the tables shop.orders and shop.raw."""
     world = World(solr, f"navigator-edits-{uuid4().hex[:6]}")
     world.put(world.hive, *(world.entity(world.table(f"shop.{name}")) for name in ("orders", "raw")))
     return world

@@ -402,7 +402,7 @@ ODD: tuple[Any, ...] = (
     {"a": None},
     {"a": {"b": []}},
 )
-"""Values of unexpected types for a key of the request."""
+"""Values that hardly any key of a request accepts."""
 
 
 def test_no_value_causes_more_than_an_error_of_its_object(web: Web, world: World, ns: str) -> None:

@@ -88,7 +88,8 @@ def at_script(world: World, ns: str) -> list[dict[str, Any]]:
 
 
 def shown(world: World, cluster: str = "", text: str = TEXT) -> Key:
-    """Index the statement as extracted: its id also depends on the tables that the statement reads."""
+    """Index the statement as an extractor reports it. The operation's id also depends on the tables that the
+    statement reads."""
     source = statements(world, cluster)
     operation = operation_key(source, text, (world.table("shop.orders").identity,))
     world.link(world.put(source, world.entity(operation, {"queryText": text})))

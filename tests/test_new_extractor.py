@@ -46,7 +46,6 @@ class Notes:
         )
 
     def navlin(self, *arguments: str, code: int = 0) -> Any:
-        """Run a command with ``--json`` and return the parsed output."""
         exit_code, printed = self._run(["--config", str(self._file), *arguments, "--json"])
         assert exit_code == code, printed
         return json.loads(printed)
@@ -59,7 +58,6 @@ class Notes:
         return [document["deleted"] for document in answer["response"]["docs"]]
 
     def everything(self) -> str:
-        """Return all documents about this source as JSON."""
         queries = {
             ELEMENTS: "sourceType:NOTES",
             RELATIONS: "endpoint1SourceType:NOTES",

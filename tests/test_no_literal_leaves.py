@@ -92,7 +92,6 @@ def _has_planted(text: bytes) -> bool:
 
 
 def everything(estate: Estate) -> None:
-    """Read all logs, link, and run all queries and exports."""
     for make in OF_FILES:
         estate.run("extract", make.__name__)
     estate.run("link")

@@ -61,7 +61,7 @@ def follower(tmp_path: Path) -> Follower:
         (dataset("file", "/a/b"), "/a/b", "DIRECTORY", source_id("c", "file://")),
         (dataset("file:///", "/a/b"), "/a/b", "DIRECTORY", source_id("c", "file://")),
         (dataset("file://localhost", "/a/b"), "/a/b", "DIRECTORY", source_id("c", "file://")),
-        # The same path on two machines means two different paths.
+        # Paths on two machines are distinct, even if they look the same.
         (dataset("file://one", "/a/b"), "/a/b", "DATASET", SDK_1.id),
         (dataset("s3a://bucket", "a/b"), "/a/b", "DIRECTORY", source_id("c", "s3://bucket")),
         (dataset("s3://bucket", "/a/b"), "/a/b", "DIRECTORY", source_id("c", "s3://bucket")),
@@ -190,7 +190,7 @@ def test_a_dataset_event_gives_the_location_of_a_table(follower: Follower, nothi
             {"b.b.x": {"a.a.x", "CONTROL a.b.k"}, "b.b.c": {"CONTROL a.b.k"}},
             {"a.a", "a.b"},
         ),
-        # All sources are indirect: the output may count the rows of an input.
+        # All sources are indirect, because the output may count the rows of an input.
         (
             of_fields({"n": [source("a.a", "x", FILTER), source("a.b", "k", JOIN)]}),
             {"b.b.n": {"CONTROL a.a.x", "CONTROL a.b.k"}},

@@ -34,7 +34,6 @@ PROJECT = {
 
 @pytest.fixture(scope="module")
 def dbt() -> Environment:
-    """dbt with OpenLineage's wrapper, in its own environment."""
     try:
         return environment(REPOSITORY / ".jars", *PACKAGES)
     except NotInstalled as why:

@@ -58,7 +58,6 @@ def test_a_missing_package_or_module_is_named() -> None:
 
 @pytest.fixture
 def module_of_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A module from another package than navlin."""
     folder = tmp_path / "others"
     folder.mkdir()
     (folder / "module_of_others.py").write_text("ANSWER = 42\n")

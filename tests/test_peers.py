@@ -58,7 +58,7 @@ class Peer:
 
 SILENCE_S: Final = 0.5
 BUSY_S: Final = 60.0
-"""Time for a busy machine to read and unpack an answer of the maximum size."""
+"""Time for a busy machine to read and unpack a response of the maximum size."""
 
 HTTP_SILENT: Final[dict[str, tuple[Made, str]]] = {
     "silence": (hostile.silence, r"no answer within 0.5 s|timed out"),

@@ -249,7 +249,6 @@ class Configured:
         return pipeline.run(loaded.settings.registration, loaded.extractor)
 
     def status(self) -> str:
-        """Return the output of `navlin status`."""
         return CliRunner().invoke(main, ["--config", str(self.file), "status"]).stdout
 
 

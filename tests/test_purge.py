@@ -565,7 +565,7 @@ def test_the_threshold_is_stored_before_the_first_removal(world: World) -> None:
 
 
 class Killed(BaseException):
-    """Simulate the death of the process, because nothing catches a BaseException."""
+    """Simulated death of the process, because nothing catches a BaseException."""
 
 
 class Dying(Solr):

@@ -103,7 +103,6 @@ class Doors:
 
 
 def words(question: Question, given: Given) -> list[str]:
-    """Return the command line of a query."""
     typed = question.name.split()
     for each in parameters_of(question.parameters):
         option = "--" + each.name.replace("_", "-")

@@ -1,4 +1,4 @@
-"""Queries give the same answers if the index is on two shards."""
+"""Queries return the same results if the index is on two shards."""
 
 from __future__ import annotations
 

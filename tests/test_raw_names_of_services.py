@@ -40,7 +40,7 @@ def source_of(kind: str, name: str) -> tuple[Source, Estate]:
 
 
 def written(records: list[Record]) -> None:
-    """Serializes all entities into documents."""
+    """Check that every entity serializes to valid UTF-8."""
     for each in records:
         if isinstance(each, Entity):
             entity_envelope(each).document.decode()

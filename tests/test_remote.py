@@ -1,4 +1,4 @@
-"""``navlin --url``: a command gives the same answer from a remote server as from the local index."""
+"""``navlin --url``: a command prints the same result for a remote server as for the local index."""
 
 from __future__ import annotations
 
@@ -210,7 +210,7 @@ def test_an_interrupted_export_keeps_the_existing_file(token_file: Path, tmp_pat
             self.end_headers()
             self.wfile.write(b'{"entities": []}\n')
 
-        def log_message(self, format: str, *args: object) -> None:  # the library's own name
+        def log_message(self, format: str, *args: object) -> None:  # http.server chose the parameter's name
             pass
 
     (file := tmp_path / "graph").write_text("of yesterday")
@@ -303,7 +303,7 @@ def test_an_unreachable_or_foreign_server_is_reported(token_file: Path) -> None:
         def do_GET(self) -> None:
             self.send_error(500)
 
-        def log_message(self, format: str, *args: object) -> None:  # the library's own name
+        def log_message(self, format: str, *args: object) -> None:  # http.server chose the parameter's name
             pass
 
     def asked(url: str) -> Result:
@@ -330,7 +330,7 @@ def test_an_interrupted_answer_is_a_failure(token_file: Path) -> None:
             self.wfile.write(b"4\r\nid\n1\r\n")
             self.close_connection = True
 
-        def log_message(self, format: str, *args: object) -> None:  # the library's own name
+        def log_message(self, format: str, *args: object) -> None:  # http.server chose the parameter's name
             pass
 
     with HTTPServer(("127.0.0.1", 0), Broken) as server:
@@ -366,7 +366,7 @@ def test_an_answer_ended_by_close_is_complete_only_with_its_end_mark(
             self.end_headers()
             self.wfile.write(b'"id"\n"1"\n' + ending)
 
-        def log_message(self, format: str, *args: object) -> None:  # the library's own name
+        def log_message(self, format: str, *args: object) -> None:  # http.server chose the parameter's name
             pass
 
     with HTTPServer(("127.0.0.1", 0), OfAProxy) as server:

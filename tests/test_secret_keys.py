@@ -1,4 +1,4 @@
-"""Tells secrets from other values among the configuration keys of Hadoop, Hive and Spark that look like secrets."""
+"""Configuration keys of Hadoop, Hive and Spark that look like secrets, each classified as a secret or not."""
 
 from __future__ import annotations
 

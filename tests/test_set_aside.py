@@ -143,7 +143,6 @@ def test_a_failure_no_longer_planned_is_no_longer_listed(followed: Followed) -> 
 
 
 def held_inodes() -> set[int]:
-    """Return the inodes of the files that this process has open."""
     found = set()
     for each in os.listdir("/proc/self/fd"):
         try:

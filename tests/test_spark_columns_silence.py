@@ -59,7 +59,7 @@ def _defined(query: Op) -> dict[str, str]:
 
 
 def cached(name: str, below: Op, listed: str) -> Op:
-    """A use of a cached plan. The tree prints it with the columns of the table below it."""
+    """A use of a cached plan, which the tree prints with the columns of the table below the cache."""
     relation = op(
         "InMemoryRelation", f"Arguments: [{listed}], StorageLevel(disk, memory, 1 replicas)", inner=(below,)
     )

@@ -21,7 +21,6 @@ def logs(corpora: Path) -> Path:
 
 
 def one(logs: Path, name: str, tmp_path: Path) -> Extracted:
-    """Extract a single log."""
     source = logs / name
     if source.is_dir():
         shutil.copytree(source, tmp_path / name)
@@ -38,7 +37,8 @@ def _text(path: Path) -> bytes:
 
 
 def _application(path: Path) -> str:
-    # Read the first such line. A part of a rolled log without one has the id only in its name.
+    # The first application start in the file. A part of a rolled log has none, and has the id only in its file
+    # name.
     found = re.search(rb'"SparkListenerApplicationStart","App Name":"[^"]*","App ID":"([^"]*)"', _text(path))
     return found[1].decode() if found else path.name.split("_", 2)[-1].removesuffix(".zstd")
 

@@ -56,7 +56,6 @@ class OnYarn:
         return self.properties["application"]
 
     def state(self) -> str:
-        """Return the state of the application in YARN."""
         answer = requests.get(f"{self.hadoop.yarn}/ws/v1/cluster/apps/{self.application}", timeout=60)
         return str(answer.json()["app"]["state"])
 

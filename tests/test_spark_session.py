@@ -167,8 +167,8 @@ def test_spilled_files_are_private(spark: Callable[[], SparkSession]) -> None:
     masks = spark().range(4).repartition(4).rdd.map(lambda _: Path("/proc/self/status").read_text()).collect()
 
     assert {re.search(r"Umask:\s*(\d+)", each)[1] for each in masks} == {"0077"}  # type: ignore[index]
-    # Exceptions are files that this process wrote itself, with its own umask, and files that a test shipped, which
-    # keep their mode.
+    # Files that this process wrote with its own umask are left out, and files that a test shipped, which keep their
+    # mode.
     spilled = [
         path
         for path in scratch.rglob("*")
@@ -180,7 +180,6 @@ def test_spilled_files_are_private(spark: Callable[[], SparkSession]) -> None:
 
 
 def listening_ports(pid: int) -> set[int]:
-    """Return the TCP ports on which a process listens."""
     descriptors = (link.readlink() for link in Path(f"/proc/{pid}/fd").iterdir())
     sockets = {found.name for found in descriptors if found.name.startswith("socket:")}
     lines = (

@@ -35,14 +35,11 @@ WRITTEN: dict[str, Callable[[str], str]] = {
 
 
 class Reading(NamedTuple):
-    """The result of reading a record."""
-
     kind: str
     incomplete: bool
     reasons: set[str]
     tables: set[str]
     written: set[str]
-    """Columns written."""
     covered: bool
 
 

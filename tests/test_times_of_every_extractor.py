@@ -212,7 +212,8 @@ def test_a_yarn_application_with_an_impossible_time_is_kept_without_it(
     (split,) = extractor.plan(Positions(now_ms=yarn_rounds.NOW_MS)).splits
     documents, rejects, failures = through_the_task(extractor, split)
     assert not failures
-    # YARN reports negative values or non-numbers as unknown times; an application that never started has -1.
+    # Negative values and non-numbers mean that YARN does not know the time. An application that never started has
+    # -1.
     unknown = {"negative", "very negative", "beyond all numbers", "text", "true", "false"}
     assert bool(rejects) == (name not in unknown)
     executions = [each for each in documents if each["type"] == "OPERATION_EXECUTION"]

@@ -101,7 +101,6 @@ class Indexed:
 
     @property
     def application(self) -> dict[str, Any]:
-        """Return the YARN application of the job."""
         [found] = self.entities(
             f'sourceId:{self.yarn.id} AND type:OPERATION_EXECUTION AND operation:"{APPLICATION}"'
         )

@@ -78,8 +78,6 @@ class NoAtlas(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class Atlas:
-    """A running Atlas."""
-
     url: str
     password: str
 

@@ -117,7 +117,6 @@ class KerberizedSolr:
         return found | {"zkRun": "true"}
 
     def stop(self) -> None:
-        """Kill the process."""
         if self._process is not None:
             self._process.kill()
             self._process.communicate()

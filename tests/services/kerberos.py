@@ -161,7 +161,6 @@ def of_yarn(kdc: Kdc) -> dict[str, str]:
 
 
 def free_port() -> int:
-    """Return a TCP port on loopback that is not in use."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]

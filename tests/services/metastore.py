@@ -70,8 +70,6 @@ DROP_PARTITION = Call(
 
 
 class Metastore(metastore.Metastore):
-    """A real metastore, and connections to it."""
-
     @property
     def address(self) -> Address:
         """Address for a client with short timeouts."""
@@ -138,7 +136,8 @@ class LaterMetastore(MetastoreOfHive):
     def await_ready(self) -> None:
         super().await_ready()
         with connected(self.address) as client, suppress(MetastoreRefused):
-            # Creates the tables of the notification log, which otherwise do not exist before the first write.
+            # These calls create the tables of the notification log, which otherwise do not exist before the first
+            # write.
             client.current_event_id()
             client.events(0, 1)
 
