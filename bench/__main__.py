@@ -1,6 +1,6 @@
-"""Runs benches by name; lists them if none is given.
+"""Run benches by name, or list all benches if no name is given.
 
-python -m bench [NAME…] [OPTION…]        options go to the benches named
+python -m bench [NAME…] [OPTION…]        options are passed to the named benches
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from rich.console import Console
 
 
 def benches() -> dict[str, str]:
-    """The first line of each bench's docstring, by its name."""
+    """Map the name of each bench to the first line of its docstring."""
     names = (module.name for module in pkgutil.iter_modules([str(Path(__file__).parent)]))
     return {
         name: (importlib.import_module(f"bench.{name}").__doc__ or "").strip().partition("\n")[0]

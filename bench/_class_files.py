@@ -1,4 +1,5 @@
-"""Reads class files in jars, as far as plan nodes need it for their names: ancestors, methods, texts in methods."""
+"""Read the part of class files in jars that determines the printed names of plan nodes: ancestors, methods, and
+strings in methods."""
 
 from __future__ import annotations
 
@@ -10,24 +11,26 @@ from pathlib import Path
 from typing import Any, Final
 
 NAMING: Final = ("nodeName", "$init$", "<init>")
-"""The methods read: ``nodeName``, and the initializers of traits and constructors, which may compute the name."""
+"""Methods that are read: ``nodeName``, and the initializers of traits and constructors, which may compute the name."""
 
 ABSTRACT, INTERFACE, BRIDGE = 0x0400, 0x0200, 0x0040
 TEXT, NUMBER, WIDE, CLASS, STRING, DYNAMIC = 1, (3, 4), (5, 6), 7, 8, 18
 SIZES: Final = {3: 4, 4: 4, 5: 8, 6: 8, 9: 4, 10: 4, 11: 4, 12: 4, 15: 3, 16: 2, 17: 4, 18: 4, 19: 2, 20: 2}
-"""Size of each kind of constant in bytes, without its tag; texts, classes and strings are decoded instead."""
+"""Size in bytes of each kind of constant, without its tag. Strings, classes and references to strings are decoded
+instead."""
 
 LONGER: Final[Mapping[int, int]] = (
     dict.fromkeys((16, 18, *range(21, 26), *range(54, 59), 169, 188), 2)
     | dict.fromkeys((17, 19, 20, 132, *range(153, 169), *range(178, 185), 187, 189, 192, 193, 198, 199), 3)
     | {185: 5, 186: 5, 197: 4, 200: 5, 201: 5}
 )
-"""Instruction lengths by opcode, where longer than one byte; switches and ``wide`` are handled in code."""
+"""Opcode → length of the instruction, if longer than one byte. Switches and ``wide`` are handled in code."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClassFile:
-    """A class: its ancestors' names, and the texts in its naming methods (constants and parts of concatenations)."""
+    """A class: the names of its ancestors, and the strings (constants and parts of concatenations) in its naming
+    methods."""
 
     name: str
     ancestors: tuple[str, ...]
@@ -40,7 +43,8 @@ class ClassFile:
 
     @property
     def simple_name(self) -> str:
-        """The name as ``Class.getSimpleName`` gives it: an object keeps its ``$``, a nested class loses the outer name."""
+        """The name as ``Class.getSimpleName`` returns it: a Scala object keeps its ``$``, and a nested class loses
+        the outer name."""
         last = self.name.rpartition("/")[2]
         outer, dollar, inner = last.rstrip("$").rpartition("$")
         return (inner if outer and dollar else last.rstrip("$")) + ("$" if last.endswith("$") else "")
@@ -71,8 +75,10 @@ def read_class(data: bytes) -> ClassFile:
 
 
 def _constants(data: bytes) -> tuple[list[Any], int]:
-    """Returns the constant pool and the offset after it: texts as strings, classes and strings as the index of their
-    text, concatenations as the number of their bootstrap method."""
+    """Return the constant pool and the offset after it.
+
+    In the pool, a text is a Python string, a class or string constant is the index of its text, and a concatenation
+    is the number of its bootstrap method."""
     count = struct.unpack_from(">H", data, 8)[0]
     pool: list[Any] = [None] * count
     place, at = 1, 10
@@ -95,7 +101,7 @@ def _constants(data: bytes) -> tuple[list[Any], int]:
 
 
 def _members(data: bytes, at: int) -> tuple[list[tuple[int, int, list[tuple[int, bytes]]]], int]:
-    """Returns fields or methods (name, flags, attributes), and the offset after them."""
+    """Return the fields or methods as (name index, flags, attributes), and the offset after them."""
     count = struct.unpack_from(">H", data, at)[0]
     at += 2
     found = []
@@ -118,7 +124,7 @@ def _attributes(data: bytes, at: int) -> tuple[list[tuple[int, bytes]], int]:
 
 
 def _recipes(data: bytes, at: int, constants: list[Any]) -> list[str]:
-    """Returns the text that each bootstrap method concatenates, with ``\\1`` for each variable part."""
+    """For each bootstrap method, return the text that it concatenates, with ``\\1`` for each variable part."""
     attributes, _ = _attributes(data, at)
     body = next((body for name, body in attributes if constants[name] == "BootstrapMethods"), None)
     found: list[str] = []
@@ -139,7 +145,7 @@ def _recipes(data: bytes, at: int, constants: list[Any]) -> list[str]:
 
 
 def _texts(code: bytes, constants: list[Any], recipes: list[str]) -> Iterator[str]:
-    """Yields the texts that a method loads, in the order of its instructions."""
+    """Yield the strings that a method loads, in the order of its instructions."""
     if not code:
         return
     size = struct.unpack_from(">I", code, 4)[0]

@@ -82,17 +82,17 @@ _READS: Final = {
     "legacy_incremental": _LEGACY | _INCREMENTAL,
     "legacy_evolves": _EVOLVES,
 }
-"""Options of each kind of read of a Hudi table."""
+"""Read options of each kind of read of a Hudi table."""
 
 
 def present(jars: Path) -> list[str]:
-    """The formats whose jars are in a directory."""
+    """Return the formats whose jars are in a directory."""
     names = [each.name for each in jars.glob("*.jar")]
     return [each for each in _SETTINGS if any(name.startswith(f"{each}-spark") for name in names)]
 
 
 def settings_of(jars: Path, directory: Path) -> dict[str, str]:
-    """Spark's settings for the formats whose jars are in a directory."""
+    """Return Spark's settings for the formats whose jars are in a directory."""
     found: dict[str, str] = {
         "spark.jars": ",".join(map(str, sorted(jars.glob("*.jar")))),
         "spark.sql.catalog.local.warehouse": str(directory / "local"),
@@ -112,7 +112,6 @@ def run_formats(
     case: Callable[..., None],
     statements: Callable[..., None],
 ) -> None:
-    """Runs all statements of the given formats."""
     if "delta" in formats:
         case("delta_setup", partial(_make_delta, spark))
     if "iceberg" in formats:

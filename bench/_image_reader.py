@@ -1,4 +1,4 @@
-"""Reads an fsimage in its own process for `bench fsimage`, and prints times, rows, memory and scratch space as JSON.
+"""Read an fsimage in its own process for `bench fsimage`, and print times, rows, memory and scratch space as JSON.
 
 python -m bench._image_reader IMAGE SCRATCH rows|envelopes PROCESSES MEMORY_MIB
 """
@@ -30,7 +30,7 @@ def main() -> None:
         counted = [work(part) for part in parts]
         peaks = [_peak_bytes()]
     else:
-        # Joined, so that the CPU time of the children counts.
+        # The pool is joined so that the CPU time of the child processes counts.
         with multiprocessing.get_context("spawn").Pool(int(processes)) as pool:
             results = pool.map(partial(_with_peak, work), parts, chunksize=1)
             pool.close()
@@ -53,8 +53,8 @@ def count_rows(prepared: Prepared, part: ImagePart) -> int:
 
 
 def count_envelopes(prepared: Prepared, part: ImagePart) -> int:
-    """Counts the envelopes of a part, made as a pipeline task makes them, with the default filters."""
-    # Imported here, so that the time for rows does not include these imports.
+    """Count the envelopes of a part of the image, made with the default filters as in a pipeline task."""
+    # The imports are local, so that the time for rows does not include them.
     from extractors.hdfs.filters import STAGING, Filters
     from extractors.hdfs.image_reading import read_image_part
     from extractors.hdfs.reading import Reading
@@ -77,7 +77,7 @@ def _with_peak(work: partial[int], part: ImagePart) -> tuple[int, str, int]:
 
 
 def _peak_bytes() -> int:
-    # Not getrusage: its peak of a new process starts at the parent's.
+    # getrusage is not used, because the peak of a new process starts at the peak of its parent.
     lines = Path("/proc/self/status").read_text().splitlines()
     return 1024 * int(next(line for line in lines if line.startswith("VmHWM:")).split()[1])
 

@@ -1,4 +1,4 @@
-"""The load of the machine: figures mean little without it."""
+"""The load of the machine, without which figures mean little."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ import os
 
 
 def load_of_machine() -> str:
-    """The load average of the last minute and the number of processors."""
+    """Return the load average of the last minute and the number of processors."""
     return f"{os.getloadavg()[0]:.1f} on {os.cpu_count()}"

@@ -35,7 +35,7 @@ STATEMENT: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Numbers(Split):
-    """The items with the numbers from ``first`` up to but not including ``before``."""
+    """Items numbered from ``first`` up to but not including ``before``."""
 
     first: int
     before: int
@@ -65,11 +65,12 @@ class Made(Extractor):
 
     @abstractmethod
     def records(self, number: int) -> Iterator[Record]:
-        """Yields the records of one item."""
+        """Yield the records of one item."""
 
 
 class MadeTables(Made):
-    """A metastore: tables of 15 columns, with every third column flowing into the next table's column at its position."""
+    """A metastore with tables of 15 columns. Every third column flows into the column at the same position in the
+    next table."""
 
     COLUMNS: ClassVar = 15
 
@@ -111,7 +112,7 @@ class MadeOperations(Made):
 
 
 class MadeFlows(Made):
-    """Almost only relations: each table's twenty columns flow into those of the next table."""
+    """Almost only relations: the twenty columns of each table flow into those of the next table."""
 
     COLUMNS: ClassVar = 20
 
@@ -127,7 +128,7 @@ class MadeFlows(Made):
 
 @dataclass(frozen=True, slots=True)
 class Filling:
-    """A source to fill an index with, and how many units it has."""
+    """A source to fill an index with, and the number of units in it."""
 
     registration: Registration
     extractor: Extractor
@@ -136,22 +137,22 @@ class Filling:
 
 
 def tables(_folder: Path, count: int) -> Filling:
-    """A metastore of about ``count`` documents."""
+    """Return a metastore of about ``count`` documents."""
     return _made(MadeTables, HIVE, count // (MadeTables.COLUMNS * 2 + MadeTables.COLUMNS // 3 + 2))
 
 
 def operations(_folder: Path, count: int) -> Filling:
-    """An engine's log of about ``count`` documents."""
+    """Return an engine's log of about ``count`` documents."""
     return _made(MadeOperations, IMPALA, count // 7)
 
 
 def flows(_folder: Path, count: int) -> Filling:
-    """About ``count`` documents, almost all of them relations."""
+    """Return a source of about ``count`` documents, almost all of them relations."""
     return _made(MadeFlows, IMPALA, count // (MadeFlows.COLUMNS + 1))
 
 
 def image(folder: Path, count: int, *, entries: Literal["all", "directories"] = "all") -> Filling:
-    """An HDFS image of about ``count`` documents, read by the real extractor."""
+    """Return an HDFS image of about ``count`` documents, read by the real extractor."""
     source = Source(source_id("bench", "HDFS"), HDFS, "HDFS", "bench", ("hdfs://bench",))
     estate = Estate("bench", (source,), spool=str(folder / "spool"))
     written = write_large_image(folder / "fsimage_0000000000000001000", count // 2)
@@ -162,7 +163,7 @@ def image(folder: Path, count: int, *, entries: Literal["all", "directories"] = 
 
 
 def directories(folder: Path, count: int) -> Filling:
-    """The same image, but only its directories are extracted."""
+    """Return the same image as `image`, with only its directories extracted."""
     return image(folder, count, entries="directories")
 
 
@@ -173,7 +174,7 @@ FILLINGS: Final[dict[str, Callable[[Path, int], Filling]]] = {
     "hdfs": image,
     "directories": directories,
 }
-"""The fillings by the names that benches take."""
+"""Name given to a bench → function that makes the source."""
 
 
 def a_table(source: Source, number: int) -> Key:

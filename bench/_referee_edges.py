@@ -1,4 +1,4 @@
-"""Column edges of a statement's run, from navlin's records and from the agent's events."""
+"""Column edges of each statement, from navlin's records and from the agent's events."""
 
 from __future__ import annotations
 
@@ -27,9 +27,10 @@ _FLAGS: Final = ("opaque", "inferred", "incomplete")
 class Extracted:
     """The lineage that navlin or the agent extracted from a statement.
 
-    ``flagged`` are the edges with a flag of their own; ``flags`` are all flags. ``how`` is the agent's classification of an
-    edge: ``DIRECT IDENTITY``, ``INDIRECT WINDOW``… ``unsure`` are the tables into which more may flow than was extracted;
-    ANYWHERE is among them if those tables are unknown. ``tables`` are the flows between tables.
+    ``flagged`` are the edges that are flagged themselves; ``flags`` are all flags of the statement. ``how`` is the
+    agent's classification of an edge, such as ``DIRECT IDENTITY`` or ``INDIRECT WINDOW``. ``unsure`` are the tables
+    that may have more sources than extracted, with ANYWHERE if those tables are unknown. ``tables`` are the flows
+    between tables.
     """
 
     data: set[Edge] = field(default_factory=set)
@@ -45,7 +46,7 @@ class Extracted:
         return {edge.target for edge in self.data | self.control}
 
     def doubts(self, table: str) -> bool:
-        """Whether the extraction itself says that something flowing into the table may be missing."""
+        """Return whether the extraction itself says that a flow into the table may be missing."""
         return table in self.unsure or ANYWHERE in self.unsure
 
 
@@ -57,7 +58,8 @@ ANYWHERE: Final = "?"
 
 @dataclass(slots=True)
 class _Record:
-    """Operations as navlin records them. ``runs`` has the application and the start of each run, by operation."""
+    """Operations as navlin records them. ``runs`` maps an operation to the (application, start) of each of its
+    runs."""
 
     operations: dict[str, Entity] = field(default_factory=dict)
     parts: dict[str, Entity] = field(default_factory=dict)
@@ -66,7 +68,7 @@ class _Record:
 
 
 def navlin_edges(kept: Kept) -> dict[str, Extracted]:
-    """Returns the edges of each statement, from the operations of its newest session."""
+    """Map each statement to its edges, from the operations of the statement's newest session."""
     record = _Record()
     for each in _records(kept.logs):
         match each:
@@ -94,8 +96,10 @@ def navlin_edges(kept: Kept) -> dict[str, Extracted]:
 
 
 def statement_of_run(name: str, executions: Iterable[tuple[str, int]], ran: dict[str, dict[str, Any]]) -> str:
-    """The statement that an operation is named after; for a stream, which has its own name, the one that ran at its
-    start."""
+    """Return the statement whose run an operation belongs to; "" if none.
+
+    An operation has the name of its statement. A stream has its own name, and belongs to the statement that ran
+    when the stream started."""
     known = list(executions)
     if name in ran and any(application == ran[name]["application"] for application, _ in known):
         return name
@@ -180,7 +184,7 @@ def _column(key: Key, data: Path) -> Column:
 
 def _table(key: Key, data: Path) -> str:
     if key.file_system_path is not None:
-        # The index knows the table by its location.
+        # The index knows a table given by its path through the table's location.
         return _table_at(_path_name(key.file_system_path, data))
     if key.parent is not None:
         return f"{key.parent.name}.{key.name}".lower()
@@ -195,7 +199,7 @@ def _path_name(path: str, data: Path) -> str:
 
 
 def agent_edges(kept: Kept) -> dict[str, Extracted]:
-    """Returns the edges of each statement, from all events of its newest session."""
+    """Map each statement to its edges, from all events of the statement's newest session."""
     extracted: dict[str, Extracted] = {}
     if not kept.agent.exists():
         return extracted
@@ -229,14 +233,14 @@ def _add_edge(
 ) -> None:
     edge = Edge(Column(_dataset(source, data), source["field"].lower()), target)
     how = {f"{each['type']} {each['subtype']}" for each in source.get("transformations") or ()}
-    # Dataset lineage applies to all columns alike and only decides about rows, whatever its transformations are.
+    # Dataset lineage applies to all columns alike, so its sources only control, whatever the transformations say.
     direct = not of_rows and any(each.startswith("DIRECT") for each in how)
     (extracted.data if direct else extracted.control).add(edge)
     extracted.how[edge] |= how
 
 
 def _dataset(dataset: dict[str, Any], data: Path) -> str:
-    """Names a dataset by its location: a table of the warehouse, or a path below the scratch directory."""
+    """Name a dataset by its location: a table of the warehouse, or a path below the scratch directory."""
     name = str(dataset["name"])
     if not name.startswith("/"):
         return f"<jdbc/{name.lower().rpartition('.')[2]}>"

@@ -1,4 +1,4 @@
-"""Virtual environments with other Spark versions than navlin's own, made once and kept."""
+"""Virtual environments with other Spark versions than navlin's own, created once and reused."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from bench._referee_parts import Environment
 
 
 def python_of(environment: Environment, below: Path) -> Path:
-    """Returns the Python of an environment below a directory, which is made if needed (some 400 MB, minutes).
+    """Return the Python of an environment below a directory.
 
-    Raises CalledProcessError if pip fails.
+    A missing environment is created, which takes minutes and some 400 MB. Raises CalledProcessError if pip fails.
     """
     directory = below / environment.name
     python, made_of = directory / "bin" / "python", directory / "packages.txt"
@@ -21,7 +21,7 @@ def python_of(environment: Environment, below: Path) -> Path:
         sys.stderr.write(f"{environment.name}: {', '.join(environment.packages)}\n")
         subprocess.run([sys.executable, "-m", "venv", "--clear", str(directory)], check=True)
         pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]
-        # PySpark is published only as source.
+        # PySpark is only published as source, so its build tools are installed first.
         for packages in (("setuptools==80.9.0", "wheel==0.45.1"), environment.packages):
             if environment.packages:
                 subprocess.run([*pip, "--no-build-isolation", *packages], check=True)

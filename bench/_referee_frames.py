@@ -1,4 +1,5 @@
-"""Statements that are programs instead of SQL (``bench/statements/**/*.py``). Their truth is in their docstrings."""
+"""Statements written as Python programs instead of SQL (``bench/statements/**/*.py``). Their docstrings hold the
+expected lineage."""
 
 from __future__ import annotations
 
@@ -17,19 +18,19 @@ _KEPT: Final[dict[str, list[Run]]] = defaultdict(list)
 
 
 def frame(run: Run) -> Run:
-    """Registers a statement under the function's name. It is called with the session, the table to write and a
-    directory for files."""
+    """Register a function as a statement under the function's name. The function is called with the session, the
+    table to write and a directory for files."""
     _KEPT[run.__module__].append(run)
     return run
 
 
 def table_format(spark: SparkSession) -> str:
-    """The table format of the running part, for programs that run in several parts."""
+    """Return the table format of the running part, for programs that run in several parts."""
     return spark.conf.get("spark.referee.format") or ""
 
 
 def read_programs(directory: Path = STATEMENTS, place: Place = TABLE, part: str = "") -> list[Statement]:
-    """Returns the programs of a directory, with their truth for a part."""
+    """Return the programs of a directory, with their expected lineage in this part."""
     found = []
     for path in sorted(directory.glob("*.py")):
         parts = path.relative_to(STATEMENTS).with_suffix("").parts

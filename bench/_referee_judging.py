@@ -1,4 +1,4 @@
-"""Compares navlin's and the agent's lineage of a statement, judges both by the truth, and names each kind of
+"""Compare navlin's and the agent's lineage of a statement, judge both by the expected lineage, and classify each
 difference."""
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ EXPLAINED: Final = {
     "agent silent: column": "The agent has lineage of the statement, of this column none.",
     "agent silent: source": "The agent gives the column other sources and not this one.",
 }
-"""Explanation of each kind of difference; those named ``agent…`` are not navlin's."""
+"""Kind of difference → explanation. For the kinds named ``agent…`` the agent is wrong, not navlin."""
 
 _RANKED: Final = frozenset(
     "avg_monthly_sales currency_rank rank_within_parent return_rank revenueratio rk rnk store_cumulative "
     "web_cumulative".split()
 )
-"""Columns of TPC-DS made by window functions. If the agent calls more sources direct than the functions' arguments,
-these are keys of PARTITION BY and ORDER BY."""
+"""Columns of TPC-DS made by window functions. If the agent reports more direct sources than the arguments of these
+functions, the extra sources are keys of PARTITION BY and ORDER BY."""
 
 _CONSTRUCTS: Final = (
     ("multi-insert", r"(?is)\bFROM\b.*\bINSERT\b.*\bINSERT\b"),
@@ -58,7 +58,8 @@ _CONSTRUCTS: Final = (
 
 @dataclass(slots=True)
 class Judged:
-    """One statement. ``unsaid``: flags that it lacks and should have. Counts are of data edges unless named otherwise."""
+    """A statement with both lineages and the result of the comparison. ``unsaid`` are flags that navlin should have
+    set. Sets are of data edges unless named otherwise."""
 
     name: str
     navlin: Extracted
@@ -82,7 +83,7 @@ class Judged:
         return self.agent.data - self.navlin.data
 
     def wrong(self, extracted: Extracted) -> set[Edge]:
-        """Data edges that are not in the truth; an opaque flag does not excuse them."""
+        """Return the extracted data edges that are not expected. An opaque flag does not excuse them."""
         return (
             {edge for edge in extracted.data - self.truth.may_flow if not edge.is_loop}
             if self.truth
@@ -90,7 +91,7 @@ class Judged:
         )
 
     def uncontrolled(self, extracted: Extracted) -> set[Edge]:
-        """Control edges that are not in the truth."""
+        """Return the extracted control edges that are not expected."""
         if self.truth is None:
             return set()
         return {
@@ -98,7 +99,8 @@ class Judged:
         }
 
     def missing(self, extracted: Extracted) -> set[Edge]:
-        """Data edges of the truth that were not extracted; a source that decides a value may be extracted as control."""
+        """Return the expected data edges that were not extracted. A source that decides a value may be extracted as
+        control."""
         if self.truth is None:
             return set()
         missing = (self.truth.data - extracted.data) | (
@@ -108,11 +110,12 @@ class Judged:
 
     @property
     def silent(self) -> set[Edge]:
-        """Data edges that navlin misses without flagging the operation that writes their table."""
+        """Expected data edges that navlin misses without flagging the operation that writes the target table."""
         return {edge for edge in self.missing(self.navlin) if not self.navlin.doubts(edge.target.of)}
 
     def shares(self) -> dict[str, Share]:
-        """Compares navlin's lineage with the truth, at each level."""
+        """Compare navlin's lineage with the expected lineage, by level: data edges, control edges, flows between
+        tables."""
         truth, extracted = self.truth or Truth(), self.navlin
         true = {edge for edge in truth.data | truth.deciding if not edge.is_loop}
         control = {edge for edge in truth.control if not edge.is_loop}
@@ -135,26 +138,28 @@ class Judged:
 
     @property
     def genuine(self) -> set[Edge]:
-        """The agent's correct data edges: by the truth or, without one, all except its known mistakes."""
+        """The agent's correct data edges: those that are expected or, if no lineage is expected, all except a known
+        mistake."""
         if self.truth is not None:
             return self.agent.data & (self.truth.data | self.truth.deciding)
         return self.agent.data - self.differences.get("agent: window key", set())
 
     @property
     def found(self) -> set[Edge]:
-        """The agent's genuine data edges that navlin has too; one that decides a value may be control in navlin."""
+        """Genuine data edges of the agent that navlin has too. A source that decides a value may be control in
+        navlin."""
         deciding = self.truth.deciding if self.truth else set()
         return self.genuine & (self.navlin.data | (self.navlin.control & deciding))
 
     @property
     def knows(self) -> bool:
-        """Whether navlin claims to know all of the statement."""
+        """Whether navlin claims to know the complete lineage of the statement."""
         return "incomplete" not in self.navlin.flags
 
 
 @dataclass(slots=True)
 class Share:
-    """The edges or flows extracted, right and wrong, and those missing, with a flag and without."""
+    """Edges or flows, as text: extracted right and wrong ones, and missing ones with and without a flag."""
 
     right: set[str]
     wrong: set[str]
@@ -165,15 +170,15 @@ class Share:
     def of(
         true: Iterable[object], missing: Iterable[object], silent: Iterable[object], wrong: Iterable[object]
     ) -> Share:
-        """Builds the share from all true items, those of them that are missing, those missing without a flag, and wrong
-        items."""
+        """Build a share from all expected items, the missing ones, those missing without a flag, and wrongly
+        extracted items."""
         lacking, unsaid = set(map(str, missing)), set(map(str, silent))
         return Share(set(map(str, true)) - lacking, set(map(str, wrong)), lacking - unsaid, unsaid)
 
 
 def judge(statement: Statement, text: str, navlin: Extracted, agent: Extracted) -> Judged:
-    """Compares navlin with the agent, and each with the truth if there is one. ``text`` is the SQL or the program's
-    source."""
+    """Compare navlin with the agent, and each with the expected lineage if there is one. ``text`` is the SQL or the
+    source of the program."""
     judged = Judged(statement.name, navlin, agent, statement.truth)
     for edge in judged.only_navlin:
         judged.differences.setdefault(_of_navlin(judged, edge, text), set()).add(edge)
@@ -198,7 +203,7 @@ def judge(statement: Statement, text: str, navlin: Extracted, agent: Extracted) 
 
 
 def _of_navlin(judged: Judged, edge: Edge, text: str) -> str:
-    """The kind of a data edge that only navlin has."""
+    """Return the kind of a data edge that only navlin has."""
     truth = judged.truth
     if truth is not None and edge.is_loop:
         return "navlin: into itself"
@@ -220,7 +225,7 @@ def _of_navlin(judged: Judged, edge: Edge, text: str) -> str:
 
 
 def _bare(edge: Edge) -> tuple[tuple[str, ...], ...]:
-    """An edge by database, table and column at both ends, without anything before the database."""
+    """Return (database, table, column) of both ends of an edge, without a catalog or a path before the database."""
     return tuple(
         (*[part for part in re.split(r"[./]", end.of.strip("<>")) if part != "db"][-2:], end.name)
         for end in edge
@@ -228,7 +233,7 @@ def _bare(edge: Edge) -> tuple[tuple[str, ...], ...]:
 
 
 def _of_agent(judged: Judged, edge: Edge) -> str:
-    """The kind of a data edge that only the agent has."""
+    """Return the kind of a data edge that only the agent has."""
     truth = judged.truth
     if truth is not None and edge not in truth.may_flow:
         return "agent: control called direct" if edge in truth.control else "agent: no such flow"
@@ -240,7 +245,7 @@ def _of_agent(judged: Judged, edge: Edge) -> str:
 
 
 def sums(judged: list[Judged]) -> Counter[str]:
-    """Counts the edges of each kind of difference."""
+    """Return the number of edges of each kind of difference."""
     found: Counter[str] = Counter()
     for each in judged:
         for kind, edges in each.differences.items():
@@ -249,7 +254,7 @@ def sums(judged: list[Judged]) -> Counter[str]:
 
 
 def shown(edges: set[Edge], limit: int = 6) -> str:
-    """Some of the edges as text, by target."""
+    """Return some of the edges as text, grouped by target."""
     by_target: dict[Column, list[str]] = {}
     for edge in sorted(edges):
         by_target.setdefault(edge.target, []).append(str(edge.source))

@@ -1,6 +1,6 @@
-"""The parts of the referee, as data: their statements, Spark, settings and targets.
+"""The parts of the referee, as data: their statements, Spark versions, settings and targets.
 
-Every part except ``own`` and ``tpcds`` has its own Spark, because table formats follow Spark's releases slowly.
+Every part except ``own`` and ``tpcds`` has its own Spark, because table formats support new Spark releases late.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The place where the statements of a directory write, and the database of a bare table name.
+    """A target to which the statements of a directory write, and the database of unqualified table names.
 
-    ``output`` is the statement's table as a truth names it, ``sql`` as SQL names it; ``{name}`` is the statement's name and
-    ``{dir}`` the directory for files. ``using`` replaces ``{format}``, if not with the part's own format. A ``suffix``
-    distinguishes its statements from those of another place.
+    ``output`` is the statement's table in the notation of expected lineage, ``sql`` the same table in SQL.
+    ``{name}`` is the statement's name and ``{dir}`` the directory for files. ``using`` replaces ``{format}``; ""
+    means the part's own format. ``suffix`` distinguishes the statements from those with another target.
     """
 
     output: str = "out.{name}"
@@ -29,7 +29,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """A Python with a Spark. Only the listed packages are installed: dependencies are not resolved."""
+    """A Python with a Spark. Only the listed packages are installed, because dependencies are not resolved."""
 
     name: str
     packages: tuple[str, ...]
@@ -37,10 +37,11 @@ class Environment:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part. ``jars`` is a set of navlin.solr_server.jars; without an ``environment`` the part runs in navlin's own.
+    """Statements that run together in one Spark session.
 
-    Directories are below bench/statements, and each is read once for each of its places. ``{data}`` in settings is the
-    scratch directory. ``table_format`` replaces ``{format}`` in SQL.
+    ``jars`` is a jar set of navlin.solr_server.jars. Without an ``environment`` the part runs in navlin's own
+    Python. ``directories`` maps directories below bench/statements to targets; each is read once for each target.
+    ``{data}`` in settings is the scratch directory. ``table_format`` replaces ``{format}`` in SQL.
     """
 
     name: str
@@ -52,7 +53,7 @@ class Part:
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """The databases of the tables that statements read, each once."""
+        """Databases of the tables that the statements read, without duplicates."""
         return tuple(dict.fromkeys(place.source for _, places in self.directories for place in places))
 
 
@@ -64,7 +65,8 @@ _SPARK_4_1: Final = ("pyspark==4.1.4", "py4j==0.10.9.9")
 _DELTA: Final = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-    # The tables are small: the default of 50 tasks for each read of a table's log would take longer than all else.
+    # The tables are small: the default of 50 tasks for each read of a table's log would take longer than everything
+    # else.
     "spark.databricks.delta.snapshotPartitions": "1",
 }
 _BOTH: Final = _DELTA | {
@@ -95,7 +97,7 @@ _ICEBERG: Final = {
 }
 
 TABLE: Final = Place()
-"""A table of the session catalog."""
+"""A table in the session catalog."""
 _BY_PATH: Final = Place("<files/{name}>", "delta.`{dir}/files/{name}`", suffix="_path", programs=False)
 _WITH_VECTORS: Final = Place(
     suffix="_vectors", using="delta TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')"
@@ -116,7 +118,7 @@ _MERGED: Final = (
     Place("local.out.{name}", "local.out.{name}", suffix="_iceberg", using="iceberg"),
 )
 _CROSSED: Final = (*_MERGED, Place(suffix="_parquet", using="parquet"))
-"""Targets of every format, whatever the format of the sources."""
+"""Targets in each format, whatever the format of the sources."""
 
 _DELTA_DIRECTORIES: Final = (
     ("table_formats", (TABLE, _BY_PATH)),

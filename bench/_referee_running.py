@@ -1,9 +1,10 @@
-"""Runs statements one after another in one Spark session, with the event log on and OpenLineage's agent if the part has it.
+"""Run statements one after another in one Spark session, with the event log on and with OpenLineage's agent if the
+part has it.
 
-As a program (``python -m bench._referee_running PART DIRECTORY JARS [KEY=VALUE…] [NAME…]``) it is the driver of one such
-session, in the part's own Python. It leaves in the directory ``logs/PART`` (event logs, by Spark's defaults),
-``agent/PART.jsonl`` (the agent's events) and ``runs/PART.json`` (by statement: its application, the time of its run, the
-range of its events in the agent's file, its error). A later session adds to them.
+As a program (``python -m bench._referee_running PART DIRECTORY JARS [KEY=VALUE…] [NAME…]``) this is the driver of
+one session, in the part's own Python. In the directory it writes ``logs/PART`` (event logs, with Spark's defaults),
+``agent/PART.jsonl`` (the agent's events) and ``runs/PART.json`` (statement → application, times of its run, range
+of its events in the agent's file, error). A later session adds to these files.
 """
 
 from __future__ import annotations
@@ -31,15 +32,16 @@ APPLICATION: Final = "referee"
 _AGENT: Final = "openlineage-spark_*.jar"
 _TPCDS: Final = "spark-sql_*-tests.jar"
 _DIVIDES_BY_ZERO: Final = "q90"
-"""This query divides by zero because the tables are empty, and fails under ANSI rules, the default."""
+"""A query that divides by zero because the tables are empty, so it fails under ANSI rules, which are Spark's
+default."""
 
 
 class SessionFailed(Exception):
-    """The session failed; the text names the file with its output."""
+    """The session failed. The message names the file with its output."""
 
 
 class Kept:
-    """The files that sessions leave in a directory."""
+    """Files that sessions leave in a directory."""
 
     def __init__(self, directory: Path, part: str) -> None:
         self.logs = directory / "logs" / part
@@ -51,7 +53,7 @@ class Kept:
     def make(self) -> None:
         for each in (self.logs, self.agent.parent, self.runs.parent):
             each.mkdir(parents=True, exist_ok=True)
-        # Each session makes its tables again.
+        # Each session creates its tables again.
         shutil.rmtree(self.data, ignore_errors=True)
         self.data.mkdir(parents=True)
 
@@ -61,7 +63,7 @@ class Kept:
 
 
 def statements_of(part: Part, jars: Path) -> list[Statement]:
-    """Returns all statements that a part can run. ``jars`` has a directory for each set."""
+    """Return all statements that a part can run. ``jars`` has a directory for each jar set."""
     if part is TPCDS:
         return queries(next((jars / part.jars).glob(_TPCDS)))
     found = []
@@ -76,9 +78,9 @@ def statements_of(part: Part, jars: Path) -> list[Statement]:
 def run_part(
     part: Part, directory: Path, jars: Path, names: Iterable[str], settings: Iterable[str] = ()
 ) -> None:
-    """Runs the statements of these names in a new Spark session. Raises SessionFailed.
+    """Run the statements with these names in a new Spark session. Raises SessionFailed.
 
-    ``settings`` are Spark's, each ``KEY=VALUE``. The part's Python is made next to the jars if needed.
+    ``settings`` are Spark settings as ``KEY=VALUE``. If needed, the part's Python is created next to the jars.
     """
     kept = Kept(directory, part.name)
     kept.make()
@@ -102,7 +104,7 @@ def _settings(part: Part, kept: Kept, jars: Path) -> dict[str, str]:
     derby = kept.data / "derby"
     settings = {
         "spark.driver.memory": "1500m",
-        # Only the fast compiler: hardly any code runs often enough to repay the other.
+        # Only the fast compiler is used, because hardly any code runs often enough to repay optimization.
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC "
         f"--add-opens=java.base/java.security=ALL-UNNAMED -Dderby.system.home={derby}",
         "spark.ui.enabled": "false",
@@ -124,7 +126,7 @@ def _settings(part: Part, kept: Kept, jars: Path) -> dict[str, str]:
             "spark.extraListeners": "io.openlineage.spark.agent.OpenLineageSparkListener",
             "spark.openlineage.transport.type": "file",
             "spark.openlineage.transport.location": str(kept.agent),
-            # Without it the agent calls every predicate direct that passes an alias.
+            # Without dataset lineage, the agent reports every predicate with an alias as direct.
             "spark.openlineage.columnLineage.datasetLineageEnabled": "true",
             "spark.openlineage.facets.spark.logicalPlan.disabled": "true",
         }
@@ -155,7 +157,7 @@ def _drive(part: Part, directory: Path, jars: Path, asked: Iterable[str]) -> Non
             error = ""
             try:
                 _run(part, statement, spark, str(kept.data))
-            except Exception as raised:  # a failure must not keep the other statements from running
+            except Exception as raised:  # one failure must not stop the other statements
                 error = f"{type(raised).__name__}: {raised}"[:2_000]
             runs[statement.name] = {
                 "application": spark.sparkContext.applicationId,
@@ -170,7 +172,7 @@ def _drive(part: Part, directory: Path, jars: Path, asked: Iterable[str]) -> Non
 
 
 def _setup(part: Part, jars: Path) -> Iterator[str]:
-    """Yields the SQL that creates the databases and tables; the source tables exist once in each source database."""
+    """Yield the SQL that creates the databases and tables. The source tables exist once in each source database."""
     sources = part.sources or (Place().source,)
     for source in sources:
         for database in (source, source.removesuffix("src") + "out"):
@@ -202,7 +204,7 @@ def _run(part: Part, statement: Statement, spark: SparkSession, files: str) -> N
 
 def _make_of_query(statement: Statement, spark: SparkSession) -> None:
     (sql,) = statement.sql
-    # A table's column names must be distinct and simple; those of a query need not be.
+    # Column names of a table must be distinct identifiers, but those of a query need not be.
     columns = spark.sql(sql).columns
     folded = [each.lower() for each in columns]
     if all(each.isidentifier() and folded.count(each) == 1 for each in folded):
@@ -215,7 +217,7 @@ def _make_of_query(statement: Statement, spark: SparkSession) -> None:
 
 
 def _events_of(spark: SparkSession, agent: Path) -> int:
-    """Returns the length of the agent's file once the agent has processed everything that ran."""
+    """Return the length of the agent's file once the agent has processed all statements so far."""
     context: Any = spark.sparkContext
     context._jsc.sc().listenerBus().waitUntilEmpty(60_000)
     return agent.stat().st_size if agent.exists() else 0

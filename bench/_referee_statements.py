@@ -1,28 +1,30 @@
-"""Statements with their lineage written by hand, so that the SQL is the truth and not a tool.
+"""Statements with lineage written by hand, so that the expected lineage comes from the SQL and not from a tool.
 
-A file of ``bench/statements`` holds statements, each after a line ``--- name``. The lines ``-- …`` that follow are its
-truth, the rest is SQL (several, each ended by ``;`` at a line's end). In SQL ``{out}`` is the table ``out.name``, ``{dir}``
-a directory for files, ``{out_b}`` another table of the statement, ``{format}`` the table format. In a truth ``{out}`` and
-``{out_b}`` are the same tables; in both ``{name}`` is the statement's name. A line of truth is one of
+A file of ``bench/statements`` holds statements, each after a line ``--- name``. The lines ``-- …`` that follow hold
+its expected lineage (the truth). The rest is one or more SQL statements, each ended by ``;`` at the end of a line.
+In SQL, ``{out}`` is the table ``out.name``, ``{out_b}`` another table of the statement, ``{dir}`` a directory for
+files, and ``{format}`` the table format. In a truth, ``{out}`` and ``{out_b}`` are the same tables. In both,
+``{name}`` is the statement's name. The lines of a truth are:
 
     a, b = orders.x, (orders.y)     columns of the output and their sources; nothing after ``=`` means no source
-    id, note == orders              each from the column of that name
+    id, note == orders              each column comes from the column of the same name
     * ~ orders.id                   control sources; * is every column of this output that the truth names
     -> v_orders                     the lines below are about this output and not about ``out.name``
-    <- orders, [items]              tables that flow into this output, beyond those that its columns name
-    @ delta-4 iceberg-1.12          only these parts can run it
+    <- orders, [items]              tables that flow into this output, beyond those of its columns
+    @ delta-4 iceberg-1.12          only these parts can run the statement
     @ iceberg-1.9: <- orders        a line for these parts alone
-    ! opaque                        or ``unknown``: required flags; no edge counts as missed if it is unknown
+    ! opaque                        or ``unknown``: required flags; with ``unknown`` no edge counts as missed
     # words                         a remark
 
-A source in parentheses decides a value without being part of it (the condition of a CASE): it must be there, as data by
-the model of Navigator and of Hive's and Impala's records, as control by the agent's. After ``~`` it is control that may be
-reported as data (the condition of a row-level change). A source in brackets is optional, and so is the flow of a column
-into itself.
-``table.column`` is in the database ``src``, a bare output name in ``out`` (or in those of the place), ``<files/x>.column``
-in a path below ``{dir}``. A name with dots or spaces is in backticks. A catalog's name may come first; ``spark_catalog``
-may be omitted. ``c{1..119} = wide.c{@+1}`` is 119 lines; in SQL ``{1..120| max(c@) AS m@}`` is a list of 120,
-``{1..120+ c@}`` a sum.
+A source in parentheses decides a value without being part of the value, such as the condition of a CASE. It is
+required, but may be data (in the model of Navigator and of Hive's and Impala's records) or control (in the agent's
+model). After ``~``, parentheses mark control that may be reported as data, such as the condition of a row-level
+change. A source in brackets is optional, and so is the flow of a column into itself.
+
+``table.column`` is in the database ``src``, an unqualified output in ``out`` (or in the databases of the target),
+and ``<files/x>.column`` in a path below ``{dir}``. A name with dots or spaces is in backticks. A catalog name may
+precede the database; ``spark_catalog`` may be omitted. ``c{1..119} = wide.c{@+1}`` expands to 119 lines. In SQL,
+``{1..120| max(c@) AS m@}`` expands to a list of 120 items, and ``{1..120+ c@}`` to a sum.
 """
 
 from __future__ import annotations
@@ -50,8 +52,8 @@ _NAME: Final = re.compile(r"<([^>]*)>|`((?:[^`]|``)*)`|([^\s.,`<>()\[\]]+)")
 
 
 class Column(NamedTuple):
-    """A column of ``database.table`` or of a path ``<below the scratch>``. Names are in lower case, as Spark compares
-    them."""
+    """A column of ``database.table``, or of a path below the scratch directory as ``<path>``. Names are in lower
+    case, as Spark compares them."""
 
     of: str
     name: str
@@ -61,7 +63,7 @@ class Column(NamedTuple):
 
 
 class Edge(NamedTuple):
-    """A source column and the column that it flows into or controls."""
+    """A source column, and the column that it flows into or controls."""
 
     source: Column
     target: Column
@@ -71,7 +73,7 @@ class Edge(NamedTuple):
 
     @property
     def is_loop(self) -> bool:
-        """Whether a column flows into itself, which means nothing."""
+        """Whether a column flows into itself, which is ignored."""
         return self.source == self.target
 
     @property
@@ -80,8 +82,6 @@ class Edge(NamedTuple):
 
 
 class Flow(NamedTuple):
-    """A flow from one table into another."""
-
     source: str
     target: str
 
@@ -91,7 +91,7 @@ class Flow(NamedTuple):
 
 @dataclass(slots=True)
 class Truth:
-    """The edges of a statement. ``deciding`` may be data or control; ``optional`` may be absent as well."""
+    """The expected edges of a statement. ``deciding`` may be data or control; ``optional`` may also be missing."""
 
     data: set[Edge] = field(default_factory=set)
     control: set[Edge] = field(default_factory=set)
@@ -109,9 +109,10 @@ class Truth:
 
     @property
     def table_flows(self) -> set[Flow]:
-        """Flows between tables: those of the columns, and those that the truth gives for tables alone.
+        """Flows between tables: those of the column edges, and those that the truth gives for tables alone.
 
-        A table flows into itself if one of its columns flows into another; control of its own rows is not a flow.
+        A table flows into itself if one of its columns flows into another. Control of a table's own rows is not a
+        flow.
         """
         data = {edge.of_tables for edge in self.data | self.deciding if not edge.is_loop}
         control = {edge.of_tables for edge in self.control if edge.source.of != edge.target.of}
@@ -124,7 +125,8 @@ class Truth:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A statement: the ``sql`` to run in order, or else the ``program``. ``truth`` is None if nobody wrote it."""
+    """A statement: either ``sql`` to run in order, or a ``program``. ``truth`` is None if the lineage was not
+    written by hand."""
 
     name: str
     sql: tuple[str, ...]
@@ -133,7 +135,7 @@ class Statement:
     place: Place = TABLE
 
     def outputs_named(self, text: str, files: str) -> str:
-        """Fills the names of the statement's tables and its directory into SQL."""
+        """Insert the names of the statement's tables and the directory for files into SQL."""
         named = _OUT.sub(
             lambda found: self.place.sql.format(name=f"{self.name}{found[1] or ''}", dir=files), text
         )
@@ -141,11 +143,12 @@ class Statement:
 
 
 class BadStatement(Exception):
-    """A file of statements is invalid; the text says where."""
+    """A file of statements is invalid. The message says where."""
 
 
 def read_statements(directory: Path = STATEMENTS, place: Place = TABLE, part: str = "") -> list[Statement]:
-    """Returns the statements of a directory, except those of ``setup.sql``, with their truth for a part."""
+    """Return the statements of a directory, except those in ``setup.sql``, with their expected lineage in this
+    part."""
     found = [
         statement
         for path in sorted(directory.glob("*.sql"))
@@ -159,7 +162,7 @@ def read_statements(directory: Path = STATEMENTS, place: Place = TABLE, part: st
 
 
 def setup_statements(directory: Path = STATEMENTS) -> tuple[str, ...]:
-    """The statements that create the source tables."""
+    """Return the SQL that creates the source tables."""
     path = directory / f"{SETUP}.sql"
     return tuple(_split(path.read_text())) if path.exists() else ()
 
@@ -194,7 +197,8 @@ def _written_out(found: re.Match[str]) -> str:
 
 
 def read_truth(name: str, lines: Iterator[str], place: Place = TABLE, part: str = "") -> Truth:
-    """Reads the truth of the statement ``name``. Raises ValueError for a line that is not in the notation."""
+    """Parse the expected lineage of the statement ``name``. Raises ValueError for a line that is not in the
+    notation."""
     truth = Truth()
 
     def output_named(found: re.Match[str]) -> str:
@@ -274,7 +278,7 @@ def _listed(text: str) -> list[str]:
 
 
 def _parts(text: str) -> list[str]:
-    """Splits a dotted name into its parts; a path keeps its angle brackets."""
+    """Split a dotted name into its parts. A path keeps its angle brackets. Raises ValueError."""
     parts, at = [], 0
     while at < len(text):
         found = _NAME.match(text, at)

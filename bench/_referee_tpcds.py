@@ -1,4 +1,4 @@
-"""The queries of TPC-DS, their variants and their tables, from the jar of Spark's own tests."""
+"""TPC-DS queries, their variants and their tables, from the jar of Spark's own tests."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _BYTES: Final = {
 
 
 def queries(jar: Path) -> list[Statement]:
-    """Returns the queries, named ``q5``, and ``q5a_v2_7`` and ``q10_modified`` for their variants."""
+    """Return the queries. A query is named ``q5``, and a variant ``q5a_v2_7`` or ``q10_modified``."""
     found = []
     with ZipFile(jar) as archive:
         for entry in archive.namelist():
@@ -51,7 +51,7 @@ def queries(jar: Path) -> list[Statement]:
 
 
 def table_definitions(jar: Path) -> list[str]:
-    """Returns CREATE TABLE for each table: names and columns are alternating literals of a class."""
+    """Return a CREATE TABLE for each table. Table names and columns are alternating literals in a class file."""
     with ZipFile(jar) as archive:
         literals = list(_literals(archive.read(_TABLES)))
     return [
@@ -62,7 +62,7 @@ def table_definitions(jar: Path) -> list[str]:
 
 
 def _literals(data: bytes) -> Iterator[str]:
-    """Yields the string literals of a class file, in the order of its constant pool."""
+    """Yield the string literals of a class file, in the order of its constant pool."""
     (count,) = struct.unpack_from(">H", data, 8)
     at, place = 10, 1
     texts: dict[int, str] = {}

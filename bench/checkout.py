@@ -35,12 +35,11 @@ JAR_SETS = {
 
 
 def size_bytes(*folders: Path) -> int:
-    """Total size of the files below some folders."""
     return sum(file.lstat().st_size for folder in folders for file in folder.rglob("*") if file.is_file())
 
 
 def made(*target: str) -> float:
-    """Runs a make target and returns its seconds; exits with its output if it fails."""
+    """Run a make target and return the seconds it took. Exit with the output if the target fails."""
     began_s = time.perf_counter()
     finished = subprocess.run(
         ["make", *target],

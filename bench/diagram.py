@@ -32,7 +32,7 @@ from tests.support.web import running_web
 PARTS: Final = ("server", "layout", "drawing", "picture")
 COLUMNS: Final = tuple(f"column_{number}" for number in range(10))
 BACK: Final = 30
-"""Each table has its sources among this many tables before it."""
+"""Each table is derived from tables among this many preceding ones."""
 VIEWS: Final = {
     "1-default": "",
     "2-deleted": "&deleted=true&depth=all",
@@ -44,11 +44,12 @@ VIEWS: Final = {
 
 @dataclass
 class Measured:
-    """Milliseconds by part; the last round's heap of the page (MB) and bytes loaded (kB, compressed)."""
+    """Milliseconds of each phase, and, from the last round, the page's heap (MB) and the bytes loaded (kB,
+    compressed)."""
 
     ms: dict[str, list[float]] = field(default_factory=lambda: {part: [] for part in PARTS})
     blocked_ms: list[float] = field(default_factory=list)
-    """The longest task that blocked the page, by round."""
+    """Longest task, in ms, that blocked the page in each round."""
     nodes: int = 0
     lines: int = 0
     heap_mb: float = 0.0
@@ -56,7 +57,7 @@ class Measured:
 
 
 def fill(solr: Solr, tables: int) -> list[Key]:
-    """Indexes tables of ten columns, each made from one or two earlier ones; all of them come from the first."""
+    """Index tables of ten columns, each derived from one or two earlier tables. All come from the first table."""
     world, rng = World(solr, f"diagram-{tables}", database=f"made_{tables}"), random.Random(7)
     made: list[Key] = []
     for number in range(tables):
@@ -74,7 +75,8 @@ def fill(solr: Solr, tables: int) -> list[Key]:
 
 
 def example(solr: Solr) -> dict[str, Key]:
-    """Indexes sample_merge, made from two temporary tables: one was captured and dropped, one never captured."""
+    """Index sample_merge, derived from two temporary tables. One was listed and then dropped, the other was never
+    listed."""
     world, columns = (
         World(solr, "example", database="default"),
         ("code", "description", "total_emp", "salary"),
@@ -96,7 +98,7 @@ def example(solr: Solr) -> dict[str, Key]:
 
 
 def opened(browser: Chromium, address: str) -> None:
-    """Opens a diagram and waits until it is drawn."""
+    """Open a diagram and wait until it is drawn."""
     browser.open("/lineage?" + address)
     browser.until(
         lambda: browser.find("#diagram").get_attribute("data-state") in ("ready", "failed"), "no picture"
@@ -105,7 +107,6 @@ def opened(browser: Chromium, address: str) -> None:
 
 
 def measure(browser: Chromium, address: str, measured: Measured) -> None:
-    """Measures one round."""
     browser.driver.execute_cdp_cmd("Network.clearBrowserCache", {})
     browser.driver.get("about:blank")
     opened(browser, address)
@@ -131,7 +132,7 @@ def measure(browser: Chromium, address: str, measured: Measured) -> None:
 
 
 def take_pictures(browser: Chromium, tables: dict[str, Key], folder: Path) -> None:
-    """Saves pictures of the example's views in the light theme, and of the last one in the dark theme."""
+    """Save pictures of the example's views in the light theme, and of the last view also in the dark theme."""
     ids = {name: key.identity for name, key in tables.items()}
     for name, view in VIEWS.items():
         opened(browser, f"entity={ids['sample_merge']}{view.format(**ids)}")

@@ -53,7 +53,7 @@ STATEMENTS: Final = {
     "load_data": "create table {out} (id int) stored as textfile;; load data local inpath '{dir}/load.txt' into table {out}",
     "bin_by": "set spark.sql.binByRelationOperator.enabled=true;; {made} select * from src.span bin by (range at to until bin width interval 5 minutes distribute uniform (v))",
     "hive_transform": "{made} select transform(id, k) using 'cat' as (a string, b string) from src.a",
-    # Rows made by SQL, with VALUES or otherwise.
+    # Rows made by SQL, with or without VALUES.
     "values_ctas": "{made} select * from values (1, 'a'), (2, 'b') t(id, name)",
     "values_ctas_bare": "{made} values (1, 'a'), (2, 'b')",
     "values_ctas_join": "{made} select a.id, v.nm from src.a a join (values (1, 'x')) v(id, nm) on a.id = v.id",
@@ -73,7 +73,7 @@ ALL_SPARKS: Final = {
     "hive_ctas": STATEMENTS["hive_ctas"],
     "grouping_sets": STATEMENTS["grouping_sets"],
 }
-"""Statements that older releases execute with other nodes."""
+"""Statements for which older Spark releases use other nodes."""
 AFTER_A_VIEW: Final = {
     "driver_view_ctas": "{made} select id, k from of_driver",
     "driver_view_insert": "{filled} select id, k from of_driver",
@@ -101,7 +101,7 @@ MODES: Final = {
 IN_PLAIN_WORDS: Final = {
     "fallback": "set spark.sql.TungstenAggregate.testFallbackStartsAt=2,3;; {made} select k, sum(v) s from src.a group by k;; reset spark.sql.TungstenAggregate.testFallbackStartsAt",
 }
-"""Statements with nodes that formatted plans call by a common name."""
+"""Statements with nodes that formatted plans print under a general name."""
 _SETUP: Final = (
     "create database src", "create database out",
     "create table src.a(id int, k string, v int, at timestamp) using parquet",
@@ -226,7 +226,7 @@ def _save(frame: Callable[[], Any], name: str) -> None:
 
 
 def _frames(spark: Any) -> dict[str, Callable[[], Any]]:
-    """Programs that save a DataFrame as a table."""
+    """Return programs that save a DataFrame as a table."""
     import pyspark.pandas as ps
     from pyspark.sql import Window, functions
 
@@ -260,7 +260,7 @@ def _frames(spark: Any) -> dict[str, Callable[[], Any]]:
         "group_arrow": lambda: by_key.applyInArrow(lambda rows: rows.select(["k", "v"]), "k string, v int"),
         "cogroup_pandas": lambda: keyed.applyInPandas(lambda one, _: one[["k", "v"]], "k string, v int"),
         "cogroup_arrow": lambda: keyed.applyInArrow(lambda one, _: one.select(["k", "v"]), "k string, v int"),
-        # Rows held by the driver.
+        # Rows that the driver holds.
         "driver_pandas": held,
         "driver_arrow": lambda: spark.createDataFrame(a.select("id", "k").toArrow()),
         "driver_alias": lambda: held().alias("p").select("p.id"),
@@ -271,7 +271,8 @@ def _frames(spark: Any) -> dict[str, Callable[[], Any]]:
 
 
 def _programs(spark: Any, directory: Path) -> dict[str, Callable[[], object]]:
-    """Other programs. The last one makes a temporary view of rows held by the driver."""
+    """Return programs that do not save a DataFrame. The last one creates a temporary view of rows that the driver
+    holds."""
     from pyspark.sql import functions as f
 
     a = spark.table("src.a")
@@ -308,7 +309,7 @@ def _programs(spark: Any, directory: Path) -> dict[str, Callable[[], object]]:
 
 
 def _in_real_time(spark: Any, directory: Path) -> dict[str, Callable[[], object]]:
-    """Streams of Spark 4.1 and later in real-time mode, where rows do not wait for a batch to end."""
+    """Return streams of Spark 4.1 and later in real-time mode, in which rows do not wait for the end of a batch."""
     from pyspark.sql import DataFrame
 
     def stream(name: str, of: Callable[[Any], Any]) -> None:
@@ -342,7 +343,7 @@ _KEPT: Final = ("SparkListenerLogStart", "SparkListenerApplicationStart", "Spark
 
 def _small(log: Path) -> Iterator[dict[str, Any]]:
     events = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
-    # A real-time batch only ends by being stopped.
+    # A batch in real-time mode only ends when the stream is stopped, so an interruption is not a failure.
     errors = {each["executionId"]: each["errorMessage"] for each in events if each.get("errorMessage")}
     failed = {number for number, error in errors.items() if "InterruptedException" not in error}
     for event in events:

@@ -43,7 +43,7 @@ HOUR_MS: Final = 3_600_000
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """An export's seconds, megabytes and peak memory (MiB), and the lines and operations it wrote."""
+    """Result of an export: seconds, megabytes, peak memory (MiB), lines and operations written."""
 
     seconds: float
     megabytes: float
@@ -56,8 +56,10 @@ class Made:
 
 
 def fill(solr: Solr, tables: int, operations: int, changed: int) -> None:
-    """Indexes tables of five columns, and operations that read two of them and write one, column by column. Two runs
-    wrote them: the first all, the second the last ``changed`` operations again."""
+    """Index tables of five columns, and operations that read two tables and write one, column by column.
+
+    The index looks as if two runs had written the operations: the first run all, and the second the last
+    ``changed`` again."""
     rng = random.Random(7)
     every = [table_key(HMS, f"db{number % 200}", f"t{number}") for number in range(tables)]
     written: dict[str, list[dict[str, Any]]] = {ELEMENTS: [], RELATIONS: []}
@@ -104,7 +106,7 @@ def _stamp(source: str, iteration: int) -> dict[str, str]:
 
 
 def export(address: SolrAddress, name: str, since_run: str, folder: Path) -> Made:
-    """Exports everything, or the changes since a run, into a file and removes it."""
+    """Export everything, or the changes since a run, into a file, and remove the file."""
     known = targets()
     selection = Selection(since_run=since_run)
     with Solr(address) as solr:
@@ -125,7 +127,7 @@ def export(address: SolrAddress, name: str, since_run: str, folder: Path) -> Mad
 
 
 def in_a_process(address: SolrAddress, name: str, since_run: str, folder: Path) -> Made:
-    # Not forked: a fork would start with this process's memory.
+    # The process is spawned, because a fork would start with this process's memory.
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
         return pool.submit(export, address, name, since_run, folder).result()
 

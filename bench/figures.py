@@ -18,8 +18,8 @@ from rich.table import Table
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A figure: its subject, the command that prints it, and its former value if known. ``quote`` is its wording in
-    README or CHANGELOG, verbatim."""
+    """A figure: what it measures, the bench that prints it, and its former value if known. ``quote`` is its wording
+    in README or CHANGELOG, verbatim."""
 
     what: str
     bench: str

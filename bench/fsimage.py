@@ -42,22 +42,22 @@ from tests.support.large_images import LargeImage, write_large_image
 REPOSITORY = Path(__file__).parents[1]
 VIEWER = "org.apache.hadoop.hdfs.tools.offlineImageViewer.OfflineImageViewerPB"
 SUB_SECTIONS = 12
-"""The default of dfs.image.parallel.target.sections."""
+"""Default of dfs.image.parallel.target.sections."""
 FAR = 70_000_000
 MIB = 1024 * 1024
 WIDTH = 130
-"""Width of a table that is written to a file."""
+"""Width of the table if the output is a file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """The resources one reader used for one image."""
+    """Resources that one reader used for one image."""
 
     whole_s: float
     processor_s: float
     rows: int
     peaks_bytes: tuple[int, ...]
-    """Peak memory of each of its processes."""
+    """Peak memory of each of the reader's processes."""
     prepare_s: float = 0.0
     read_s: float = 0.0
     scratch_bytes: int = 0
@@ -93,7 +93,7 @@ class Bench:
         )
 
     def viewer(self, image: LargeImage, threads: int) -> Taken:
-        """Runs the viewer as one process of one or more threads, writing tab-separated lines to a file."""
+        """Run the viewer as one process with this many threads, writing tab-separated lines to a file."""
         found = importlib.util.find_spec("pyspark")
         assert found is not None and found.submodule_search_locations
         spark_jars = Path(next(iter(found.submodule_search_locations))) / "jars"
@@ -111,8 +111,8 @@ class Bench:
         return Taken(whole_s, used.ru_utime + used.ru_stime, rows, (used.ru_maxrss * 1024,))
 
     def _timed(self, command: list[str], directory: Path, into: Path) -> tuple[float, resource.struct_rusage]:
-        """Returns a process's wall time, and its resource usage with that of the children it waited for. Its output
-        goes to a file."""
+        """Return the wall time of a process, and its resource usage including the children that it waited for. The
+        process's output goes to a file."""
         errors = self.folder / "errors"
         begun = time.perf_counter()
         with into.open("wb") as output, errors.open("wb") as error:
@@ -134,7 +134,7 @@ class Bench:
 
 
 def side_by_side(bench: Bench, inodes: int, rounds: int) -> Shown:
-    """Runs every reader on the same image, in turns."""
+    """Run every reader in turns on the same image."""
     image = bench.image(inodes)
     ways: dict[str, Callable[[], Taken]] = {
         "viewer -m 1": partial(bench.viewer, image, 1),
@@ -177,7 +177,7 @@ def side_by_side(bench: Bench, inodes: int, rounds: int) -> Shown:
 
 
 def growth(bench: Bench, sizes: list[int]) -> Shown:
-    """Runs two processes on images of growing size, and extrapolates linearly to a far larger one."""
+    """Run two processes on images of growing size, and extrapolate linearly to a far larger image."""
     taken: dict[int, Taken] = {}
     for inodes in sizes:
         image = bench.image(inodes)
@@ -198,8 +198,8 @@ def growth(bench: Bench, sizes: list[int]) -> Shown:
 
 
 def into_solr(bench: Bench, inodes: int) -> Shown:
-    """Runs the pipeline from plan to run record, as the daemon does, into an empty index, and once more with nothing
-    changed."""
+    """Run the pipeline, from the plan to the run record, into an empty index as the daemon does, and again with
+    nothing changed."""
     image = bench.image(inodes)
     source = Source(source_id("bench", "HDFS"), HDFS, "HDFS", "bench", ("hdfs://bench",))
     estate = Estate("bench", (source,), spool=str(bench.folder / "spool"))
@@ -244,8 +244,8 @@ def _growth_row(name: str, inodes: int, each: Taken) -> tuple[str, ...]:
 
 
 def _far(taken: dict[int, Taken]) -> Taken:
-    """Extrapolates to `FAR` by least squares; memory by the line through the two largest images, because its bound
-    takes effect only on large images."""
+    """Extrapolate to `FAR` inodes by least squares. Memory is extrapolated by the line through the two largest
+    images, because its limit takes effect only on large images."""
 
     def at_far(values: list[float]) -> float:
         sizes = list(map(float, taken))[-len(values) :]
@@ -266,12 +266,12 @@ def _far(taken: dict[int, Taken]) -> Taken:
 
 
 def _ratio(slower: list[Taken], faster: list[Taken]) -> float:
-    """The median speed-up over the rounds: other load on the machine affects both readers of a round."""
+    """Return the median speed-up over the rounds. Other load on the machine affects both readers of a round."""
     return statistics.median(a.whole_s / b.whole_s for a, b in zip(slower, faster, strict=True))
 
 
 def _processor_ratio(slower: list[Taken], faster: list[Taken]) -> float:
-    """The same by CPU time, which other load disturbs far less."""
+    """Return the median ratio of CPU times over the rounds. Other load affects CPU time far less than wall time."""
     return statistics.median(a.processor_s / b.processor_s for a, b in zip(slower, faster, strict=True))
 
 

@@ -54,8 +54,6 @@ FILES_IN_DIRECTORY = 1_000
 
 @dataclass
 class Figures:
-    """The results of the bench."""
-
     compared: int = 0
     documents: int = 0
     unlike: list[str] = field(default_factory=list)
@@ -102,14 +100,14 @@ class Bench:
             self.console.print(f"  {line}", highlight=False)
 
     def gap(self) -> None:
-        """Makes the NameNode forget new edits before navlin follows them."""
+        """Make the NameNode forget new edits before navlin follows them."""
         for _ in range(2):
             self.happening.do(20)
             self.hadoop.roll_edits()
             self.hadoop.save_namespace()
 
     def kill(self, step: str) -> None:
-        """Starts to follow in a process, which is killed at a step."""
+        """Start to follow in a separate process, and kill that process at a step."""
         process = Killed(self.estate, self.scratch / f"scratch-{self.happening.done}")
         try:
             self.figures.reached.append(process.follow_until(step)[-1])
@@ -119,7 +117,7 @@ class Bench:
 
 
 def run(bench: Bench, operations: int, every: int, gaps: int, kills: int, rng: random.Random) -> None:
-    """Runs all operations, with gaps and kills at random points between them."""
+    """Run all operations, with gaps and kills at random points between them."""
     bench.follow()
     turns = max(1, operations // every)
     mishaps = [*(("gap", ""),) * gaps, *(("kill", STEPS[n % len(STEPS)]) for n in range(kills))]
@@ -146,7 +144,7 @@ class Rounds:
 
 
 def rounds(bench: Bench) -> Rounds:
-    """Measures rounds without any change, and rounds after ten files have changed."""
+    """Measure rounds without any change, and rounds after ten files have changed."""
     documents = bench.estate.solr.count(ELEMENTS) + bench.estate.solr.count(RELATIONS)
     while bench.follow().status is not Status.IDLE:
         pass
@@ -169,7 +167,7 @@ def rounds(bench: Bench) -> Rounds:
 
 
 def fill(bench: Bench, files: int) -> None:
-    """Adds this many files to the index, as an earlier run would have written them."""
+    """Add this many files to the index, as if an earlier run had written them."""
     source = bench.estate.extractor().source
     stamp = Stamp(run_id(source.id, 1), FIRST_MS)
     for first in track(range(0, files, FILES_IN_DIRECTORY), "filling the index", transient=True):
@@ -241,7 +239,6 @@ def measure(folder: Path, options: argparse.Namespace, console: Console) -> None
 
 
 def summary(bench: Bench, measured: list[Rounds], took_s: float, every: int) -> Table:
-    """Returns all figures as a table."""
     figures = bench.figures
     images = f"{len(figures.images_s)}, {statistics.median(figures.images_s):.1f} s (median)"
     table = Table(title="following a NameNode", show_header=False)

@@ -60,7 +60,7 @@ def fill(metastore: Metastore, tables: int, columns: int) -> None:
 def measure(metastore: Metastore, tables: int, columns: int, rounds: int) -> None:
     source = Source(source_id("bench", "HIVE"), HIVE, "HIVE", "bench")
     hms = HiveMetastore(source, Estate("bench", (source,)), (metastore.uri,))
-    bare(metastore, hms.batch_size)  # the server's first answers are slow
+    bare(metastore, hms.batch_size)  # the server's first responses are slow
     pairs = [
         (
             seconds(lambda: bare(metastore, hms.batch_size)),
@@ -91,7 +91,7 @@ def measure(metastore: Metastore, tables: int, columns: int, rounds: int) -> Non
 
 
 def bare(metastore: Metastore, at_once: int) -> int:
-    """Lists names and fetches table bodies without processing them."""
+    """List names and fetch the tables without processing them."""
     fetched = 0
     with connected(metastore.address) as client:
         for database in client.databases():
@@ -102,7 +102,7 @@ def bare(metastore: Metastore, at_once: int) -> int:
 
 
 def whole(hms: HiveMetastore, positions: Positions) -> int:
-    """Plans, then reads every split and the splits that these yield."""
+    """Plan, then read every split and the splits that these yield. Return the number of entities."""
     plan: Plan = hms.plan(positions)
     waiting: list[Split] = list(plan.splits)
     entities = 0

@@ -77,7 +77,7 @@ def main() -> None:
             for start in starts:
                 for name, answer in answers.items():
                     took_s = seconds(lambda answer=answer, start=start: answer(start))  # type: ignore[misc]
-                    if round_number:  # the first warms Solr's caches
+                    if round_number:  # the first round warms Solr's caches
                         taken[name].append(took_s)
     table = Table("answer", "p50 ms", "p95 ms", "of impact's p50")
     impacts = statistics.median(taken["impact"])

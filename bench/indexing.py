@@ -53,7 +53,7 @@ def seconds(work: Callable[[], object]) -> float:
 
 
 def post_plainly(solr: Solr, core: str, documents: list[dict[str, Any]]) -> None:
-    """Posts with the obvious code: pysolr, batches, threads."""
+    """Post the documents with the obvious code: pysolr, batches, threads."""
 
     def post(batch: Sequence[dict[str, Any]]) -> None:
         client = pysolr.Solr(f"{solr.address.url}/{core}", auth=solr.session.auth, timeout=120)
@@ -70,7 +70,7 @@ def empty(solr: Solr, *cores: str) -> None:
 
 
 def measure(server: EmbeddedSolr, spark: SparkSession, name: str, filling: Filling, rounds: int) -> Shown:
-    """Measures both ways in turns, and a run over unchanged records."""
+    """Measure navlin and pysolr in turns, and then a run over unchanged records."""
     source = filling.extractor.source
     pipeline = Pipeline(server.address, lambda: spark, lambda: round(time.time() * 1000))
     begun_steps: list[tuple[str, float]] = []

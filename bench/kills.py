@@ -37,16 +37,16 @@ from tests.support.solr_proxy import Call, SolrProxy
 
 REPOSITORY = Path(__file__).parents[1]
 MOST_REQUESTS = 60
-"""A run makes about 45."""
+"""A kill comes after fewer requests than this. A run makes about 45."""
 LONGEST_MOMENT_S = 0.3
 
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """One pass through all inputs, from their beginning to their end."""
+    """One pass through all inputs."""
 
     reached: tuple[str, ...]
-    """The step of each process when it was killed."""
+    """Step that each process had reached when it was killed."""
     compared: int
     unlike: tuple[str, ...]
     took_s: float

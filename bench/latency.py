@@ -66,13 +66,12 @@ interval_s = 86400
 
 
 def keys(name: str) -> tuple[Key, Key]:
-    """The keys of a table and of its column."""
     table = table_key(METASTORE, "bench", name)
     return table, column_key(table, "id")
 
 
 def lay_tables(solr: Solr, appends: int) -> None:
-    """Indexes the tables as a metastore's extraction would."""
+    """Index the tables as a run of the metastore's extractor would."""
     names = ["origin", *(f"t{number}" for number in range(appends + 1))]
     entities = [Entity(key, NOW_MS) for name in names for key in keys(name)]
     judged = [(entity_envelope(entity), Outcome.NEW) for entity in entities]
@@ -83,7 +82,7 @@ def lay_tables(solr: Solr, appends: int) -> None:
 
 @contextmanager
 def served(home: Path, appends: int) -> Iterator[tuple[Solr, list[dict[str, Any]]]]:
-    """Starts a service, and yields its Solr and its log."""
+    """Start a service, and yield its Solr and its log."""
     lineage = home / "lineage"
     lineage.mkdir()
     (home / "navlin.toml").write_text(CONFIGURATION.format(lineage=lineage))
@@ -120,7 +119,7 @@ def served(home: Path, appends: int) -> Iterator[tuple[Solr, list[dict[str, Any]
 
 
 def append(lineage: Path, number: int, solr: Solr) -> float:
-    """Appends one line; returns the seconds until it is searchable and linked."""
+    """Append one line. Return the seconds until it is searchable and linked."""
     table, column = keys(f"t{number}")
     linked = f"endpoint2Ids:({table.identity} OR {column.identity}) AND type:DATA_FLOW AND unlinked:false"
     began = time.perf_counter()
@@ -134,7 +133,7 @@ def append(lineage: Path, number: int, solr: Solr) -> float:
 
 
 def percentile(values: list[float], share: float) -> float:
-    """The value below which this share of the values lies."""
+    """Return the value below which this share of the values lies."""
     return sorted(values)[min(len(values) - 1, int(share * len(values)))]
 
 

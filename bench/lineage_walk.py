@@ -54,8 +54,8 @@ TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
 
 
 def fill(solr: Solr, operations: int) -> None:
-    """Indexes tables in layers, each made by statements reading one to four tables of the layers before; two columns
-    each."""
+    """Index tables of two columns in layers. Statements derive each table from one to four tables of earlier
+    layers."""
     rng = random.Random(7)
     tables = all_tables(operations)
     documents: dict[str, list[dict[str, Any]]] = {ELEMENTS: [], RELATIONS: []}
@@ -122,7 +122,7 @@ def put(
 
 @contextmanager
 def own_solr(state: Path) -> Iterator[Solr]:
-    """Starts an embedded Solr of the code under test."""
+    """Start an embedded Solr with the code under test."""
     jars, cache = REPOSITORY / ".jars" / "solr", REPOSITORY / ".jars" / "solr-launcher"
     try:
         from navlin.index.cores import CORES
@@ -130,7 +130,7 @@ def own_solr(state: Path) -> Iterator[Solr]:
 
         server: Any = EmbeddedSolr(state, jars, CONF / "solr", cores=CORES, cache=cache)
     except ImportError:
-        # Its module in earlier versions.
+        # The module of the class in earlier versions.
         server = import_module("navlin.index.embedded").EmbeddedSolr(state, jars, CONF / "solr")
     with server, Solr(server.start()) as solr:
         yield solr
@@ -141,8 +141,8 @@ def own_solr(state: Path) -> Iterator[Solr]:
 
 @dataclass
 class Measured:
-    """By answer: seconds, seconds of its requests sent again, their number, and nodes; CPU seconds of all answers
-    together."""
+    """For each query: seconds, seconds of its Solr requests sent again, number of requests, and number of nodes.
+    For all queries together: CPU seconds of Solr and of this process."""
 
     walked: list[float] = field(default_factory=list)
     bare: list[float] = field(default_factory=list)
@@ -165,7 +165,7 @@ class Recorder:
         return self._send(*args, **kwargs)
 
     def replay(self) -> float:
-        """Sends the recorded requests again, and returns the seconds they take."""
+        """Send the recorded requests again. Return the seconds they take."""
         began = time.perf_counter()
         for args, kwargs in self.requests:
             self._send(*args, **kwargs)
@@ -173,7 +173,7 @@ class Recorder:
 
 
 def cpu_of_java() -> float:
-    """CPU seconds of the Solr that this process started."""
+    """Return the CPU seconds of the Solr that this process started. Raises LookupError."""
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
             name, _, rest = stat.read_text().partition("(")[2].rpartition(")")
@@ -188,7 +188,7 @@ def cpu_of_java() -> float:
 def measure(solr: Solr, recorder: Recorder, starts: list[Key], options: Options) -> Measured:
     measured = Measured()
     for start in starts:
-        # The first answer warms Solr's caches.
+        # The first query warms Solr's caches.
         lineage(solr, start.identity, options)
         recorder.requests.clear()
         solr_s, python_s, began = cpu_of_java(), time.process_time(), time.perf_counter()
@@ -203,11 +203,11 @@ def measure(solr: Solr, recorder: Recorder, starts: list[Key], options: Options)
 
 
 def answer_lines(operations: int, starts: int) -> None:
-    """Reads a question's name from each line, and writes its measurements as JSON."""
+    """Read names of query kinds, one per line, and write the measurements of each as a line of JSON."""
     with tempfile.TemporaryDirectory() as state, own_solr(Path(state)) as solr:
         fill(solr, operations)
         chosen = random.Random(11).sample(all_tables(operations), starts)
-        # A Solr in service has compiled its hot code; one just started takes half as long again.
+        # A Solr in service has compiled its hot code; a Solr just started takes half as long again.
         for start in chosen:
             for options in ASKED.values():
                 lineage(solr, start.identity, options)
@@ -221,7 +221,7 @@ def answer_lines(operations: int, starts: int) -> None:
 
 
 class Code:
-    """The code of one checkout, in its own process."""
+    """The code of one checkout, in a separate process."""
 
     def __init__(self, name: str, checkout: Path, operations: int, starts: int) -> None:
         self.name = name

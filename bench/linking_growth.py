@@ -57,18 +57,20 @@ WARM_UP_ROUNDS = 5
 FILES_IN_PARTITION = 4
 PARTITIONS_IN_TABLE = 200
 DOCUMENTS_OF_PARTITION = 5 + 2 * FILES_IN_PARTITION
-"""The partition and its directory, each with the relation to its parent; the location; each file with its relation."""
+"""The partition and its directory, each with the relation to its parent; the location; and each file with its
+relation to its parent."""
 
 
 def partition(number: int) -> tuple[Key, str]:
-    """The key of a partition, and its location."""
+    """Return the key of a partition, and the path of its location."""
     table = table_key(HMS, f"db{number // 100_000}", f"t{number // PARTITIONS_IN_TABLE}")
     name = f"ds={number % PARTITIONS_IN_TABLE}"
     return partition_key(table, name), f"/warehouse/{table.name}/{name}"
 
 
 def estate(first: int, before: int) -> Iterator[Envelope]:
-    """Yields the records that the metastore and HDFS have of these partitions."""
+    """Yield the records that the metastore and HDFS have for partitions ``first`` up to but not including
+    ``before``."""
     for number in range(first, before):
         key, directory = partition(number)
         if number % PARTITIONS_IN_TABLE == 0 and key.parent is not None:
@@ -83,7 +85,7 @@ def estate(first: int, before: int) -> Iterator[Envelope]:
 
 
 def flows(round_number: int, count: int, partitions: int) -> Iterator[Envelope]:
-    """Yields an engine's new relations: a third each with a path inside a partition, a table, and an unknown path."""
+    """Yield an engine's new relations: one third each with a path inside a partition, a table, and an unknown path."""
     step = max(1, partitions // count)
     for number in range(count):
         key, directory = partition((number * step + round_number) % partitions)
@@ -101,7 +103,6 @@ def flows(round_number: int, count: int, partitions: int) -> Iterator[Envelope]:
 
 
 def put(solr: Solr, envelopes: Iterator[Envelope] | list[Envelope], stamp: Stamp) -> None:
-    """Writes envelopes as a run does."""
     for core in (ELEMENTS, RELATIONS):
         new = [(envelope, Outcome.NEW) for envelope in envelopes if envelope.core == core]
         for batch in in_batches(new, WRITE_BATCH):
@@ -109,7 +110,7 @@ def put(solr: Solr, envelopes: Iterator[Envelope] | list[Envelope], stamp: Stamp
 
 
 def grow(solr: Solr, first: int, before: int) -> None:
-    """Fills the index up to this many partitions."""
+    """Index the partitions ``first`` up to but not including ``before``."""
     step = 500
     starts = range(first, before, step)
     stamp = Stamp(run_id(HMS.id, 1), AT_MS)
@@ -129,7 +130,8 @@ def commit(solr: Solr) -> None:
 
 
 def measure(solr: Solr, rounds: range, count: int, partitions: int) -> list[float]:
-    """Returns the seconds that linking took in each round, after rounds that only warm up caches and JVM."""
+    """Return the seconds that linking took in each round. Preceding rounds, which are not counted, warm up caches
+    and the JVM."""
     took_s = []
     for number in chain(range(rounds.stop, rounds.stop + WARM_UP_ROUNDS), rounds):
         stamp = Stamp(run_id(ENGINE.id, number), AT_MS)

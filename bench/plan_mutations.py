@@ -45,7 +45,8 @@ def main() -> None:
 
 
 def damaged(table: Table, count: int, seed: int) -> bool:
-    """Reads plans with one to eight mutations each."""
+    """Read plans with one to eight mutations each. Return whether each gave lineage or a flag within the time
+    limit."""
     by_text = {text: f"Arguments: {arguments}" if arguments else "" for text, arguments in plans()}
     read = flagged = 0
     longest = 0.0
@@ -69,7 +70,7 @@ def damaged(table: Table, count: int, seed: int) -> bool:
 
 
 def large(table: Table, size: int) -> bool:
-    """Reads one text of each kind that is built to be slow."""
+    """Read one text of each kind that is built to be slow. Return whether all were read within the time limit."""
     well = True
     for name in monsters(1_000):
         text = monsters(size)[name]

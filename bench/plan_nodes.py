@@ -27,12 +27,12 @@ ROOTS: Final = {
     "command": LOGICAL + "Command",
     "logical": LOGICAL + "LogicalPlan",
 }
-"""The base class of each kind; the first that fits decides."""
+"""Kind of node → base class. The first base class that is an ancestor decides."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Found:
-    """A class of plan nodes, and the name that plans print for it."""
+    """A class of plan nodes, and the name that Spark prints for it in plans."""
 
     name: str
     kind: str
@@ -55,13 +55,13 @@ def main() -> None:
 
 
 def shipped() -> list[Path]:
-    """The jars of PySpark that contain plan nodes."""
+    """Return the jars of PySpark that contain plan nodes."""
     places = (find_spec("pyspark") or sys.exit("PySpark is not installed")).submodule_search_locations or ()
     return [jar for place in places for jar in Path(place, "jars").glob("spark-*.jar")]
 
 
 def plan_nodes(jars: Iterable[Path], further: Iterable[Path] = ()) -> Iterator[Found]:
-    """Yields the plan nodes in ``jars``; only ancestors are looked up in the ``further`` ones."""
+    """Yield the plan nodes in ``jars``. The ``further`` jars only serve to look up ancestors."""
     own = {each.name: each for jar in jars for each in classes_of(jar)}
     every = {each.name: each for jar in further for each in classes_of(jar)} | own
     for each in own.values():
@@ -72,7 +72,7 @@ def plan_nodes(jars: Iterable[Path], further: Iterable[Path] = ()) -> Iterator[F
 
 
 def ancestors(of: ClassFile, every: Mapping[str, ClassFile]) -> tuple[str, ...]:
-    """The class itself and its ancestors, the nearest first."""
+    """Return the class itself and its ancestors, nearest first."""
     found = dict.fromkeys([of.name])
     for name in (waiting := [of.name]):
         for parent in every[name].ancestors if name in every else ():
@@ -83,17 +83,17 @@ def ancestors(of: ClassFile, every: Mapping[str, ClassFile]) -> tuple[str, ...]:
 
 
 def printed_name(of: ClassFile, ancestry: Iterable[str], every: Mapping[str, ClassFile]) -> str:
-    """The class's name without a final ``Exec``, unless the class or an ancestor sets another name.
+    """Return the class's name without a final ``Exec``, unless the class or an ancestor sets another name.
 
-    A name that a trait or a constructor computes once is found among their texts.
+    A name that a trait or a constructor computes once is found among the strings of the trait or constructor.
     """
     named = [name for name in ancestry if name in every and "nodeName" in every[name].methods]
     named = [name for name in named if not name.endswith(("/TreeNode", "/QueryPlan"))]
     for method in NAMING:
-        # Scala 2.11 keeps a trait's code in a separate class.
+        # Scala 2.11 compiles the code of a trait into a separate class.
         for each in (every[place] for name in named for place in (name, f"{name}$class") if place in every):
             for text in each.methods.get(method, ()):
-                # "All" is part of UNION ALL and the like, after the name.
+                # "All" is not a name: it follows the name in UNION ALL and similar operators.
                 if re.match("[A-Z]", text) and text != "All":
                     return text.partition("(")[0].strip()
     return re.sub("Exec$", "", of.simple_name)

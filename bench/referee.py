@@ -39,7 +39,7 @@ WIDTH = 150
 
 
 def compare(part: Part, directory: Path, jars: Path, patterns: Sequence[str]) -> list[Judged]:
-    """Judges the kept logs and events of a part, statement by statement in execution order."""
+    """Judge the stored logs and events of a part, statement by statement in execution order."""
     kept = Kept(directory, part.name)
     runs = kept.read_runs()
     navlin, agent = navlin_edges(kept), agent_edges(kept)
@@ -63,7 +63,7 @@ def _wanted(name: str, patterns: Sequence[str]) -> bool:
 
 
 def print_part(console: Console, part: Part, judged: list[Judged], *, short: bool) -> None:
-    """Prints the table of a part, its sums, and the meaning of each kind of difference."""
+    """Print the table of a part, its sums, and an explanation of each kind of difference."""
     with_truth, with_agent = part is not TPCDS, part in (OWN, TPCDS)
     table = Table(title=f"{part.name}: data edges", title_justify="left")
     table.add_column("statement", no_wrap=True)
@@ -106,7 +106,8 @@ def print_part(console: Console, part: Part, judged: list[Judged], *, short: boo
 
 
 def _levels(part: Part, judged: list[Judged]) -> Table:
-    """Counts right, wrong, flagged and silent edges, of columns and of tables. Statements that failed do not count."""
+    """Count right, wrong, flagged and silent edges, at the levels of columns and tables. Statements that failed do
+    not count."""
     table = Table("", title=f"{part.name}: true edges, and wrong ones", title_justify="left")
     for column in (
         "true",
@@ -193,7 +194,6 @@ def _share(part: int, whole: int) -> str:
 
 
 def as_json(judged: list[Judged]) -> list[dict[str, Any]]:
-    """All comparisons, with edges as text."""
     return [
         {
             "statement": each.name,
@@ -248,7 +248,7 @@ def main() -> None:
         with progress_on(sys.stderr) as report:
             for jar_set in sorted({part.jars for part in parts}):
                 fetch(jar_set, asked.jars / jar_set, report=report)
-    # A file or a pipe has no width of its own, and the tables need one.
+    # A file or a pipe has no width, but the tables need one.
     console = Console(width=None if sys.stdout.isatty() else WIDTH)
     with tempfile.TemporaryDirectory() as temporary:
         directory = (asked.compare or asked.keep or Path(temporary)).resolve()

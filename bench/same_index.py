@@ -48,7 +48,7 @@ Documents = dict[tuple[str, str], dict[str, Any]]
 
 
 def dump(out: Path, corpora: Path | None, console: Console) -> None:
-    """Loads everything and writes it to ``out``."""
+    """Load all inputs into an index, and write its documents to ``out``."""
     jars = REPOSITORY / ".jars"
     with (
         tempfile.TemporaryDirectory(prefix="same-index-") as temporary,
@@ -78,9 +78,9 @@ def dump(out: Path, corpora: Path | None, console: Console) -> None:
 
 
 def keep(directory: Path, console: Console) -> None:
-    """Writes the index of the frozen and of the scripted estate to ``directory``."""
+    """Write the index of the frozen and the scripted estate to ``directory``."""
     jars = REPOSITORY / ".jars"
-    # No path in the kept index may reveal a person's directory.
+    # A neutral directory, so that no path in the stored index contains a developer's home directory.
     MADE_IN.mkdir()
     with (
         EmbeddedSolr(
@@ -107,7 +107,7 @@ def keep(directory: Path, console: Console) -> None:
 
 
 def _neutral(document: dict[str, Any]) -> dict[str, Any]:
-    """A document without its version; the host in a file's position becomes ``localhost``."""
+    """Return a document without its version. In the key of a file's position, this host becomes ``localhost``."""
     host, _, file = document.get("key", "").partition(":")
     if document.get("kind") == "position" and host == socket.gethostname():
         key = f"localhost:{file}"
@@ -117,7 +117,7 @@ def _neutral(document: dict[str, Any]) -> dict[str, Any]:
 
 def _spark(folder: Path) -> SparkSession:
     spark = start_session(folder / "scratch", driver_memory="2g")
-    # Spark's tasks run outside this checkout, and need the tests' extractors.
+    # Spark's tasks run outside this checkout, but need the tests' extractors.
     archive = folder / "tests.zip"
     with zipfile.ZipFile(archive, "w") as modules:
         modules.write(
@@ -129,7 +129,7 @@ def _spark(folder: Path) -> SparkSession:
 
 
 def write_dump(solr: Solr, out: Path) -> Counter[str]:
-    """Writes every document without stamps, as ``{"core", "document"}``; returns their number by core."""
+    """Write every document without stamps, as ``{"core", "document"}``. Return the number of documents by core."""
     counts: Counter[str] = Counter()
     with gzip.GzipFile(out, "wb", mtime=0) as file:
         for core in (ELEMENTS, RELATIONS):
@@ -141,7 +141,7 @@ def write_dump(solr: Solr, out: Path) -> Counter[str]:
 
 
 def read_dump(file: Path) -> Documents:
-    """The documents of a dump, by core and identity."""
+    """Map (core, identity) to each document of a dump."""
     with gzip.open(file, "rb") as lines:
         return {
             (each["core"], each["document"]["identity"]): each["document"]
@@ -150,7 +150,7 @@ def read_dump(file: Path) -> Documents:
 
 
 def differences(one: Documents, other: Documents) -> Iterator[tuple[str, str, str, str, str]]:
-    """Yields (core, type, field, identity, difference) for each field that differs; a missing document is the field
+    """Yield (core, type, field, identity, difference) for each field that differs. A missing document has the field
     ``*``."""
     for key in sorted(one.keys() | other.keys()):
         core, identity = key
@@ -175,7 +175,7 @@ def _shown(value: Any) -> str:
 
 
 def compare(one: Path, other: Path, console: Console) -> bool:
-    """Prints the differences; returns whether there are none."""
+    """Print the differences. Return whether there are none."""
     left, right = read_dump(one), read_dump(other)
     counted: Counter[tuple[str, str, str]] = Counter()
     examples: dict[tuple[str, str, str], list[str]] = {}

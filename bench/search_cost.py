@@ -60,9 +60,10 @@ AT_MS: Final = 1_800_000_000_000
 BATCH: Final = 2_000
 COLUMNS: Final = 16
 WARMING: Final = 3
-"""Rounds that are not counted, while Solr's JVM compiles hot code."""
+"""Number of rounds that are not counted, during which Solr's JVM compiles hot code."""
 OF_A_TABLE: Final = 52
-"""Entities made for each table: itself, its columns, partitions, paths, and statements with parts and runs."""
+"""Entities per table: itself, its columns, partitions and paths, and statements with their sub-operations and
+executions."""
 WORDS: Final = (
     "customer orders order revenue region regions sales target targets invoice payment account address email city country"
     " category price amount unit currency posting date day month year status ledger cost centre nightly hourly readings"
@@ -82,7 +83,7 @@ Asking = Callable[[str], object]
 
 
 def fill(solr: Solr, entities: int) -> None:
-    """Indexes the judged estate and about this many other entities."""
+    """Index the judged estate and about this many other entities."""
     JudgedEstate(solr, "judged")
     rng = random.Random(7)
     made = (each for number in range(entities // OF_A_TABLE) for each in _around_a_table(rng, number))
@@ -106,7 +107,6 @@ def _comment(rng: random.Random) -> str:
 
 
 def _around_a_table(rng: random.Random, number: int) -> Iterator[Entity]:
-    """Yields a table and its related entities."""
 
     def made(key: Key, **attributes: Any) -> Entity:
         return Entity(key, AT_MS, attributes)
@@ -154,7 +154,7 @@ def _json(document: dict[str, Any]) -> bytes:
 
 @dataclass(slots=True)
 class Cost:
-    """Costs of questions, in the order asked."""
+    """Costs of queries, in the order in which they ran."""
 
     taken_s: list[float] = field(default_factory=list)
     cpu_s: list[float] = field(default_factory=list)
@@ -163,13 +163,13 @@ class Cost:
 
 @dataclass(slots=True)
 class Meter:
-    """Measures questions. ``requests`` is the number of requests sent to Solr."""
+    """Measures queries. ``requests`` is the number of requests sent to Solr."""
 
     solr_pid: int
     requests: int = 0
 
     def measure(self, ask: Asking, question: str, cost: Cost) -> None:
-        """Asks once and records the cost."""
+        """Run a query once and record its cost."""
         sent, cpu_s, began_s = self.requests, self._cpu_s(), time.perf_counter()
         ask(question)
         cost.taken_s.append(time.perf_counter() - began_s)
@@ -182,7 +182,7 @@ class Meter:
 
 
 def ways(solr: Solr) -> dict[str, dict[str, Asking]]:
-    """Both searches, for each way of asking a question."""
+    """Interface → name of the search → function. ``before`` is Navigator's search."""
     counted = [f"{{!ex={name}}}{name}" for name in COUNTED]
     return {
         how: {
@@ -196,7 +196,7 @@ def ways(solr: Solr) -> dict[str, dict[str, Asking]]:
 def measure(
     solr: Solr, meter: Meter, questions: Sequence[str], rounds: int
 ) -> dict[str, dict[str, list[Cost]]]:
-    """Returns the costs of each round, by way of asking and by search."""
+    """Interface → name of the search → cost of each round."""
     rng = random.Random(11)
     asked = ways(solr)
     costs = {how: {name: list[Cost]() for name in searches} for how, searches in asked.items()}
@@ -216,14 +216,14 @@ def measure(
 
 
 def _empty_caches(solr: Solr) -> None:
-    """Writes and commits a document, so that the new searcher's caches are empty."""
+    """Write and commit a document, so that Solr opens a new searcher with empty caches."""
     key = table_key(_METASTORE, "bench", "touched")
     solr.add_json(ELEMENTS, [_document(Entity(key, AT_MS))])
     solr.commit(ELEMENTS, soft=False)
 
 
 def questions_of(solr: Solr) -> list[str]:
-    """Returns the questions of the judged set that both searches can parse."""
+    """Return the queries of the judged set that both searches can parse."""
     found = []
     for file in ("search.json", "search_unseen.json"):
         for judged in json.loads((FOLDER / file).read_text(encoding="utf-8")):
@@ -288,7 +288,7 @@ def main() -> None:
 
 
 def count_requests(solr: Solr, meter: Meter) -> None:
-    """Makes the meter count every request to this Solr."""
+    """Make the meter count every request to this Solr."""
 
     def sent(response: Any, *_: Any, **__: Any) -> Any:
         meter.requests += 1

@@ -34,7 +34,7 @@ SETTLE_S = 120.0
 
 @contextmanager
 def indexed(folder: Path, spark: SparkSession, filling: Filling) -> Iterator[Solr]:
-    """Starts a Solr with an index of one source."""
+    """Start a Solr with an index of one source."""
     jars = REPOSITORY / ".jars" / "solr"
     settings, cache = SolrSettings(memory="2g"), jars.parent / "solr-launcher"
     with (
@@ -49,11 +49,11 @@ def indexed(folder: Path, spark: SparkSession, filling: Filling) -> Iterator[Sol
 
 
 def size_of(solr: Solr, core: str) -> tuple[int, int]:
-    """Returns documents and bytes of a core, merged to one segment."""
+    """Merge a core to one segment. Return its number of documents and its size in bytes."""
     solr.client(core).optimize(waitSearcher=True)
     deadline_s, before = time.monotonic() + SETTLE_S, -1
     while True:
-        # Solr deletes files of merged segments a moment later.
+        # Solr deletes the files of merged segments with a short delay.
         index = solr.admin("cores", {"action": "STATUS", "core": core})["status"][core]["index"]
         if index["sizeInBytes"] == before or time.monotonic() > deadline_s:
             return int(index["numDocs"]), before

@@ -37,7 +37,7 @@ from navlin.model.source import SPARK, Estate, Source
 
 SOURCE = Source("spark-1", SPARK, "SPARK-1", "bench")
 NOW_MS = 4_000_000_000_000
-"""Long after every log here was written, so that all applications count as ended."""
+"""A time long after every log here was written, so that all applications count as ended."""
 MAX_LINE_BYTES = 512 << 20
 
 
@@ -65,7 +65,8 @@ Reading = Callable[[SparkEvents, Split], tuple[int, int]]
 
 
 def measured(directory: Path, rounds: int) -> list[str]:
-    """Returns one line of the table. Raises OSError if the directory cannot be listed."""
+    """Return the measurements of a directory as one row of the table. Raises OSError if the directory cannot be
+    listed."""
     extractor = SparkEvents(SOURCE, Estate("bench", (SOURCE,)), str(directory), max_line_bytes=MAX_LINE_BYTES)
     splits = extractor.plan(Positions({}, NOW_MS)).splits
     size = sum(as_written(extractor, split) for split in splits) / 1e6
@@ -109,7 +110,7 @@ def _lines(extractor: SparkEvents, split: Split) -> Iterator[bytes]:
 
 
 def written(scratch: Path, tasks: int) -> Path:
-    """Writes the event log of a statement with so many tasks, and returns its directory."""
+    """Run a statement with this many tasks, and return the directory of its event log."""
     logs = scratch / f"{tasks} tasks"
     logs.mkdir()
     statement = f"session.range({tasks * 10}, numPartitions={tasks}).selectExpr('id', 'id % 7 as k')"
@@ -130,7 +131,7 @@ def as_written(extractor: SparkEvents, split: Split) -> int:
 
 
 def records(extractor: SparkEvents, split: Split) -> tuple[int, int]:
-    """Counts entities, and all records, of a log."""
+    """Return the number of entities and the number of all records of a log."""
     runs = extracted = 0
     todo = [split]
     while todo:
@@ -147,7 +148,7 @@ def records(extractor: SparkEvents, split: Split) -> tuple[int, int]:
 
 
 def scanned(extractor: SparkEvents, split: Split) -> tuple[int, int]:
-    """Counts the lines of a log, and the relevant ones."""
+    """Return the number of lines of a log and the number of relevant ones."""
     lines = matter = 0
     for line in _lines(extractor, split):
         lines += 1
@@ -159,7 +160,7 @@ def scanned(extractor: SparkEvents, split: Split) -> tuple[int, int]:
 
 
 def parsed(extractor: SparkEvents, split: Split) -> tuple[int, int]:
-    """Counts the lines of a log, and those that are JSON."""
+    """Return the number of lines of a log and the number of those that are JSON."""
     lines = good = 0
     for line in _lines(extractor, split):
         lines += 1

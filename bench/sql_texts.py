@@ -53,7 +53,7 @@ def main() -> None:
 
 
 def judged(reader: SqlReader, case: Case) -> list[tuple[str, str]]:
-    """Returns, for each level compared, the difference from the expected lineage ("" if none)."""
+    """Return (level, difference from the expected lineage, or "" if none) for each level compared."""
     answer = read(reader, case, case.schema)
     if case.columns is None:
         return [("tables", difference(answer, tables_of(answer), case.tables))]
@@ -67,7 +67,7 @@ def judged(reader: SqlReader, case: Case) -> list[tuple[str, str]]:
 
 
 def difference(answer: Answer, found: object, expected: object) -> str:
-    """ "" if the answer is as expected; otherwise the difference."""
+    """Return the difference from the expected lineage, or "" if there is none."""
     if found == expected:
         return ""
     if answer.problem:

@@ -64,14 +64,14 @@ uris = ["{uri}"]
 
 @dataclass(frozen=True, slots=True)
 class Took:
-    """Elapsed and CPU seconds."""
+    """Elapsed seconds and CPU seconds."""
 
     whole_s: float
     processor_s: float
 
 
 class Navlin:
-    """One version of navlin with its own state directory."""
+    """One version of navlin, with its own state directory."""
 
     def __init__(self, checkout: Path, home: Path) -> None:
         self.checkout, self.home = checkout.resolve(), home
@@ -81,7 +81,7 @@ class Navlin:
         self.lines = 0
 
     def empty(self) -> None:
-        """Removes the index and the spool, but keeps compiled files."""
+        """Remove the index and the spool, but keep compiled files."""
         shutil.rmtree(self.state / "solr", ignore_errors=True)
         shutil.rmtree(self.state / "spool", ignore_errors=True)
 
@@ -91,15 +91,14 @@ class Navlin:
         self.file.write_text(text.format(state=self.state, jars=jars, lineage=self.lineage, **values))
 
     def append(self, lines: int) -> None:
-        """Appends records to Impala's log."""
         with (self.lineage / "impala_lineage_log_1.0-1700000000000").open("a") as log:
             for number in range(self.lines, self.lines + lines):
                 log.write(record(number, f"bench.t{number}", "bench.origin"))
         self.lines += lines
 
     def _start(self, *arguments: str) -> subprocess.Popen[str]:
-        # The checkout precedes the installed package: it is Python's working directory, and on the path of Spark's
-        # workers.
+        # The checkout precedes the installed package, because it is Python's working directory and on the path of
+        # Spark's workers.
         return subprocess.Popen(
             [sys.executable, "-m", "navlin", "--config", str(self.file), *arguments],
             cwd=self.checkout,
@@ -111,7 +110,7 @@ class Navlin:
         )
 
     def run(self, *arguments: str) -> Took:
-        """Runs a command, and measures it from start to end."""
+        """Run a command, and measure it from start to end."""
         before_s, began_s = _processors_s(), time.perf_counter()
         process = self._start(*arguments)
         out, error = process.communicate(timeout=PATIENCE_S)
@@ -121,7 +120,7 @@ class Navlin:
 
     @contextmanager
     def serving(self) -> Iterator[tuple[float, subprocess.Popen[str], Queue[dict[str, object]]]]:
-        """Runs `serve`: yields the seconds until it was ready, the process, and its log from then on."""
+        """Run `serve`, and yield the seconds until it is ready, the process, and the log from then on."""
         began_s = time.perf_counter()
         process = self._start("serve")
         log: Queue[dict[str, object]] = Queue()
@@ -162,7 +161,7 @@ def _processors_s() -> float:
 
 
 def measure(navlin: Navlin, metastore: Metastore | None) -> dict[str, Took]:
-    """Measures one round of one version."""
+    """Measure one round of one version."""
     found: dict[str, Took] = {}
     navlin.empty()
     navlin.configure(IMPALA)

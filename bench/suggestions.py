@@ -37,13 +37,13 @@ WORDS = (
 
 
 def name(rng: random.Random) -> str:
-    """A name of one to three words, sometimes with a number."""
+    """Return a name of one to three words, sometimes with a number."""
     words = [rng.choice(WORDS) for _ in range(rng.choice((1, 2, 2, 3)))]
     return "_".join([*words, *([f"{rng.randrange(100):02}"] if rng.random() < 0.2 else [])])
 
 
 def fill(solr: Solr, tables: int, columns: int) -> list[str]:
-    """Indexes tables with columns; returns a sample of names, each as often as it occurs."""
+    """Index tables with columns. Return a sample of their names, in which a frequent name occurs more often."""
     rng, names = random.Random(7), []
     documents: dict[str, list[dict[str, Any]]] = {ELEMENTS: []}
     for number in range(tables):
@@ -60,7 +60,7 @@ def fill(solr: Solr, tables: int, columns: int) -> list[str]:
 
 
 def prefixes(names: list[str], count: int) -> dict[int, list[str]]:
-    """Returns prefixes that people type, by length."""
+    """Map each prefix length to prefixes of names, or of words in names, as users type them."""
     rng = random.Random(11)
     starts = [rng.choice([chosen := rng.choice(names), rng.choice(chosen.split("_"))]) for _ in range(count)]
     return {length: [each[:length] for each in starts if len(each) >= length] for length in (1, 2, 3, 4, 6)}

@@ -108,7 +108,8 @@ def put_reader(solr: Solr, documents: dict[str, list[dict[str, Any]]], number: i
 
 
 def judge(address: SolrAddress) -> tuple[float, float, Totals, int]:
-    """Returns the seconds until the first unused table and until the last one, the totals, and the peak memory (KiB)."""
+    """Return the seconds until the first unused table and until the last table, the totals, and the peak memory
+    (KiB)."""
     console, totals = Console(stderr=True), Totals()
     question = Question(DAYS, NOW_MS, (HIVE.lower(), IMPALA.lower(), SPARK.lower()), despite_gaps=True)
 

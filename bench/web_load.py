@@ -50,7 +50,7 @@ PATIENCE_S: Final = 120.0
 
 @dataclass
 class Asked:
-    """The users' results: seconds of each answer, by question, and the answers that were errors."""
+    """Results of the users: the seconds of each response, by kind of query, and the number of errors."""
 
     seconds: dict[str, list[float]] = field(default_factory=lambda: {"lineage": [], "search": []})
     errors: Counter[str] = field(default_factory=Counter)
@@ -71,7 +71,7 @@ class Writer:
     seconds: list[float] = field(default_factory=list)
 
     def run(self, until_s: float) -> None:
-        """Appends until then; returns once the timed records are through."""
+        """Append records until ``until_s``. Return once the timed records are searchable."""
         waiting: list[tuple[int, float]] = []
         begun_s, first = time.monotonic(), self.number
         next_sample_s = begun_s
@@ -99,15 +99,13 @@ class Writer:
 
 @dataclass
 class User:
-    """A user asking over HTTP."""
-
     url: str
     name: str
     tables: list[tuple[str, str]]
     rng: random.Random
 
     def ask_until(self, until_s: float, asked: Asked) -> None:
-        """Asks until then, with pauses."""
+        """Send queries until ``until_s``, with pauses."""
         with self._session() as session:
             time.sleep(self.rng.uniform(0, PAUSE_S))
             while time.monotonic() < until_s:
@@ -115,7 +113,7 @@ class User:
                 time.sleep(self.rng.expovariate(1 / PAUSE_S))
 
     def ask_times(self, times: int, asked: Asked, progress: Callable[[], None]) -> None:
-        """Asks this many times, without pauses."""
+        """Send this many queries without pauses."""
         with self._session() as session:
             for number in range(times):
                 self._ask(session, "search" if number % 10 else "lineage", asked)
@@ -150,8 +148,7 @@ def resident_mib(process: int) -> float:
 
 
 def processor_s(service: int) -> dict[str, float]:
-    """CPU seconds of a service's processes so far: of Solr, the web process, Spark's Java, and the rest, which is
-    Python."""
+    """Map each kind of process of a service (Solr, web, Spark's Java, other Python) to its CPU seconds so far."""
     parents: dict[int, int] = {}
     spent: dict[int, float] = {}
     commands: dict[int, str] = {}
@@ -179,7 +176,7 @@ def kind_of(command: str) -> str:
 
 
 def address_of(log: list[dict[str, Any]]) -> str:
-    """Returns the URL of the web process, once it answers."""
+    """Return the URL of the web process, once the log reports that it is ready."""
     deadline_s = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline_s:
         for line in list(log):
@@ -190,12 +187,11 @@ def address_of(log: list[dict[str, Any]]) -> str:
 
 
 def parent_of(process: int) -> int:
-    """The parent of a process."""
     return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
 
 
 def web_process(configuration: Path) -> int:
-    """The id of the web process of a configuration."""
+    """Return the pid of the web process that uses this configuration file."""
     for file in Path("/proc").glob("[0-9]*/cmdline"):
         try:
             command = file.read_bytes().decode().split("\0")
@@ -208,7 +204,7 @@ def web_process(configuration: Path) -> int:
 
 @contextmanager
 def phase(progress: Progress, what: str, seconds: float) -> Iterator[float]:
-    """Shows the progress of a phase; yields the time at which it ends."""
+    """Show the progress of a phase. Yield the time at which the phase ends."""
     until_s = time.monotonic() + seconds
     task, done = progress.add_task(what, total=seconds), threading.Event()
 

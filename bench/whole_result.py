@@ -25,13 +25,12 @@ from tests.support.web import PASSWORD, Web, running_web
 
 
 def most_mib(process: int) -> float:
-    """Peak memory of a process."""
     lines = Path(f"/proc/{process}/status").read_text().splitlines()
     return int(next(line for line in lines if line.startswith("VmHWM")).split()[1]) / 1024
 
 
 def read(web: Web, **form: str) -> tuple[float, float, int, int]:
-    """Returns the seconds until the first piece and until the last, the bytes and the lines."""
+    """Return the seconds until the first and until the last piece, the bytes, and the lines."""
     began, first_s, size, lines = time.perf_counter(), 0.0, 0, 0
     auth = ("viewer", PASSWORD)
     parameters = {"query": "*", **form}

@@ -1,4 +1,4 @@
-"""Directories with more files than the driver may carry: listed, covered and flagged inside Spark tasks."""
+"""Directories with too many files for the driver: Spark tasks list, cover and flag the files."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class FileSystem:
         return self.now_ms
 
     def list(self, folders: dict[str, int], *covers: dict[str, Any], **more: Any) -> RunRecord:
-        """Runs once over these directories, with the given number of files in each."""
+        """Run the extractor once. ``folders`` maps directories to their numbers of files."""
         self.file.write_text(json.dumps({"folders": folders, "covers": covers, **more}))
         extractor = Folders(self.source, self.estate, str(self.file))
         record = self.pipeline.run(EXTRACTORS["folders"], extractor)
@@ -53,7 +53,6 @@ class FileSystem:
         return record
 
     def reads(self, path: str, column: str = "") -> None:
-        """Records that an engine read a path, and optionally one of its columns."""
         uri = f"hdfs://nn:8020{path}"
         record = {"text": "load", "reads": [uri], "writes": ["db.t"], "at_ms": self.now_ms}
         if column:
@@ -67,7 +66,7 @@ class FileSystem:
         return document
 
     def count(self, *, below: str, deleted: bool) -> int:
-        """Counts the files and directories at and below a directory."""
+        """Count the files and directories at and below a directory."""
         flagged = str(deleted).lower()
         return self.solr.count(
             ELEMENTS,
@@ -93,7 +92,7 @@ def test_deleting_a_directory_deletes_all_its_files_and_no_sibling(files: FileSy
     assert files.count(below="/a", deleted=True) == MANY + 1
     assert files.count(below="/a_old", deleted=False) == 4
     assert files.count(below="/b", deleted=False) == 5
-    # Files outside the covered paths were compared too: only the new one was written.
+    # The run compared files outside the covered paths too, and wrote only the new one.
     assert record.counts.new == 1
     assert record.counts.unchanged == 4
 
@@ -110,7 +109,7 @@ def test_relisting_a_directory_deletes_only_the_missing_files(files: FileSystem)
 
 @pytest.mark.services
 def test_more_covered_paths_than_one_solr_query_allows_are_all_covered(files: FileSystem) -> None:
-    """Solr takes 10,000 clauses in a query; the events of one run may name more paths than that."""
+    """Solr allows 10,000 clauses per query, but the events of one run may name more paths."""
     files.list({"/a": MANY, "/b": 3, "/c": 3}, {"path": "/"})
     gone = [{"path": f"/b/part-0000{n}", "reported": True} for n in range(2)]
     never_seen = [{"path": f"/d/{number}", "reported": True} for number in range(10_500)]
@@ -145,7 +144,7 @@ def test_sidecar_metadata_is_replaced_once_a_user_edits_it(files: FileSystem) ->
     files.list({"/a": 0}, {"path": "/"}, words=words)
     assert (files.of("/a")["description"], files.of("/a")["tags"]) == ("from the sidecar", ["raw"])
 
-    # A person writes a description, which takes precedence from now on.
+    # A description written by a user takes precedence over the sidecar's.
     mine = files.of("/a")
     mine.update(description="mine", sourceWords=["tags", "up_contact"])
     files.solr.add(ELEMENTS, [mine])
@@ -170,7 +169,7 @@ def test_unreferenced_files_are_skipped_if_only_claimed_ones_are_kept(
 
     assert record.counts.unclaimed == 49
     assert files.of("/a/part-00007")["size"] == 7
-    # It stays known when it is listed again, and is flagged when it disappears.
+    # A file read by an engine stays indexed when it is listed again, and is flagged when it disappears.
     assert files.list({"/a": 7}, {"path": "/", "reported": True}, where_claimed=True).counts.deleted == 1
 
 

@@ -52,7 +52,7 @@ def scraped(url: str, user: str = "viewer") -> Samples:
 
 @pytest.fixture(scope="module")
 def sourced(solr_server: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """A `navlin web` with one configured source that ran and has rejects, unlinked relations and a gap."""
+    """A `navlin web` with one configured source that has run and has rejects, unlinked relations and a gap."""
     home = tmp_path_factory.mktemp("metrics")
     logs = home / "logs"
     logs.mkdir()
@@ -81,14 +81,16 @@ def test_metrics_agree_with_the_status_command(sourced: Web) -> None:
     for each in status["sources"]:
         labels = frozenset({("source", each["name"]), ("extractor", each["extractor"])})
         assert found["navlin_source_rejects", labels] == each["index"]["reject_count"] == 3
-        assert found["navlin_source_entities", labels] == each["index"]["entities"] == 2  # and the source
+        assert (
+            found["navlin_source_entities", labels] == each["index"]["entities"] == 2
+        )  # including the source
         assert found["navlin_source_relations", labels] == each["index"]["relations"] == 1
         assert found["navlin_source_unlinked_relations", labels] == each["index"]["unlinked"] == 1
         assert found["navlin_source_failing", labels] == 1
         assert found["navlin_source_held", labels] == 0
         assert found["navlin_source_last_run_seconds", labels] == 2.5
         assert found["navlin_source_last_run_timestamp_seconds", labels] == 1_700_000_000
-        # It never had a successful run, so the lag is unknown.
+        # The source never had a successful run, so its lag is unknown.
         assert ("navlin_source_lag_seconds", labels) not in found
         assert found["navlin_source_state", frozenset({("source", each["name"]), ("state", "failed")})] == 1
     assert found["navlin_incomplete_operations", frozenset({("reason", "a gap for metrics")})] == 1
@@ -115,10 +117,10 @@ AGE = ("navlin_snapshot_age_seconds", frozenset[tuple[str, str]]())
 
 
 def next_snapshot(url: str) -> Samples:
-    """Returns the first snapshot begun after the call."""
+    """Return the first snapshot taken entirely after the call."""
     begun_s = time.monotonic()
     while True:
-        # The age is computed later than this.
+        # The time is taken first, because the server computes the snapshot's age after this point.
         asked_s = time.monotonic()
         found = scraped(url)
         if asked_s - found[AGE] > begun_s:
@@ -176,9 +178,9 @@ def expressions(file: str) -> list[str]:
 
 @pytest.mark.parametrize("file", ["alerts.yml", "dashboard.json"])
 def test_alerts_and_dashboard_use_only_existing_metrics(sourced: Web, file: str) -> None:
-    scraped(sourced.url)  # the first answer is counted once it is sent
+    scraped(sourced.url)  # the first response is counted once it is sent
     there = {name for name, _ in scraped(sourced.url)}
-    # These gauges exist only with a daemon and after a successful status query.
+    # These gauges exist only if a daemon runs and the status query succeeds.
     daemon = {"pid": 1, "since_ms": 0, "clock_jump_ms": 0}
     status = {**sourced.command("status"), "daemon": daemon}
     there |= {family.name for family in gauges(status)}
@@ -197,7 +199,7 @@ def test_every_gauge_is_in_the_dashboard_or_an_alert(sourced: Web) -> None:
     }
     status = sourced.command("status")
     assert {family.name for family in gauges(status)} - shown == {
-        # They are for lookup only.
+        # These two are for lookup only.
         "navlin_source_state",
         "navlin_source_last_run_timestamp_seconds",
     }

@@ -1,4 +1,4 @@
-"""Resolving the name that a person gives for an entity."""
+"""Resolution of the names that users give for entities."""
 
 from __future__ import annotations
 

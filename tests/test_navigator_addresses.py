@@ -1,5 +1,5 @@
-"""Every Navigator address that its public clients or its documentation name is served, or refused with a sentence. An
-address without a row in this table is a defect."""
+"""Every Navigator endpoint that public clients or Navigator's documentation name is served, or refused with a
+message. An endpoint without a row in this table is a defect."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ V = "/api/v9"
 
 
 class Row(NamedTuple):
-    """A request as a client sends it; a refusal's sentence contains ``words``. ``{id}`` is a table's."""
+    """A request as a client sends it, and the expected status. ``{id}`` is replaced by the id of a table; ``words``
+    are part of the error message."""
 
     method: str
     path: str
@@ -136,7 +137,7 @@ ELSEWHERE = [
 
 @pytest.fixture(scope="module")
 def known(solr_server: EmbeddedSolr) -> dict[str, str]:
-    """The values for ``{id}``, ``{relation}`` and ``{source}``."""
+    """Replacements for ``{id}``, ``{relation}`` and ``{source}``."""
     with Solr(solr_server.start()) as solr:
         world = World(solr, "addresses")
         table = world.table("t", "id")
@@ -210,5 +211,5 @@ def test_the_readme_lists_every_served_and_unsupported_endpoint() -> None:
 
 
 def _spelled(cell: str) -> str:
-    """Splits a cell like ``GET` and `POST /x`` into two addresses."""
+    """Split a cell like ``GET` and `POST /x`` into two endpoints."""
     return re.sub(r"`([A-Z]+)` and `([A-Z]+) (/[^`]+)`", r"`\1 \3` `\2 \3`", cell)

@@ -189,7 +189,7 @@ def test_a_chunked_list_equals_the_short_one(web: Web, world: World) -> None:
 
 
 def iterated(web: Web, resource: str, query: str, limit: int) -> Iterator[dict[str, Any]]:
-    """Pages requested as the SDK's iterator does: until one is shorter than the limit."""
+    """Yield entities page by page, as the SDK's iterator does: a page shorter than the limit is the last."""
     mark: str | None = "*"
     while True:
         body = {"query": query, "limit": limit, "cursorMark": mark}
@@ -367,12 +367,12 @@ LOOKED_UP = {
     "the SDK's database": "+(srcId:<s>) +(originalName:<n>) +(type:DATABASE)",
     "a script's": '((parentPath:"/db") AND (originalName:"<n>") AND (type:table))',
 }
-"""caller → query; <n> is a name that is also part of a longer one"""
+"""caller → query. <n> is replaced by a name that is also part of a longer name."""
 
 
 @pytest.fixture(scope="module")
 def alike(solr_server: EmbeddedSolr) -> World:
-    """A database, a table and a column, each next to others whose names contain its name."""
+    """A database, a table and a column, each next to entities whose names contain its name."""
     with Solr(solr_server.start()) as solr:
         world = World(solr, "alike")
         for name in ("wages", "old_wages", "wages-2020", "bonus_2020"):
@@ -432,7 +432,7 @@ def test_a_lineage_export_lists_children_by_relation_type(
 
 @pytest.fixture(scope="module")
 def chain(solr_server: EmbeddedSolr) -> dict[str, str]:
-    """Tables and the statements between them, each made from the one before; name → id."""
+    """Tables and the statements between them, each derived from the previous one, as name → id."""
     with Solr(solr_server.start()) as solr:
         world = World(solr, "chain")
         tables = [world.table(f"link{number}") for number in range(5)]

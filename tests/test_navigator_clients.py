@@ -1,7 +1,7 @@
-"""Unmodified clients of Navigator, all of them run twice: Cloudera's SDK, Hue's catalog, scripts.
+"""Unmodified Navigator clients, each run twice: Cloudera's SDK, Hue's catalog, and scripts.
 
-Their requests are in `tests.support.navigator_sdk`, `hue_catalog` and `navigator_scripts`. They are run on a small
-estate, and on that of the demo.
+They run on a small estate and on the demo's. Their requests are in `tests.support.navigator_sdk`, `hue_catalog` and
+`navigator_scripts`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ STATEMENT = "select description from sample_08 where salary > 20"
 
 @dataclass(frozen=True)
 class Navigator:
-    """The clients' address, and entities known to exist: a table with a column and something upstream, a directory."""
+    """The server's URL, credentials, and entities known to exist: a table that has a column and an upstream table,
+    and a directory."""
 
     url: str
     user: str
@@ -57,7 +58,8 @@ def tags(*names: str) -> dict[str, Any]:
 
 
 def read_all(navigator: Navigator, version: int) -> dict[str, int]:
-    """IncrementalExtraction: everything, with small pages and with large ones; returns the counts."""
+    """Run the SDK's IncrementalExtraction of everything, with small and with large pages. Return the number of
+    entities and of relations."""
     sdk = navigator.sdk(version)
     found = {kind: sdk.extract(kind, limit=7) for kind in ("entities", "relations")}
     for kind, each in found.items():
@@ -92,7 +94,8 @@ FILTERED = {
 
 
 def read_some(navigator: Navigator) -> None:
-    """FilteredExtraction: its queries, from the beginning and since a marker; an edit appears in the next extraction."""
+    """Run the SDK's FilteredExtraction, from the beginning and since a marker. An edit appears in the next
+    extraction."""
     sdk = navigator.sdk()
     marker = sdk.marker()
     for kind, queries in FILTERED.items():
@@ -110,7 +113,7 @@ def read_some(navigator: Navigator) -> None:
 
 
 def write_words(navigator: Navigator, version: int) -> None:
-    """SetHdfsFileTags, SetHive…Tags: on existing and on future entities, including a statement."""
+    """Run SetHdfsFileTags and SetHive…Tags on existing and on future entities, including a statement."""
     sdk = navigator.sdk(version)
     hdfs, hive = sdk.only_source("HDFS"), sdk.metastore()
     of_hive = {"sourceId": hive, "sourceType": "HIVE"}
@@ -137,7 +140,7 @@ def write_words(navigator: Navigator, version: int) -> None:
 
 
 def write_lineage(navigator: Navigator) -> None:
-    """CustomLineageCreator with registered models: a Pig run with inputs and outputs, and a statement."""
+    """Run CustomLineageCreator with registered models: a Pig run with inputs and outputs, and a statement."""
     sdk = navigator.sdk()
     managed: list[dict[str, Any]] = [
         {"name": "index", "type": "INTEGER"},
@@ -199,7 +202,7 @@ def write_lineage(navigator: Navigator) -> None:
 
 
 def export_lineage(navigator: Navigator) -> None:
-    """LineageExport: a table's sources in the estate are in its upstream."""
+    """Run LineageExport: a table's upstream includes its source tables."""
     sdk = navigator.sdk()
     down, up = (sdk.lineage_export("type:TABLE", direction, 5) for direction in ("DOWNSTREAM", "UPSTREAM"))
     known = {each["identity"] for each in sdk.extract("entities")}
@@ -210,7 +213,8 @@ def export_lineage(navigator: Navigator) -> None:
 
 
 def update_by_csv(navigator: Navigator) -> None:
-    """UpdateMetadata: a complete line, and one with few fields that must leave the others unchanged."""
+    """Run UpdateMetadata with a complete line, and with a line of few fields that must leave the other fields
+    unchanged."""
     sdk = navigator.sdk()
     mine = sdk.find_entity(sdk.metastore(), f"/{navigator.database}", navigator.table, "TABLE")["identity"]
     whole = {
@@ -242,7 +246,6 @@ def update_by_csv(navigator: Navigator) -> None:
 
 
 def browse_with_hue(navigator: Navigator) -> None:
-    """The requests of a Hue user: searches, opens, tags, describes, follows lineage."""
     database, table = navigator.database, navigator.table
     assert f"{NAMESPACE}.relatedDocuments" in navigator.hue().set_up()["nav.hv_table"]
     mine = navigator.hue().get_table(database, table)
@@ -325,7 +328,6 @@ def run_scripts(navigator: Navigator) -> None:
 
 
 def run_all(navigator: Navigator) -> dict[str, int]:
-    """Runs every client once. Returns the final counts."""
     for version in (2, 9, 14):
         read_all(navigator, version)
     read_some(navigator)
@@ -341,7 +343,7 @@ def run_all(navigator: Navigator) -> dict[str, int]:
 
 @pytest.fixture
 def small(private_solr: Solr, tmp_path: Path) -> Iterator[Navigator]:
-    """A table that Impala writes from another one, and a directory."""
+    """A table that Impala writes from another table, and a directory."""
     world = World(private_solr, "cluster 1")
     source, target = world.table("sales.orders"), world.table("sales.report")
     columns = world.column("sales.orders.amount"), world.column("sales.report.revenue")
@@ -362,7 +364,7 @@ def small(private_solr: Solr, tmp_path: Path) -> Iterator[Navigator]:
     )
     world.link(run)
     for each in (world.hive, world.hdfs, world.impala):
-        # The state at the end of a run.
+        # The source's state at the end of a run.
         iteration = {"sourceExtractIteration": {"set": world.runs[each.id]}}
         private_solr.add(ELEMENTS, [{"identity": each.id, **iteration, "_version_": 1}])
     world.commit()

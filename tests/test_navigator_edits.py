@@ -20,7 +20,6 @@ V = "/api/v9"
 
 @pytest.fixture
 def world(solr: Solr) -> World:
-    """shop.orders and shop.raw."""
     world = World(solr, f"navigator-edits-{uuid4().hex[:6]}")
     world.put(world.hive, *(world.entity(world.table(f"shop.{name}")) for name in ("orders", "raw")))
     return world
@@ -38,7 +37,7 @@ def ns() -> str:
 
 def put(web: Web, path: str, body: Any, user: str = "editor") -> Any:
     answer = web.send("PUT", path, user, json=body)
-    # cloudera-framework accepts only 200, Hue and the SDK only this type.
+    # cloudera-framework accepts only status 200; Hue and the SDK accept only this content type.
     assert (answer.status_code, answer.headers["Content-Type"]) == (200, "application/json"), answer.text
     return answer.json()
 
@@ -227,7 +226,6 @@ def test_a_bulk_put_is_all_or_nothing(web: Web, world: World) -> None:
 
 
 def models(ns: str, *properties: dict[str, Any], mapped: bool = True) -> dict[str, Any]:
-    """Models as in the SDK's examples."""
     return {
         "packages": [
             {"name": ns, "displayName": None, "description": None, "external": True, "defaultPackage": False}
@@ -414,7 +412,7 @@ VALUES: list[tuple[dict[str, Any], Any, Any]] = [
     ({"type": "DATE"}, {"year": 2026}, None),
     ({"type": "TEXT"}, {"millis": 1}, None),
 ]
-"""(property, value, the stored value; None if it is refused)"""
+"""(property, value, stored value, or None if the value is refused)"""
 
 
 @pytest.mark.parametrize(("prop", "value", "expected"), VALUES, ids=str)

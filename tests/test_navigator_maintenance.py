@@ -1,5 +1,5 @@
-"""``/maintenance/purge``, ``running`` and ``history``: requests, running and past purges. ``test_daemon`` shows with a
-daemon that a requested purge is done."""
+"""``/maintenance/purge``, ``running`` and ``history``: requests, running purges and past purges. ``test_daemon``
+shows that a daemon executes a requested purge."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Writes by programs through Cloudera's SDK: metadata on present and future entities, custom entities and relations."""
+"""Metadata written by programs through Cloudera's SDK: on present and future entities, and custom entities and
+relations."""
 
 from __future__ import annotations
 
@@ -29,8 +30,8 @@ V = "/api/v9"
 
 @pytest.fixture
 def world(solr: Solr) -> World:
-    """shop.orders with a column, a directory, and an Impala operation are indexed; other entities exist only in their
-    sources."""
+    """shop.orders with a column, a directory, and an Impala operation are indexed; all other entities exist only in
+    their source systems."""
     world = World(solr, f"plugin-{uuid4().hex[:6]}")
     world.put(
         world.hive, world.entity(world.table("shop.orders")), world.entity(world.column("shop.orders.id"))
@@ -49,7 +50,7 @@ def ns() -> str:
 def plugin(
     web: Web, *entities: Any, relations: Any = (), autocommit: bool = False
 ) -> tuple[list[str], list[str]]:
-    """Sends objects as the SDK does; returns the errors of both kinds."""
+    """Send objects as the SDK does. Return the errors about entities and about relations."""
     body = {"entities": list(entities), "relations": list(relations), "autocommit": autocommit}
     answer = web.send("POST", f"{V}/metadata/plugin", "editor", json=body)
     assert (answer.status_code, answer.headers["Content-Type"]) == (200, "application/json"), (
@@ -84,7 +85,6 @@ def words(**more: Any) -> dict[str, Any]:
 
 
 def pig(world: World) -> Source:
-    """The source as YARN's extractor grants it."""
     return Source(source_id(world.cluster, "pig"), PIG, "pig", world.cluster, configured=False)
 
 
@@ -169,7 +169,7 @@ NAMED: dict[str, Callable[[World], tuple[Key, dict[str, Any]]]] = {
     ),
     "an identity alone": lambda w: (w.table("shop.orders"), {"identity": w.table("shop.orders").identity}),
 }
-"""case → (the key, as its extractor makes it; the attributes that a client sends)"""
+"""case → (the key made by the extractor, the attributes sent by a client)"""
 
 
 @pytest.mark.parametrize("what", NAMED)
@@ -402,7 +402,7 @@ ODD: tuple[Any, ...] = (
     {"a": None},
     {"a": {"b": []}},
 )
-"""Values that hardly any key expects."""
+"""Values that hardly any key of a request accepts."""
 
 
 def test_no_value_causes_more_than_an_error_of_its_object(web: Web, world: World, ns: str) -> None:
@@ -451,7 +451,7 @@ def own(ns: str, name: str, kind: str, **more: Any) -> dict[str, Any]:
 
 
 def flow(ns: str, kind: str, ep1: dict[str, Any], ep2: dict[str, Any]) -> dict[str, Any]:
-    """A relation as the SDK sends it: with a new identity each time, and nulls."""
+    """A relation as the SDK sends it: with a new identity each time, and nulls for unused keys."""
     ends = {f"endpoint1{key}": value for key, value in ep1.items()} | {
         f"endpoint2{key}": value for key, value in ep2.items()
     }

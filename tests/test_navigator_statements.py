@@ -1,4 +1,5 @@
-"""Operations that a program names by their text alone before any source reports them, as in examples of Cloudera's SDK."""
+"""Operations that a program identifies only by text before any source reports them, as in examples of Cloudera's
+SDK."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ def ns() -> str:
 
 @pytest.fixture
 def world(solr: Solr, ns: str) -> World:
-    """A metastore with a table, and a source of Hive statements that has reported none."""
+    """A metastore with a table, and a source of Hive statements that has not reported any."""
     world = World(solr, f"statements-{ns}")
     world.put(world.hive, world.entity(world.table("shop.orders")))
     return world
@@ -44,7 +45,7 @@ def tagged(world: World, text: str = TEXT, tag: str = "gold") -> dict[str, Any]:
 
 
 def script(world: World, ns: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """A custom entity of a program; its relation to the statement."""
+    """Return a program's custom entity, and the entity's relation to the statement."""
     own = {
         "sourceType": "SDK",
         "namespace": ns,
@@ -87,7 +88,8 @@ def at_script(world: World, ns: str) -> list[dict[str, Any]]:
 
 
 def shown(world: World, cluster: str = "", text: str = TEXT) -> Key:
-    """Extracts the statement; its id also depends on the tables that it reads."""
+    """Index the statement as an extractor reports it. The operation's id also depends on the tables that the
+    statement reads."""
     source = statements(world, cluster)
     operation = operation_key(source, text, (world.table("shop.orders").identity,))
     world.link(world.put(source, world.entity(operation, {"queryText": text})))

@@ -1,4 +1,4 @@
-"""One hop of a walk reads the relations of many ids in parallel parts: the result is that of a single request."""
+"""One hop of a walk splits many ids into batches read in parallel, with the same result as a single request."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_each_id_gets_its_own_relations_in_order(solr: Solr) -> None:
 def test_a_relation_with_ids_in_both_batches_is_read_once(solr: Solr) -> None:
     world = uuid.uuid4().hex
     ids = [f"{world}-{number}" for number in range(COUNT)]
-    # The ids of the two parts are adjacent.
+    # The ids are adjacent, but in different batches.
     graph = indexed(solr, relation(f"{world}-both", ids[:2], f"{world}-end"))
     (found,) = graph.neighbours([Wanted(ids, 1, FLOWS, 1)])
     assert {one: len(of_one) for one, of_one in found.relations.items()} == {ids[0]: 1, ids[1]: 1}

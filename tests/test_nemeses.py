@@ -1,4 +1,4 @@
-"""After random faults of Solr, its disk, processes, clocks, sources and logs, the index equals that of undisturbed
+"""After random faults in Solr, its disk, processes, clocks, sources and logs, the index equals that of undisturbed
 runs."""
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tests.support.soaked import Soaked
 from tests.support.solr_proxy import SolrProxy
 
 SMALL = 6
-"""Number of runs before those that write more than one batch."""
+"""Number of runs before the runs that write more than one batch."""
 ALL = 2 * len(GENERATIONS)
 
 
@@ -41,10 +41,10 @@ def compare_with_undisturbed(
     disk: Path | None = None,
     soaked: Soaked | None = None,
 ) -> str:
-    """Plays runs with random faults and returns a one-line summary. Fails if any document differs.
+    """Play runs with random faults, and return a one-line summary. Fail if any document differs.
 
-    ``another`` navlin runs the same sources at times, ``with_logs`` logs are followed as well, ``disk`` is Solr's and may be
-    filled.
+    ``another`` navlin sometimes runs the same sources; ``with_logs`` follows logs too; ``disk`` holds Solr's state
+    and may be filled.
     """
     with Solr(solr_server.start()) as solr:
         undisturbed = SmallEstate(solr, spark, folder)
@@ -72,7 +72,8 @@ def compare_with_undisturbed(
 
 
 def unlike_in_one_file(logs: FollowedLogs, spark: Callable[[], SparkSession], folder: Path) -> list[str]:
-    """Differences between the index of the logs and that of the same records in one file, read once."""
+    """Return the differences between the index of the followed logs and the index of one file with the same
+    records, read once."""
     found = logs.index()
     logs.wipe()
     in_one_file = FollowedLogs(logs.solr, spark, folder, logs.cluster)
@@ -85,7 +86,7 @@ def unlike_in_one_file(logs: FollowedLogs, spark: Callable[[], SparkSession], fo
 
 @pytest.fixture
 def another(tmp_path: Path) -> Iterator[Callable[[], AnotherProcess]]:
-    """Returns another process that runs on command; starts a new one if the last was killed."""
+    """Return a function that returns another navlin process, starting a new one if the last was killed."""
     started: list[AnotherProcess] = []
 
     def process() -> AnotherProcess:
@@ -117,7 +118,7 @@ def test_some_faults_leave_no_trace(
 def test_rotated_truncated_and_restored_logs_lose_and_duplicate_nothing(
     solr: Solr, spark: Callable[[], SparkSession], tmp_path: Path
 ) -> None:
-    """Each nemesis of logs happens once, followed by a run or not."""
+    """Each nemesis of logs happens once, in random order, and usually a run follows."""
     chance = random.Random(4)
     logs = FollowedLogs(solr, spark, tmp_path)
     for nemesis in chance.sample(OF_LOGS, len(OF_LOGS)):
@@ -174,7 +175,7 @@ def test_a_repeatedly_full_disk_leaves_no_trace(
 
 
 def on_a_small_disk(folder: Path, seed: str, *, runs: int, faults_a_run: int) -> str:
-    """Does the same in a namespace where Solr's state has its own small disk."""
+    """Run `compare_with_undisturbed` in a mount namespace in which Solr's state has its own small disk."""
     if reason := full_disk.refused():
         pytest.skip(f"no disk of its own can be mounted here: {reason}")
     module = "tests.support.nemeses_on_full_disk"

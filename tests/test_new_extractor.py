@@ -31,7 +31,7 @@ Answer = tuple[int, str]
 
 
 class Notes:
-    """A folder of notes, and a navlin with an extractor for them. ``run`` runs a command of that navlin."""
+    """A folder of notes, and a navlin with an extractor for notes. ``run`` runs a command of that navlin."""
 
     def __init__(self, solr: Solr, home: Path, run: Callable[[list[str]], Answer]) -> None:
         self.solr, self._run = solr, run
@@ -46,20 +46,18 @@ class Notes:
         )
 
     def navlin(self, *arguments: str, code: int = 0) -> Any:
-        """Runs a command with ``--json`` and returns its answer."""
         exit_code, printed = self._run(["--config", str(self._file), *arguments, "--json"])
         assert exit_code == code, printed
         return json.loads(printed)
 
     def found(self, words: str, field: str = "originalDescription") -> list[bool]:
-        """Whether each note found is flagged deleted."""
+        """Search the notes. Return, for each note found, whether it is flagged deleted."""
         self.solr.commit("nav_elements", soft=True)
         query = f"{field}:{words} AND sourceId:{source_id(self.cluster, 'NOTES-1')}"
         answer = self.solr.select("nav_elements", {"q": query, "rows": 10})
         return [document["deleted"] for document in answer["response"]["docs"]]
 
     def everything(self) -> str:
-        """Everything in the index about this source."""
         queries = {
             ELEMENTS: "sourceType:NOTES",
             RELATIONS: "endpoint1SourceType:NOTES",
@@ -76,7 +74,7 @@ class Notes:
 
 @pytest.fixture
 def in_extractors(solr: Solr, tmp_path: Path) -> Notes:
-    """A navlin with one more file in ``extractors/``. Each command is a process."""
+    """A navlin with an additional file in ``extractors/``. Each command runs in its own process."""
     shutil.copytree(
         ROOT / "extractors", tmp_path / "extractors", ignore=shutil.ignore_patterns("__pycache__")
     )
@@ -105,7 +103,7 @@ def in_a_package(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[Notes]:
-    """A navlin with an installed package that has the extractor. Commands run in this process."""
+    """A navlin with an installed package that contains the extractor. Commands run in this process."""
     package = install(tmp_path / "installed")
     monkeypatch.syspath_prepend(package)
     spark().sparkContext.addPyFile(str(package / NOTES.name))
@@ -138,7 +136,7 @@ def test_a_new_file_in_extractors_is_checked_run_and_shown_in_status(in_extracto
 
 
 def run_a_new_extractor(notes: Notes) -> None:
-    # The extractor itself redacts nothing.
+    # The notes contain a secret, and the extractor itself does not redact.
     (notes.folder / "one.note").write_text("lighthouse, password='hunter2Zx'")
     (notes.folder / "two.txt").write_text("no note, password='hunter2Zx'")
     assert {finding["subject"] for finding in notes.navlin("check")} >= {"source NOTES-1"}
@@ -150,7 +148,7 @@ def run_a_new_extractor(notes: Notes) -> None:
     run = notes.navlin("extract", "NOTES-1")
     assert (run["status"], run["counts"]["new"], run["counts"]["rejects"]) == ("finished", 1, 1)
     assert notes.found("lighthouse") == [False]
-    # A field that is in no schema.
+    # The field tp_paper is not in any schema.
     assert notes.found("vellum", "tp_paper") == [False]
 
     [source] = notes.navlin("status")["sources"]

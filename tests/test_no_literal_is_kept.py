@@ -1,4 +1,5 @@
-"""``[redaction] literals = "all"``: no core contains a literal that an extractor read, and all entities keep their ids."""
+"""``[redaction] literals = "all"``: no core contains a literal that an extractor read, and all entities keep their
+ids."""
 
 from __future__ import annotations
 
@@ -143,7 +144,7 @@ CASES = {
 
 
 def test_every_extractor_of_texts_has_a_case() -> None:
-    # A NameNode reports only paths, and the views of a metastore have their own test.
+    # A NameNode reports only paths, and a metastore's views have their own test.
     own = {name for name, each in load_extractors().items() if each.make.__module__.startswith("extractors.")}
     assert own - CASES.keys() == {"hdfs", "hms"}
 
@@ -174,7 +175,7 @@ def test_a_planted_literal_is_in_no_core_and_all_ids_are_unchanged(
             if masks:
                 assert PLANTED not in everything
                 assert NUMBER not in everything
-            elif name != "spark_lineage_events":  # its records have no texts
+            elif name != "spark_lineage_events":  # Cloudera's Spark lineage records contain no texts
                 assert PLANTED in everything, "the test plants nothing"
     assert ids[0] == ids[1]
 

@@ -1,4 +1,4 @@
-"""``[redaction] literals = "all"`` as a user has it: no literal in anything that navlin's commands write or print."""
+"""``[redaction] literals = "all"`` from a user's view: no file or output of navlin's commands contains a literal."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ directory = "{directory}"
 
 
 class Estate:
-    """Logs with planted literals, a configuration that reads them, and all output of the commands."""
+    """Logs with planted literals, a configuration that reads the logs, and the output of all commands run."""
 
     def __init__(self, folder: Path, literals: str) -> None:
         self.folder, self.printed = folder, b""
@@ -75,7 +75,8 @@ class Estate:
         self.printed += done.stdout + done.stderr
 
     def planted(self) -> list[str]:
-        """The files with a planted literal, except the logs themselves; "printed" for the output."""
+        """Return the files, except the logs, that contain a planted literal, and "printed" if the output contains
+        one."""
         found = ["printed"] if _has_planted(self.printed) else []
         logs = self.folder / "logs"
         for file in sorted(
@@ -91,7 +92,6 @@ def _has_planted(text: bytes) -> bool:
 
 
 def everything(estate: Estate) -> None:
-    """Read all logs, link, and run all queries and exports."""
     for make in OF_FILES:
         estate.run("extract", make.__name__)
     estate.run("link")

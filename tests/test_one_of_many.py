@@ -1,7 +1,7 @@
-"""One item of a batch that gets no answer, or a bad one, fails alone: the others are read.
+"""An item of a batch with a bad response or none fails alone, and the other items are read.
 
-A row for each loop in which an extractor asks a service, or a file system, for one thing after another. If the service as a
-whole is down, the reading fails, and all of it is read another time.
+There is a row for each loop in which an extractor requests items from a service or a file system one by one. If the
+whole service is down, the read fails, and everything is read again later.
 """
 
 from __future__ import annotations
@@ -158,9 +158,9 @@ DENIED = ("org.apache.hadoop.security.AccessControlException", "no")
 
 
 class Child:
-    """Replaces Hadoop's client: directories with their entries, and errors for some paths.
+    """Replaces Hadoop's client by directories with entries, and errors for some paths.
 
-    ``mishaps`` are errors by operation and path; "" is for everything.
+    ``mishaps`` maps "<operation> <path>", or "" for all requests, to (exception class, message).
     """
 
     def __init__(self, tree: Mapping[str, Sequence[str]], **mishaps: tuple[str, str]) -> None:

@@ -1,4 +1,5 @@
-"""No sender can use up the resources of others: its stored input is bounded, and the service survives it."""
+"""A sender cannot use up the resources of other senders: its stored input is limited, and the service survives any
+input."""
 
 from __future__ import annotations
 
@@ -59,7 +60,7 @@ def test_many_long_start_events_neither_kill_spark_nor_affect_another_sender(
     )
     kept_bytes = sum(len(each["body"]) for each in positions)
     assert 4 << 20 < kept_bytes < 13 << 20
-    # Runs are given up only if the sender's share is nearly full.
+    # Runs are evicted only if the sender's share is nearly full.
     assert rejects == 0 or kept_bytes > 11 << 20
     run("quiet", event("COMPLETE", 9, outputs=[table("b.b")]))
     solr.commit(ELEMENTS, soft=True)
@@ -108,7 +109,7 @@ def test_a_split_that_kills_spark_twice_is_set_aside_and_the_others_are_read(
         ("finished", 2),
         ("idle", 0),
     ]
-    # The first failure cannot tell the files apart.
+    # The first failure does not reveal which of the three files caused it.
     assert f"ended while {folder}/a and 2 more was read" in runs[0]["error"]
     assert f"ended while {folder}/b was read" in runs[1]["error"]
     (reject,) = solr.select(RUNS, {"q": "*:*", "fq": ["kind:reject", f"{{!term f=place}}{folder}/b"]})[

@@ -1,4 +1,5 @@
-"""OpenLineage's own clients send to navlin: its Python client, and its agent in a Spark job that also has an event log."""
+"""OpenLineage's own clients send to navlin: the Python client, and the agent in a Spark job that also has an event
+log."""
 
 from __future__ import annotations
 
@@ -70,7 +71,6 @@ client.close()
 
 @pytest.fixture(scope="module")
 def client(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A Python with OpenLineage's client, in its own environment."""
     folder = tmp_path_factory.mktemp("client")
     subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
     python = folder / "bin" / "python"
@@ -80,7 +80,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @contextmanager
 def opened(server: EmbeddedSolr, home: Path) -> Iterator[tuple[Web, str]]:
-    """A `navlin web` that accepts events, and a token for it."""
+    """Yield a `navlin web` that accepts events, and a token for sending them."""
     settings = ('openlineage_directory = "events"', 'openlineage_users = ["viewer"]')
     with running_web(server.start(), home, *settings) as web:
         yield web, AccessFile(home / "state").add_token("viewer", "jobs", None, 0)
@@ -88,13 +88,12 @@ def opened(server: EmbeddedSolr, home: Path) -> Iterator[tuple[Web, str]]:
 
 @pytest.fixture(scope="module")
 def door(solr_server: EmbeddedSolr, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Web, str]]:
-    """The web process for the Python client."""
     with opened(solr_server, tmp_path_factory.mktemp("door")) as door:
         yield door
 
 
 def parts_of(url: str) -> tuple[str, str]:
-    """Splits an address into the server and the path for events."""
+    """Split a URL into the server and the path for events."""
     server, _, base = url.removeprefix("http://").partition("/")
     return f"http://{server}", f"{base}/api/v1/lineage"
 
@@ -121,7 +120,7 @@ def test_events_of_the_python_client_are_read(
 
 @pytest.fixture(scope="module")
 def job(solr_server: EmbeddedSolr, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """The directories of a Spark job's event log, and of the events that its agent sent."""
+    """The directories of a Spark job's event log, and of the events that the job's agent sent."""
     (jar,) = fetched_for_services("openlineage-spark").glob("*.jar")
     folder, home = tmp_path_factory.mktemp("job"), tmp_path_factory.mktemp("agent")
     with opened(solr_server, home) as (web, token):
@@ -131,7 +130,8 @@ def job(solr_server: EmbeddedSolr, tmp_path_factory: pytest.TempPathFactory) -> 
 
 ONLY_LOG: set[tuple[str, str]] = set()
 ONLY_AGENT = {("default.totals.country", "CONTROL default.orders.country")}
-"""Column edges that only one of them has: for the agent, a grouping column also decides about itself."""
+"""Column edges reported only by the log, or only by the agent. The agent reports that a grouping column also
+controls itself."""
 
 
 def test_the_agent_and_the_event_log_agree(job: tuple[Path, Path]) -> None:
@@ -148,7 +148,7 @@ def test_the_agent_and_the_event_log_agree(job: tuple[Path, Path]) -> None:
         f"operation -> {out}",
     }
     assert flows(log) == tables
-    # The agent reports CREATE TABLE AS twice; the second time it has only the path.
+    # The agent reports CREATE TABLE AS twice, the second time with the path instead of the table.
     assert flows(agent) == tables | {f"operation -> {folder}/wh/totals"}
     edges = [
         {
@@ -163,7 +163,7 @@ def test_the_agent_and_the_event_log_agree(job: tuple[Path, Path]) -> None:
 
 
 class Both:
-    """A source of the agent's events and one of the event logs, in a cluster of their own."""
+    """Two sources in a separate cluster: the agent's events and the event logs."""
 
     def __init__(self, solr: Solr, spark: Callable[[], SparkSession], folder: Path, events: Path) -> None:
         cluster = f"openlineage-{uuid.uuid4().hex[:8]}"
@@ -191,7 +191,8 @@ class Both:
         return list(self.solr.cursor(core, query, "*", filters=filters))
 
 
-# The index is shared, and an application has one identity in all clusters: so this test runs before its log is indexed.
+# This test runs before its event log is indexed, because the index is shared and an application has the same
+# identity in all clusters.
 def test_without_an_event_log_the_agents_events_are_used(
     solr: Solr, spark: Callable[[], SparkSession], job: tuple[Path, Path]
 ) -> None:
@@ -216,7 +217,7 @@ def test_a_job_reported_twice_yields_one_graph_without_duplicates(
     both = Both(solr, spark, *job)
     for each in order:
         both.run(each)
-    # Only the application remains of the agent's records; event logs do not have it.
+    # Only the application remains from the agent's records, because event logs do not have it.
     left = both.live(ELEMENTS, "openlineage_events", "type:(OPERATION OPERATION_EXECUTION SUB_OPERATION)")
     assert sorted(each["originalName"] for each in left if each["type"] == "OPERATION") == ["daily_totals"]
     assert len([each for each in left if each["type"] == "OPERATION_EXECUTION"]) == 1

@@ -1,4 +1,4 @@
-"""The datasets of OpenLineage events: their keys, their columns, and the entities for those without another owner."""
+"""The datasets of OpenLineage events: keys, columns, and entities for datasets that have no other owner."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def follower(tmp_path: Path) -> Follower:
         (dataset("file", "/a/b"), "/a/b", "DIRECTORY", source_id("c", "file://")),
         (dataset("file:///", "/a/b"), "/a/b", "DIRECTORY", source_id("c", "file://")),
         (dataset("file://localhost", "/a/b"), "/a/b", "DIRECTORY", source_id("c", "file://")),
-        # The same path on two machines is two paths.
+        # Paths on two machines are distinct, even if they look the same.
         (dataset("file://one", "/a/b"), "/a/b", "DATASET", SDK_1.id),
         (dataset("s3a://bucket", "a/b"), "/a/b", "DIRECTORY", source_id("c", "s3://bucket")),
         (dataset("s3://bucket", "/a/b"), "/a/b", "DIRECTORY", source_id("c", "s3://bucket")),
@@ -71,7 +71,7 @@ def follower(tmp_path: Path) -> Follower:
         (dataset("food_delivery", "public.orders"), "public.orders", "DATASET", SDK_1.id),
         (dataset("hive://hms:9083", "no table"), "no table", "DATASET", SDK_1.id),
         (dataset("trino://trino:8080", "hive.sales.orders"), "sales.orders", "TABLE", HIVE_1.id),
-        # Spark names the path and adds the table as a symlink, Hive's hook does the reverse.
+        # Spark gives the path with the table as a symlink; Hive's hook gives the table with the path as a symlink.
         (path("/wh/o", **symlinks(("hive://hms:9083", "sales.orders", "TABLE"))), "sales.orders", "TABLE", HIVE_1.id),
         (table("sales.orders", **symlinks(("hdfs://ns1", "/wh/o", "LOCATION"))), "sales.orders", "TABLE", HIVE_1.id),
         (dataset("file", "/wh/o", **symlinks(("file:/wh", "sales.orders", "TABLE"))), "sales.orders", "TABLE", HIVE_1.id),
@@ -143,14 +143,14 @@ def test_a_dataset_event_gives_the_location_of_a_table(follower: Follower, nothi
 @pytest.mark.parametrize(
     ("facet", "expected", "tables"),
     [
-        # Without a transformation it is data.
+        # A source without a transformation is a data source.
         (of_fields({"x": [source("a.a", "x")]}), {"b.b.x": {"a.a.x"}}, {"a.a", "a.b"}),
         (
             of_fields({"x": [source("a.a", "x", IDENTITY), source("a.b", "k", JOIN)]}),
             {"b.b.x": {"a.a.x", "CONTROL a.b.k"}},
             {"a.a", "CONTROL a.b"},
         ),
-        # A column may be both.
+        # A column may be both a data and a control source.
         (of_fields({"x": [source("a.a", "x", SUM, FILTER)]}), {"b.b.x": {"a.a.x", "CONTROL a.a.x"}}, {"a.a", "a.b"}),
         (
             of_fields({"x": [source("a.a", "x", SUM)]}, dataset=[source("a.b", "k", FILTER)]),
@@ -158,7 +158,8 @@ def test_a_dataset_event_gives_the_location_of_a_table(follower: Follower, nothi
             {"a.a", "CONTROL a.b"},
         ),
         (of_fields({}, dataset=[source("a.b", "k", FILTER)]), {"b.b": {"CONTROL a.b.k"}}, {"a.a", "a.b"}),
-        # Trino lists all columns read: the source of one column does not control the others.
+        # Trino lists every column read as a dataset source, so the data source of one column does not control the
+        # other columns.
         (
             of_fields(
                 {name: [source("a.a", name)] for name in "xy"},
@@ -189,15 +190,15 @@ def test_a_dataset_event_gives_the_location_of_a_table(follower: Follower, nothi
             {"b.b.x": {"a.a.x", "CONTROL a.b.k"}, "b.b.c": {"CONTROL a.b.k"}},
             {"a.a", "a.b"},
         ),
-        # The output counts the rows of one of the inputs.
+        # All sources are indirect, because the output may count the rows of an input.
         (
             of_fields({"n": [source("a.a", "x", FILTER), source("a.b", "k", JOIN)]}),
             {"b.b.n": {"CONTROL a.a.x", "CONTROL a.b.k"}},
             {"a.a", "a.b"},
         ),
-        # A column without sources; a source that is not among the inputs.
+        # A column without sources, and a source that is not among the inputs.
         (of_fields({"one": [], "y": [source("c.c", "y")]}), {"b.b.y": {"c.c.y"}, "b.b.one": set()}, {"a.a", "a.b", "c.c"}),
-        # The newer facet.
+        # The newer facet ``lineage``.
         (
             {
                 "lineage": {
@@ -233,7 +234,7 @@ def test_columns_belong_to_the_table_named_by_the_symlink(follower: Follower) ->
 @pytest.mark.parametrize(
     ("given", "spelled", "means"),
     [
-        # Spark's agent names objects with or without the slash, and database tables as the SQL spells them.
+        # Spark's agent writes object names with or without the slash, and database tables as spelled in the SQL.
         (("s3a://lake", "wh/orders"), ("s3a://lake", "/wh/orders"), "sales.orders"),
         (("s3://lake", "/wh/orders"), ("s3a://lake", "wh/orders/"), "sales.orders"),
         (("mysql://db:3306", "Shop.Orders"), ("mysql://db:3306", "shop.orders"), "Shop.Orders"),

@@ -1,4 +1,4 @@
-"""dbt runs a project with OpenLineage's own wrapper, which sends navlin the inputs and outputs of each model."""
+"""dbt runs a project with OpenLineage's wrapper, which sends the inputs and outputs of each model to navlin."""
 
 from __future__ import annotations
 
@@ -34,7 +34,6 @@ PROJECT = {
 
 @pytest.fixture(scope="module")
 def dbt() -> Environment:
-    """dbt with OpenLineage's wrapper, in its own environment."""
     try:
         return environment(REPOSITORY / ".jars", *PACKAGES)
     except NotInstalled as why:
@@ -70,7 +69,7 @@ def test_inputs_and_outputs_of_each_dbt_model_are_read(
 
     got = Follower(home / "events").read()
     assert got.rejects == []
-    # A failed run has written nothing.
+    # A failed run has no outputs.
     assert flows(got) == {
         "operation -> shop.main.orders",
         "shop.main.orders -> operation",

@@ -1,4 +1,4 @@
-"""OpenLineage events over HTTP: they are stored on disk before the answer, and read from there."""
+"""OpenLineage events over HTTP: they are stored on disk before the response is sent, and read from there."""
 
 from __future__ import annotations
 
@@ -212,7 +212,7 @@ def test_only_permitted_users_and_origins_may_send(door: Web, events: Path, home
     assert requests.post(url, data, timeout=PATIENCE_S).status_code == 401
     refused = post(door, START, "reader")
     assert (refused.status_code, "openlineage_users" in refused.json()["message"]) == (403, True)
-    # A page of another origin.
+    # A request from a page of another origin.
     assert post(door, START, Origin="https://elsewhere.example").status_code == 403
     assert door.get(ADDRESS, "editor").status_code in (404, 405)
     assert kept(events) == before
@@ -228,7 +228,7 @@ def test_without_a_directory_events_are_refused(web: Web) -> None:
 
 @contextmanager
 def at_most(size_bytes: int) -> Iterator[None]:
-    """Limits the size of files that this process writes."""
+    """Limit the size of the files that this process writes."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size_bytes, hard))
     try:
@@ -295,7 +295,7 @@ def test_each_day_process_and_sender_has_a_file_and_old_read_files_are_removed(
     now_s += 86_400
     spool.append([b"five"], "ann")
     left = sorted(each.name for each in tmp_path.iterdir())
-    # Files still being written to stay.
+    # Files that are still being written remain.
     assert [each[:15] for each in left] == [
         "events-20231114", "events-20231114", "events-20231115", "events-20231215", "events-20231216", "notes.txt",
     ]  # fmt: skip

@@ -106,7 +106,7 @@ def test_a_running_run_changes_nothing_shown_by_an_earlier_run_of_its_job(
     running = follower.read(event("START", 9, **text))
     assert running.operation.key.identity == before.operation.key.identity
     assert running.operation.as_of_ms < before.operation.as_of_ms
-    # An end at the same time takes precedence.
+    # If the start and the end have the same time, the end takes precedence.
     ended = follower.read(event("FAIL", 9, **text))
     assert running.execution.as_of_ms < ended.execution.as_of_ms
 
@@ -241,7 +241,7 @@ def test_a_late_event_of_a_forgotten_run_does_not_undo_its_end(follower: Followe
     follower.now_ms += 32 * 86_400_000
     given_up = follower.read(event("START", 2, "third")).of(EntityType.OPERATION_EXECUTION)
     (late,) = [each for each in given_up if each.key.identity == ended.key.identity]
-    # The newest record wins.
+    # The newest record takes precedence.
     assert (late.attributes["status"], late.as_of_ms < ended.as_of_ms) == ("UNKNOWN", True)
 
 
@@ -646,7 +646,7 @@ def test_secrets_are_not_stored_and_the_operation_survives_a_restart(follower: F
 
 
 def kept(follower: Follower) -> bytes:
-    """The runs in the positions of a follower."""
+    """Return the decompressed runs stored in a follower's positions."""
     runs = [run for value in follower.saved.values() if isinstance(value, list) for run in value]
     assert runs
     return b"".join(zlib.decompress(base64.b85decode(run[-1])) for run in runs)
@@ -658,7 +658,7 @@ SPOOLED = "events-20231114-1-1-{}.jsonl"
 
 
 def noise(size_bytes: int, seed: int = 0) -> str:
-    """A text that does not compress."""
+    """Return an SQL text of about this size that does not compress."""
     return "SELECT '" + random.Random(seed).randbytes(size_bytes // 2).hex() + "'"
 
 

@@ -1,4 +1,4 @@
-"""Every facet of OpenLineage's specification and its use in navlin; and OpenLineage's own examples."""
+"""navlin's use of every facet in OpenLineage's specification, and OpenLineage's own examples."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ RUN_FACET, JOB, DATASET, INPUT, OUTPUT = "run", "job", "facets", "inputFacets", 
 
 
 class Fate(StrEnum):
-    """The use of a facet. USED: it affects entities or relations. KEPT: it becomes an attribute. IGNORED: it is
+    """Use of a facet. USED: it affects entities or relations. KEPT: it becomes an attribute. IGNORED: it is
     dropped."""
 
     USED = "used"
@@ -28,7 +28,7 @@ class Fate(StrEnum):
 
 
 class Facet(NamedTuple):
-    """One facet at one place, with an example, and the reason if it is ignored."""
+    """A facet as used on one kind of object, with an example, and the reason if it is ignored."""
 
     file: str
     place: str
@@ -162,7 +162,7 @@ def test_every_facet_of_the_specification_is_in_the_table(corpora: Path) -> None
 
 
 def _places(schema: Json) -> Iterator[tuple[str, str]]:
-    """Yields the name of a facet and the places where its schema puts it, by the facets it extends."""
+    """Yield (facet, place) for each base facet that the schema extends: a base facet determines the place."""
     extends = {
         "DatasetFacet": DATASET,
         "JobFacet": JOB,

@@ -1,4 +1,4 @@
-"""The operation that an OpenLineage run belongs to, and inputs and outputs that its producer omits."""
+"""The operation to which an OpenLineage run belongs, and inputs and outputs that the producer of an event omits."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ STREAMING = {"jobType": {"processingType": "STREAMING", "integration": "FLINK", 
 
 
 def formerly_of(job: str) -> Key:
-    """The key that earlier versions gave a job without text, whatever it wrote."""
+    """The key that earlier versions gave to a job without SQL text, whatever the job wrote."""
     return operation_key(SDK_1, f"prod##{job}", ())
 
 
 def edges(got: Read) -> dict[str, set[str]]:
-    """The flows through each operation, by its identity."""
+    """Map the identity of each operation to the flows through it."""
     return {
         each.key.identity: flows(Read(r for r in got.records if not isinstance(r, Relation) or each.key in (r.ep1, r.ep2)))
         for each in got.operations
@@ -59,7 +59,7 @@ def test_jobs_of_one_name_are_distinguished_by_their_outputs(follower: Follower)
         ["/c -> operation", "operation -> /d"],
     ]
     assert edges(got).keys() > edges(again).keys()
-    # A run replaces the records of its own operation only.
+    # A run replaces only the records of its own operation.
     assert [each.path for each in again.covers] == [again.operation.key.tree_path]
 
 
@@ -97,7 +97,7 @@ def test_a_complete_plan_withdraws_operations_keyed_by_name_alone(
     assert formerly.isdisjoint(each.path for each in follower.read().covers)
     again = {each.path for each in follower.read(complete=True).covers}
     assert formerly & again == (set() if text else formerly)
-    # Positions saved by another version do not count.
+    # Positions saved by another version are ignored.
     follower.saved.clear()
     anew = {each.path for each in follower.read().covers}
     assert formerly & anew == (set() if text else formerly)

@@ -1,4 +1,4 @@
-"""navlin → OpenLineage → a second, empty navlin: the same lineage of tables and columns, edge by edge."""
+"""navlin → OpenLineage → a second, empty navlin: the lineage of tables and columns is the same, edge by edge."""
 
 from __future__ import annotations
 
@@ -34,7 +34,8 @@ Edge = tuple[str, str, str, str]
 
 
 class Lineage:
-    """The lineage of an index: from each input of an operation, identified by its text, to each output, and by column."""
+    """Edges of an index from each input of an operation to each output, by table and by column. The SQL text
+    identifies the operation."""
 
     def __init__(self, items: Iterable[Item]) -> None:
         self.tables: set[Edge] = set()
@@ -58,7 +59,7 @@ class Lineage:
                 for each in item.columns:
                     for source in each.inputs:
                         for target in each.outputs:
-                            # OpenLineage cannot express data that flow into a table with the column unknown.
+                            # OpenLineage cannot express that data flow into a table if the column is unknown.
                             if target.name or source.flow is Flow.CONTROL:
                                 self.columns.add((text, _column(source.column), source.flow, _column(target)))
 
@@ -74,7 +75,7 @@ def exported(solr: Solr, query: str) -> list[Item]:
 
 
 def brought_back(events: Iterable[bytes], into: Solr, folder: Path, name: str) -> Lineage:
-    """Reads events as a source of a second index, and returns its lineage."""
+    """Read events as a source of a second index. Return the lineage of that index."""
     folder.mkdir()
     (folder / "events.jsonl").write_bytes(b"".join(events))
     second = indexed_estate.World(into, f"second-{name}", configured=False)
@@ -88,12 +89,13 @@ def brought_back(events: Iterable[bytes], into: Solr, folder: Path, name: str) -
 
 
 def _newest(found: Iterable[Entity | Relation]) -> Iterator[Entity | Relation]:
-    """Yields the newest records first, which take precedence in the pipeline."""
+    """Yield the newest records first, because they take precedence in the pipeline."""
     yield from sorted(found, key=lambda each: -each.as_of_ms)
 
 
 def of_a_world(solr: Solr, corpora: Callable[[], Path], name: str) -> list[Item]:
-    """Tables, paths, columns, control flow, a failed run, an S3 path, an operation that only reads."""
+    """Export a world with tables, paths, columns, control flow, a failed run, an S3 path, and an operation that
+    only reads."""
     world = World(solr, f"there-{name}")
     orders, rates, daily = (world.table(each, "x", "day") for each in ("orders", "rates", "daily"))
     parts = {"daily.x": ["orders.x"], "daily.day": ["orders.day"]}
@@ -121,7 +123,7 @@ def of_a_world(solr: Solr, corpora: Callable[[], Path], name: str) -> list[Item]
 
 
 def of_records(solr: Solr, name: str, make: Callable[[Source, Estate], Extractor]) -> list[Item]:
-    """Indexes an extractor's records from a corpus, and exports them."""
+    """Index an extractor's records of a corpus. Return the exported items."""
     first = indexed_estate.World(solr, f"there-{name}", configured=False)
     source = first.impala
     found = read_all(make(source, Estate(first.cluster, (source,))))
@@ -145,7 +147,7 @@ WHERE = [of_a_world, *(pytest.param(each, marks=pytest.mark.services) for each i
 
 
 def strangers(items: Iterable[Item]) -> Iterator[bytes]:
-    """Yields the events without navlin's own facets: only what the standard model expresses."""
+    """Yield the events without navlin's own facets, so that only the standard model remains."""
     for line in records(items, Options()):
         event = json.loads(line)
         places = [event[each] for each in ("run", "job", "dataset") if each in event]
@@ -176,7 +178,8 @@ def test_exported_lineage_is_unchanged_when_read_back(
     schemas = Schemas(request.getfixturevalue("corpora") / "openlineage" / "spec")
     for line in records(there, Options(parent=True)):
         assert schemas.problems(json.loads(line)) == []
-    # The standard model cannot say that an input is only control unless a column says it. To be safe it becomes data.
+    # The standard model cannot say that an input only controls unless a column says so. Such an input is exported
+    # as data, to be safe.
     other = brought_back(strangers(there), private_solr, tmp_path / "plain", f"{name}-plain")
     lost, gained = before.tables - other.tables, other.tables - before.tables
     assert {kind for _, _, kind, _ in lost} <= {Flow.CONTROL}

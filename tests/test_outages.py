@@ -1,4 +1,4 @@
-"""A service that navlin depends on goes down in the middle of a run, or is busy: nothing is lost, and nothing blocks."""
+"""A service that navlin depends on fails during a run, or is busy: nothing is lost and nothing blocks."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tests.support.solr_proxy import Call, SolrProxy
 
 REPOSITORY = Path(__file__).parents[1]
 WIDE = {f"wide.t{number:03d}": [f"c{c}" for c in range(12)] for number in range(120)}
-"""More than one batch of documents."""
+"""Enough tables for more than one batch of documents."""
 
 
 # -- Solr goes away ----------------------------------------------------------------------------------------------------
@@ -156,7 +156,7 @@ with Solr(SolrAddress(url, user, password)) as solr, lease(solr, name, length_s=
 
 @contextmanager
 def another_process(estate: SmallEstate) -> Iterator[subprocess.Popen[str]]:
-    """Starts a process that holds the lease of the metastore's source."""
+    """Start a process that holds the lease of the metastore's source."""
     address = estate.solr.address
     with subprocess.Popen(
         [sys.executable, "-c", HOLDS],
@@ -190,6 +190,6 @@ def test_a_second_process_is_kept_off_a_source_until_the_first_ends(
             first.stdin.close()
         else:
             first.kill()
-        # It has ended, but its parent has not reaped it: the process table still lists it.
+        # The process has ended, but its parent has not reaped it, so the process table still lists it.
         os.waitid(os.P_PID, first.pid, os.WEXITED | os.WNOWAIT)
         assert estate.pull().status is Status.FINISHED

@@ -1,4 +1,4 @@
-"""Answers compressed with gzip for clients that accept it: whole ones, and streamed ones, a chunk at a time."""
+"""Gzip compression of responses for clients that accept it. Streamed responses are compressed chunk by chunk."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def query(solr: Solr) -> str:
 
 
 def taken(web: Web, path: str, encoding: str, *, accept: str = "*/*", **query: str) -> requests.Response:
-    """Requests an answer without decompressing it."""
+    """Request a response without decompressing it."""
     headers = {"Accept-Encoding": encoding, "Accept": accept}
     return web.send("GET", path, headers=headers, params=query, stream=True)
 
@@ -62,7 +62,7 @@ def test_a_streamed_answer_is_compressed_chunk_by_chunk(web: Web, query: str, fo
     assert "Content-Length" not in answer.headers
     pieces = list(answer.raw.read_chunked(decode_content=False))
     assert len(pieces) > 1
-    # Each chunk can be decompressed before the next arrives.
+    # Each chunk can be decompressed before the next one arrives.
     unpacking = zlib.decompressobj(16 + zlib.MAX_WBITS)
     unpacked = [unpacking.decompress(each) for each in pieces]
     assert all(unpacked[:-1])

@@ -1,5 +1,5 @@
-"""The archive for executors (navlin, its requirements and a Python), and the splits that only navlin's own machine
-reads."""
+"""The archive for executors, with navlin, its requirements and a Python; and the splits that must be read on
+navlin's machine."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_the_archive_has_all_dependencies_except_sparks_and_development_ones() -
     found = {normal(each.name) for each in required(["navlin"])}
 
     assert asked - set(OF_SPARK) <= found
-    assert {"certifi", "six", "urllib3"} - found <= {"six"}  # their own requirements
+    assert {"certifi", "six", "urllib3"} - found <= {"six"}  # requirements of navlin's requirements
     assert found.isdisjoint({*OF_SPARK, "pytest", "mypy", "ruff", "hypothesis"})
 
 
@@ -58,7 +58,6 @@ def test_a_missing_package_or_module_is_named() -> None:
 
 @pytest.fixture
 def module_of_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A module from another package."""
     folder = tmp_path / "others"
     folder.mkdir()
     (folder / "module_of_others.py").write_text("ANSWER = 42\n")
@@ -70,7 +69,7 @@ def module_of_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterato
 def test_the_archive_is_reused_until_a_file_changes(
     tmp_path: Path, module_of_others: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(packing, "required", lambda names: [])  # navlin and the module are enough here
+    monkeypatch.setattr(packing, "required", lambda names: [])  # navlin and the module suffice here
     made = pack(tmp_path, python=False, modules=["module_of_others"])
     made_ns = made.stat().st_mtime_ns
     with tarfile.open(made) as archive:
@@ -160,13 +159,13 @@ WHERE = {
     ("yarn", (("ca_file", "/etc/ca.pem"),)): True,
     ("hdfs", ()): True,
     ("spark_events", ()): True,
-    # Each split of these decides for itself.
+    # These extractors decide for each split.
     ("impala_events", ()): False,
     ("hive_events", ()): False,
     ("spark_lineage_events", ()): False,
     ("openlineage_events", ()): False,
 }
-"""Each extractor with the relevant settings: whether all of its splits are read on navlin's machine."""
+"""(extractor, relevant settings) → whether all of the extractor's splits are read on navlin's machine"""
 
 
 def test_each_extractor_declares_whether_executors_may_read() -> None:

@@ -1,5 +1,5 @@
-"""Each peer that navlin asks, replaced by a hostile one: the answer ends in time, is bounded, has its shape, and comes
-from the right peer."""
+"""Each service that navlin calls is replaced by a hostile one. The response has a time limit, a size limit and a
+checked form, and comes from the right service."""
 
 from __future__ import annotations
 
@@ -40,24 +40,25 @@ Made = Callable[[], AbstractContextManager[HostilePeer]]
 
 @dataclass(frozen=True)
 class Peer:
-    """A peer. ``ask`` asks it at ``host:port`` with a timeout of ``silence_s``; ``by_tls`` does so over TLS."""
+    """A service that navlin calls. ``ask`` sends a request to ``host:port`` with a timeout of ``silence_s``;
+    ``by_tls`` does so over TLS."""
 
     ask: Callable[[str], Any]
     error: type[Exception]
     whole_s: float
-    """limit for a whole answer"""
+    """Time limit for a complete response."""
     most_mib: int
-    """limit for the bytes read of an answer"""
+    """Maximum number of MiB read of a response."""
     attacks: dict[str, tuple[Made, str]] = field(default_factory=dict)
-    """by name: the hostile peer, and words of the error"""
+    """attack → (the hostile service, a regular expression for the error)"""
     by_tls: Callable[[str], Any] | None = None
     names_it: bool = True
-    """The error names host and port."""
+    """Whether the error contains host and port."""
 
 
 SILENCE_S: Final = 0.5
 BUSY_S: Final = 60.0
-"""Time for a busy machine to read and unpack an answer of the maximum size."""
+"""Time for a busy machine to read and unpack a response of the maximum size."""
 
 HTTP_SILENT: Final[dict[str, tuple[Made, str]]] = {
     "silence": (hostile.silence, r"no answer within 0.5 s|timed out"),
@@ -102,7 +103,7 @@ def metastore(where: str, **settings: Any) -> Any:
 
 
 _NAMES: Final = b"\x80\x01\x00\x02\x00\x00\x00\x11get_all_databases\x00\x00\x00\x00\x0f\x00\x00\x0b"
-"""The beginning of a metastore's answer: a list of strings; its length follows."""
+"""Beginning of a metastore's response, a list of strings. The length of the list follows."""
 THRIFT_SILENT: Final[dict[str, tuple[Made, str]]] = {
     "silence": (hostile.silence, "no answer within 0.5 s"),
     "drip": (
@@ -127,7 +128,7 @@ def directory(where: str, scheme: str = "ldap") -> Any:
 
 
 def _result(kind: int, code: int) -> bytes:
-    """An LDAP answer to the first message."""
+    """An LDAP response to the first message."""
     return bytes((0x30, 12, 2, 1, 1, kind, 7, 10, 1, code, 4, 0, 4, 0))
 
 

@@ -1,4 +1,4 @@
-"""The one function: plan, read, reconcile, write, link, save; on a real Solr, in a real Spark."""
+"""The pipeline's only function: plan, read, reconcile, write, link and save, on a real Solr and a real Spark."""
 
 from __future__ import annotations
 
@@ -397,7 +397,7 @@ def test_an_entity_removed_between_writing_and_linking_a_relation_is_noticed(
     purge_began_before_ms: int,
     ended_before_ms: int | None,
 ) -> None:
-    # import_module, because the package has a function of the module's name.
+    # import_module is used because the package has a function of the same name as the module.
     monkeypatch.setattr(import_module("linker.resolve_endpoints"), "FEW_REMOVALS", few)
     estate.tables({"sales.orders": ["id"], "sales.report": ["id"]})
     estate.pull()
@@ -484,7 +484,7 @@ def test_a_statement_read_again_loses_its_removed_parts(estate: SmallEstate) -> 
 def test_the_order_of_records_does_not_matter(
     solr: Solr, spark: Callable[[], SparkSession], tmp_path: pytest.TempPathFactory, order: tuple[int, ...]
 ) -> None:
-    """Three runs of one statement whose parts changed, one record a run or all in one: the same live index."""
+    """The live index is the same whether the records are read in one run or one per run."""
 
     def happen(estate: SmallEstate, number: int) -> None:
         part = [f"s.a.c{number}", f"s.b.c{number}"]
@@ -722,7 +722,7 @@ def test_a_run_that_loses_its_lease_stops_before_the_next_step_and_saves_nothing
 
 
 def until_its_thread_has_ended(name: str) -> None:
-    """Waits for the thread that renews a lease; it ends as soon as it notices that the lease is lost."""
+    """Wait for the thread that renews a lease. It ends as soon as it notices that the lease is lost."""
     for each in threading.enumerate():
         if each.name == name:
             each.join(60)
@@ -748,14 +748,15 @@ def test_a_lost_lease_cancels_the_spark_job(estate: SmallEstate, tmp_path: Path)
 
 @pytest.mark.services
 def test_a_stalled_run_that_lost_its_lease_saves_nothing(estate: SmallEstate) -> None:
-    """It stalls just before saving, another process runs the source meanwhile, and its own thread renews nothing."""
+    """The run stalls just before saving, and its own thread does not renew the lease. Meanwhile another process
+    runs the source."""
     estate.tables({"sales.orders": ["id"]})
     winner: list[RunRecord] = []
 
     def step(name: str) -> None:
         if name == "save":
             estate.tables({"sales.orders": ["id"], "sales.items": ["id"]})
-            # The same process takes the lease from itself, as another would after the lease has expired.
+            # The same process takes its own lease, as another process would after the lease has expired.
             winner.append(estate.pull())
 
     loser = estate.pull(step=step)

@@ -1,4 +1,4 @@
-"""The English of docstrings and comments: marks of a private dialect are counted, and there may not be more of them."""
+"""The English of docstrings and comments: a test counts the marks of a private dialect and limits their share."""
 
 from __future__ import annotations
 
@@ -24,12 +24,13 @@ MOST: Final = {
     r"\b(anew|beside|behind|of it)\b": 1.0,
     r"(?<!\bthere )\b(is|are|was|were) no (?!longer\b)": 0.3,
 }
-"""A mark, and the largest share of docstrings or comments that may have it, in percent. Some are good English at times."""
+"""mark → maximum share, in percent, of docstrings or comments that may have the mark. Some marks are also used in
+good English."""
 
 
 @cache
 def texts() -> dict[str, list[tuple[str, str]]]:
-    """Each docstring and each comment, with the place of it."""
+    """ "docstrings" or "comments" → (place, text) of each"""
     found: dict[str, list[tuple[str, str]]] = {"docstrings": [], "comments": []}
     for file in chain.from_iterable((REPOSITORY / folder).rglob("*.py") for folder in FOLDERS):
         source, name = file.read_text(encoding="utf-8"), file.relative_to(REPOSITORY)
@@ -39,7 +40,7 @@ def texts() -> dict[str, list[tuple[str, str]]]:
 
 
 def _docstrings(source: str) -> Iterator[tuple[int, str]]:
-    """The texts below modules, classes, functions, constants and fields."""
+    """Yield (line, text) of the strings below modules, classes, functions, constants and fields."""
     for node in ast.walk(ast.parse(source)):
         body = getattr(node, "body", None)
         for each in body if isinstance(body, list) else ():
@@ -49,7 +50,7 @@ def _docstrings(source: str) -> Iterator[tuple[int, str]]:
 
 
 def _comments(source: str) -> Iterator[tuple[int, str]]:
-    # Those with a line of their own: a reader of tokens takes ten times as long.
+    # Only comments on a line of their own, because the tokenizer takes ten times as long.
     for number, line in enumerate(source.splitlines(), 1):
         if (text := line.lstrip()).startswith("# "):
             yield number, text[2:]

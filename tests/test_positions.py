@@ -1,4 +1,4 @@
-"""Settings that may change while positions stay valid: nothing is read again if it would be read the same way."""
+"""Settings that may change while positions stay valid: nothing is read again if the result would be the same."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tests.support.served_daemon import record
 ANEW, KEPT = "everything is read again", "positions count"
 SETTINGS = {
     "hms": {
-        # Another address may be another metastore: event ids do not reveal that.
+        # Another URI may mean another metastore, and event ids do not reveal that.
         "uris": ANEW,
         "catalog": ANEW,
         "databases": ANEW,
@@ -38,13 +38,13 @@ SETTINGS = {
         "tables": ANEW,
         "exclude_tables": ANEW,
         "partitions": ANEW,
-        # It is part of the identity of every location.
+        # The default file system is part of the identity of every location.
         "default_fs": ANEW,
-        # It decides whether the metastore knows the user, and so what it shows.
+        # SASL decides whether the metastore knows the user, and therefore what it returns.
         "sasl": ANEW,
         "batch_size": KEPT,
         "partition_batch_size": KEPT,
-        # Each plan compares it with the time of the last complete one.
+        # Each plan compares this setting with the time of the last complete read.
         "complete_every_s": KEPT,
         "framed": KEPT,
         "metastore_principal": KEPT,
@@ -57,20 +57,20 @@ SETTINGS = {
         "call_timeout_s": KEPT,
     },
     "hdfs": {
-        # Another address may be another HDFS: transaction ids do not reveal that.
+        # Another URL may mean another HDFS, and transaction ids do not reveal that.
         "url": ANEW,
         "namenodes": ANEW,
         "hadoop_configuration_directory": ANEW,
         "http": ANEW,
         "image": ANEW,
-        # Positions do not have transactions that were not followed.
+        # Positions do not cover transactions that were not followed.
         "events": ANEW,
         "roots": ANEW,
         "include": ANEW,
         "exclude": ANEW,
         "entries": ANEW,
         "sidecars": ANEW,
-        # A superuser sees all; for other users everything is read each time, without positions.
+        # A superuser sees everything. For other users everything is read each time, without positions.
         "user": KEPT,
         "principal": KEPT,
         "keytab": KEPT,
@@ -83,12 +83,12 @@ SETTINGS = {
     "yarn": {
         "urls": ANEW,
         "history_urls": ANEW,
-        # A longer window picks up what a shorter one missed, or reported without its history.
+        # A longer window finds applications that a shorter one missed, or reported without their history.
         "overlap_s": ANEW,
         "history_wait_s": ANEW,
         "metastore": ANEW,
         "default_fs": ANEW,
-        # The details of an application depend on the user.
+        # The visible details of an application depend on the user.
         "auth": ANEW,
         "user": ANEW,
         "page_size": KEPT,
@@ -100,13 +100,13 @@ SETTINGS = {
         "read_timeout_s": KEPT,
     },
     "impala_events": {
-        # Each file has its own position, by its content.
+        # Each file has its own position, which depends on its content.
         "directory": KEPT,
         "pattern": KEPT,
-        # The metastore of the tables and the file system of the paths are part of identities.
+        # The tables' metastore and the paths' file system are part of identities.
         "metastore": ANEW,
         "default_fs": ANEW,
-        # Lines that were skipped are wanted now.
+        # Lines that were skipped before may now be read.
         "max_line_bytes": ANEW,
     },
     "hive_events": {
@@ -133,7 +133,7 @@ SETTINGS = {
         "max_line_bytes": ANEW,
     },
     "spark_events": {
-        # Each log has its own position; one that could not be read has none.
+        # Each log has its own position; a log that could not be read has none.
         "directory": KEPT,
         "hadoop_configuration_directory": KEPT,
         "namenodes": KEPT,
@@ -141,7 +141,7 @@ SETTINGS = {
         "principal": KEPT,
         "keytab": KEPT,
         "java_options": KEPT,
-        # Each plan compares it with the log's time.
+        # Each plan compares this setting with the log's time.
         "stale_after_s": KEPT,
         "metastore": ANEW,
         "yarn": ANEW,
@@ -149,7 +149,8 @@ SETTINGS = {
         "max_line_bytes": ANEW,
     },
 }
-"""Every setting of every extractor: whether positions survive its change, with the reason where needed."""
+"""extractor → setting → whether positions survive a change of the setting. Comments give the reason if it is not
+obvious."""
 
 REQUIRED: dict[str, dict[str, Any]] = {
     "hms": {"uris": ("thrift://a:9083",)},
@@ -168,7 +169,6 @@ def registrations() -> dict[str, Registration]:
 
 
 def other(value: Any) -> Any:
-    """A different value of the same type."""
     match value:
         case bool():
             return not value
@@ -210,7 +210,7 @@ def test_only_settings_that_affect_reading_change_the_fingerprint(
         ("hms 1 ffff", "settings that decide what is read have changed: everything is read again"),
         ("hms 0 0000", "the extractor differs from that of the last run, or is newer"),
         ("yarn 1 0000", "the extractor differs from that of the last run, or is newer"),
-        # Old fingerprints did not name the extractor.
+        # Old fingerprints did not contain the extractor's name.
         ("0123456789abcdef", "the extractor differs from that of the last run, or is newer"),
     ],
 )
@@ -223,7 +223,7 @@ def test_the_reason_for_reading_everything_again_is_reported(saved_under: str, w
 
 @dataclass
 class Configured:
-    """A navlin with one configured source, whose configuration is edited."""
+    """A navlin with one source, whose configuration the test edits."""
 
     solr: Solr
     spark: Callable[[], SparkSession]
@@ -231,7 +231,7 @@ class Configured:
     now_ms: int = 1_800_000_000_000
 
     def configure(self, **settings: Any) -> None:
-        """Gives the source exactly these settings."""
+        """Write a configuration in which the source has exactly these settings."""
         password = self.file.with_name("password")
         password.write_text(str(self.solr.address.password))
         of_source = "".join(f"{name} = {json.dumps(value)}\n" for name, value in settings.items())
@@ -241,7 +241,7 @@ class Configured:
         )
 
     def extract(self) -> RunRecord:
-        """Runs the source once, as `navlin extract` does after reading the configuration."""
+        """Run the source once, as `navlin extract` does after reading the configuration."""
         self.now_ms += 60_000
         configuration = read_configuration(self.file, load_extractors(), {})
         (loaded,) = load(configuration, known_sources(self.solr)).sources
@@ -249,7 +249,6 @@ class Configured:
         return pipeline.run(loaded.settings.registration, loaded.extractor)
 
     def status(self) -> str:
-        """The output of `navlin status`."""
         return CliRunner().invoke(main, ["--config", str(self.file), "status"]).stdout
 
 
@@ -260,7 +259,6 @@ def configured(solr: Solr, spark: Callable[[], SparkSession], tmp_path: Path) ->
 
 @pytest.fixture
 def tables(metastore: Metastore) -> Iterator[tuple[str, str]]:
-    """Two tables of the database ``positions``."""
     client, names = metastore.client(), ("orders", "items")
     client.call(CREATE_DATABASE, Database("positions", None, None, {}))
     for name in names:
@@ -316,7 +314,7 @@ def test_a_new_directory_is_read_without_reading_the_first_again(
     assert (third.counts.records, third.counts.new) == (first.counts.records, 0)
     assert "settings that decide what is read have changed" in third.note
 
-    # The positions in the second directory were removed when the other settings took over.
+    # The positions in the second directory were removed when the limit on lines changed.
     configured.configure(**settings, directory=[str(folder) for folder in folders])
     fourth = configured.extract()
     assert fourth.counts.records == first.counts.records + second.counts.records

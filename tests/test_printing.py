@@ -1,4 +1,4 @@
-"""All output of navlin goes through one module, and no control sequence for a terminal passes it."""
+"""All output of navlin goes through one module, which lets no terminal control sequence pass."""
 
 from __future__ import annotations
 
@@ -96,30 +96,30 @@ DOORS = {
     ("navlin/cli/terminal.py", "click.prompt"),
     ("navlin/cli/terminal.py", "sys.stdout"),
     ("navlin/cli/terminal.py", "sys.stderr"),
-    # The console of that module itself.
+    # The console that the printing module uses.
     ("navlin/render/console.py", "class of Console"),
-    # A line of numbers and fixed words that is overwritten repeatedly.
+    # Progress: a line of numbers and fixed words that is overwritten repeatedly.
     ("navlin/cli/requested.py", "sys.stderr"),
     ("navlin/cli/index.py", "sys.stderr"),
     ("navlin/solr_server/jars.py", "sys.stdout"),
     ("navlin/solr_server/jars.py", "sys.stderr"),
-    # Only flushed: before the process ends, or before a child prints.
+    # Only flushed, before the process ends or before a child process prints.
     ("navlin/cli/serve.py", "sys.stdout"),
     ("navlin/cli/serve.py", "sys.stderr"),
     ("navlin/demo/serving.py", "sys.stdout"),
-    # The pipe to the parent.
+    # The pipe to the parent process.
     ("navlin/pipeline/reading_here.py", "sys.stdout"),
     ("navlin/pipeline/reading_here.py", "sys.stderr"),
     ("navlin/sql/child.py", "sys.stdout"),
-    # Errors of PySpark's workers, which Spark's process takes into its own log.
+    # Errors of PySpark's workers; Spark's process copies them into its own log.
     ("navlin/pipeline/worker_daemon.py", "traceback.print_exc"),
-    # Logs, which sanitize their own output: see below.
+    # Logs, which are sanitized separately: see below.
     ("navlin/service/logs.py", "sys.stderr"),
     ("navlin/service/logs.py", "StreamHandler"),
     ("navlin/service/library_logs.py", "sys.stderr"),
     ("navlin/service/library_logs.py", "StreamHandler"),
 }
-"""Every place that could print, and why it may."""
+"""(module, means of printing) for every use; the comments give the reason."""
 
 PRINTING_MODULES = {
     "click": {"echo", "secho", "echo_via_pager", "confirm", "prompt", "progressbar", "get_text_stream"},
@@ -132,7 +132,7 @@ PRINTING_MODULES = {
 
 
 def doors(source: str) -> Iterator[str]:
-    """Yields the parts of a module that can print."""
+    """Yield the names of a module's means of printing."""
     for node in ast.walk(ast.parse(source)):
         match node:
             case ast.Call(func=ast.Name(id="print" | "input" as name)):

@@ -1,4 +1,5 @@
-"""Purge: what it removes, what it never removes, and its behaviour when interrupted or crossed by other writers."""
+"""Purge: what it removes and what it never removes, also if it is interrupted or other processes write at the same
+time."""
 
 from __future__ import annotations
 
@@ -57,10 +58,10 @@ def gone(world: World, *keys: Key) -> list[bool]:
 
 
 def kinds(world: World) -> list[str]:
-    """The relations in the index, as ``TYPE from -> to``."""
+    """Return the relations in the index, as ``TYPE from -> to``."""
     world.commit()
     return sorted(
-        # An implied relation has the names of its entities, and no database is indexed here.
+        # An implied relation contains the names of its entities. The database itself is not indexed here.
         f"{d['type']} {d.get('endpoint1Name', '?')} -> {d['endpoint2Name']}"
         for d in world.documents(RELATIONS)
     )
@@ -78,7 +79,7 @@ def put_deleted(world: World, *keys: Key, delete_ms: int) -> None:
 
 
 class TestExecutions:
-    """INSTANCE_OF goes if the execution ran before the date, and the execution with it."""
+    """An execution that ran before the date is removed with its INSTANCE_OF relation."""
 
     @pytest.mark.parametrize(
         ("dates", "goes"),
@@ -167,8 +168,8 @@ class TestExecutions:
 
 
 class TestOperations:
-    """The data flow of an operation goes if it has no output and all its executions are older; then the whole operation
-    goes."""
+    """An operation without output loses its data flow if all its executions are older than the date; then the whole
+    operation is removed."""
 
     def reading(self, world: World, *ended_ms: int) -> tuple[Key, Key]:
         operation = world.operation("select")
@@ -277,7 +278,7 @@ class TestOperations:
 
 
 class TestDirectories:
-    """PARENT_CHILD goes only if the directory was flagged deleted before the date."""
+    """PARENT_CHILD is removed only if the directory was flagged deleted before the date."""
 
     @pytest.mark.parametrize(
         ("delete_ms", "goes"),
@@ -358,7 +359,8 @@ class TestDirectories:
 
 
 class TestFiles:
-    """navlin's own rule: a file flagged deleted before the date goes if it has no data flow and no managed metadata."""
+    """A rule that Navigator does not have: a file flagged deleted before the date is removed if it has no data flow
+    and no managed metadata."""
 
     def one(self, world: World, delete_ms: int = BEFORE_MS - 1) -> Key:
         directory, file = world.path("/d"), world.file("/d/f")
@@ -444,7 +446,7 @@ def _hold(world: World, key: Key, reason: str) -> Relation | None:
 
 
 def fill(world: World) -> None:
-    """Indexes an example of every kind that goes, and of every kind that stays."""
+    """Index an example of every kind that is removed, and of every kind that stays."""
     table, location = world.table("s.t"), world.path("/s/t")
     world.put(world.hive, world.entity(table), world.location(table, location))
     made = world.operation("create s.t")
@@ -492,7 +494,7 @@ def fill(world: World) -> None:
 
 
 def snapshot(world: World) -> dict[str, Any]:
-    """Every document, without `_version_` and stamps."""
+    """Return every document, without `_version_` and stamps."""
     world.commit()
     return world.index()
 
@@ -563,11 +565,11 @@ def test_the_threshold_is_stored_before_the_first_removal(world: World) -> None:
 
 
 class Killed(BaseException):
-    """Represents the process's death: nothing catches it."""
+    """Simulated death of the process, because nothing catches a BaseException."""
 
 
 class Dying(Solr):
-    """The real Solr; it accepts a limited number of writes and then raises Killed."""
+    """The real Solr, which raises Killed after a limited number of writes."""
 
     left = 0
 
@@ -756,7 +758,7 @@ def test_a_purge_that_lost_its_lease_records_nothing_more(world: World) -> None:
         if not other:
             other.append(
                 run_purge(world.solr, batch=2)
-            )  # as another process would after the length of the lease
+            )  # as another process would once the lease has expired
         return False
 
     report = run_purge(world.solr, batch=2, stop=taken_over)
@@ -770,7 +772,7 @@ def test_a_purge_that_lost_its_lease_records_nothing_more(world: World) -> None:
 
 
 class Crossed(Solr):
-    """The real Solr, to which another writer writes just before the next removal of entities."""
+    """The real Solr; another writer writes to it just before the next removal of entities."""
 
     meanwhile: Callable[[], None] | None = None
 

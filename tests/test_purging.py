@@ -1,4 +1,4 @@
-"""The daily purge of ``navlin serve``: the status shows why it did not finish until one finishes."""
+"""The daily purge of ``navlin serve``: until a purge finishes, the status shows why the last one did not."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def daily(address: SolrAddress) -> Purging:
 
 @pytest.fixture
 def held(private_solr: Solr, monkeypatch: pytest.MonkeyPatch) -> World:
-    """An estate whose daily purge is blocked: it would have considered all executions."""
+    """An estate whose daily purge is blocked, because the purge would have affected all executions."""
     monkeypatch.setattr(purge_doubt, "LEAST", 10)
     world = World(private_solr, "daily")
     world.now_ms = NOW_MS - DAY_MS
@@ -38,7 +38,7 @@ def held(private_solr: Solr, monkeypatch: pytest.MonkeyPatch) -> World:
 
 
 def status_of(file: Path) -> tuple[int, Any, str]:
-    """The exit code of ``navlin status``, the purge in its JSON, and its text in one line."""
+    """Return the exit code of ``navlin status``, the purge in its JSON, and its text in one line."""
     answered = run(file, "status", "--json")
     status = json_of(answered)
     assert ("purge" in status["failing"]) == (status["purge"] is not None)
@@ -127,11 +127,12 @@ def test_a_daily_purge_is_missed_if_one_was_due_since_the_last(
         remember_daily(private_solr, DailyPurge(0))
         forget_daily(private_solr)
         midnight_ms = NOW_MS // DAY_MS * DAY_MS
-        # In a new index the first purge is due at its time; none was missed before it, nor during a pause of an hour.
+        # In a new index the first purge is due at its time of day; no earlier purge counts as missed, nor one
+        # during an hour's pause.
         assert not at(address, midnight_ms + 12 * HOUR_MS).missed("03:00")
         assert not at(address, midnight_ms + 13 * HOUR_MS).missed("03:00")
         assert status_of(configuration(private_solr, tmp_path))[1] is None
-        # The machine was off at 03:00, every night.
+        # The machine was off at 03:00 every night.
         later_ms = midnight_ms + DAY_MS + 8 * HOUR_MS
         assert at(address, later_ms).missed("03:00")
         at(address, later_ms, stopping=True).daily(settings)

@@ -1,4 +1,4 @@
-"""The clause for a field value that is stored differently from how people query it."""
+"""The query clause for a field whose stored form differs from the form in which users query it."""
 
 from __future__ import annotations
 

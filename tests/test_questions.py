@@ -1,4 +1,5 @@
-"""Every question through every door: the same answer, the same bounds, the same sentences."""
+"""Every query, locally, by a command over HTTP, and over HTTP: the same result, the same limits, the same error
+messages."""
 
 from __future__ import annotations
 
@@ -63,22 +64,23 @@ ASKED: Mapping[str, tuple[Given, ...]] = {
     "usage": ({"entity": "doors.b", "days": 3_650}, {"entity": "doors.b.id", "days": 3_650, "limit": 1}),
     "unused": ({"days": 30}, {"days": 30, "of": "partitions", "without_engine": ["hive", "spark"], "despite_gaps": True}),
 }  # fmt: skip
-"""Parameters with which each question is asked."""
+"""query → parameter sets used to run it"""
 DATE = re.compile(r"20\d\d-\d\d-\d\dT[\d:.]+Z")
 OF_NOW = {"now_ms", "space", "made", "since"}
-"""What an answer has of the time at which it is given."""
+"""Keys of a result that depend on the time of the request."""
 
 
 @dataclass(frozen=True)
 class Doors:
-    """Asks in three ways; each returns a status or exit code, and JSON or a sentence."""
+    """The three interfaces: local command, remote command, HTTP. Each returns an exit code or status, and JSON or
+    an error message."""
 
     here: Callable[..., Result]
     there: Callable[..., Result]
     web: Web
 
     def answers(self, question: Question, given: Given) -> Iterator[Any]:
-        """The JSON of each door."""
+        """Yield the parsed JSON from each interface."""
         for asked in (self.here, self.there):
             result = asked(*words(question, given), "--json")
             assert result.exit_code in (Exit.OK, Exit.NOTHING, Exit.FAILED), result.output
@@ -88,7 +90,7 @@ class Doors:
         yield answer.json()
 
     def refusals(self, question: Question, given: Given) -> Iterator[tuple[int, str]]:
-        """The exit code and the sentence of each door."""
+        """Yield the exit code and the error message of each interface."""
         for asked in (self.here, self.there):
             result = asked(*words(question, given), "--json")
             yield result.exit_code, result.stderr.removeprefix("navlin: ").removesuffix("\n")
@@ -101,7 +103,6 @@ class Doors:
 
 
 def words(question: Question, given: Given) -> list[str]:
-    """A command line."""
     typed = question.name.split()
     for each in parameters_of(question.parameters):
         option = "--" + each.name.replace("_", "-")
@@ -134,13 +135,13 @@ def doors(web: Web, tmp_path: Path) -> Doors:
 
 @pytest.fixture(scope="module")
 def made() -> set[str]:
-    """Whether the estate was made."""
+    """Non-empty once the estate has been indexed."""
     return set()
 
 
 @pytest.fixture
 def estate(solr: Solr, doors: Doors, made: set[str]) -> World:
-    """An estate in which each question finds something; of all tests of this module."""
+    """An estate in which each query finds something, shared by all tests of this module."""
     world = World(solr, "doors", "doors")
     if made:
         return world
@@ -243,7 +244,7 @@ def test_every_door_asks_for_a_missing_parameter_with_the_same_sentence(
 ) -> None:
     question = QUESTIONS[name]
     firsts = [each.name for each in parameters_of(question.parameters) if each.typed.first]
-    # A word that is missing leaves the others in its place.
+    # Without one positional argument, the next one takes its place.
     missing = {parameter, *firsts[firsts.index(parameter) :]} if parameter in firsts else {parameter}
     given = {key: value for key, value in least(question).items() if key not in missing}
     [(code, sentence)] = set(doors.refusals(question, given))
@@ -284,7 +285,7 @@ def test_every_door_refuses_what_the_index_does_not_have_with_the_same_sentence(
 
 
 def least(question: Question) -> dict[str, Any]:
-    """What a question cannot be asked without."""
+    """Return the parameters without which a query is refused."""
     example = {"before": "2020-01-01", "days": 30, "by": ["type"], "query": "*"}
     return {
         each.name: example.get(each.name, "doors.b")

@@ -1,4 +1,4 @@
-"""Queries give the same answers if the index is on two shards."""
+"""Queries return the same results if the index is on two shards."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.query_estate import IMPALA, SPARK, World
 
 
 def drawn(solr: Solr) -> World:
-    """Indexes chains, columns, locations, and a node with more relations than fit on a page."""
+    """Index chains, columns, locations, and a node with more relations than fit on a page."""
     world = World(solr, "sharded")
     tables = [world.table(f"t{number:02}", "c", partitionColNames=["ds"]) for number in range(30)]
     for number in range(29):

@@ -1,5 +1,6 @@
-"""File names that are not text: not UTF-8, with newlines and control characters, of the maximum length, or resembling
-something else. Every extractor that follows files reads them, recognizes them, and forgets them."""
+"""File names that are not plain text: not UTF-8, with newlines and control characters, of the maximum length, or
+resembling something else. Every extractor that follows files reads these files, recognizes them again, and forgets
+them once they are removed."""
 
 from __future__ import annotations
 
@@ -45,7 +46,7 @@ FOLLOWERS = [
 
 
 def renamed(file: Path, middle: bytes) -> bytes:
-    """The path with something inserted before the file's extension, truncated to the maximum length of a name."""
+    """Insert bytes before the file's extension, and truncate the name to the maximum length of a file name."""
     ending = file.suffix if file.suffix[1:].isalpha() else ""
     beginning = file.name.removesuffix(ending)
     folder, stem, suffix = (os.fsencode(part) for part in (str(file.parent), beginning, ending))
@@ -53,7 +54,7 @@ def renamed(file: Path, middle: bytes) -> bytes:
 
 
 def read(extractor: Extractor, positions: dict[str, Any]) -> ReadSummary:
-    """Reads all splits of a plan as a Spark task does; updates ``positions`` as they are saved."""
+    """Read all splits of a plan as a Spark task does. Update ``positions`` as a run saves them."""
     plan = extractor.plan(Positions(dict(positions), contract.FILES_MS))
     summary, splits = ReadSummary(), plan.splits
     while splits:
@@ -76,7 +77,7 @@ def test_files_of_any_name_are_read_recognized_and_forgotten(
         (file,) = directory.iterdir()
         names = [renamed(file, middle) for middle in RAW.values()]
         for number, each in enumerate(names):
-            # Each begins differently.
+            # Each file begins differently, because followed files are identified by their content.
             Path(os.fsdecode(each)).write_bytes(b"\n" * (number + 1) + file.read_bytes())
         saved: dict[str, Any] = {}
 

@@ -30,7 +30,7 @@ TEXTS = {
     "half a pair": "_\ud83e",
     "another half": "_\udd94",
 }
-"""Bytes that are not UTF-8 are surrogates here, as in Python."""
+"""Bytes that are not UTF-8 are represented as surrogates, as in Python."""
 NO_TEXT = [name for name, text in TEXTS.items() if any("\ud800" <= each <= "\udfff" for each in text)]
 
 
@@ -40,14 +40,14 @@ def source_of(kind: str, name: str) -> tuple[Source, Estate]:
 
 
 def written(records: list[Record]) -> None:
-    """Serializes all entities into documents."""
+    """Check that every entity serializes to valid UTF-8."""
     for each in records:
         if isinstance(each, Entity):
             entity_envelope(each).document.decode()
 
 
 def sent(value: object) -> Answer:
-    """Returns JSON in which bytes that are not UTF-8 stay raw; other surrogates are escaped."""
+    """Return an HTTP response with JSON in which bytes that are not UTF-8 stay raw. Other surrogates are escaped."""
     text = json.dumps(value, ensure_ascii=False)
     halves = {each for each in text if "\ud800" <= each <= "\udfff" and not "\udc80" <= each <= "\udcff"}
     for each in halves:

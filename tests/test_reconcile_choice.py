@@ -1,4 +1,4 @@
-"""The choice of how a run gets the indexed state, as a table."""
+"""Cases of a run's sizes, each with the expected way to compare the run with the index."""
 
 from __future__ import annotations
 

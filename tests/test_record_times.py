@@ -1,4 +1,4 @@
-"""Times in the records of Hive and Impala: every unit in use, and values that cannot be times."""
+"""Times in the records of Hive and Impala: every unit that occurs, and values that cannot be times."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ STARTED, TOOK_MS = 1_700_000_000, 42_500
 STARTED_MS = STARTED * 1000
 ENDED_MS = STARTED_MS + TOOK_MS
 FILE_MS = STARTED_MS + 3_600_000
-"""The file's last modification, and the time of reading."""
+"""Time of the file's last modification, and of the read."""
 DAY_MS = 86_400_000
 YEAR_2100 = 4_102_444_800
 
@@ -30,7 +30,8 @@ Ms = int | None
 
 
 def after(start: int) -> int:
-    """The duration that Hive records for a start on another clock: from there to now, in epoch ms."""
+    """The duration, in ms, that Hive computes if the start comes from another clock: now, in epoch ms, minus that
+    start."""
     return ENDED_MS - start
 
 
@@ -45,7 +46,7 @@ HIVES: dict[str, tuple[Any, Any, Ms, Ms, bool]] = {
     "milliseconds without a duration": (STARTED_MS, None, STARTED_MS, None, True),
     "without either": (None, None, None, None, True),
     "without a start": (None, TOOK_MS, None, None, True),
-    # Starts in nanoseconds since the host's boot, which Hive also divides by a thousand.
+    # Hive takes these starts from a clock in nanoseconds since the host's boot, and divides them by a thousand.
     "a host that is up for three minutes: 1975": (158 * 10**6, after(158 * 10**9), None, ENDED_MS, True),
     "for 20 hours: 4251": (20 * HOUR_NS // 1000, after(20 * HOUR_NS), None, ENDED_MS, True),
     "for 27 minutes: 2021": (1_620 * 10**6, after(1_620 * 10**9), None, ENDED_MS, True),
@@ -126,7 +127,7 @@ def read(
 
 
 def stands(got: Read) -> bool:
-    """Whether everything in a record except its times was read."""
+    """Return whether everything in a record except its times was read."""
     complete = "incomplete" not in got.operation.attributes and len(got.covers) == 1
     return complete and got.columns == {"PROJECTION s.t.a -> s.u.b"}
 

@@ -1,4 +1,4 @@
-"""Texts that are masked, texts that are left alone, and that neither takes long."""
+"""Texts that are masked, texts that are left alone, and a linear time limit for both."""
 
 from __future__ import annotations
 
@@ -274,11 +274,11 @@ PIECES = [
     ],
 )
 def test_redaction_time_is_linear_in_length(first: str) -> None:
-    """Four times the length takes four times as long; a pattern that starts again at each place would take sixteen
-    times."""
+    """A text of four times the length takes four times as long. A pattern rescanned from each position would take
+    sixteen times as long."""
     for second in ["", *PIECES]:
         text = "@" + (first + second) * 20_000
-        # A garbage collection of the process may fall into one measurement.
+        # A garbage collection may fall into one of the measurements.
         assert any(_cpu_s(text[:20_000]) < 8 * _cpu_s(text[:5_000]) + 0.1 for _ in range(3)), second
 
 

@@ -1,4 +1,4 @@
-"""The referee for column lineage (bench/referee.py): the notation of its truth, and its judgements."""
+"""The referee for column lineage (bench/referee.py): its notation for the expected lineage, and its judgements."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from bench._referee_statements import (
 
 
 def edges(*words: str) -> set[Edge]:
-    """Parses ``"src.t.a out.s.b"`` into the edge from the first to the second."""
+    """Parse ``"src.t.a out.s.b"`` into the edge from the first column to the second."""
     pairs = (each.split(" ") for each in words)
     return {Edge(*(Column(*end.rsplit(".", 1)) for end in (source, target))) for source, target in pairs}
 

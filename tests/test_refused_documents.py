@@ -19,9 +19,9 @@ from navlin.index.stamp import Stamp
 from navlin.model.records import Position, Reject
 
 TOO_LONG = "x" * 40_000
-"""Solr takes no term of more than 32,766 bytes."""
+"""Solr accepts no term longer than 32,766 bytes."""
 TOO_LARGE = 2**64 - 1
-"""More than a long."""
+"""Larger than a Java long."""
 
 
 def run_record(solr: Solr) -> None:

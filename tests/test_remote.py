@@ -1,4 +1,4 @@
-"""``navlin --url``: a command gives the same answer from a remote server as from the local index."""
+"""``navlin --url``: a command prints the same result for a remote server as for the local index."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def here(web: Web) -> Navlin:
 
 @pytest.fixture
 def remote(web: Web, token_file: Path, tmp_path: Path) -> Navlin:
-    """A command without any configuration on this machine."""
+    """Run commands on a remote server, without any configuration on this machine."""
     given = ["--config", str(tmp_path / "none.toml"), "--url", web.url, "--token-file", str(token_file)]
     return lambda *arguments: CliRunner().invoke(main, [*given, *arguments])
 
@@ -97,7 +97,7 @@ ASKED = [
     ("lineage", "remote_db.remote_a", "--deleted", "--control-flow", "--unlinked", "--all-executions"),
     ("impact", "remote_db.remote_a"),
     ("impact", "remote_db.remote_a.id", "--max-nodes", "5"),
-    # It shows every source in the index, and the tests leave thousands.
+    # Evidence lists every source in the index, and the tests leave thousands of sources.
     pytest.param(("evidence", "remote_db.remote_b"), marks=pytest.mark.services),
     ("status",),
     ("unlinked", "--limit", "3"),
@@ -179,7 +179,7 @@ def test_an_export_equals_that_of_the_local_command(
     )
     assert files[0].read_text() == files[1].read_text()
     assert far.exit_code == near.exit_code
-    # The local command also prints counts; both print the start for the next export, if there was a run.
+    # The local command also prints counts. Both commands print the start of the next export if a run exists.
     assert far.stdout.splitlines() == [each for each in near.stdout.splitlines() if "--since" in each]
 
 
@@ -210,7 +210,7 @@ def test_an_interrupted_export_keeps_the_existing_file(token_file: Path, tmp_pat
             self.end_headers()
             self.wfile.write(b'{"entities": []}\n')
 
-        def log_message(self, format: str, *args: object) -> None:  # the library's own name
+        def log_message(self, format: str, *args: object) -> None:  # http.server chose the parameter's name
             pass
 
     (file := tmp_path / "graph").write_text("of yesterday")
@@ -303,7 +303,7 @@ def test_an_unreachable_or_foreign_server_is_reported(token_file: Path) -> None:
         def do_GET(self) -> None:
             self.send_error(500)
 
-        def log_message(self, format: str, *args: object) -> None:  # the library's own name
+        def log_message(self, format: str, *args: object) -> None:  # http.server chose the parameter's name
             pass
 
     def asked(url: str) -> Result:
@@ -330,7 +330,7 @@ def test_an_interrupted_answer_is_a_failure(token_file: Path) -> None:
             self.wfile.write(b"4\r\nid\n1\r\n")
             self.close_connection = True
 
-        def log_message(self, format: str, *args: object) -> None:  # the library's own name
+        def log_message(self, format: str, *args: object) -> None:  # http.server chose the parameter's name
             pass
 
     with HTTPServer(("127.0.0.1", 0), Broken) as server:
@@ -366,7 +366,7 @@ def test_an_answer_ended_by_close_is_complete_only_with_its_end_mark(
             self.end_headers()
             self.wfile.write(b'"id"\n"1"\n' + ending)
 
-        def log_message(self, format: str, *args: object) -> None:  # the library's own name
+        def log_message(self, format: str, *args: object) -> None:  # http.server chose the parameter's name
             pass
 
     with HTTPServer(("127.0.0.1", 0), OfAProxy) as server:

@@ -1,7 +1,7 @@
-"""Managed metadata and first-seen times follow an entity, and not its name, through every sequence of renames.
+"""Managed metadata and first-seen times follow an entity, not a name, through every sequence of renames.
 
-The truth is a small model: every sequence of up to three (up to four, with the other services) creations, drops and renames
-over three names. Each is run on a real metastore, in one batch and split in two at each position.
+A small model computes the expected result for every sequence of up to four creations, drops and renames over three
+names. Each sequence runs on a real metastore, in one batch and split in two at each position.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ NAMES = ("a", "b", "c")
 
 @dataclass
 class Names:
-    """The thing at each name, and the metadata waiting at each free name. Things are identified by their metadata; a
-    thing created in the sequence has none."""
+    """Model of the expected result: the thing at each name, and the metadata waiting at each free name. A thing is
+    identified by its metadata; a thing created in the sequence has none ("")."""
 
     things: dict[str, str] = field(default_factory=lambda: {"a": "A", "b": "B"})
     waiting: dict[str, str] = field(default_factory=dict)
@@ -72,7 +72,7 @@ def after(row: Row) -> Names:
 
 
 def rows(longest: int) -> list[Row]:
-    """Every possible sequence, the shorter ones first."""
+    """Return every possible sequence, shorter ones first."""
     found: list[Row] = [()]
     for length in range(longest):
         found += [(*row, step) for row in found if len(row) == length for step in after(row).steps()]
@@ -134,7 +134,7 @@ def test_a_path_sharing_only_a_prefix_is_unaffected() -> None:
 
 
 class Renamed:
-    """A database with three names for each sequence of steps; and its index."""
+    """A database with three names for each sequence of steps, and the index of that database."""
 
     def __init__(
         self, solr: Solr, spark: Callable[[], SparkSession], metastore: Metastore, client: Connection
@@ -172,7 +172,7 @@ class Renamed:
         return table_key(self.source, self.database, f"{prefix}_{name}")
 
     def write(self, prefixes: list[str]) -> None:
-        """Describes both tables of each sequence, and their columns, and sets different first-seen times."""
+        """Write different metadata and first-seen times to the two tables of each sequence and to their columns."""
         documents = []
         for prefix, (name, words) in itertools.product(prefixes, (("a", "A"), ("b", "B"))):
             key = self.key(prefix, name)
@@ -184,7 +184,7 @@ class Renamed:
         self.solr.commit(ELEMENTS, soft=True)
 
     def owners(self, prefix: str) -> dict[str, tuple[str, ...]]:
-        """For each existing table and its column, the thing whose metadata it has, by field."""
+        """Map each existing name to the things whose metadata the table and its column have, field by field."""
         found = {}
         for name in NAMES:
             key = self.key(prefix, name)
@@ -216,7 +216,8 @@ def renamed(solr: Solr, spark: Callable[[], SparkSession], metastore: Metastore)
 
 
 def do_and_compare(renamed: Renamed, every: list[Row]) -> None:
-    """Runs each sequence in one batch and split in two at each position, and checks where the metadata ended up."""
+    """Run each sequence in one batch and split in two at each position. Compare whose metadata each table has with
+    the model."""
     cut = {f"t{at}x{k}": (row, k) for at, row in enumerate(every) for k in range(len(row))}
     for prefix in cut:
         renamed.do(prefix, ("create", "a"))
@@ -232,8 +233,8 @@ def do_and_compare(renamed: Renamed, every: list[Row]) -> None:
     wrong: list[object] = []
     for prefix, (row, k) in cut.items():
         things = after(row).things
-        # First-seen times are not compared here: a thing created in the sequence may be seen between two batches, and a
-        # name keeps its time.
+        # First-seen times are compared below. A thing created in the sequence may be seen between two batches, and
+        # a name keeps its first-seen time.
         found = {name: words[:3] + words[4:7] for name, words in renamed.owners(prefix).items()}
         if found != {name: (words,) * 6 for name, words in things.items()}:
             wrong.append((row, k, things, found))

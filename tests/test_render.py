@@ -46,8 +46,8 @@ def world(solr: Solr, request: pytest.FixtureRequest) -> World:
 
 @pytest.fixture
 def total(world: World) -> Key:
-    """total is made from orders and filtered by customers; a deleted table and a location are in between; report is
-    made from total."""
+    """total is derived from orders and filtered by customers, with a deleted table and a location in between.
+    report is derived from total."""
     orders, customers = world.table("orders", "amount", owner="ann"), world.table("customers", "region")
     total, report = world.table("total", "amount"), world.table("report", "total")
     dropped = world.table("dropped", deleted=True)

@@ -41,7 +41,7 @@ def no_requests(solr: Solr) -> Iterator[None]:
 
 
 class Jobs:
-    """Jobs that return their arguments, refuse, fail or stop, depending on the argument ``how``."""
+    """Jobs whose argument ``how`` makes them wait, refuse, fail or stop. By default they return their arguments."""
 
     def __init__(self, solr: Solr, me: Holder | None = None) -> None:
         self.solr = solr

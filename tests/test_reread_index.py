@@ -23,20 +23,20 @@ def happen(estate: SmallEstate, run: str, reads: list[str], writes: list[str], *
 
 
 def history(estate: SmallEstate) -> None:
-    """Writes records that the first reader partly misreads."""
-    # The first reader invents a source and overlooks another; it also reads the run differently.
+    """Write records that the first reader partly misreads. ``mended`` holds the correct values."""
+    # The first reader reads an invented source, overlooks another, and misreads the user.
     mended: dict[str, Any] = {"reads": [IN], "parts": [[f"{IN}.a", f"{OUT}.a"]], "principal": "bob"}
     happen(estate, "one", [INVENTED], [OUT], parts=[[f"{INVENTED}.a", f"{OUT}.a"]], mended=mended)
-    # The same tables, and an extra edge.
+    # The first reader reads the same tables and an extra edge.
     parts = [[f"{IN}.a", f"{OUT}.a"], [f"{IN}.wrong", f"{OUT}.b"]]
     happen(estate, "two", [IN], [OUT], parts=parts, mended={"parts": parts[:1]})
-    # Two runs of one statement turn out to be of two operations.
+    # Two runs that the first reader takes for one statement belong to two operations.
     for run in ("three", "four"):
         estate.happen(
             "twice", [IN], [f"{OUT}2"], at_ms=FIRST_MS - 900, id=run, mended={"reads": [f"{IN}-{run}"]}
         )
     happen(estate, "five", [IN], [f"{OUT}5"])
-    # An invented write.
+    # The first reader reads an invented write.
     happen(estate, "six", [IN], [f"{INVENTED}6"], mended={"writes": []})
 
 
@@ -46,7 +46,7 @@ def read(estate: SmallEstate) -> None:
 
 
 def contents(estate: SmallEstate) -> dict[tuple[str, str], dict[str, Any]]:
-    """The index, without the times and numbers of readings of sources."""
+    """Return the index, without the times and numbers of the runs that read each source."""
     return {
         key: {
             name: value
@@ -135,7 +135,7 @@ def test_operations_of_an_older_reader_without_records_are_listed(estate: SmallE
     history(estate)
     read(estate)
     lines = Path(estate.lines_file).read_text().splitlines()
-    Path(estate.lines_file).write_text(lines[4] + "\n")  # only the fifth statement's
+    Path(estate.lines_file).write_text(lines[4] + "\n")  # only the record of the fifth statement
     estate.mend()
     read(estate)
     found = doubted(estate)
@@ -147,7 +147,7 @@ def test_operations_of_an_older_reader_without_records_are_listed(estate: SmallE
     ]
     assert {each.reasons for each in found} == {(READ_BY_OLDER,)}
     assert json.loads(json.dumps(found[0].to_json()))["reasons"] == [READ_BY_OLDER]
-    # The records return.
+    # The missing records are there again.
     estate.follower_version = 3
     Path(estate.lines_file).write_text("\n".join(lines) + "\n")
     read(estate)
@@ -194,7 +194,7 @@ def test_an_operation_with_purged_executions_is_kept(estate: SmallEstate) -> Non
 
 
 def doubted(estate: SmallEstate) -> list[IncompleteOperation]:
-    """The operations made by an older reader. Other estates of the session have sources of the same name."""
+    """Return the operations made by an older reader. Other estates of the session have sources of the same name."""
     found = incomplete(estate.solr, source=estate.impala.name, reason=READ_BY_OLDER, limit=1_000).results
     return [each for each in found if each.operation.source_id == estate.impala.id]
 

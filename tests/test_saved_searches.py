@@ -1,4 +1,5 @@
-"""Saved searches: named queries, private or shared with all users, by command, over HTTP, and by both at once."""
+"""Saved searches are named queries, private or shared with all users. Commands and HTTP read and write the same
+searches."""
 
 from __future__ import annotations
 

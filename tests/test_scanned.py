@@ -1,7 +1,8 @@
-"""A scanner calls every endpoint of navlin's own API, with input that the description allows and with other input.
+"""A scanner calls every endpoint of navlin's own API, with input that matches the API description and with other
+input.
 
-The scanner is Schemathesis, in its own environment: `make scan`. It reports server errors, answers that are not in the
-description, and accepted nonsense.
+The scanner is Schemathesis in its own environment (`make scan`). It reports server errors, responses that do not
+match the description, and invalid input that is accepted.
 """
 
 from __future__ import annotations
@@ -24,13 +25,13 @@ SETTINGS = """\
 [checks.not_a_server_error]
 expected-statuses = ["2xx", "3xx", "4xx", 503]
 """
-"""Requests that need `navlin serve` are answered with 503 if it is not running."""
+"""503 is allowed, because requests that need `navlin serve` return it if `navlin serve` is not running."""
 LONGEST_S = 900.0
 NOT_ASKED = {
     "positive_data_acceptance": "queries, dates and names have grammars of their own, of which a schema knows nothing",
     "ignored_auth": "wrong passwords lock out, with 429; `test_api` asks every endpoint with none and with a wrong one",
 }
-"""Checks of the scanner that do not apply here, and why."""
+"""Checks of the scanner that do not apply here → the reason."""
 
 pytestmark = pytest.mark.skipif(not SCANNER.exists(), reason="there is no scanner: make scan")
 
@@ -55,7 +56,7 @@ def test_the_scanner_finds_no_error(private_solr: Solr, tmp_path: Path, user: st
             "--auth",
             f"{user}:{PASSWORD}",
             "--header",
-            # A client that accepts nothing else gets JSON.
+            # A client that only accepts JSON gets JSON.
             "Accept: application/json",
             "--seed",
             str(SEED),

@@ -1,4 +1,4 @@
-"""The daemon's clock: the times at which sources run, and the events that wake them."""
+"""Times at which the daemon runs sources, and events that wake a source earlier."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from navlin.service.time_of_day import last_s, next_s
 from navlin.service.watching import Watching
 
 SOON_S = 120.0
-"""Time that an operation of some milliseconds may take on a loaded machine."""
+"""Maximum time, on a loaded machine, of an operation that takes milliseconds."""
 
 
 # -- Due times, without real time ----------------------------------------------------------------------------------------
@@ -85,7 +85,7 @@ def test_a_source_that_ran_for_minutes_rests_briefly() -> None:
 @pytest.mark.parametrize("each_s", [0.1, 0.3, 0.5])
 @pytest.mark.parametrize("fixed_s", [0.2, 0.5, 0.8])
 def test_constantly_written_records_are_indexed_within_the_interval(fixed_s: float, each_s: float) -> None:
-    """A run takes a fixed time, and more for each second of records that it reads."""
+    """A run takes ``fixed_s``, plus ``each_s`` for each second of records that it reads."""
     due_time = DueTime(5, due_s=0)
     began_s, read_to_s = 0.0, 0.0
     for _ in range(200):
@@ -121,7 +121,7 @@ def test_a_shorter_interval_applies_at_once_and_a_longer_one_after_the_next_run(
 
 
 class Runs:
-    """Sources that run until they are released, and the order of events."""
+    """Sources that run until the test releases them, and the order of events."""
 
     def __init__(self) -> None:
         self.events: SimpleQueue[str] = SimpleQueue()
@@ -256,7 +256,7 @@ def test_a_stop_while_jobs_are_dispatched_raises_nothing(monkeypatch: pytest.Mon
 
 @pytest.fixture
 def in_zone(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
-    """Moves this machine into a time zone."""
+    """Yield a function that sets the time zone of this process."""
 
     def move(zone: str) -> None:
         monkeypatch.setenv("TZ", zone)
@@ -277,8 +277,7 @@ CHANGES = {
     "Santiago, forth": ("America/Santiago", "00:00", ["2026-09-05T04:00Z", "2026-09-06T04:00Z", "2026-09-07T03:00Z"]),
     "Santiago, back": ("America/Santiago", "23:30", ["2026-04-04T02:30Z", "2026-04-05T02:30Z", "2026-04-06T03:30Z"]),
 }  # fmt: skip
-"""A time zone, a time of day, and that time in UTC on the day before the change, the day of the change and the day
-after."""
+"""(time zone, time of day, [that time in UTC on the day before the clock change, on that day, on the day after])"""
 
 
 @pytest.mark.parametrize("change", CHANGES)
@@ -292,7 +291,7 @@ def test_a_time_of_day_occurs_once_a_day_when_clocks_change(
     for _ in due:
         found.append(next_s(at, found[-1]))
     assert found[1:] == due
-    # At any time, the next and the last due time are consecutive.
+    # The last and the next due time are consecutive, whatever the time.
     for minutes in range(0, 49 * 60, 7):
         now_s = due[0] + minutes * 60
         last, after = last_s(at, now_s), next_s(at, now_s)
@@ -301,7 +300,7 @@ def test_a_time_of_day_occurs_once_a_day_when_clocks_change(
 
 
 class NightClock(WallClock):
-    """A clock that a test moves."""
+    """A clock that the test sets."""
 
     off_s = 0.0
 

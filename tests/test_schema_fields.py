@@ -1,4 +1,5 @@
-"""A core whose fields differ from navlin's schema is refused: edited, reloaded, or written with another schema."""
+"""A core whose fields differ from navlin's schema is refused: an edited schema, a reloaded core, or an index
+written with another schema."""
 
 from __future__ import annotations
 
@@ -59,7 +60,7 @@ def test_additional_fields_are_ignored() -> None:
 
 
 def edited(schema: str) -> str:
-    """The schema with ``asOf`` as a string."""
+    """Return the schema with ``asOf`` as a string instead of a long."""
     line = '<field name="asOf" type="long" indexed="false"/>'
     assert line in schema
     return schema.replace(line, line.replace("long", "string"))

@@ -41,7 +41,7 @@ def world(solr_server: object) -> World:
 
 
 def found(world: World, query: str, *filters: str) -> set[str]:
-    """Names of the results in this test's own sources."""
+    """Return the names of the results that belong to this test's sources."""
     mine = "{!terms f=srcId}" + ",".join(source.id for source in world.sources.values())
     answer = search(world.solr, query, filters=[mine, *filters], core=ELEMENTS, limit=100)
     return {str(document["originalName"]) for document in answer.documents}

@@ -1,4 +1,4 @@
-"""Configuration keys of Hadoop, Hive and Spark that look like secrets: those that are, and those that are not."""
+"""Configuration keys of Hadoop, Hive and Spark that look like secrets, each classified as a secret or not."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LOOKS: Final = re.compile(
     r"|(?:zk|zookeeper)\.auth\Z",
     re.IGNORECASE,
 )
-"""Only keys that match this are tested: all secrets among the existing keys do."""
+"""Only keys that match this pattern are tested. It matches every existing key that holds a secret."""
 
 SECRETS: Final = set(
     """
@@ -88,13 +88,13 @@ OF_OTHER_JARS: Final = {
     "fs.azure.sas.token.provider.type.acc.dfs.core.windows.net": False,
     "fs.azure.sas.token.renew.period.for.streams": False,
 }
-"""Keys of hadoop-azure, from its documentation."""
+"""Keys of hadoop-azure, from its documentation. key → whether its value is a secret"""
 
 
 @pytest.fixture(scope="module")
 def keys() -> set[str]:
-    """Every key: the defaults in Hadoop's jars, and the constants of the classes in which Hive and Spark declare
-    theirs."""
+    """Return every key in the default files of Hadoop's jars, and in the constants of the classes in which Hive and
+    Spark declare their keys."""
     hadoop = [*pyspark_jars().glob("hadoop-client-api-*.jar"), *fetched("hadoop").glob("*minicluster*.jar")]
     found = {key for jar in hadoop for key in _defaults(jar)}
     for pattern, declaring in (
@@ -115,7 +115,7 @@ def _defaults(jar: Path) -> Iterator[str]:
 
 
 def _constants(jar: Path, declaring: str) -> Iterator[str]:
-    """The constants of classes that look like keys."""
+    """Yield the constants, of classes whose name matches ``declaring``, that look like keys."""
     with zipfile.ZipFile(jar) as files:
         for name in files.namelist():
             if name.endswith(".class") and re.search(declaring, name):
@@ -125,7 +125,7 @@ def _constants(jar: Path, declaring: str) -> Iterator[str]:
 
 
 def _texts(compiled: bytes) -> Iterator[str]:
-    """The strings in the constant pool of a class."""
+    """Yield the strings in the constant pool of a class."""
     (count,) = struct.unpack_from(">H", compiled, 8)
     at, entry = 10, 1
     while entry < count:

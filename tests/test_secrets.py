@@ -1,4 +1,4 @@
-"""Secrets do not leak, and other text stays: tables of many forms, written before the code was read."""
+"""Secrets do not leak, and other text is unchanged. The tables of cases were written before the code was read."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_the_bulk_check_misses_no_text_with_a_secret() -> None:
 
 
 def test_the_first_check_hides_no_class_of_secrets() -> None:
-    """Texts are spliced from the tables': the same is masked with and without the first check."""
+    """Texts spliced at random from the tables are masked in the same way with and without the first check."""
     tables = [*LEAKS.values(), *STAYS.values()]
     plain = [marked(text)[0] for block in tables for text in texts(block)]
     pieces = [*plain, *OPENINGS, *BETWEEN]
@@ -64,7 +64,7 @@ def test_the_first_check_hides_no_class_of_secrets() -> None:
 
 @pytest.mark.services
 def test_a_secret_after_a_megabyte_of_text_is_found() -> None:
-    """RE2 finds nothing if its automaton does not fit into memory; this would be a leak."""
+    """RE2 finds nothing if its automaton does not fit into memory, which would be a leak."""
     pieces = [*OPENINGS, "\ufffd", "é", "日本", "\ud800", "\0", *"aA0_-./ \n='\"<(|$@:"]
     at_random = random.Random(1)
     text = "".join(at_random.choices(pieces, k=200_000))
@@ -149,7 +149,7 @@ OPENINGS = (
 )
 
 
-# Every fourth is a smoke test, because each kind of slow text has its own pattern.
+# Every fourth case is a smoke test, because each kind of slow text has its own pattern.
 @pytest.mark.parametrize(
     "opening",
     [
@@ -158,10 +158,10 @@ OPENINGS = (
     ],
 )
 def test_a_hostile_text_takes_bounded_time(opening: str) -> None:
-    """Not a measurement: a pattern that starts again at each place takes minutes for a megabyte, and a sixteenth of
-    that for a quarter of one."""
+    """A limit, not a measurement: a pattern rescanned from each position takes minutes for a megabyte, and a
+    sixteenth of that for a quarter of a megabyte."""
     begun = time.process_time()
-    # Some classes check only texts that contain a quote.
+    # Some secret classes only check texts that contain a quote.
     redact("''" + (opening * (1 << 18))[: 1 << 18])
     assert time.process_time() - begun < 7
 
@@ -199,7 +199,8 @@ STATEMENTS = [f"{STATEMENT} -- run {number}" for number in range(2_000)]
     ids=["comments", "paths", "statements"],
 )
 def test_redacting_ordinary_text_is_cheap(plain: list[str], most: float) -> None:
-    """The unit is the work of indexing a text anyway: its JSON, and a hash of that."""
+    """The cost is measured in units of work done for each indexed text anyway: serializing it to JSON and hashing
+    that."""
     redaction = min(_cpu_s(redact, plain) for _ in range(5))
     anyway = min(_cpu_s(lambda text: blake2b(orjson.dumps(text)).digest(), plain) for _ in range(5))
     sys.stdout.write(f"{redaction / anyway:.2f}\n")
@@ -217,7 +218,7 @@ BLANKED = {
     "fs.s3a.access.key": (1, "the id of a key"),
     "value": (4, "a password of a database, planted in configurations of workflows"),
 }
-"""Words before masked text in other people's files: their number, and the reason."""
+"""Word before a masked text in the corpora → (number of masked texts, reason)."""
 PROGRAMS = {".py", ".sh", ".java"}
 """Programs stored next to the texts are not part of an estate."""
 BEFORE_MASK = re.compile(r"([\w.-]*)\W{0,20}?(?<!\*)\*{8}(?!\*)")
@@ -239,7 +240,7 @@ def test_only_texts_with_secrets_change_in_the_corpora(corpora: Path) -> None:
 
 
 def _texts_in(corpora: Path) -> Iterator[str]:
-    """Every text in a file: the strings of JSON, one document or one per line, and lines that are not JSON."""
+    """Yield every text: each string of a JSON file or of a line with JSON, and each line that is not JSON."""
     for file in sorted(corpora.rglob("*")):
         if file.is_file() and file.suffix not in {".img", *PROGRAMS}:
             data = file.read_bytes()

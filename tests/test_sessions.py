@@ -1,16 +1,18 @@
-"""Sessions of browsers, through a real `navlin web`.
+"""Browser sessions, through a real `navlin web`.
 
 Attacks that must fail:
 
-- to write with a cookie that a browser sends by itself: any address, any method, without the session's token, with that of
-  another session, with one in the address, with a form of another page;
-- to read, from another site's page, data that the cookie opens; to log somebody in as the attacker, from another page;
-- to make somebody use an id that the attacker knows (fixation), or to be two users at once with a second cookie;
-- to guess: ids, paths in place of ids, hashes from a file in place of ids, passwords;
-- to go on after the end: idle, too old, logged out here or everywhere, password or role changed (and changed back), user
-  removed (and made again), the process restarted;
-- to get an id from a file, a log, an address, by plain HTTP, from a script in a page;
-- to send somebody elsewhere from the log-in; to fill the disk with sessions; to break it with a damaged file.
+- writing with a cookie that the browser sends by itself: to any path, by any method, without the session's token,
+  with another session's token, with a token in the URL, or with a form on another page;
+- reading data that the cookie gives access to from another site's page; logging a user in as the attacker from
+  another page;
+- making a user use an id that the attacker knows (fixation); being two users at once with a second cookie;
+- guessing ids or passwords; sending paths, or hashes from a session file, instead of ids;
+- continuing a session that has ended: idle, too old, logged out here or everywhere, password or role changed (and
+  changed back), user removed (and created again), process restarted;
+- obtaining an id from a file, a log, a URL, plain HTTP, or a script in a page;
+- redirecting a user to another site after login; filling the disk with sessions; breaking the service with a
+  damaged file.
 """
 
 from __future__ import annotations
@@ -51,7 +53,6 @@ def state_of(web: Web) -> Path:
 
 @pytest.fixture
 def somebody(web: Web, request: pytest.FixtureRequest) -> str:
-    """A user for this test alone."""
     name = "u" + hashlib.sha256(request.node.nodeid.encode()).hexdigest()[:12]
     AccessFile(state_of(web)).add_user(name, Role.LINEAGE_VIEWER, PASSWORD)
     return name
@@ -59,7 +60,6 @@ def somebody(web: Web, request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def browser(web: Web, somebody: str) -> Browser:
-    """A browser that is logged in."""
     browser = Browser(web)
     assert browser.log_in(somebody).status_code == 200
     return browser
@@ -154,8 +154,8 @@ def test_a_password_or_a_token_sets_no_cookie(web: Web, somebody: str) -> None:
 
 
 def addresses(web: Web) -> Iterator[tuple[str, str]]:
-    """(method, path) of every address of the application, including unusual methods; of Navigator's API versions only
-    one, because one handler answers all of them."""
+    """Yield (method, path) of every endpoint, including unusual methods. One version of Navigator's API is enough,
+    because all versions have the same handler."""
     app = application(service_of(read_configuration(web.file, None, {}), {}))
     for route in app.routes:
         assert isinstance(route, Route)
@@ -505,7 +505,7 @@ def host_of(web: Web) -> str:
 
 
 class Clock:
-    """Epoch ms, moved by the test."""
+    """A clock in epoch ms, which the test sets."""
 
     now_ms = 1_800_000_000_000
 

@@ -1,5 +1,5 @@
-"""A file that fails repeatedly is set aside and reported, the others are read, and none of its resources are kept for
-ever."""
+"""A file that fails repeatedly is set aside and reported. Other files are read, and the failing file's resources
+are released after a limited time."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ DAY_MS = 86_400_000
 
 
 class Followed:
-    """A source that follows the directories of a folder, with its own clock."""
+    """A source that follows the directories of a folder, with a clock that the test sets."""
 
     def __init__(self, solr: Solr, spark: Callable[[], SparkSession], folder: Path) -> None:
         self.solr, self.logs = solr, folder / "day-1"
@@ -80,7 +80,7 @@ def test_a_repeatedly_failing_file_is_set_aside_and_the_others_are_read(
         f"it is set aside and retried once an hour: reading it failed {ASIDE_AFTER} times in a row, most recently with:"
         " a line is poisoned"
     ]
-    # It is not read before the hour is over.
+    # The file is not read again before the hour is over.
     followed.write("good", "one more")
     run = followed.run(after_ms=ASIDE_MS // 2)
     assert (run.counts.records, run.counts.failed_splits) == (1, 0)
@@ -143,7 +143,6 @@ def test_a_failure_no_longer_planned_is_no_longer_listed(followed: Followed) -> 
 
 
 def held_inodes() -> set[int]:
-    """The inodes of the files that this process has open."""
     found = set()
     for each in os.listdir("/proc/self/fd"):
         try:

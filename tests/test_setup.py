@@ -1,4 +1,4 @@
-"""Requirements for a fresh machine: the lock, the declared dependencies, and the files inside the wheel."""
+"""Requirements for a fresh machine: lock files, declared dependencies, and the files in the wheel."""
 
 import ast
 import os
@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 LOCKS = ("requirements-build.txt", "requirements.txt", "requirements-dev.txt", "requirements-scan.txt")
 PACKAGES = ("navlin", "extractors", "linker")
-# Imports with a different distribution name.
+# Imported names whose distribution has a different name.
 DISTRIBUTIONS = {
     "py4j": "pyspark",
     "prometheus_client": "prometheus-client",
@@ -33,7 +33,7 @@ def name_of(requirement: str) -> str:
 
 
 def pins_of(lock: str) -> dict[str, str]:
-    """Version by name; a pin's hashes are on its continuation lines."""
+    """Map package names to locked versions. The hashes of a pin are on its continuation lines."""
     lines = (ROOT / lock).read_text().replace("\\\n", " ").splitlines()
     pinned = [line for line in lines if line and not line.lstrip().startswith("#")]
     assert [line for line in pinned if "--hash=sha256:" not in line] == []
@@ -97,7 +97,6 @@ def imported_by(path: Path) -> set[str]:
 def build(
     into: Path, checkout: Path = ROOT, java_home: Path | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Builds the wheel as ``make wheel`` does."""
     command = [
         sys.executable,
         "-m",
@@ -114,7 +113,7 @@ def build(
 
 
 def jre(folder: Path) -> Path:
-    """A Java home without the compiler: it wraps the real one and refuses to compile."""
+    """A Java home without the compiler. It wraps the real Java and refuses to compile."""
     program = folder / "jre" / "bin" / "java"
     program.parent.mkdir(parents=True)
     program.write_text(
@@ -130,7 +129,8 @@ def jre(folder: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory, solr_jars: Path, hadoop_jars: Path) -> Path:
-    """A separate Python with navlin's wheel; it takes all other packages from this one."""
+    """The Python of a separate environment with navlin's wheel. All other packages come from the environment of
+    this process."""
     folder = tmp_path_factory.mktemp("installed")
     made = build(folder / "dist")
     assert made.returncode == 0, made.stderr
@@ -144,7 +144,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory, solr_jars: Path, hadoop_
 
 
 def python(program: Path, code: str, *arguments: str) -> list[str]:
-    """Runs code outside this checkout, and returns the lines it prints."""
+    """Run code outside this checkout, and return the lines that it prints."""
     command = [str(program), "-c", code, *arguments]
     done = subprocess.run(command, cwd=program.parent, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -1,4 +1,5 @@
-"""Every socket, request, child and listener of the product has a row here, and is found in the syntax tree."""
+"""Every socket, request, child process and listener of the product has a row in a table here. The syntax trees are
+searched for them."""
 
 from __future__ import annotations
 
@@ -20,14 +21,14 @@ SPEAKING: Final = (
     "pyspark.sql.SparkSession", "navlin.java_child.JavaChild", "os.fork", "os.forkpty", "os.system", "os.popen", "os.exec",
     "os.spawn", "os.posix_spawn",
 )  # fmt: skip
-"""Modules, and some of their names, that connect to another process or start one."""
+"""Modules, or single names in modules, that connect to another process or start one."""
 SILENT: Final = re.compile(
     r"socket\.(AF|SO|SOL|SOCK|IPPROTO)_?\w*|socket\.gethostname|ssl\.(\w+Error|create_default_context)"
     r"|subprocess\.(PIPE|DEVNULL|STDOUT|TimeoutExpired)|requests\.(exceptions\.\w+|RequestException|codes\.\w+)"
     r"|requests\.auth\.(AuthBase|HTTPBasicAuth)|requests\.adapters\.BaseAdapter|asyncio\.get_running_loop"
     r"|thrift\.transport\.TTransport\.\w+(\.[A-Z_]+)?|pyspark\.core\.context\.SparkContext\._(gateway|jvm)"
 )
-"""Names in them that open nothing: constants, errors, wrappers of open connections."""
+"""Names in these modules that open nothing: constants, errors, wrappers of open connections."""
 
 OWN: Final = "a child of navlin's own code, over pipes"
 ROWS: Final[dict[tuple[str, str], str]] = {
@@ -79,7 +80,7 @@ ROWS: Final[dict[tuple[str, str], str]] = {
         "the demo",
     ),
 }  # fmt: skip
-"""By module and name used: the peer, the listener or the child."""
+"""(module, name used) → the peer, the child process or the listener"""
 
 LISTENERS: Final[dict[str, tuple[str, str]]] = {
     "the web process": (
@@ -103,7 +104,7 @@ LISTENERS: Final[dict[str, tuple[str, str]]] = {
         "nothing; on a YARN's node, have a process each",
     ),
 }
-"""For each listener, the users with access, and the actions open to a stranger."""
+"""Listener → (users with access, actions possible for a stranger)."""
 OTHERS: Final = frozenset(
     {OWN, "the demo", "Ivy, once, at set-up", "java -version, for five seconds", "the Java compiler, over a file",
      "systemd's datagram socket: nothing is read"}
@@ -111,7 +112,8 @@ OTHERS: Final = frozenset(
 
 
 def used_in(tree: ast.Module) -> Iterator[str]:
-    """The names in `SPEAKING` that a module uses, except in annotations and `SILENT`, with their full import path."""
+    """Yield the names in `SPEAKING` that a module uses, with their full import path. Names in annotations and in
+    `SILENT` are skipped."""
     known = dict(imported_in(tree))
     passed = {id(each) for node in ast.walk(tree) for each in annotations_of(node)}
     passed |= {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}

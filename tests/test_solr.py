@@ -1,4 +1,4 @@
-"""Solr with navlin's documents: the schema's types, versioned writes, and reading everything back."""
+"""Solr with navlin's documents: the schema's types, versioned writes, and reading everything again."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ UNRETURNED = {"_version_", "anyText", "namePieces"}
 
 
 def schema_fields() -> dict[str, tuple[str, bool]]:
-    """Every field of the schema (one for each dynamic field): name → type, whether it has several values."""
+    """Map each field of the schema, or an example of each dynamic field, to (type, whether it is multi-valued)."""
     root = ElementTree.parse(CONF / "solr" / CONFIGSET / "schema.xml").getroot()
     return {
         element.attrib["name"].replace("*", "any"): (
@@ -113,7 +113,7 @@ def test_a_property_keeps_its_type_whatever_its_suffix(solr: Solr) -> None:
 
 @pytest.fixture(scope="module")
 def named(solr_server: EmbeddedSolr) -> Iterator[Solr]:
-    """Documents to search, all with the run id ``search##1``."""
+    """Yield a Solr with documents to search, all with the run id ``search##1``."""
     query = "insert into sample_merge\nselect * from\n\tdb.temp_sample_08 where x='2019-01-01'"
     table = {"type": "TABLE", "sourceType": "HIVE", "parentPath": "/sales"}
     file = {
@@ -302,7 +302,7 @@ def test_a_deletion_by_version_keeps_later_writes(solr: Solr) -> None:
 
 
 def update_in_place(solr: Solr, update: dict[str, Any]) -> None:
-    """Updates a document only if Solr can do so without rewriting it."""
+    """Update a document, or fail if Solr cannot do so without rewriting it."""
     params = {"update.partial.requireInPlace": "true"}
     solr.session.post(f"{solr.address.url}/{ELEMENTS}/update", json=[update], params=params)
 
@@ -356,7 +356,7 @@ def test_a_failed_export_raises_an_error(solr: Solr) -> None:
 
 @contextmanager
 def answering(body: bytes, declared_bytes: int) -> Iterator[SolrAddress]:
-    """A server that gives one answer to every request and then closes the connection."""
+    """A server that returns this body to every request, with the declared length, and then closes the connection."""
 
     class Answer(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
@@ -369,7 +369,7 @@ def answering(body: bytes, declared_bytes: int) -> Iterator[SolrAddress]:
         do_GET = do_POST
 
         def log_message(self, format: str, *args: Any) -> None:
-            """Logs nothing."""
+            """Do not log."""
 
     server = HTTPServer(("127.0.0.1", 0), Answer)
     thread = threading.Thread(target=server.serve_forever)

@@ -1,4 +1,5 @@
-"""``/solr/…``: requests of the Cloudera SDK's tools are answered as its Solr answered them, and no others."""
+"""``/solr/…``: the requests of the Cloudera SDK's tools get the same responses as from its Solr, and other requests
+are refused."""
 
 from __future__ import annotations
 
@@ -57,7 +58,8 @@ def tools(solr_server: EmbeddedSolr, tmp_path_factory: pytest.TempPathFactory) -
 
 
 class Core:
-    """A core as the SDK's ``solr_client.py`` queries it: with a form, and empty strings for unused parameters."""
+    """A core as the SDK's ``solr_client.py`` queries it: by POST with a form, and empty strings for unused
+    parameters."""
 
     def __init__(self, web: Web, name: str) -> None:
         self.web, self.name = web, name
@@ -70,7 +72,7 @@ class Core:
         return answer.json()
 
     def docs(self, q: str = "*:*", batch: int = 2, **more: Any) -> Iterator[dict[str, Any]]:
-        """Yields all documents with a cursor, until its mark repeats."""
+        """Yield all documents with a cursor, until the cursor mark repeats."""
         mark = "*"
         while True:
             page = self.query(q=q, sort="identity asc", rows=batch, cursorMark=mark, **more)
@@ -181,7 +183,7 @@ def test_pages_longer_than_one_solr_answer_are_complete(
 
 def test_requested_fields_are_returned_under_their_requested_names(elements: Core, world: World) -> None:
     table = world.table("t").identity
-    world.table("t", "id", owner="Ann", tags=["pii"])  # as it is indexed
+    world.table("t", "id", owner="Ann", tags=["pii"])  # the same table as indexed
     query = f"{{!terms f=identity}}{table},nothing"
 
     (document,) = elements.query(fq=query, rows=10, fl=["id", "srcId,ns.n ns.k", "up_*", "metaClassName"])[

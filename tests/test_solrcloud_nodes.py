@@ -1,5 +1,5 @@
-"""A SolrCloud of two nodes, two shards and two replicas: a node dies in the middle of a write and comes back out of
-date, and nothing is lost or doubled."""
+"""A SolrCloud of two nodes, with two shards and two replicas each. A node dies in the middle of a write and returns
+out of date, and nothing is lost or duplicated."""
 
 from __future__ import annotations
 
@@ -35,20 +35,20 @@ RECOVERS_S = 180.0
 
 @dataclass(frozen=True)
 class TwoNodes:
-    """``first`` has the ZooKeeper; ``second`` may die."""
+    """A SolrCloud of two nodes. ``first`` runs ZooKeeper; ``second`` may be killed."""
 
     solr: Solr
     first: EmbeddedSolr
     second: EmbeddedSolr
 
     def replicas(self, core: str) -> list[Mapping[str, Any]]:
-        """All replicas of a collection, each with its state."""
+        """Return all replicas of a collection, including their state."""
         status = self.solr.admin("collections", {"action": "CLUSTERSTATUS", "collection": core})
         (collection,) = status["cluster"]["collections"].values()
         return [each for shard in collection["shards"].values() for each in shard["replicas"].values()]
 
     def wait_until_all_are_active(self, cores: Sequence[str] = CORES) -> None:
-        """Waits for all replicas: one that came back first gets the updates it missed."""
+        """Wait until all replicas are active. A replica that returns first gets the updates that it missed."""
         deadline_s = time.monotonic() + RECOVERS_S
         while any(each["state"] != "active" for core in cores for each in self.replicas(core)):
             assert time.monotonic() < deadline_s, [self.replicas(core) for core in cores]
@@ -56,7 +56,8 @@ class TwoNodes:
 
     @contextmanager
     def collection_that_second_leads(self, name: str) -> Iterator[None]:
-        """A collection of one shard with a replica on each node, led by the second: the first forwards all updates."""
+        """Create a collection of one shard with a replica on each node. The second node leads, so the first node
+        forwards all updates."""
         here, there = (urlsplit(each.address.url).netloc + "_solr" for each in (self.first, self.second))
         layout = {"numShards": "1", "replicationFactor": "1", "createNodeSet": there}
         self._collections("CREATE", {"name": name, "collection.configName": CONFIGSET, **layout})
@@ -78,7 +79,7 @@ class TwoNodes:
             time.sleep(0.01)
 
     def identities(self, core: str, replica: Mapping[str, Any]) -> dict[str, int]:
-        """The documents of one replica alone: identity and version."""
+        """Map identity to version for the documents of one replica alone."""
         url = f"{replica['base_url']}/{replica['core']}/select"
         params = {"q": "*:*", "fl": "identity,_version_", "rows": "100000", "distrib": "false"}
         found = self.solr.session.get(url, params=params).json()["response"]["docs"]
@@ -102,7 +103,7 @@ def nodes(tmp_path_factory: pytest.TempPathFactory, solr_jars: Path) -> Iterator
 
 
 KILLED_IN_RUN = {2: ELEMENTS, 7: RELATIONS, 10: ELEMENTS}
-"""The runs in which the second node dies, and the core whose write it precedes."""
+"""Run number → the core whose write triggers killing the second node."""
 
 
 def test_a_node_that_dies_mid_write_and_returns_loses_and_duplicates_nothing(
@@ -129,7 +130,7 @@ def test_a_node_that_dies_mid_write_and_returns_loses_and_duplicates_nothing(
             record = _repeated(run)
             assert record.status in THROUGH, (number, record)
             if number - 1 in KILLED_IN_RUN:
-                # It has missed the rest of one run and the whole of another.
+                # The node has missed the rest of one run and the whole next run.
                 nodes.second.start()
                 nodes.wait_until_all_are_active()
         unlike = differences(expected, index_of(estate))
@@ -153,10 +154,10 @@ KILLED_AFTER = 1_000
 
 
 def while_second_dies(nodes: TwoNodes, write: Callable[[Sequence[str]], Iterable[str]]) -> list[str]:
-    """Writes batches of ids until some were refused and later ones accepted; returns the acknowledged ids."""
+    """Write batches of ids until a batch has been refused and a later one accepted. Return the acknowledged ids."""
     acknowledged: list[str] = []
     refused = False
-    # In parallel with the writing, so that a batch is under way.
+    # The node is killed from a thread, so that a batch is being written.
     dies = threading.Thread(target=nodes.kill_second)
     for batch in BATCHES:
         if len(acknowledged) >= KILLED_AFTER and dies.ident is None:
@@ -165,7 +166,7 @@ def while_second_dies(nodes: TwoNodes, write: Callable[[Sequence[str]], Iterable
             acknowledged += write(batch)
         except (SolrUnavailable, SolrError):
             refused = True
-            # Retries every 0.3 s until the first leads.
+            # Retry every 0.3 s until the first node is the leader.
             time.sleep(0.3)
             continue
         if refused:
@@ -220,7 +221,7 @@ def _entity(identity: str, as_of: int) -> dict[str, Any]:
 
 
 def _repeated(run: Callable[[], RunRecord]) -> RunRecord:
-    """Repeats a run as the daemon does: until Solr has chosen new leaders, runs may fail."""
+    """Repeat a run as the daemon does, because runs may fail until Solr has elected new leaders."""
     deadline_s = time.monotonic() + RECOVERS_S
     record = run()
     while record.status not in THROUGH and time.monotonic() < deadline_s:

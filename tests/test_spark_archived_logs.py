@@ -34,7 +34,7 @@ NAME = "application_1_0001"
 
 
 def zipped(members: dict[str, bytes]) -> bytes:
-    """An archive as the history server makes it, with an entry for each directory."""
+    """Make an archive as the history server does, with an entry for each directory."""
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
         for name in sorted({f"{each.rpartition('/')[0]}/" for each in members if "/" in each}):
@@ -55,7 +55,7 @@ def zstd(data: bytes) -> bytes:
 
 
 def directory_of(log: Path) -> dict[str, bytes]:
-    """A log's files by their names in an archive."""
+    """Map the files of a log, by their names in an archive, to their contents."""
     files = [log] if log.is_file() else [each for each in log.iterdir() if not each.name.startswith(".")]
     return {str(each.relative_to(log.parent)): each.read_bytes() for each in files}
 
@@ -138,7 +138,7 @@ def of_one_name() -> bytes:
 
 
 def claiming(size: int) -> bytes:
-    """An archive whose end record claims another size of the central directory."""
+    """Return an archive whose end record claims another size of the central directory."""
     data = bytearray(zipped({NAME: LOG}))
     at = data.rindex(b"PK\x05\x06") + 12
     data[at : at + 4] = size.to_bytes(4, "little")

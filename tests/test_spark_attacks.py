@@ -1,4 +1,4 @@
-"""Plans that a column lineage reader may silently get wrong: an edge is missing and nothing is flagged."""
+"""Plans that a reader of column lineage may silently misread: an edge is missing and no flag is set."""
 # ruff: noqa: E501 - plans as Spark prints them
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ def of(query: Op, given: str, subqueries: dict[int, Op] | None = None) -> dict[s
 
 
 def saved(query: Op) -> dict[str, str]:
-    """The columns saved to a data source, from the logical plan that its command prints."""
+    """Return the columns saved to a data source, read from the logical plan that the command prints."""
     return flows(commanded(SAVE, JDBC, query))
 
 
 def flagged(flow: str) -> bool:
-    """Whether a flow is flagged as incomplete or guessed."""
+    """Return whether a flow is flagged as incomplete, inferred or opaque."""
     return any(flag in flow for flag in ("incomplete", "inferred", "opaque"))
 
 
@@ -55,7 +55,7 @@ def relation(columns: str, table: str = "a") -> Op:
 
 
 def cached(query: Op, columns: str) -> Op:
-    """A cached plan: ExplainUtils does not search it for subqueries, so these are never printed."""
+    """A cached plan. ExplainUtils does not search cached plans for subqueries, so these are never printed."""
     memory = op(
         "InMemoryRelation",
         f"Arguments: [{columns}], StorageLevel(disk, memory, deserialized, 1 replicas)",
@@ -219,7 +219,8 @@ def test_an_aggregate_filter_hides_no_later_expression() -> None:
 
 
 def merged_rows(instructions: str, count: int, command: str, metadata: str) -> dict[str, str]:
-    """A MERGE into ``local.d.t`` of the columns c1… from s1…; each is right from its own source column or from itself."""
+    """Return the flows of a MERGE into the columns c1… of ``local.d.t``. A correct source of each column is its own
+    source column (s1…) or the column itself."""
     target = ", ".join(f"c{number}#{100 + number}" for number in range(1, count + 1)) + f", {metadata}"
     source = ", ".join(f"s{number}#{200 + number}" for number in range(1, count + 1))
     out = (
@@ -241,13 +242,13 @@ def merged_rows(instructions: str, count: int, command: str, metadata: str) -> d
 
 
 def printed_list(before: str, parts: list[str], behind: str) -> str:
-    """A list as Spark prints it with spark.sql.debug.maxToStringFields at 25."""
+    """Print a list as Spark does if spark.sql.debug.maxToStringFields is 25."""
     shown = parts if len(parts) <= 25 else [*parts[:25], f"... {len(parts) - 25} more fields"]
     return f"{before}{', '.join(shown)}{behind}"
 
 
 def wrong(found: dict[str, str]) -> dict[str, str]:
-    """Columns with a foreign source, or without their own and without a flag."""
+    """Return the columns with a wrong source, and those that lack the right source without a flag."""
     bad = {}
     for name, flow in found.items():
         data = {each.strip() for each in flow.partition("|")[0].split(",") if each.strip()}
@@ -259,7 +260,7 @@ def wrong(found: dict[str, str]) -> dict[str, str]:
 
 @pytest.mark.parametrize("count", [5, 20, 21, 22, 23, 24, 30])
 def test_a_copy_on_write_merge_of_a_wide_table_is_correct_or_flagged(count: int) -> None:
-    """``keep(Update, condition, 6, s1, …, _file)``"""
+    """The plan's instructions are ``keep(Update, condition, 6, s1, …, _file)``."""
     values = [f"s{number}#{200 + number}" for number in range(1, count + 1)]
     own = [f"c{number}#{100 + number}" for number in range(1, count + 1)]
     update = printed_list("keep(", ["Update", "(s2#202 > 1)", "6", *values, "_file#190"], ")")
@@ -272,7 +273,8 @@ def test_a_copy_on_write_merge_of_a_wide_table_is_correct_or_flagged(count: int)
 
 @pytest.mark.parametrize("count", [5, 7, 8, 12, 19, 20, 21, 30])
 def test_a_merge_on_read_of_a_wide_table_is_correct_or_flagged(count: int) -> None:
-    """``split(condition, 1, null, …, _file, _pos, …, 3, s1, …)``; the inserted values differ."""
+    """The instructions are ``split(condition, 1, null, …, _file, _pos, …, 3, s1, …)``. The inserted values differ
+    from the updated ones."""
     own = ["_file#190", "_pos#191L", "_spec_id#192", "_partition#193"]
     values = [f"s{number}#{200 + number}" for number in range(1, count + 1)]
     split = printed_list("split(", ["true", "1", *["null"] * count, *own, "3", *values, *["null"] * 4], ")")

@@ -1,4 +1,4 @@
-"""The source columns of the columns that a plan writes, operator by operator."""
+"""Source columns of the columns that a plan writes, operator by operator."""
 # ruff: noqa: E501 - plans as Spark prints them
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ A, B = scan("d.a", A_COLUMNS), scan("d.b", B_COLUMNS)
 
 
 def of(query: Op, given: str, subqueries: dict[int, Op] | None = None) -> dict[str, str]:
-    """The flows of a query that is written under its own column names."""
+    """Return the flows of a query that is written under its own column names."""
     names = ", ".join(each.partition("#")[0] for each in given.split(", "))
     return flows(inserting(query, names, given), subqueries)
 
@@ -211,7 +211,7 @@ def test_an_aggregate_above_a_reused_exchange_keeps_its_sources() -> None:
     exchange = unary("Exchange", "hashpartitioning(k#2, 1)", first, "k#2, sum#40")
     total = aggregate("k#2", "sum(v#3)", "k#2, sum(v#3)#41 AS s#42", exchange, "k#2, sum#40", "sum(v#3)#41")
     again = op("ReusedExchange", "Output [2]: [k#52, sum#60]", title="ReusedExchange [Reuses operator id: 3]")
-    # The ids in its arguments are those of a scan that no longer exists.
+    # The ids in the arguments of the reused exchange are those of a scan that no longer exists.
     other = aggregate(
         "k#52", "sum(v#53)", "k#52, sum(v#53)#61 AS t#62", again, "k#52, sum#60", "sum(v#53)#61"
     )

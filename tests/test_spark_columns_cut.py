@@ -1,4 +1,4 @@
-"""Plans that are truncated or contain misleading literals: columns are known, inferred or flagged, and never guessed."""
+"""Truncated plans and misleading literals: columns are known, inferred or flagged, but never guessed."""
 # ruff: noqa: E501 - plans as Spark prints them
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def names(columns: list[str]) -> str:
 
 
 def cut(columns: list[str], shown: int = 25) -> str:
-    """A list as Spark prints more than 25 entries."""
+    """Print a list as Spark does if it has more than ``shown`` entries."""
     return ", ".join([*columns[:shown], f"... {len(columns) - shown} more fields"])
 
 
@@ -49,7 +49,6 @@ GIVEN = ", ".join(W)
 
 
 def hashed(given: list[str], outputs: str, *, count: int, more: str = "") -> Op:
-    """Returns a Project with these outputs over ``given``, read from a table."""
     columns = ", ".join(given)
     below = scan("d.w", columns)
     if more:
@@ -76,7 +75,7 @@ def test_columns_needed_only_by_a_truncated_expression_are_its_lost_arguments() 
 
 
 def test_a_filter_column_is_not_taken_as_a_lost_argument() -> None:
-    # The truncated part of the hash has either c39 or the filter's flag: only the 14 others are certain.
+    # The truncated arguments of the hash include c39 or the filter's flag. Only the other 14 are certain.
     given = [*W[:39], "flag#400"]
     query = hashed(given, f"hash({', '.join(W[:25])}, ... 16 more fields) AS h#500", count=1, more="flag#400")
     [column] = written(inserting(query, "h", "h#500")).flows
@@ -156,7 +155,7 @@ def test_nonconsecutive_ids_of_a_cached_plan_are_not_extrapolated() -> None:
 
 
 def test_a_position_after_the_cut_counts_only_if_the_name_matches() -> None:
-    # The second scan dropped c30, so that the ids after it are one ahead of their positions.
+    # The cached scan has no c30, so ids after c30 are one ahead of their positions.
     listed = [each for each in wide(41, 601) if not each.startswith("c30#")]
     cached = scan("d.w", ", ".join(each for each in wide(41) if not each.startswith("c30#")))
     relation = op(
@@ -222,7 +221,6 @@ def test_columns_after_the_cut_of_a_logical_plan_are_flagged() -> None:
 
 
 def view_over(query: Op, columns: str = "") -> Op:
-    """CREATE VIEW over a logical plan."""
     arguments = f"Arguments: `c`.`d`.`v`, {columns}select 1, false, false, PersistedView, X"
     view = op("CreateViewCommand", arguments, inner=(query,))
     return op("Execute CreateViewCommand", "Output: []", inner=(view,))
@@ -327,7 +325,7 @@ def test_a_literal_creates_no_edge(literal: str) -> None:
     assert found.get("x", set()) <= {"k"}
     assert found.get("id", set()) <= {"id"}
     assert not any(each.control for each in columns.flows)
-    # Anything that was not read for certain is flagged.
+    # Anything that is not certain is flagged.
     assert not columns.complete or found == {"id": {"id"}, "x": {"k"}}
 
 
@@ -471,7 +469,7 @@ def test_the_optimized_part_of_an_extended_plan_is_read() -> None:
     block = "Arguments: file:/w/out, false, Parquet, Map(), Append, `d`.`out`, serde, [id, s]"
     [column, added] = written_of(EXTENDED, block=block).flows
     assert (column.output, [each.name for each in column.data]) == ("id", ["id"])
-    # The text has no path for a relation that names no table; the tree may have it.
+    # The text has no path for a relation without a table name, but the tree may have it.
     assert (added.output, added.incomplete) == ("s", True)
 
 
@@ -484,7 +482,7 @@ def test_a_chain_of_thousands_of_operators_is_read() -> None:
 
 
 def _deep(query: Op) -> str:
-    """Prints the plan without recursion."""
+    """Print a plan without recursion."""
     chain: list[Op] = []
     while True:
         chain.append(query)

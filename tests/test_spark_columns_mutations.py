@@ -1,4 +1,5 @@
-"""Damaged plans never stop the reader: they give lineage or a flag, in bounded time, and no column that is not read."""
+"""Damaged plans never stop the reader. It returns lineage or a flag, in bounded time, and never a column that is
+not read."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from tests.support.spark_plans import written_of
 PLANS = plans()
 SIZE = 400_000
 SECONDS = 4.0
-"""Time limit for a text of that size under load; each takes a fraction of a second on an idle machine."""
+"""Time limit for one plan under load. Each takes a fraction of a second on an idle machine."""
 
 
 @pytest.mark.parametrize("plan", range(len(PLANS)))

@@ -1,4 +1,4 @@
-"""Columns as records: sub-operations of an operation, their inputs and outputs."""
+"""Column lineage as records: the sub-operations of an operation, with their inputs and outputs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ A, B = scan("d.a", A_COLUMNS), scan("d.b", "id#11L, k#12")
 
 
 def event(number: int, root: Op, *, of: int | None = None) -> dict[str, object]:
-    """The start of an execution whose plan is in its text; its scans are in the tree too."""
+    """Return the start event of an execution whose plan is in the text, with the scans also in the tree."""
     arguments = root.block.partition("Arguments: ")[2]
     scans = [
         node(each.name, f"FileScan parquet [{each.block.partition('[')[2].partition('[')[2]}")
@@ -35,7 +35,7 @@ def _scans(root: Op) -> list[Op]:
 
 
 def named(key: Key) -> str:
-    """``db.table.column``, ``path.column``, or ``<name>`` of a sub-operation."""
+    """``db.table.column``, ``path.column``, or ``<name>`` of a sub-operation"""
     if key.type is EntityType.FIELD and key.parent is not None:
         parent = key.parent
         above = parent.file_system_path or f"{parent.parent.name if parent.parent else ''}.{parent.name}"
@@ -44,7 +44,8 @@ def named(key: Key) -> str:
 
 
 def edges(extracted: Extracted) -> set[str]:
-    """Relations of sub-operations: ``d.a.id -> <id>``, ``-->`` if it only controls, followed by ``inferred`` if so."""
+    """Return the relations of sub-operations, as ``d.a.id -> <id>``. Control flow has ``-->``, and " inferred"
+    follows if the relation is inferred."""
     found = set()
     for each in extracted.relations.values():
         if EntityType.SUB_OPERATION in (each.ep1.type, each.ep2.type):
@@ -162,7 +163,7 @@ def test_columns_are_combined_from_the_two_executions_of_a_table_creation(tmp_pa
         end(1),
         end(0),
     )
-    # The sources come from the inner execution, the name of the table from the command.
+    # The sources come from the inner execution, and the table name comes from the command.
     assert edges(extracted) == {"/in/x.k -> <kk>", "<kk> -> c.d.t.kk"}
 
 
@@ -251,7 +252,7 @@ def test_a_run_with_a_truncated_plan_keeps_columns_of_an_earlier_run(tmp_path: P
     [operation] = extracted.operations
     assert len(extracted.executions) == 2
     assert edges(extracted) >= {"d.a.id -> <id>", "<id> -> d.out.id", "d.a.v -> <v>", "<v> -> d.out.v"}
-    # Edges that the newest run does not report are kept, and the operation is flagged.
+    # Edges that the newest run does not report remain, and the operation is flagged.
     assert operation.attributes["incomplete"] is True
 
 

@@ -1,4 +1,4 @@
-"""A column that reads something has a source or a flag: only proven literals have neither."""
+"""A column that reads something has a source or a flag; only proven literals have neither."""
 # ruff: noqa: E501 - plans as Spark prints them
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def test_unknown_columns_stay_flagged_through_every_operator(query: Op, expected
 
 
 def _defined(query: Op) -> dict[str, str]:
-    """The columns that an operator defines, by name."""
+    """Return the columns that an operator defines, as name → ``name#id``."""
     import re
 
     text = query.block.rpartition("Results")[2] if "Results" in query.block else query.block
@@ -59,7 +59,7 @@ def _defined(query: Op) -> dict[str, str]:
 
 
 def cached(name: str, below: Op, listed: str) -> Op:
-    """A use of a cached plan; the tree prints it with the columns of the table below it."""
+    """A use of a cached plan, which the tree prints with the columns of the table below the cache."""
     relation = op(
         "InMemoryRelation", f"Arguments: [{listed}], StorageLevel(disk, memory, 1 replicas)", inner=(below,)
     )
@@ -89,7 +89,7 @@ def test_a_cached_table_has_its_columns_whatever_its_scan_is_called(name: str) -
 
 
 def counted_rows(first: str, second: str, marker: str = "vcol") -> Op:
-    """Spark's plan for EXCEPT ALL: a union with a counter, summed, and rows repeated."""
+    """Spark's plan for EXCEPT ALL: a union with a counter, which is summed, and repeated rows."""
     left = project(f"{first} AS {marker}#30L, id#1L, k#2", A, A_COLUMNS)
     right = project(f"{second} AS {marker}#31L, id#11L, k#12", B, "id#11L, k#12, v#13, n#14")
     union = op("Union", "", left, right)

@@ -30,7 +30,7 @@ def scan(name: str, text: str, **metadata: str) -> dict[str, Any]:
 
 
 def plan() -> dict[str, Any]:
-    """A partition of orders, joined with customers and summed by region, as Spark 4 prints it."""
+    """A plan as Spark 4 prints it: a partition of orders, joined with customers and summed by region."""
     orders = scan(
         "Scan parquet spark_catalog.shop.orders",
         "FileScan parquet spark_catalog.shop.orders[customer#1L,amount#2,ds#3] Batched: true",

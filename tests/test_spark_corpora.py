@@ -1,5 +1,5 @@
-"""Event logs from other people, of Spark 1.4 to 4.1, EMR and Databricks: all are read, and some have hand-written
-truths."""
+"""Third-party event logs of Spark 1.4 to 4.1, EMR and Databricks: all are read, and the expected lineage of some
+was written by hand."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ def logs(corpora: Path) -> Path:
 
 
 def one(logs: Path, name: str, tmp_path: Path) -> Extracted:
-    """Extracts a single log."""
     source = logs / name
     if source.is_dir():
         shutil.copytree(source, tmp_path / name)
@@ -38,13 +37,14 @@ def _text(path: Path) -> bytes:
 
 
 def _application(path: Path) -> str:
-    # The first such line: in a part of a rolled log only its name has the id.
+    # The first application start in the file. A part of a rolled log has none, and has the id only in its file
+    # name.
     found = re.search(rb'"SparkListenerApplicationStart","App Name":"[^"]*","App ID":"([^"]*)"', _text(path))
     return found[1].decode() if found else path.name.split("_", 2)[-1].removesuffix(".zstd")
 
 
 def _roots(path: Path) -> Iterator[tuple[str, int]]:
-    """(application, root) of each execution that starts in a file, found without the extractor."""
+    """Yield (application, root execution id) for each execution that starts in a file, without using the extractor."""
     application = _application(path)
     for line in _text(path).splitlines():
         if re.match(rb'\{"Event":"[\w.]*\.SparkListenerSQLExecutionStart"', line):
@@ -54,7 +54,7 @@ def _roots(path: Path) -> Iterator[tuple[str, int]]:
 
 def test_every_execution_that_starts_in_a_log_is_extracted_once(logs: Path) -> None:
     files = [path for path in logs.rglob("*") if path.is_file() and path.stat().st_size]
-    # Counted by application, because one of the logs is a truncated copy of another.
+    # Executions are counted by application, because one of the logs is a truncated copy of another.
     expected = {root for path in files if path.suffix != ".jsonl" for root in _roots(path)}
     extracted = read_once(logs)
     assert len(expected) == 60
@@ -72,7 +72,7 @@ def test_only_broken_lines_are_rejected(logs: Path) -> None:
     by_file: dict[str, int] = {}
     for each in extracted.rejects:
         by_file[Path(each.place).name] = by_file.get(Path(each.place).name, 0) + each.count
-    # One line was broken by hand, and one file is not an event log at all. The truncated log ends after a complete
+    # One line was broken by hand, and one file is not an event log at all. The truncated log ends with a complete
     # line.
     assert by_file == {
         "malformed_json_eventlog.zstd": 1,
@@ -81,7 +81,7 @@ def test_only_broken_lines_are_rejected(logs: Path) -> None:
 
 
 def test_an_emr_log_in_extended_mode_is_read(logs: Path, tmp_path: Path) -> None:
-    # Its one statement joins a file and two generated ranges into the table final_results; the tree shows one scan,
+    # The statement joins a file and two generated ranges into the table final_results. The tree shows one scan,
     # `InMemoryFileIndex(1 paths)[hdfs://…:8020/large_dataset]`, and the command's name without a database.
     extracted = one(logs, "emr-attempt_1_eventlog.zstd", tmp_path)
     assert extracted.flows == {
@@ -97,15 +97,16 @@ def test_an_emr_log_in_extended_mode_is_read(logs: Path, tmp_path: Path) -> None
 
 
 def test_a_databricks_log_with_an_execution_before_its_root_is_read(logs: Path, tmp_path: Path) -> None:
-    # create or replace table people_large as select * from people_large_2, in Delta: one AtomicReplaceTableAsSelect (5)
-    # with five inner executions: two read the table, the others Delta's own state.
+    # "create or replace table people_large as select * from people_large_2" in Delta: one
+    # AtomicReplaceTableAsSelect (5) with five inner executions. Two of these read the table, the other three
+    # Delta's own state.
     extracted = one(logs, "db_subExecution_id.zstd", tmp_path)
     assert extracted.flows == {("default.people_large_2", "CREATETABLE_AS_SELECT", "default.people_large")}
     assert len(extracted.executions) == 7
 
 
 def test_a_spark_35_log_on_s3_is_read(logs: Path, tmp_path: Path) -> None:
-    # A rolling log of three executions: two of them read the input, the third writes all of it to the output.
+    # A rolling log of three executions. Two read the input, and the third writes all of the input to the output.
     extracted = one(logs, "eventlog_v2_spark-cc4d115f011443d787f03a71a476a745", tmp_path)
     bucket = "s3://sparksense-ai-spark-20250624175205897100000006/taxi-trip"
     assert extracted.flows == {
@@ -115,8 +116,8 @@ def test_a_spark_35_log_on_s3_is_read(logs: Path, tmp_path: Path) -> None:
 
 
 def test_three_json_copies_in_spark_31_are_read(logs: Path, tmp_path: Path) -> None:
-    # QualificationInfoUtils writes generated rows to one folder, reads it as a temporary view and writes a second
-    # folder; three times, each time into two new folders below /tmp.
+    # QualificationInfoUtils writes generated rows to a folder, reads them as a temporary view, and writes a second
+    # folder. It does so three times, each time with two new folders below /tmp.
     extracted = one(logs, "udf_func_eventlog", tmp_path)
     pairs = (("896c9821", "63bd2014"), ("58ae0864", "d867fb61"), ("df15ab4c", "0974bb13"))
     found = {(ins[:21], kind, outs[:21]) for ins, kind, outs in extracted.flows}
@@ -163,7 +164,7 @@ def test_paths_truncated_in_the_tree_are_complete(logs: Path, tmp_path: Path) ->
 
 
 def test_an_execution_running_at_the_end_of_a_truncated_log_is_unknown(logs: Path, tmp_path: Path) -> None:
-    # Execution 0 has an end; execution 1's job was running when the file ends.
+    # Execution 0 has an end event. The job of execution 1 was running at the end of the file.
     extracted = one(logs, "truncated_eventlog", tmp_path)
     states = {each.key.name.rsplit(".", 1)[1]: each.attributes["status"] for each in extracted.executions}
     assert states == {"0": "SUCCEEDED", "1": "UNKNOWN"}

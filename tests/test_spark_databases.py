@@ -1,6 +1,7 @@
-"""Spark reading from and writing to databases by JDBC: logs of runs on a real one (H2), and single plans.
+"""Spark reading from and writing to databases over JDBC: logs of runs on a real database (H2), and single plans.
 
-The statements of the logs ran on catalogues `pg` and `crm`, both with a schema `app`, and by `format("jdbc")` on that of `pg`.
+The statements of the logs used the catalogues `pg` and `crm`, both with a schema `app`, and `format("jdbc")` on the
+database of `pg`.
 """
 # ruff: noqa: E501, S608 - statements with all that flows through them
 
@@ -95,10 +96,10 @@ TRUTH = {
     "t_view": ("SELECT", "pg.app.people", "", {}),
     "t_cache": ("CREATETABLE_AS_SELECT", "pg.app.people", "out.t_cache", {"id": "pg.app.people.id |", "n": "pg.app.people.name |"}),
 }
-"""By statement: its kind, inputs, output, and the sources of each column: ``data | control``."""
+"""Statement → (kind, inputs, output, {column: "data sources | control sources"})."""
 # fmt: on
 UNNAMED = {"w_insert_jdbc", "w_ctas_jdbc", "t_view"}
-"""In these Spark 3.5 prints no name of the input, in any execution."""
+"""Statements for which Spark 3.5 does not print the name of the input in any execution."""
 
 
 @pytest.fixture(scope="module", params=["jdbc-spark-4.3", "jdbc-spark-3.5"])
@@ -277,7 +278,7 @@ TWO = {
 def test_the_options_hash_identifies_the_written_catalogue_among_several(
     tmp_path: Path, options: str
 ) -> None:
-    """The hashes are those that Spark 4.3 (Scala 2.13) and 3.5 (2.12) printed for `pg.app.people`."""
+    """Spark 4.3 (Scala 2.13) and 3.5 (Scala 2.12) printed these hashes for `pg.app.people`."""
     extracted = extracted_of(tmp_path, catalogs(**TWO), start(0, appending(options)), end(0))
     [operation] = extracted.operations
     assert operation.attributes["outputs"] == ["pg.app.people"]

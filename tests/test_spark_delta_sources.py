@@ -1,7 +1,7 @@
-"""Delta's MERGE from a source that is not a Delta table: an execution before the others caches the rows of the source.
+"""Delta's MERGE from a source that is not a Delta table. A first execution caches the rows of the source.
 
-From a log that Spark 4.1 wrote with Delta 4.4; the sources are files, tables of other formats, a view, a database's table
-and queries.
+The log was written by Spark 4.1 with Delta 4.4. The sources are files, tables of other formats, a view, a database
+table and queries.
 """
 # ruff: noqa: E501 - statements with all that flows through them
 
@@ -32,7 +32,7 @@ TRUTH = {
     "m_star": ("MERGE", "out.d src.upd", "out.d", {"id": "src.upd.id |", "name": "src.upd.label |", "city": "src.upd.town |"}),
     "m_bysource": ("MERGE", "out.d src.upd", "out.d", {"id": "| out.d.id src.upd.id", "name": "src.upd.label | out.d.id src.upd.id", "city": "| out.d.id src.upd.id"}),
 }
-"""By statement: its kind, inputs, output, and the sources of each column: ``data | control``."""
+"""Statement → (kind, inputs, output, {column: "data sources | control sources"})."""
 # fmt: on
 
 

@@ -1,4 +1,4 @@
-"""Rows contained in the plan itself are literals if SQL made them; a program's are of unknown origin."""
+"""Rows contained in the plan itself are literals if SQL made them. If a program made them, their origin is unknown."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def extracted(tmp_path_factory: pytest.TempPathFactory) -> Extracted:
 
 
 def reasons(extracted: Extracted, name: str) -> set[str]:
-    """The reasons of all operations under a name, which must exist."""
+    """Return the incompleteness reasons of all operations with this name. At least one must exist."""
     found = [
         each for each in extracted.operations if each.attributes["originalName"] == f"every node: {name}"
     ]

@@ -72,7 +72,8 @@ def test_a_real_log_shows_the_inputs_and_outputs_of_each_statement(spark_logs: P
         (f"sales.{t}", f"{warehouse}/{t}") for t in ("orders", "regions", "by_region", "daily")
     }
     assert not extracted.rejects
-    # 16 statements, one execution each regardless of how many Spark ran for it, and two that infer the columns of CSV.
+    # 16 statements have one execution each, however many Spark ran for them. Two more executions infer the columns
+    # of CSV files.
     assert len(extracted.executions) == 18
     failed = [each for each in extracted.executions if each.attributes["status"] == "FAILED"]
     assert [each.attributes["outputs"] for each in failed] == [["sales.broken"]]
@@ -461,7 +462,7 @@ def test_a_running_stream_is_extracted_before_it_ends_and_again_after(tmp_path: 
     with path.open("ab") as log:
         log.write(lines(progress(1)))
     follower.extracted.entities.clear()
-    assert not follower.poll().executions  # nothing new is known about it
+    assert not follower.poll().executions  # nothing new is known about the stream
     with path.open("ab") as log:
         log.write(lines(terminated("boom")))
     [execution] = follower.poll().executions
@@ -667,7 +668,7 @@ def test_a_plan_nested_too_deeply_is_rejected(tmp_path: Path) -> None:
     with path.open("ab") as log:
         log.write(line.replace(": ", ":").encode() + b"\n" + lines(end(0), start(1, COPY), end(1)))
     extracted = read_once(tmp_path)
-    assert len(extracted.rejects) == 2  # the start, and the end without one
+    assert len(extracted.rejects) == 2  # the start, and the end without a start
     assert len(extracted.executions) == 1
 
 
@@ -721,7 +722,7 @@ def test_events_with_values_of_any_kind_raise_nothing(tmp_path: Path) -> None:
 
 
 def _change(value: Any, chance: random.Random) -> None:
-    """Replaces a value at any depth of a JSON value; the event's name stays."""
+    """Replace a random value at any depth of a JSON value, except the event's name."""
     while True:
         keys = (
             [key for key in value if key != "Event"] if isinstance(value, dict) else list(range(len(value)))
@@ -758,7 +759,7 @@ def test_a_directory_on_an_unsupported_file_system_is_refused(tmp_path: Path) ->
 
 
 def spark_environment(**properties: str) -> dict[str, Any]:
-    """Spark properties; two underscores become a dot."""
+    """Return an event with these Spark properties; two underscores in a name become a dot."""
     spark = {key.replace("__", "."): value for key, value in properties.items()}
     return {"Event": "SparkListenerEnvironmentUpdate", "Spark Properties": spark, "Hadoop Properties": {}}
 

@@ -1,4 +1,5 @@
-"""Event logs on a real HDFS: every form, while a real Spark job writes them, and without permission to read them."""
+"""Event logs on a real HDFS: in every form, while a real Spark job writes them, and without permission to read
+them."""
 
 from __future__ import annotations
 
@@ -48,7 +49,7 @@ pytestmark = pytest.mark.services
 
 @pytest.fixture
 def directory(hdfs: Hadoop, hdfs_writer: Writer, request: pytest.FixtureRequest) -> str:
-    """The path of a directory for one test."""
+    """Create a directory for one test, and return its path."""
     path = f"/logs/{re.sub(r'[^a-z0-9_]', '-', request.node.name)}"
     hdfs_writer.mkdirs(path)
     return path
@@ -56,7 +57,8 @@ def directory(hdfs: Hadoop, hdfs_writer: Writer, request: pytest.FixtureRequest)
 
 @pytest.fixture
 def follower(hdfs: Hadoop, hadoop_jars: Path, directory: str) -> Callable[..., Follower]:
-    """Followers of that directory; the spool keeps the compiled child between sessions."""
+    """Return a factory of followers for that directory. The spool keeps the compiled child program between
+    sessions."""
     estate = Estate(ESTATE.cluster, ESTATE.sources, spool=str(hadoop_jars.parent / "hadoop-launcher"))
 
     def of(**settings: object) -> Follower:
@@ -66,7 +68,7 @@ def follower(hdfs: Hadoop, hadoop_jars: Path, directory: str) -> Callable[..., F
 
 
 def put(writer: Writer, local: Path, path: str) -> None:
-    """Copies a file or the contents of a directory."""
+    """Copy a file or the contents of a directory."""
     if local.is_dir():
         writer.mkdirs(path)
         for each in local.iterdir():
@@ -76,7 +78,7 @@ def put(writer: Writer, local: Path, path: str) -> None:
 
 
 def executions(follower: Follower, now_ms: int = NOW_MS) -> list[str]:
-    """The executions extracted so far, by number."""
+    """Poll, and return the numbers of all executions extracted so far."""
     return sorted(each.key.name.rpartition(".")[2] for each in follower.poll(now_ms).executions)
 
 
@@ -133,7 +135,7 @@ def test_a_log_in_progress_is_followed_beyond_its_listed_length(
 
 
 def within(limit_s: float, condition: Callable[[], bool]) -> bool:
-    """Whether a condition becomes true in time."""
+    """Wait until a condition is true. Return False if the time limit is exceeded."""
     deadline_s = time.monotonic() + limit_s
     while not (true := condition()) and time.monotonic() < deadline_s:
         time.sleep(0.1)
@@ -206,7 +208,7 @@ def test_a_real_application_is_followed_while_it_runs(
 
     real_spark.start(f"{hdfs.url}{directory}", settings)
     real_spark.write(f"{data}/one")
-    # Spark writes its log asynchronously, after the statement.
+    # Spark writes its log asynchronously, after the statement has returned.
     assert within(120, lambda: written() == {f"{data}/one"})
     real_spark.write(f"{data}/two")
     assert within(120, lambda: written() == {f"{data}/one", f"{data}/two"})
@@ -273,7 +275,7 @@ def test_finished_logs_in_a_quiet_directory_are_not_opened(
     followed.poll()
     assert len(followed.saved) == 5
     for each in rolling:
-        hdfs_writer.chmod(each, "700")  # a read is refused from now on
+        hdfs_writer.chmod(each, "700")  # reads fail after this
     plan = followed.extractor.plan(Positions(followed.saved, NOW_MS))
     assert (plan.splits, plan.note) == ((), "")
     assert "5 event logs cannot be read" in followed.extractor.plan(Positions({}, NOW_MS)).note

@@ -1,4 +1,5 @@
-"""Every node and command of the table is extracted, flagged, or known to carry no data; one without a row is flagged."""
+"""Every node and command in the table is extracted, flagged, or known to carry no data. A node without a row is
+flagged."""
 
 from __future__ import annotations
 
@@ -106,8 +107,8 @@ def test_an_unlisted_command_is_incomplete(tmp_path: Path) -> None:
 
 
 def beneath_a_write(name: str) -> dict[str, str]:
-    """The columns of a write over an operator that passes ``id#1L`` and adds ``x#20``, with arguments that no rule
-    matches."""
+    """Return the columns of a write over this operator, which passes ``id#1L`` and adds ``x#20``, with arguments
+    that match no rule."""
     block = f"{counted('Input', 2, A_COLUMNS)}\nArguments: mystery, [x#20]"
     return flows(inserting(op(name, block, A), "id, x", "id#1L, x#20"))
 
@@ -135,7 +136,7 @@ def test_an_operator_that_only_passes_rows_keeps_their_columns(each: PlanNode) -
 
 @pytest.mark.parametrize("each", rows("reads", kinds=("physical",)))
 def test_a_scan_with_an_unknown_source_is_incomplete(each: PlanNode, tmp_path: Path) -> None:
-    # A scan of the first kind has its relation in its name; without one its rows were made by a program.
+    # A node named "Scan" contains its relation in its name. Without a relation, a program made its rows.
     name = f"{each.name} com.vendor.Relation@1f" if plain_name(each.name) == "Scan" else each.name
     plan = node(name, f"{each.name} com.vendor.Relation@1f")
     write = node(
@@ -157,7 +158,7 @@ def test_a_scan_with_an_unknown_source_is_incomplete(each: PlanNode, tmp_path: P
             "navlin does not read the targets of UpdatePaimonTableCommand",
         ),
         ("Execute GpuLowShuffleMergeCommand", "navlin does not read the targets of LowShuffleMergeCommand"),
-        # These have no row, or a reader that finds nothing in these words.
+        # These commands have no row in the table, or a reader that cannot parse these arguments.
         ("Execute ShipToTheMoonCommand", "navlin did not find in the plan what is written"),
         ("AppendData", "navlin did not find in the plan what is written"),
         ("Execute UpdateCommand", "navlin did not find in the plan what is written"),

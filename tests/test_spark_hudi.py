@@ -37,7 +37,7 @@ TRUTH = {
     "h_dft": ("CREATETABLE_AS_SELECT", "src.cust", "out.dft", {"id": "src.cust.id |", "name": "src.cust.name |", "city": "src.cust.city |", "mail": "src.cust.mail |"}),
     "h_truncate": ("TRUNCATETABLE", "", "out.hp", {}),
 }
-"""By statement: its kind, inputs, output, and the sources of each column: ``data | control``."""
+"""Statement → (kind, inputs, output, {column: "data sources | control sources"})."""
 # fmt: on
 
 

@@ -1,5 +1,5 @@
-"""Each log has a share of memory for its open executions. An execution beyond it is a reject, and its operation is
-flagged."""
+"""Each log has a limited share of memory for its open executions. An execution beyond the limit is rejected, and
+its operation is flagged."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_the_state_of_a_log_is_bounded_in_bytes_and_the_oldest_is_evicted_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(spark_events, "MAX_STATE_BYTES", 20_000)
-    # The second half starts in a later poll than the first.
+    # The second half of the executions starts in a later poll than the first half.
     events = opened(40, jobGroupId="g" * 300)
     log = write_log(tmp_path, log_start(), begun(), *events, name="application_1_0001.inprogress")
     follower = Follower(tmp_path)

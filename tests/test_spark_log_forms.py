@@ -41,7 +41,7 @@ BEGINNING = lines(log_start(), application())
 
 @pytest.fixture(scope="session")
 def plain_log(spark_logs: Path) -> Path:
-    """The real job's single, plain log."""
+    """The single, uncompressed log of the real job."""
     [path] = [path for path in (spark_logs / "plain").iterdir() if not path.name.startswith(".")]
     return path
 
@@ -55,7 +55,7 @@ def zstd(data: bytes) -> bytes:
 
 
 def frames(compress: Callable[[bytes], bytes]) -> Callable[[bytes], bytes]:
-    """Compresses into many frames, as Spark flushes them: they end within lines."""
+    """Return a compressor that writes many frames, as Spark's flushes do. Frames may end in the middle of a line."""
 
     def in_frames(data: bytes) -> bytes:
         return b"".join(compress(data[at : at + 7_001]) for at in range(0, len(data), 7_001))
@@ -75,7 +75,7 @@ MADE_HERE: dict[str, Callable[[bytes], bytes]] = {
 # -- Logs that have lost their beginning ------------------------------------------------------------------------------
 
 BODY = lines(start(0, COPY), end(0), application_end())
-"""The rest of a log without its beginning: an application without a name, an id or a user."""
+"""A log without its beginning: it lacks the name, the id and the user of the application."""
 
 
 def test_logs_without_a_beginning_are_distinguished_by_file_name(tmp_path: Path) -> None:
@@ -106,7 +106,7 @@ def _put(data: bytes, *path: str) -> Callable[[Path], None]:
 
 
 ONE_LOG: dict[str, tuple[str, list[Callable[[Path], None]]]] = {
-    # The run that all of these file names identify.
+    # form → (the run that all of its file names identify, functions that each write one of the files)
     "a single log, running, finished and compressed": (
         "application_1_0001_2",
         [
@@ -159,7 +159,7 @@ def test_logs_with_meaningless_names_are_distinguished_by_path(tmp_path: Path) -
     _put(BODY, "driver")(tmp_path)
     names = {each.key.name for each in read_once(tmp_path).executions}
     assert names == {"blue/eventlog-exec.0", "green/eventlog-exec.0", "driver-exec.0"}
-    # The location of the directory does not matter.
+    # The location of the directory does not affect the names.
     tmp_path.rename(moved := tmp_path.with_name("moved"))
     assert {each.key.name for each in read_once(moved).executions} == names
 
@@ -204,7 +204,7 @@ def test_the_codec_is_detected_from_the_bytes_not_the_name(
 
 
 def rolled(folder: Path, data: bytes, parts: int, compress: Callable[[bytes], bytes] = bytes) -> list[Path]:
-    """Writes a finished rolling log of whole lines in ``parts`` files."""
+    """Write a finished rolling log that consists of ``parts`` files of whole lines. Return the paths of the files."""
     folder = folder / "eventlog_v2_app-1"
     folder.mkdir(parents=True)
     (folder / "appstatus_app-1").touch()
@@ -293,7 +293,7 @@ def test_an_unlistable_directory_is_reported(tmp_path: Path) -> None:
 def followed(
     folder: Path, data: bytes, chance: random.Random, step_bytes: tuple[int, ...], **settings: Any
 ) -> Follower:
-    """Polls a growing ``.inprogress`` log after each step, and once it is finished."""
+    """Poll a growing ``.inprogress`` log after each step, and again once the log is finished."""
     folder.mkdir()
     path = folder / "app-1.inprogress"
     follower = Follower(folder, **settings)
@@ -359,7 +359,8 @@ def test_a_poll_reads_only_new_bytes_and_the_starts_of_ended_executions(tmp_path
     follower = Follower(tmp_path)
     follower.poll()
     size = path.stat().st_size
-    # After the bytes that identify the log, and not at the start of an open execution: this part is not read again.
+    # The overwritten range is after the bytes that identify the log and contains no start of an open execution, so
+    # it is not read again.
     with path.open("r+b") as log:
         log.seek(size - 10_000)
         log.write(b"\n" * 10_000)
@@ -512,7 +513,7 @@ def test_a_line_beyond_the_limit_may_grow_over_many_polls(tmp_path: Path) -> Non
 def test_a_truncated_compressed_log_is_rejected_once_it_is_finished(
     compress: Callable[[bytes], bytes], tmp_path: Path
 ) -> None:
-    """While it is written, an incomplete frame is normal: nothing is lost."""
+    """While the log is being written, an incomplete frame is normal and nothing is lost."""
     packed = compress(BEGINNING + BODY)
     running = tmp_path / "application_1_0001.zstd.inprogress"
     running.write_bytes(packed[: len(packed) // 2])

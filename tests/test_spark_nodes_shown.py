@@ -1,5 +1,5 @@
-"""Each node that reads, writes or computes is shown on a plan of a real run and is read without a flag there; or the
-table says that none was run, and then its operation is flagged."""
+"""Each node that reads, writes or computes occurs in a plan of a real run, and is read without a flag there. If no
+run has it, the table says so, and its operation is flagged."""
 
 # ruff: noqa: E501 - plan nodes with all that they show
 
@@ -61,7 +61,7 @@ def test_the_table_explains_why_no_log_shows_a_node() -> None:
 
 
 def is_sure(each: PlanNode, reading: PlanReading) -> bool:
-    """Whether nothing in a plan is uncertain, and the node yielded its result."""
+    """Return whether nothing in a plan is uncertain and the node contributed a result."""
     written = [*reading.columns, *([reading.result] if reading.result else [])]
     if reading.unknown_operators or not reading.reads.complete or not all(one.complete for one in written):
         return False
@@ -146,7 +146,8 @@ ENDS = {
     ("Spark", "WriteDelta", "command"): ("iceberg_merge_on_read", "local.out.iceberg_merge_on_read", "local.out.iceberg_merge_on_read"),
     ("Spark", "WriteDelta", "physical"): ("iceberg_merge_on_read", "local.out.iceberg_merge_on_read", "local.out.iceberg_merge_on_read"),
 }
-"""By node that reads or writes: a statement that shows it, the plan's text for the table, and navlin's name for it."""
+"""Node that reads or writes → (a statement whose plan shows it, the plan's text for the table, navlin's name for
+the table)."""
 # fmt: on
 
 

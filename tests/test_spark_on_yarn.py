@@ -1,4 +1,4 @@
-"""The pipeline on a real YARN: executors without any of navlin's packages, and a SolrCloud that they write to."""
+"""The pipeline on a real YARN: the executors have none of navlin's packages, and write to a SolrCloud."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ USER = getpass.getuser()
 
 @dataclass
 class OnYarn:
-    """A driver with its Spark on YARN, and the estate that it runs."""
+    """A driver with its Spark on YARN, and the estate that the driver runs."""
 
     hadoop: Hadoop
     driver: Driver
@@ -56,12 +56,11 @@ class OnYarn:
         return self.properties["application"]
 
     def state(self) -> str:
-        """The state of the application in YARN."""
         answer = requests.get(f"{self.hadoop.yarn}/ws/v1/cluster/apps/{self.application}", timeout=60)
         return str(answer.json()["app"]["state"])
 
     def containers(self) -> dict[int, str]:
-        """The processes in containers of the application, each with its command line."""
+        """Map the pids of the processes in the application's containers to their command lines."""
         return {
             pid: command
             for pid, command in command_lines().items()
@@ -69,7 +68,7 @@ class OnYarn:
         }
 
     def executors(self) -> list[int]:
-        """The JVMs of its executors."""
+        """Return the pids of the application's executor JVMs."""
         return [
             pid
             for pid, command in self.containers().items()
@@ -77,11 +76,11 @@ class OnYarn:
         ]
 
     def staging(self) -> list[str]:
-        """The files of this application on HDFS."""
+        """Return the staging files of this application on HDFS."""
         return self._on_hdfs(f".sparkStaging/{self.application}")
 
     def brought(self) -> list[str]:
-        """The files kept on HDFS for later applications."""
+        """Return the files that stay on HDFS for later applications."""
         return self._on_hdfs(".navlin")
 
     def _on_hdfs(self, folder: str) -> list[str]:
@@ -94,7 +93,7 @@ class OnYarn:
 
 
 def jvm_of(worker: int) -> int:
-    """Returns the executor that started a Python worker."""
+    """Return the pid of the executor that started a Python worker."""
     pid = worker
     while "YarnCoarseGrainedExecutorBackend" not in command_lines().get(pid, ""):
         pid = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
@@ -145,7 +144,7 @@ name = "IMPALA-1"
 extractor = "impala_events"
 directory = "{folder}"
 """
-"""A source whose splits executors read, and one of local files."""
+"""Configuration of two sources: executors read the splits of the first, and the second reads local files."""
 
 
 def test_extraction_on_yarn_gives_the_same_index_as_local(
@@ -181,7 +180,7 @@ def test_extraction_on_yarn_gives_the_same_index_as_local(
 
 
 def extract(file: Path, source: str) -> dict[str, Any]:
-    """Runs ``navlin extract`` in its own process, without this checkout; returns its report."""
+    """Run ``navlin extract`` in its own process, without this checkout. Return its JSON report."""
     done = subprocess.run(
         [str(Path(sys.executable).with_name("navlin")), "--config", str(file), "extract", source, "--json"],
         cwd=file.parent,
@@ -197,8 +196,8 @@ def extract(file: Path, source: str) -> dict[str, Any]:
 
 
 def take_out(solr: Solr, cluster: str) -> dict[tuple[str, str], dict[str, Any]]:
-    """Removes a cluster's documents from the index; returns them by core and id, without navlin's own stamps and
-    reading times."""
+    """Remove a cluster's documents from the index. Return them by (core, id), without navlin's stamps and the times
+    of reads."""
     of_cluster = [f'clusterName:"{cluster}"']
     sources = [
         each["identity"] for each in solr.cursor(ELEMENTS, "type:SOURCE", "identity", filters=of_cluster)
@@ -224,7 +223,7 @@ def test_executors_run_the_shipped_python_and_modules(on_yarn: OnYarn) -> None:
     assert len(tasks) == 8
     for container, python, *places in tasks:
         assert on_yarn.application in container
-        # YARN shares unpacked archives among all containers of the user.
+        # YARN shares unpacked archives among all containers of a user.
         assert f"{container.partition('/appcache/')[0]}/filecache/" in os.path.realpath(
             f"{container}/environment"
         )
@@ -239,7 +238,7 @@ def test_the_index_is_the_same_as_with_local_spark(
     found = index_of(on_yarn.estate)
     wipe(on_yarn.estate)
 
-    # The folder is the same, because rejects name their file.
+    # The folder is the same because rejects contain the path of their file.
     here = SmallEstate(cloud, spark, on_yarn.estate.tables_file.parent, cluster=on_yarn.estate.cluster)
     played = Played(here)
     played.begin()
@@ -285,7 +284,7 @@ def test_executors_killed_while_writing_lose_and_duplicate_nothing(on_yarn: OnYa
     def kill_at_the_first_write(call: Call) -> bool:
         if not killed and not call.answered and call.core == ELEMENTS and len(call.documents) > 1:
             killed.extend(on_yarn.executors())
-            estate.tables(tables, broken=list(tables))  # reading these again would fail
+            estate.tables(tables, broken=list(tables))  # reading these tables again would fail
             for pid in killed:
                 os.kill(pid, signal.SIGKILL)
         return True
@@ -304,7 +303,7 @@ def test_executors_killed_while_writing_lose_and_duplicate_nothing(on_yarn: OnYa
 
 
 def named(tables: Mapping[str, list[str]]) -> set[str]:
-    """The tree paths of tables and their columns."""
+    """Return the tree paths of tables and their columns."""
     paths = {"/" + name.replace(".", "/").upper(): columns for name, columns in tables.items()}
     return {*paths, *(f"{path}/{column.upper()}" for path, columns in paths.items() for column in columns)}
 
@@ -325,11 +324,10 @@ def test_everything_ends_with_the_driver_even_if_it_is_killed(on_yarn: OnYarn) -
     assert [
         name for name in staging if name.startswith("navlin-")
     ] == []  # because each run removed its own files
-    assert len(on_yarn.brought()) == 2  # the environment and the jars, for the next one
+    assert len(on_yarn.brought()) == 2  # the environment and the jars, for the next application
 
 
 def eventually(holds: Callable[[], bool], what: str) -> None:
-    """Waits until a condition holds."""
     deadline_s = time.monotonic() + PATIENCE_S
     while not holds():
         assert time.monotonic() < deadline_s, f"in vain: {what}"

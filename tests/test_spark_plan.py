@@ -135,7 +135,7 @@ def test_a_path_truncated_in_the_tree_is_taken_from_the_operators_block() -> Non
     )
     text = f"{FORMATTED}BatchScan (1)\n\n\n(1) BatchScan\nOutput [1]: [a#1]\nLocation: InMemoryFileIndex[{_LONG}/more]\n\n"
     assert ends(read((tree, text))) == [f"path {_LONG}/more"]
-    # With two scans of one name, their blocks cannot be told apart.
+    # If two scans have the same name, their blocks cannot be told apart.
     twice = f"{FORMATTED}Union (3)\n:- BatchScan (1)\n+- BatchScan (2)\n\n\n(1) BatchScan\nLocation: InMemoryFileIndex[{_LONG}/1]\n\n"
     assert ends(read((tree, twice))) == []
 
@@ -284,7 +284,7 @@ _FS = "Execute InsertIntoHadoopFsRelationCommand"
         (command("LoadDataCommand", "`spark_catalog`.`d`.`t`, hdfs://nn/x, false, true"), ["LOAD table d.t"]),
         (command("SaveIntoDataSourceCommand", "org.apache.spark.sql.execution.datasources.jdbc.JdbcRelationProvider@45b55ede, "
                  "[url=*********(redacted), dbtable=T9], Overwrite"), ["INSERT_OVERWRITE jdbc T9"]),
-        # A value ends before the next name, whatever it contains.
+        # A value ends before the name of the next option, whatever the value contains.
         (command("SaveIntoDataSourceCommand", "x.jdbc.J@1, [url=***, dbtable=[dbo].[Orders], driver=x], Overwrite"),
          ["INSERT_OVERWRITE jdbc dbo.Orders"]),
         (command("SaveIntoDataSourceCommand", 'x.jdbc.J@1, [dbTable="S"."My, T", url=u], Append'),
@@ -542,5 +542,5 @@ def test_reading_time_is_linear_in_text_length(name: str, printed: str) -> None:
     begun_s = time.process_time()
     read((node(name + printed, f"{name} {printed}", location=f"InMemoryFileIndex(3 paths)[{printed}"), text))
     read((node(name), text))
-    # In linear time it takes a fraction of a second; a rescan from each place would take minutes.
+    # A linear scan takes a fraction of a second; a rescan from each position would take minutes.
     assert time.process_time() - begun_s < 5

@@ -29,12 +29,12 @@ BEGINNING = lines(log_start(), environment(), application())
 
 
 def whole(*numbers: int) -> bytes:
-    """Executions that start and end."""
+    """Return the events of executions that start and end."""
     return b"".join(lines(start(number, COPY), end(number)) for number in numbers)
 
 
 class Rolling:
-    """A rolling log, part by part, as Spark and its history server write it."""
+    """A rolling log, written part by part as Spark and its history server do."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory / "eventlog_v2_application_1_0001"
@@ -53,7 +53,7 @@ class Rolling:
         (self.directory / f"events_{last}_application_1_0001.compact{ending}").write_bytes(data)
 
     def poll(self) -> tuple[list[int], list[str]]:
-        """Returns all executions known, and the rejects of this poll alone."""
+        """Return the numbers of all known executions, and the reject reasons of this poll alone."""
         before = len(self.follower.extracted.rejects)
         extracted = self.follower.poll()
         return numbers_in(extracted), [each.reason for each in extracted.rejects[before:]]
@@ -122,7 +122,7 @@ FOUND = {
 def test_missing_parts_are_reported_once_and_the_rest_is_read(
     rolling: Rolling, parts: Sequence[int], compacted: int | None, reasons: list[str]
 ) -> None:
-    # Part n has execution n - 1, so the first has execution 0.
+    # Part n contains execution n - 1, so the first part contains execution 0.
     for number in parts:
         rolling.part(number, (BEGINNING if number == 1 else b"") + whole(number - 1))
     if compacted:
@@ -216,7 +216,7 @@ def test_compaction_of_read_parts_loses_nothing_and_keeps_open_executions(rollin
 def test_unread_executions_removed_by_compaction_are_counted(rolling: Rolling) -> None:
     rolling.part(1, BEGINNING + whole(0) + lines(start(1, COPY)))
     assert rolling.poll() == ([0], [])
-    # Meanwhile 1 ended, 2 to 4 started and ended, 5 is still open.
+    # Between the polls, execution 1 ended, 2 to 4 started and ended, and 5 is still open.
     rolling.compact(3, BEGINNING + lines(start(5, COPY)))
     rolling.remove(1)
     rolling.part(4, lines(end(5)) + whole(6))

@@ -1,4 +1,4 @@
-"""A process may have several Spark sessions in succession: PySpark's state from one must not reach the next."""
+"""A process may have several Spark sessions in succession. PySpark's state of one session must not affect the next."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ print(len({use(end) for end in (in_order, killed, stopped_twice)}))
 
 @pytest.mark.services
 def test_a_process_may_have_successive_sessions_however_each_ends(tmp_path: Path) -> None:
-    # A separate process, because the tests in this one share a session.
+    # The program runs in a separate process, because the tests in this process share a session.
     finished = subprocess.run(
         [sys.executable, "-c", PROGRAM, str(tmp_path)],
         cwd=ROOT,
@@ -82,7 +82,7 @@ def test_a_process_may_have_successive_sessions_however_each_ends(tmp_path: Path
 
 @contextmanager
 def a_jvm(archive: Path | None = None, **properties: str) -> Iterator[Any]:
-    """Starts Spark's JVM, without a session."""
+    """Start Spark's JVM without a session."""
     gateway = start_jvm({"spark.driver.memory": "256m", **properties}, archive=archive, record=False)
     try:
         yield gateway
@@ -167,7 +167,7 @@ def test_spilled_files_are_private(spark: Callable[[], SparkSession]) -> None:
     masks = spark().range(4).repartition(4).rdd.map(lambda _: Path("/proc/self/status").read_text()).collect()
 
     assert {re.search(r"Umask:\s*(\d+)", each)[1] for each in masks} == {"0077"}  # type: ignore[index]
-    # Except files that this process wrote itself, with its own umask, and files that a test shipped, which keep their
+    # Files that this process wrote with its own umask are left out, and files that a test shipped, which keep their
     # mode.
     spilled = [
         path
@@ -180,7 +180,6 @@ def test_spilled_files_are_private(spark: Callable[[], SparkSession]) -> None:
 
 
 def listening_ports(pid: int) -> set[int]:
-    """The TCP ports on which a process listens."""
     descriptors = (link.readlink() for link in Path(f"/proc/{pid}/fd").iterdir())
     sockets = {found.name for found in descriptors if found.name.startswith("socket:")}
     lines = (
@@ -197,7 +196,8 @@ def listening_ports(pid: int) -> set[int]:
 
 
 def visit(application: str, ports: list[int]) -> dict[str, str]:
-    """The answers to a process of Spark's own classes without the secret, by "PORT rpc" and "PORT blocks"."""
+    """Connect to the ports with Spark's own classes but without the secret. Map "PORT rpc" and "PORT blocks" to the
+    responses."""
     program = JavaProgram(VISITOR, sorted(pyspark_jars().glob("*.jar")), ROOT / ".jars" / "spark-visitor")
     opened = [f"--add-opens={each}=ALL-UNNAMED" for each in OPENED]
     command = program.command(

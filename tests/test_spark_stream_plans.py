@@ -1,4 +1,4 @@
-"""Micro-batches as Spark logs them: each source and sink is extracted, flagged, or known to carry no data."""
+"""Micro-batches as Spark logs them. Each source and sink is extracted, flagged, or known to carry no data."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ OBJECT = "org.apache.iceberg.spark.source.SparkMicroBatchStream@7dde1675"
 OFFSETS = {"startOffset": None, "endOffset": '{"eu-clicks":{"0":17},"us-clicks":{"0":4}}'}
 
 SOURCES: dict[str, tuple[list[Any], tuple[Op, dict[str, Any]], dict[str, str], set[str], bool]] = {
-    # description, scan → columns, inputs, complete
+    # name → (source descriptions, (scan, metadata), expected columns, inputs, whether complete)
     "kafka": (["KafkaV2[Subscribe[a]]"], KAFKA, {"key": "a.key |", "value": "a.value |"}, {"a"}, True),
     "kafka, two topics": (
         ["KafkaV2[Subscribe[a, b]]"],
@@ -163,7 +163,7 @@ def test_columns_of_each_source_are_extracted_or_flagged(tmp_path: Path, name: s
 
 
 SINKS: dict[str, tuple[str, str, bool]] = {
-    # description → output, whether it is complete
+    # description → (output, columns, whether complete)
     "FileSink[hdfs://nn/out]": ("out", "id, v", True),
     "DeltaSink[hdfs://nn/out]": ("out", "id, v", True),
     "ice.db.dst": ("ice.db.dst", "id, v", True),

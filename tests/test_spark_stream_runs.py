@@ -110,7 +110,7 @@ def test_an_idle_event_extends_the_end_of_a_query(tmp_path: Path) -> None:
 
 
 def old(kind: str, state: str, **more: Any) -> dict[str, Any]:
-    """An event of Spark 2.0.0 (``queryInfo``) or of 2.0.1 and 2.0.2 (``queryStatus``)."""
+    """Return an event of Spark 2.0.0 (``queryInfo``) or of 2.0.1 and 2.0.2 (``queryStatus``)."""
     extracted = {
         "name": "clicks",
         "id": 1,
@@ -153,7 +153,7 @@ def test_a_failed_spark_20_stream_has_no_flow(tmp_path: Path) -> None:
 
 
 def many(count: int, *, ended: bool) -> list[dict[str, Any]]:
-    """The starts of this many queries, one a second, and their ends."""
+    """Return the starts of this many queries, one second apart, and their ends if ``ended``."""
     names = [{"id": f"query {number}", "runId": f"run {number}"} for number in range(count)]
     at = [f"2026-01-01T00:{number // 60:02d}:{number % 60:02d}.000Z" for number in range(count)]
     begun = [started(timestamp=time, **name) for time, name in zip(at, names, strict=True)]

@@ -1,4 +1,4 @@
-"""Real streaming queries: column flows from sources to sinks; uncertain ones are flagged."""
+"""Real streaming queries: columns flow from sources to sinks, and uncertain columns are flagged."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ pytestmark = pytest.mark.services
 
 @pytest.fixture(scope="module")
 def stream_logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The logs of `tests.services.spark_streams`: one run for the whole session."""
+    """The logs of `tests.services.spark_streams`, from one run for the whole session."""
     return write_logs(tmp_path_factory.mktemp("streams"))
 
 
@@ -109,7 +109,7 @@ EXTRACTED: dict[str, tuple[set[str], dict[str, str]]] = {
     ),
 }
 KEPT = ("counted", "console", "noop")
-"""Sinks whose data stay in the program, so that they have no lineage."""
+"""Sinks whose data stay inside the program, so that their queries have no lineage."""
 
 
 @pytest.mark.parametrize("name", EXTRACTED)
@@ -191,7 +191,7 @@ def test_a_stream_read_in_any_steps_gives_the_same(
     stream_logs: Path, streams: Extracted, tmp_path: Path, step: int
 ) -> None:
     [log] = [each for each in stream_logs.iterdir() if not each.name.startswith(".")]
-    # Only relevant lines, so that there can be a poll between any two of them.
+    # Only lines that the extractor uses remain, so that a poll falls between any two of these.
     kept = [line for line in log.read_bytes().splitlines(keepends=True) if _counts(line)]
     growing = tmp_path / f"{log.name}.inprogress"
     follower = Follower(tmp_path)
@@ -240,7 +240,7 @@ def test_streams_are_indexed_with_the_columns_of_topics_and_paths(
     ends = {
         identity for each in flows for side in ("endpoint1Ids", "endpoint2Ids") for identity in each[side]
     }
-    # No source is configured for their systems, so all of them are granted.
+    # No source is configured for the systems of these entities, so the Spark source may create all of them.
     assert set(look_up(solr, ELEMENTS, sorted(ends))) == ends
     names = Names(source, extractor.estate, Application())
     topic = names.key(End(EndKind.TOPIC, "orders"))

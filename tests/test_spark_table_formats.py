@@ -1,7 +1,8 @@
-"""Writes by Delta and Iceberg, from logs made with their own Sparks, against truths that were written first.
+"""Writes by Delta and Iceberg, compared with the expected lineage, which was written before the runs.
 
-The logs are of ``python -m bench referee --part …``, reduced: only SQL executions and streams, without metrics and
-tasks, the scratch directory called ``/SCRATCH``. The truths are next to the statements in ``bench/statements``.
+The logs come from ``python -m bench referee --part …`` with the Spark version of each part. They are reduced to SQL
+executions and streams, without metrics and tasks, and the scratch directory is called ``/SCRATCH``. The expected
+lineage is next to the statements in ``bench/statements``.
 """
 
 from __future__ import annotations
@@ -26,18 +27,18 @@ FEWEST = {
     "iceberg-1.9": 250,
     "iceberg-1.12": 250,
 }
-"""Minimum number of statements of each part."""
+"""Part → minimum number of statements."""
 CHANGES = ("merge", "update", "delete")
 WRITES = ("insert", "ctas", "rtas", "save", "write", "chain")
 CHANGES_ALONE = ("iceberg-1.4", "iceberg-1.5")
-"""Parts whose Spark has Iceberg's own nodes for row-level changes; the rest is as in Spark 3.5."""
+"""Parts whose Spark uses Iceberg's own nodes for row-level changes. All other nodes are as in Spark 3.5."""
 CLAUSES_NOT_TOLD = (*CHANGES_ALONE, "iceberg-1.9")
-"""Parts whose plans do not print the MERGE clause of an instruction."""
+"""Parts whose plans do not print which MERGE clause an instruction belongs to."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """The judged logs of a part."""
+    """The judged statements of a part."""
 
     name: str
     judged: tuple[Judged, ...]
@@ -47,7 +48,7 @@ class Part:
 
 
 def unpacked(name: str, directory: Path) -> Kept:
-    """Unpacks the logs of a part as a session leaves them."""
+    """Unpack the logs of a part into the directory structure that a session of the referee leaves."""
     kept = Kept(directory, name)
     kept.make()
     kept.runs.write_bytes((LOGS / name / "runs.json").read_bytes())
@@ -85,7 +86,7 @@ def test_no_edge_is_missing_without_a_flag(part: Part) -> None:
 
 
 def test_the_conditions_of_a_merge_that_deletes_control_every_column(part: Part) -> None:
-    """Delta's delete-only MERGE is flagged instead: its plan does not contain the columns."""
+    """Delta's delete-only MERGE is exempt: it is flagged, because its plan does not contain the columns."""
     held = (
         ("merge_all_clauses",)
         if part.name.startswith("delta")
@@ -101,7 +102,7 @@ def test_the_conditions_of_a_merge_that_deletes_control_every_column(part: Part)
 
 
 def test_columns_not_changed_by_an_update_are_not_controlled_by_its_condition(part: Part) -> None:
-    """The same holds for columns that an update-only MERGE leaves alone."""
+    """An update-only MERGE does not control the columns that it leaves unchanged either."""
     beyond = {
         each.name: sorted(map(str, each.uncontrolled(each.navlin)))
         for each in part.judged
@@ -113,7 +114,7 @@ def test_columns_not_changed_by_an_update_are_not_controlled_by_its_condition(pa
 
 
 def test_at_most_a_quarter_of_the_edges_is_missing(part: Part) -> None:
-    # For 60 columns Spark truncates more than half of the plan's lists.
+    # For 60 columns, Spark truncates more than half of the lists in the plan.
     told = [each for each in part.judged if not each.name.startswith("merge_wide_star")]
     true = sum(len(each.truth.data) for each in told if each.truth)
     missing = sum(len(each.missing(each.navlin)) for each in told)

@@ -1,4 +1,4 @@
-"""Tables that a plan names without a database: they are in the session's current one, which only other log lines
+"""Tables that a plan names without a database are in the session's current database, which only other log lines
 reveal."""
 
 from __future__ import annotations

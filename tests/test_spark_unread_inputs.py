@@ -1,6 +1,6 @@
-"""An input that could not be read never becomes an unflagged constant, whatever operators are above it.
+"""An input that cannot be read never becomes an unflagged constant, whatever operators are above it.
 
-The plans are real ones, of every mode in which Spark prints plans with operators, damaged in one place each.
+The plans come from real runs, in every mode in which Spark prints operators. Each is damaged in one place.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _EXTENDED = "== Optimized Logical Plan =="
 
 
 def flows(event: dict[str, Any], text: str) -> dict[tuple[int, str], ColumnFlow] | None:
-    """Flows by write and column; None if the reader itself reports a write as unknown."""
+    """Map (write number, column) to flow; None if the reader itself reports a write as unknown."""
     reading = read_plan(event | {"physicalPlanDescription": text})
     found = [*reading.columns, *([reading.result] if reading.result else [])]
     if any(columns.reasons and not columns.flows for columns in found):
@@ -31,7 +31,7 @@ def flows(event: dict[str, Any], text: str) -> dict[tuple[int, str], ColumnFlow]
 
 
 def without_a_block(text: str) -> Iterator[str]:
-    """Yields the text with one operator's block, or one line of a logical plan, made unreadable."""
+    """For each operator's block, or line of a logical plan, yield the text with that block made unreadable."""
     if text.startswith("== Physical Plan =="):
         for match in _HEAD.finditer(text):
             if not match["name"].startswith("Execute "):
@@ -46,14 +46,15 @@ def without_a_block(text: str) -> Iterator[str]:
 
 
 def with_a_word_behind(text: str) -> Iterator[str]:
-    """Yields the text with extra words after each operator's lists."""
+    """Yield the text with an unknown word after each operator's lists."""
     yield re.sub(r"^(Arguments: .*\])$", r"\1, Puzzle(x=1)", text, flags=re.MULTILINE)
     if (begin := text.find(_EXTENDED)) >= 0:
         yield text[:begin] + re.sub(r"\]$", "], Puzzle(x=1)", text[begin:], flags=re.MULTILINE)
 
 
 def of_an_unknown_kind(text: str) -> Iterator[str]:
-    """Yields the text with each scan, relation or other operator in turn renamed to one without a row."""
+    """For each scan, relation or other operator, yield the text with that operator renamed to one that has no row
+    in the table."""
     for match in _HEAD.finditer(text):
         if not match["name"].startswith("Execute "):
             name, number = match["name"], match["number"]

@@ -1,4 +1,4 @@
-"""The splits of all extractors: each knows whether it must be read on navlin's machine."""
+"""Splits of all extractors: each knows whether it must be read on navlin's machine."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ SPLITS: dict[str, tuple[Split, bool]] = {
     "applications that are not remembered": (BeyondSplit("http://rm", (("ana", 3),)), False),
     "a service that does not answer": (UnansweredSplit("it is away"), False),
 }
-"""A split of every kind, and whether it is local: it names a file on navlin's host."""
+"""kind → (example split, whether it is local because it names a file on navlin's host)"""
 
 
 def kinds(of: type[Split] = Split) -> Iterator[type[Split]]:
@@ -53,7 +53,7 @@ def test_the_table_has_every_kind_of_split() -> None:
     for module in pkgutil.walk_packages(extractors.__path__, "extractors."):
         importlib.import_module(module.name)
 
-    # By name, because a dataclass with slots leaves its original class in memory.
+    # Compared by name, because a dataclass with slots leaves its original class in memory.
     there = {f"{kind.__module__}.{kind.__name__}" for kind in kinds()}
 
     listed = {f"{type(split).__module__}.{type(split).__name__}" for split, _ in SPLITS.values()}

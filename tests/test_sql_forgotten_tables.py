@@ -1,4 +1,4 @@
-"""The fewer tables of a text are known, the fewer edges are read: no other edge replaces a lost one."""
+"""If fewer tables of a text are known, fewer edges are read, but no wrong edge replaces a lost one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.test_sql_scopes import TABLES as SCOPES
 from tests.test_sql_view_texts import TABLES as VIEW_TEXTS
 
 Edge = tuple[int, str, str]
-"""The position of a column, and the table and column of its data or control source."""
+"""(position of the column, source table, source column)"""
 
 EVERYTHING = list(dict.fromkeys(column for name in SCHEMA if name[0] == "s" for column in SCHEMA[name]))
 
@@ -39,7 +39,7 @@ def made(
 
 
 def edges(made: Made) -> tuple[set[Edge], set[Edge]]:
-    """The data edges, and all edges."""
+    """Return (the data edges, all edges)."""
     data, control = set(), set()
     for at, column in enumerate(made.columns):
         data |= {(at, str(each.table), each.column) for each in column.data if each.known}
@@ -49,7 +49,7 @@ def edges(made: Made) -> tuple[set[Edge], set[Edge]]:
 
 
 def added(less: Made, more: Made) -> set[Edge]:
-    """The edges of one reading that another does not have."""
+    """Return the edges of ``less`` that ``more`` does not have."""
     (data, every), (of_data, of_every) = edges(less), edges(more)
     return (data - of_data) | (every - of_every)
 

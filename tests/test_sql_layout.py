@@ -1,4 +1,4 @@
-"""Layout of statements for display: the line breaks, and that only whitespace ever changes."""
+"""Layout of statements for display: line breaks, and the guarantee that only whitespace changes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from navlin.render import sql
 from navlin.render.sql import MOST_CHARS, WIDTH_CHARS, laid_out
 
 LONG = "-- " + "x" * WIDTH_CHARS
-"""A line that is too long."""
+"""A line that exceeds the display width."""
 
 LAID_OUT = {
     "clauses and conditions": (

@@ -1,4 +1,4 @@
-"""Name resolution in each part of a query, and together with tables that are unknown."""
+"""Name resolution in each part of a query, also if unknown tables are involved."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def made(reader: SqlReader, text: str, *, schema: Mapping[str, Sequence[str]] = 
 
 
 def columns(made: Made) -> list[str]:
-    """``name: data, data ~ control`` for each column, followed by ``?`` if incomplete."""
+    """Return ``name: data, data ~ control`` for each column, followed by ``?`` if the column is incomplete."""
     reported = []
     for column in made.columns:
         data, control = (
@@ -53,7 +53,7 @@ def columns(made: Made) -> list[str]:
 
 
 def tables(made: Made) -> set[str]:
-    """``db.table``, prefixed with ``~`` if it only controls."""
+    """Return ``db.table`` for each table, prefixed with ``~`` if the table only controls."""
     return {("~" if table.control else "") + str(table.name) for table in made.tables}
 
 
@@ -111,7 +111,7 @@ def deciding(made: Made) -> set[str]:
             "SELECT * FROM u JOIN s USING (id) JOIN t USING (a)",
             ["a: u.a", "id: u.id", "x: u.x", "d: s.d", "b: t.b", "c: t.c", "m: t.m", "xs: t.xs"],
         ),
-        # It makes three columns if xs is a map, and two if it is an array.
+        # posexplode makes three columns if xs is a map, and two if xs is an array.
         ("SELECT q.b FROM (SELECT posexplode(xs), c FROM t) q (a, b, c)", ["b: ?"]),
         ("SELECT q.x, q.a FROM (SELECT inline(xs), a FROM t) q", ["x: t.xs", "a: t.a"]),
         ("SELECT q.r FROM (SELECT inline(xs) FROM t) q (p, r)", ["r: t.xs"]),
@@ -167,7 +167,7 @@ def test_columns_have_their_sources(reader: SqlReader, text: str, expected: list
         ("SELECT a FROM t DISTRIBUTE BY b SORT BY c", {"t.b", "t.c"}),
         ("SELECT a FROM t LIMIT 1", set()),
         ("SELECT b, percentile(a, 0.5) AS p FROM t GROUP BY ALL", {"t.b"}),
-        # A step's control sources apply to the columns before it.
+        # The control sources of a step apply to the columns that exist before the step.
         ("FROM t |> ORDER BY a |> LIMIT 3 |> ORDER BY b |> SELECT c", {"t.a", "t.b"}),
         ("FROM t |> ORDER BY a |> LIMIT 3 |> SELECT b AS a", {"t.a"}),
         ("FROM t |> ORDER BY a |> SELECT t.b", {"t.a"}),
@@ -217,13 +217,13 @@ def test_rows_are_controlled_by_conditions(reader: SqlReader, text: str, expecte
         ("(TABLE s UNION TABLE u)", {"db.s", "db.u"}),
         ("CREATE TABLE n (table STRING, b INT)", set()),
         ("SELECT a FROM xml.`/in`", {"/in"}),
-        # Data nested in a row need no condition; this is a table in a database.
+        # A join with nested data has no condition, so items is a table in the database sales.
         (
             "SELECT i.x FROM sales.sales JOIN sales.items i ON sales.id = i.id",
             {"~sales.sales", "sales.items"},
         ),
         ("SELECT i.x FROM stage.sales JOIN sales.items i USING (id)", {"~stage.sales", "sales.items"}),
-        # Impala's own form: without a condition the parser adds ON TRUE.
+        # Impala's syntax for nested data: without a condition, the parser adds ON TRUE.
         ("SELECT n.id, a.item FROM no n LEFT JOIN n.arr a", {"db.no"}),
         ("SELECT id FROM spark_catalog.nested.arr", {"nested.arr"}),
     ],
@@ -235,9 +235,9 @@ def test_tables_are_read_as_data_or_control(reader: SqlReader, text: str, expect
 def test_columns_of_an_unknown_table_are_not_guessed(reader: SqlReader) -> None:
     starred = made(reader, "SELECT * FROM unknown")
     assert (starred.whole, starred.complete, columns(starred)) == (False, False, [])
-    # Either table might have it.
+    # Either table might have the column.
     assert columns(made(reader, "SELECT k FROM unknown JOIN further")) == ["k: ?"]
-    # The only table that can have it: from the text alone, not from a schema.
+    # Only the unknown table can have the column: this follows from the text, not from a schema.
     (column,) = made(reader, "SELECT k, a FROM unknown JOIN t").columns[:1]
     assert [(source.table.table, source.known) for source in column.data] == [("unknown", False)]
 
@@ -258,7 +258,7 @@ def test_columns_of_an_unknown_table_are_not_guessed(reader: SqlReader) -> None:
         ("INSERT INTO unknown SELECT a FROM t", "db.unknown", [": t.a"]),
         ("INSERT OVERWRITE DIRECTORY '/out' SELECT a FROM t", "/out", ["a: t.a"]),
         ("MERGE INTO s USING u ON s.id = u.id WHEN MATCHED THEN UPDATE SET d = u.x", "db.s", ["d: u.x"]),
-        # Hive's only form: in the order of the target's columns.
+        # The only form in Hive: values in the order of the target's columns.
         (
             "MERGE INTO s USING t ON s.id = t.a WHEN MATCHED THEN UPDATE SET d = t.c"
             " WHEN NOT MATCHED THEN INSERT VALUES (t.a, t.b)",
@@ -411,7 +411,7 @@ def test_an_alter_with_many_spaces_is_read_in_linear_time(reader: SqlReader) -> 
 
 
 def test_every_spark_table_function_is_known(reader: SqlReader, spark: Callable[[], SparkSession]) -> None:
-    """An unknown one would be flagged incomplete, even with constant arguments."""
+    """An unknown function would be flagged incomplete, even with constant arguments."""
     found: Any = spark()._jvm.org.apache.spark.sql.catalyst.analysis.TableFunctionRegistry  # type: ignore[union-attr]
     names = found.builtin().listFunction()
     functions = [names.apply(at).funcName() for at in range(names.size())]
@@ -444,7 +444,7 @@ def test_several_statements_are_read_in_sequence(reader: SqlReader) -> None:
         ("SET catalog = ice", "db.t db.s db.u"),
         ("SET CATALOG `ice`", "ice.default.t ice.db.s db.u"),
         ("SET CATALOG /* lake */ ice", "ice.default.t ice.db.s db.u"),
-        # Setting the current catalog again keeps it and its database.
+        # If the current catalog is set again, its current database does not change.
         ("SET CATALOG spark_catalog", "db.t db.s db.u"),
         ("USE ice.one; SET CATALOG ice", "ice.one.t ice.db.s db.u"),
         ("USE ice.one; USE spark_catalog", "default.t db.s db.u"),
@@ -523,7 +523,7 @@ def test_a_temporary_view_has_no_database_and_resolves_to_its_sources(
         ("CREATE TABLE IF NOT EXISTS n (c INT, d INT)", ["c: t.a", "d: t.b"]),
         ("DROP TABLE IF EXISTS n; CREATE TABLE IF NOT EXISTS n (c INT, d INT)", ["c: t.a", "d: t.b"]),
         ("CREATE TABLE n (a INT, b INT); DROP TABLE n; CREATE TABLE n (c INT, d INT)", ["c: t.a", "d: t.b"]),
-        # The table exists, with its own columns.
+        # The existing table keeps its own columns.
         ("CREATE TABLE IF NOT EXISTS s (d INT, id INT); CREATE TABLE n LIKE s", ["id: t.a", "d: t.b"]),
     ],
 )

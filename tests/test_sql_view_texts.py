@@ -1,4 +1,4 @@
-"""View texts with their true lineage: the names in them are chosen to be ambiguous."""
+"""View texts with their expected lineage. The names in them are ambiguous on purpose."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results of Hive's and Impala's records of every kind of statement, see `tests.support.statement_kinds`."""
+"""Results of reading Hive's and Impala's records of every kind of statement in `tests.support.statement_kinds`."""
 
 from __future__ import annotations
 
@@ -31,18 +31,15 @@ WRITTEN: dict[str, Callable[[str], str]] = {
     "over several lines": lambda text: "\n\t " + text.replace(" ", "\n  "),
     "with its end": lambda text: text + " ;",
 }
-"""Changes of the text that keep the statement's kind."""
+"""Spellings of a text that keep the kind of the statement."""
 
 
 class Reading(NamedTuple):
-    """The result of reading a record."""
-
     kind: str
     incomplete: bool
     reasons: set[str]
     tables: set[str]
     written: set[str]
-    """The columns written."""
     covered: bool
 
 
@@ -68,7 +65,7 @@ EDGES: dict[str, Any] = {
 
 
 def read(directory: Path, engine: str, texts: list[str], graph: dict[str, Any]) -> dict[str, Reading]:
-    """Reads records of these texts; returns the results by text."""
+    """Read records of these texts. Map each text to its result."""
     (extractor,) = (each for named, each, _ in engines(directory) if named == engine)
     records = [{"queryText": text, "timestamp": WHEN_S, "hash": "0" * 32, **graph} for text in texts]
     (directory / "records").write_text("".join(json.dumps(record) + "\n" for record in records))
@@ -111,7 +108,7 @@ UNNAMED = {
     "nothing": set[str](),
     "shown": set[str](),
 }
-"""Reasons for a record without edges to be incomplete, by the outcome of its statement."""
+"""Outcome of a statement → reasons for incompleteness if the record has no edges."""
 ALSO_READS = "its record does not name the tables that it reads"
 
 
@@ -128,7 +125,7 @@ def test_a_record_without_edges_gives_the_reason_for_incompleteness(tmp_path: Pa
 
 
 def _moves(row: Row) -> bool:
-    """Whether the statement moves data into a table or out of one."""
+    """Return whether the statement reads table data for its result, or writes a table or files."""
     reads = "FROM" in row.text.upper() and row.outcome == "result"
     return reads or row.outcome in ("table", "files", "both")
 
@@ -156,7 +153,7 @@ def test_tables_of_a_record_are_inputs_outputs_or_only_labels_by_kind(tmp_path: 
         text for text, row in table.items() if row.outcome in ("table", "nothing")
     }
     assert set().union(*(reading.written for reading in got.values())) == {"s.u.b"}
-    # An incomplete record replaces the earlier reading as well.
+    # An incomplete record also replaces the operation's earlier records.
     assert all(reading.covered for reading in got.values())
 
 

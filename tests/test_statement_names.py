@@ -1,4 +1,4 @@
-"""Display names: statements by their outputs, fields and counts in words."""
+"""Display names of statements, which include their outputs, and fields and counts in words."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def test_reading_and_creating_statements_are_distinguished_and_executions_named_
     nothing = world.operation("n", engine=SPARK, originalName=job)
     run = world.execution(writes, "stn-run-1")
     alone = world.entity(execution_key(operation_key(world.source(SPARK), "gone", ()), "stn-run-2"))
-    # The statement of this execution is removed from the index.
+    # The statement of this execution is not in the index.
     world.relations = {each: one for each, one in world.relations.items() if alone.identity not in str(one)}
     world.index()
     kinds = dict.fromkeys((each.identity for each in (writes, reads, creates, nothing)), "OPERATION")

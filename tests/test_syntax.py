@@ -1,4 +1,4 @@
-"""The query language: every kind of clause → its printed form, or the message that refuses it."""
+"""The query language: each kind of clause → its printed form, or the error message."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ PARSERS_OF_SOLR = {
         " vectorSimilarity xmlparser xport"
     ).split()
 }
-"""Every query parser of Solr → whether a query may name it."""
+"""Query parser of Solr → whether a query may use it."""
 
 REFUSED = {
     "type:{!join from=sourceId to=sourceId fromIndex=nav_runs v='status:failed TO x'}": (
@@ -182,5 +182,5 @@ def test_a_query_may_use_five_of_solrs_parsers(parser: str, available: bool, for
     with pytest.raises(QueryError) as error:
         parse(query)
     refused = f"{{!{parser}}} is not available here"
-    # The other two available parsers take no field.
+    # The other two available parsers do not take a field.
     assert available or str(error.value).startswith(refused)

@@ -1,5 +1,5 @@
-"""Any input is either refused with a message, or printed as a query of navlin's own that means the same and that Solr
-accepts."""
+"""Any input is either refused with an error message, or printed as an equivalent query in navlin's own form that
+Solr accepts."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _letter_or_nothing(found: re.Match[str]) -> str:
 
 
 def understood(text: str) -> syntax.Parsed | None:
-    """Parses a text; None if it is refused, with a message and a position in the text."""
+    """Parse a text. Return None if it is refused, after checking the error message and its position."""
     try:
         return parse(text)
     except QueryError as error:
@@ -89,7 +89,7 @@ def test_a_printed_query_parses_back_to_the_same(text: str) -> None:
 @settings(max_examples=500)
 @given(TEXTS)
 @example("{!frange}name")
-@example("type:\u1f80")  # One letter that becomes two in capitals.
+@example("type:\u1f80")  # One letter that becomes two letters in upper case.
 def test_no_text_becomes_solr_syntax(text: str) -> None:
     holds_no_syntax_of_the_text(text)
 
@@ -118,7 +118,7 @@ _OF_A_FIELD = re.compile(
     r"there is no field|is no value of a field|too many words|not single valued|multi.?valued|indexed=false"
     r"|[Cc]an(?:'t|not) (?:run|use|search|query|perform)|not supported|[Uu]nsupported|Missing|not indexed",
 )
-"""Errors that Solr may still report for a query it could parse: about fields and their types."""
+"""Errors about fields and their types that Solr may still report for a query that it can parse."""
 
 
 def test_solr_accepts_every_printed_query(solr: Solr) -> None:
@@ -265,7 +265,7 @@ def test_parsing_is_bounded(query: str, sentence: str | None) -> None:
         with pytest.raises(QueryError) as error:
             parse(query)
         assert str(error.value).startswith(sentence)
-    # A parser with unbounded lookahead or backtracking for every character would take hours.
+    # A parser with unbounded lookahead or backtracking at each character would take hours.
     assert time.process_time() - began < 30
 
 

@@ -1,4 +1,4 @@
-"""The unit: systemd accepts it, and rates its exposure low."""
+"""The systemd unit: systemd accepts it, and rates its exposure as low."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from navlin.shipped import SYSTEMD
 
 UNIT = SYSTEMD / "navlin.service"
 MOST_EXPOSED = 2.0
-"""systemd calls up to 4.9 "OK"; an unhardened service has 9.6."""
+"""Maximum exposure score. systemd rates up to 4.9 as "OK"; an unhardened service scores 9.6."""
 
 
 @pytest.fixture
 def unit(tmp_path: Path) -> Path:
-    """The unit with a program that exists: the test verifies the unit, not this machine."""
+    """A copy of the unit that runs an existing program, because the test verifies the unit, not this machine."""
     if shutil.which("systemd-analyze") is None:
         pytest.skip("systemd is not installed")
     copy = tmp_path / UNIT.name
@@ -46,7 +46,8 @@ def test_the_unit_has_a_low_exposure(unit: Path) -> None:
 
 
 def test_an_invalid_configuration_prevents_restarts(tmp_path: Path) -> None:
-    """systemd counts only the exit code of the main process: with one of ExecStartPre it would restart for ever."""
+    """systemd applies RestartPreventExitStatus only to the main process. If ExecStartPre failed, systemd would
+    restart the unit for ever."""
     settings = dict(re.findall(r"^(\w+)=(.*)$", UNIT.read_text(), re.MULTILINE))
     assert settings["ExecStartPre"].startswith("-")
 
@@ -73,7 +74,7 @@ def test_every_setting_of_the_unit_has_a_comment() -> None:
 
 
 def test_java_may_compile_at_runtime() -> None:
-    # A JVM dies at once if memory may not be both written and executed.
+    # A JVM exits at once if memory cannot be both writable and executable.
     settings = [line for line in UNIT.read_text().splitlines() if line.startswith("MemoryDenyWriteExecute")]
 
     assert settings == []

@@ -1,7 +1,9 @@
-"""Lineage across temporary tables, end to end: the example of Navigator's documentation, "Generating Lineage Diagrams".
+"""Lineage across temporary tables, end to end: the example from "Generating Lineage Diagrams" in Navigator's
+documentation.
 
-Impala fills ``temp_sample_07`` and ``temp_sample_08`` and merges both into ``sample_merge``. The metastore is listed while
-the first one exists and the second is already gone; then the first is dropped, and the metastore is listed again.
+Impala fills ``temp_sample_07`` and ``temp_sample_08`` and merges both into ``sample_merge``. The metastore is
+listed while ``temp_sample_07`` exists and ``temp_sample_08`` is already gone. Then ``temp_sample_07`` is dropped,
+and the metastore is listed again.
 """
 
 from __future__ import annotations
@@ -40,7 +42,7 @@ WHEN_S = 1_700_000_000
 
 @dataclass
 class Sample:
-    """The estate of the example, in its own database."""
+    """The estate of the example, in a separate database."""
 
     solr: Solr
     metastore: Metastore
@@ -59,7 +61,7 @@ class Sample:
             client.call(DROP_TABLE, self.database, name, False)
 
     def run(self, text: str, source: str, target: str, at_s: int) -> None:
-        """Writes Impala's record of a statement that copies every column."""
+        """Write Impala's record of a statement that copies every column."""
         qualified = {name: f"{self.database}.{name}" for name in (source, target)}
         vertices, edges = [], []
         for number, column in enumerate(COLUMNS):
@@ -158,12 +160,13 @@ def test_the_lineage_of_sample_merge_passes_through_temporary_tables(
     sample.drop("temp_sample_07")
     sample.extract("hms")
 
-    # By default only existing entities: sample_07, through a table that no longer exists.
+    # By default only existing entities are shown: sample_07 flows into sample_merge through a table that no longer
+    # exists.
     assert sample.upstream() == {("sample_07", "sample_merge")}
     (edge,) = sample.answer().edges
     assert [sample.bare(hop.name) for hop in edge.via if hop.deleted] == ["temp_sample_07"]
 
-    # With deleted entities, the temporary table that was captured appears.
+    # If deleted entities are included, the temporary table that was listed appears.
     assert sample.upstream(deleted=True) == {
         ("sample_07", "temp_sample_07"),
         ("temp_sample_07", "sample_merge"),
@@ -171,7 +174,8 @@ def test_the_lineage_of_sample_merge_passes_through_temporary_tables(
     flagged = {sample.bare(node.name) for node in sample.answer(deleted=True).nodes if node.deleted}
     assert flagged == {"temp_sample_07"}
 
-    # With operations both insertions appear, the second without its input: temp_sample_08 was never captured.
+    # If operations are included, both insertions appear. The second has no input, because temp_sample_08 was never
+    # listed.
     assert sample.upstream(operations=True, deleted=True) == {
         ("sample_07", CREATE_07),
         (CREATE_07, "temp_sample_07"),
@@ -180,10 +184,10 @@ def test_the_lineage_of_sample_merge_passes_through_temporary_tables(
         (INSERT_08, "sample_merge"),
     }
 
-    # A table that was only referenced is included on request.
+    # If unlinked entities are included, a table appears that statements only referenced.
     assert ("sample_08", "temp_sample_08") in sample.upstream(deleted=True, unlinked=True)
 
-    # The text of a query finds the table that was never listed.
+    # A search in the query text finds the table that was never listed.
     found = search(sample.solr, f"queryText:*temp_sample_08* AND sourceId:{sample.impala.source.id}")
     assert {document["originalName"] for document in found.documents} == {CREATE_08, INSERT_08}
     listed = search(

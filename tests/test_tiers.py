@@ -1,4 +1,4 @@
-"""Every test runs in one tier: in `make test`, in `make test-services` or in `make soak`."""
+"""Every test runs in exactly one tier: `make test`, `make test-services` or `make soak`."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ def test_without(number): pass
 
 
 def make(target: str, *variables: str) -> list[list[str]]:
-    """The arguments that a target of `make` gives to pytest, for each call."""
-    # Without the variables that `make test ARGS=...` passes on.
+    """Return the arguments of each call of pytest by a target of `make`."""
+    # Remove the variables that `make test ARGS=...` passes on.
     environment = {
         name: value for name, value in os.environ.items() if name != "ARGS" and not name.startswith("MAKE")
     }
@@ -74,7 +74,7 @@ def make(target: str, *variables: str) -> list[list[str]]:
 
 
 def run(arguments: list[str], folder: Path, *files: str) -> subprocess.CompletedProcess[str]:
-    """Runs tests as if they were in this repository."""
+    """Run test files as if they were in this repository."""
     for number, tests in enumerate(files):
         (folder / f"test_{number}.py").write_text(tests)
     command = [sys.executable, "-m", "pytest", "-c", str(ROOT / "pyproject.toml"), "-p", "tests.conftest"]
@@ -90,7 +90,7 @@ def passed(ran: subprocess.CompletedProcess[str]) -> list[str]:
     [("test", [["test_unmarked"]]), ("test-services", [["test_of_a_service"], ["test_that_measures"]])],
 )
 def test_a_make_target_runs_only_its_own_tier(target: str, tests: list[list[str]], tmp_path: Path) -> None:
-    # Without worker processes, which need seconds to start.
+    # Worker processes are switched off, because they need seconds to start.
     ran = [run([*each, "-n0", "-rp"], tmp_path, ONE_OF_EACH_TIER) for each in make(target)]
 
     assert [passed(each) for each in ran] == tests, [each.stdout for each in ran]

@@ -1,4 +1,5 @@
-"""Impossible times never reach the index, whichever extractor read them; their records are kept without them."""
+"""Impossible times never reach the index, whichever extractor read them. Their records are indexed without these
+times."""
 
 from __future__ import annotations
 
@@ -99,7 +100,7 @@ def test_a_listing_drops_impossible_dates_and_reports_them() -> None:
 def through_the_task(
     extractor: Extractor, split: Split
 ) -> tuple[list[dict[str, Any]], tuple[Reject, ...], Mapping[str, str]]:
-    """The documents and rejects that a Spark task makes of a split."""
+    """Run a Spark task on a split. Return its documents, its rejects, and its failures by split."""
     batch = pa.RecordBatch.from_arrays([pa.array([pickle.dumps(split)], pa.binary())], names=["split"])
     rows = [row for out in read_splits(extractor)([batch]) for row in out.to_pylist()]
     documents = [orjson.loads(row["document"]) for row in rows if row["core"] == "nav_elements"]
@@ -110,7 +111,7 @@ def through_the_task(
 
 
 def stands_without_it(extractor: Extractor) -> None:
-    """Asserts that the execution exists, no field has an impossible time, and a reject reports it."""
+    """Assert that the execution is indexed, no field has an impossible time, and a reject reports it."""
     (split,) = extractor.plan(Positions(now_ms=NOW_MS)).splits
     documents, rejects, failures = through_the_task(extractor, split)
     assert not failures
@@ -211,7 +212,8 @@ def test_a_yarn_application_with_an_impossible_time_is_kept_without_it(
     (split,) = extractor.plan(Positions(now_ms=yarn_rounds.NOW_MS)).splits
     documents, rejects, failures = through_the_task(extractor, split)
     assert not failures
-    # YARN uses negative values and non-numbers for unknown times: an application that never started has -1.
+    # Negative values and non-numbers mean that YARN does not know the time. An application that never started has
+    # -1.
     unknown = {"negative", "very negative", "beyond all numbers", "text", "true", "false"}
     assert bool(rejects) == (name not in unknown)
     executions = [each for each in documents if each["type"] == "OPERATION_EXECUTION"]

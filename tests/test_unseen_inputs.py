@@ -1,4 +1,5 @@
-"""Sixty inputs with truths from real runs, written without knowledge of the code: ``data/unseen/README.md``."""
+"""Sixty inputs with expected lineage from real runs, written without knowledge of the code: see
+``data/unseen/README.md``."""
 
 from __future__ import annotations
 

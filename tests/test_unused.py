@@ -1,4 +1,5 @@
-"""Finding unused tables. Every estate below has the right answer next to it: a wrong one deletes somebody's data."""
+"""Finding unused tables. Each change of the estate has its correct verdict next to it, because a wrong verdict
+deletes somebody's data."""
 
 from __future__ import annotations
 
@@ -43,13 +44,13 @@ BEFORE_MS = NOW_MS - 100 * DAY_MS
 SINCE_MS = NOW_MS - 10 * DAY_MS
 
 HIVE_QUERIES = "HIVE_QUERIES"
-"""Follows HiveServer2's logs; the metastore's source is another one of the same type."""
+"""A source that follows HiveServer2's logs. The metastore's source has the same type."""
 ENGINES = (HIVE_QUERIES, IMPALA, SPARK)
 
 
 class Estate(World):
-    """A world in which everything is watched: three engines since long ago, a metastore, an HDFS whose files are read.
-    Each test takes away, or adds, one thing. ``old`` is the table in question."""
+    """A world with complete coverage: three engines and a metastore followed for a long time, and an HDFS with its
+    files listed. Each test adds or removes one thing. ``old`` is the table under test."""
 
     def __init__(self, solr: Solr) -> None:
         super().__init__(solr, "unused")
@@ -81,7 +82,8 @@ class Estate(World):
     def read(
         self, what: Key, at_ms: int, *, engine: str = IMPALA, text: str = "", control: bool = False
     ) -> Key:
-        """Adds an operation that reads an entity, and an execution; their records have the execution's time."""
+        """Add an operation that reads an entity, and one execution. The times of all records added are the
+        execution's time."""
         before = {*self.elements, *self.relations}
         text = text or f"select from {what.name} {at_ms}"
         operation = self.operation(
@@ -146,7 +148,7 @@ def estate(private_solr: Solr) -> Estate:
 
 
 def nothing(_: Estate) -> None:
-    """It is not read, and everything is watched."""
+    """Change nothing: the table is not read, and coverage is complete."""
 
 
 def read_long_ago(estate: Estate) -> None:
@@ -339,7 +341,7 @@ def an_engines_source_fails(estate: Estate) -> None:
 
 
 def another_source_of_impala(estate: Estate, *runs: tuple[Status, int]) -> Source:
-    """A second source that has recorded nothing."""
+    """Add a second Impala source, which has recorded nothing."""
     second = Source(source_id("estate", "second"), IMPALA, "second", "estate", claimable=False)
     estate.sources["IMPALA_2"] = second
     estate._put(source_envelope(second, AS_OF_MS))
@@ -375,7 +377,7 @@ def navlin_stands_still(estate: Estate) -> None:
 def purged_by_a_navlin_that_left_no_reads(estate: Estate, before_ms: int) -> None:
     body = orjson.dumps({"before_ms": before_ms}).decode()
     estate.solr.add(RUNS, [{"identity": "purge:before", "kind": "purge", "body": body}])
-    # A later purge keeps last reads, but those lost before stay lost.
+    # A later purge keeps the times of last reads, but times that an earlier purge lost stay lost.
     remember_purged_before(estate.solr, NOW_MS - DAY_MS)
 
 
@@ -418,7 +420,7 @@ def an_operation_long_ago_was_incomplete(estate: Estate) -> None:
 def its_rows_are_counted(
     estate: Estate, at_ms: int = SINCE_MS, text: str = "select COUNT(*) from db.`OLD` where 1 = 1"
 ) -> None:
-    """The record of such a statement names no table."""
+    """The record of a statement that only counts rows does not name the table."""
     operation = estate.read(estate.busy, at_ms, text=text)
     estate.elements[operation.identity] |= {"incomplete": True, "incompleteReasons": [READS_UNNAMED]}
 
@@ -573,7 +575,7 @@ TRUTH: list[tuple[Callable[[Estate], None], Verdict, str]] = [
     (another_table_lies_around, UNKNOWN, "db.other"),
     (another_table_lies_beside, UNUSED, ""),
 ]
-"""The change, the verdict for the last ninety days, and words that its reasons must contain."""
+"""(change, verdict for the last ninety days, words that the reasons must contain)"""
 
 
 @pytest.mark.parametrize(
@@ -631,7 +633,7 @@ def test_the_command_prints_unused_tables_and_the_space_they_free(estate: Estate
     estate.runs = {kind: [(Status.FINISHED, 1_000)] for kind in estate.runs}
     estate.answer()
     file = configuration(estate.solr, tmp_path)
-    # The command's clock is far later than navlin's last run, so nothing is known.
+    # The command's clock is far later than navlin's last run, so no verdict is possible.
     answer = json.loads(run(file, "unused", "--days", str(DAYS), "--json").stdout)
     assert {each["verdict"] for each in answer["tables"]} == {"not known"}
     assert answer["totals"]["not known"]["tables"] == answer["totals"]["used"]["tables"] == 1

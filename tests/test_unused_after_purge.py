@@ -1,4 +1,4 @@
-"""Purge records the last read on the entity read, so that it changes no verdict of unused tables."""
+"""A purge stores the time of the last read on the entity that was read, so verdicts on unused tables do not change."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def of_another(kind: str, name: str) -> Source:
 
 
 def nothing(_: Estate, __: Key) -> None:
-    """Nobody reads it."""
+    """Change nothing: the table is not read."""
 
 
 def read_long_ago(estate: Estate, table: Key) -> None:
@@ -92,7 +92,7 @@ def a_part_of_an_operation_reads_a_column(estate: Estate, table: Key) -> None:
     operation = estate.operation(f"columns of {table.name}", parts={"t.c": [f"{table.name}.x"]})
     for identity, relation in list(estate.relations.items()):
         if identity not in before and relation["endpoint2Type"] == "FIELD":
-            del estate.relations[identity]  # it writes nothing
+            del estate.relations[identity]  # the statement writes nothing
     estate.recorded(before, SINCE_MS)
     estate.executed(operation, SINCE_MS, record_ms=SINCE_MS)
 
@@ -206,7 +206,7 @@ EXPECTED = {happened.__name__: verdict for happened, verdict in HAPPENED.items()
 
 
 def tell(estate: Estate) -> None:
-    """Applies each case to its own table, named after the case."""
+    """Apply each case to its own table, which is named after the case."""
     estate.path("/")
     estate.path("/data")
     for happened in HAPPENED:
@@ -298,7 +298,7 @@ def test_a_purge_and_a_concurrent_extraction_lose_nothing_of_each_other(estate: 
     written: list[bool] = []
 
     def passes(call: Call) -> bool:
-        # Somebody else writes the table just before the purge does.
+        # Another process writes the table just before the purge does.
         if not written and not call.answered and any("lastRead" in each for each in call.documents):
             written.append(True)
             (document,) = estate.solr.get(ELEMENTS, [estate.old.identity])
@@ -322,7 +322,7 @@ def test_purged_executions_still_count_for_gaps(estate: Estate) -> None:
     known, judged = estate.judged()
     assert judged["old"].verdict == UNKNOWN
     assert "known incompletely" in "; ".join(known.reasons)
-    # The operation ran before the period in question.
+    # The operation ran before the period asked about.
     assert (
         estate.judged(Question(DAYS, SINCE_MS + (DAYS + 1) * DAY_MS, despite_gaps=False))[0].reasons
         != known.reasons
@@ -374,7 +374,7 @@ def test_an_engine_silent_before_a_purge_is_silent_after_it(estate: Estate) -> N
 
 
 def test_a_purged_read_without_a_place_for_its_time_is_reported(estate: Estate) -> None:
-    # Its file system has not been extracted yet: even the root is missing.
+    # The file system has not been extracted yet, so even the root directory is missing.
     for identity, document in list(estate.elements.items()):
         if document["type"] in ("FILE", "DIRECTORY"):
             del estate.elements[identity]

@@ -1,5 +1,5 @@
-"""Finding unused partitions and directories: the evidence of the last whole image and of the engines, with the right
-answer."""
+"""Finding unused partitions and directories from the last complete image and the engines' reads, with the correct
+verdicts."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ WEEKS = range((LONG_AGO_MS - 7 * DAY_MS) // WEEK_MS, IMAGE_MS // WEEK_MS + 1)
 
 
 class Imaged(Estate):
-    """An estate whose HDFS was read as a whole image two days ago. ``ds`` is the partition in question."""
+    """An estate whose HDFS was read as a complete image two days ago. ``ds`` is the partition under test."""
 
     def __init__(self, solr: Solr) -> None:
         super().__init__(solr)
@@ -74,7 +74,7 @@ def estate(private_solr: Solr) -> Imaged:
 
 
 def nothing(_: Imaged) -> None:
-    """None of its files were accessed or written, and its table was not read since the image."""
+    """Change nothing: no file of the partition was accessed or written, and its table was not read since the image."""
 
 
 def a_file_was_accessed(estate: Imaged) -> None:
@@ -116,7 +116,7 @@ def no_image_was_read(estate: Imaged) -> None:
 
 
 def a_part_of_the_image_could_not_be_read(estate: Imaged) -> None:
-    # The position of the plan is still that of the previous image.
+    # The position in the plan is still that of the previous image.
     estate.image = 6
 
 
@@ -225,7 +225,7 @@ def test_a_table_without_indexed_files_is_used_if_the_image_shows_an_access(
 
 
 class Directories(NamedTuple):
-    """The directories listed, each with its verdict."""
+    """The listed directories, each with its verdict."""
 
     listed: dict[str, Verdict]
     reasons: str
@@ -301,7 +301,7 @@ def test_the_command_judges_the_requested_kind(estate: Imaged, tmp_path: Path) -
     estate.relate(RelationType.PARENT_CHILD, estate.old, estate.ds, writer=HIVE)
     estate.ask(Of.PARTITIONS)
     file = configuration(estate.solr, tmp_path)
-    # By the command's clock the image is not from the last days.
+    # The image is old by the command's clock.
     answer = json.loads(run(file, "unused", "--days", "90", "--of", "partitions", "--json").stdout)
     assert [each["name"] for each in answer["partitions"]] == ["db.old.ds=1"]
     assert answer["totals"]["not known"] == {"partitions": 1, "sizeBytes": 1_000}

@@ -1,4 +1,4 @@
-"""Who ran what on a table, path or column, from the executions that the index has."""
+"""Users and statements that accessed a table, path or column, from the executions in the index."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ OWNERS = [f"o{number:02}" for number in range(40)]
 
 
 def documents(name: str, count: int, *, seed: int = 7) -> list[Document]:
-    """Files of few types and many owners, some without an owner or a date, some with several tags."""
+    """Files with few types and many owners. Some lack an owner or a date, and some have several tags."""
     rng = random.Random(seed)
     made: list[Document] = []
     for number in range(count):
@@ -85,7 +85,7 @@ def values(document: Document, field: str) -> list[Any]:
 
 
 def by_hand(made: list[Document], fields: list[str]) -> Counter[tuple[Any, ...]]:
-    """Counts documents by each combination of values, and by each prefix of the combinations."""
+    """Count documents by each combination of values, and by each prefix of the combinations."""
     counts: Counter[tuple[Any, ...]] = Counter()
     for document in made:
         combined: list[tuple[Any, ...]] = [()]
@@ -187,7 +187,7 @@ def test_counts_limited_to_the_most_frequent_combinations_are_correct(
 
 @pytest.fixture
 def managed(solr: Solr) -> Iterator[str]:
-    """Three tables with managed properties of each type, in a namespace of their own."""
+    """Three tables with managed properties of each type, in a separate namespace."""
     ns = f"counted{uuid4().hex[:8]}"
     made = [
         {

@@ -1,4 +1,4 @@
-"""Views of a real metastore, from Thrift to lineage."""
+"""Views of a real metastore, from the Thrift response to lineage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Graph walks on a busy machine: the resources they leave to others, and the cost for the caller."""
+"""Graph walks on a busy machine: resources left to other processes, and the delay for the caller."""
 
 from __future__ import annotations
 
@@ -11,20 +11,21 @@ import pytest
 from navlin.api.walking import PRESSURE, REST, Walking
 
 REST_S = 1.5 / REST
-"""A walk of so many seconds causes a pause long enough to be measured."""
+"""Duration of a walk, in seconds, after which the pause is long enough to be measured."""
 HOUR_S = 3_600.0
 SOON_S = 120.0
-"""Time limit: on any machine a pause of an hour takes longer, and no pause takes less."""
+"""Time limit, in seconds. A pause of an hour would exceed it on any machine."""
 
 
 def pressed(file: Path, waited_s: float) -> None:
-    """Writes the kernel's file as Linux does, with the seconds in which something waited for a processor."""
+    """Write the kernel's pressure file as Linux does. ``waited_s`` is the time that tasks waited for a processor."""
     of_all = "full avg10=0.00 avg60=0.00 avg300=0.00 total=0"
     file.write_text(f"some avg10=61.00 avg60=9.10 avg300=2.00 total={round(waited_s * 1e6)}\n{of_all}\n")
 
 
 class Walks:
-    """Two consecutive walks. By its own clock the first takes ``took_s``, and something waits for ``waited_s``."""
+    """Two consecutive walks. By its own clock the first walk takes ``took_s``, during which tasks wait for a
+    processor for ``waited_s``."""
 
     def __init__(self, file: Path, took_s: float, waited_s: float, fails: bool = False) -> None:
         self.events: list[str] = []
@@ -33,7 +34,7 @@ class Walks:
         self._walking = Walking(most=1, pressure=file, clock=lambda: self._now_s)
 
     def pause_s(self) -> float:
-        """Returns the seconds from the end of the first walk to the start of the second. It fails after `SOON_S`."""
+        """Return the seconds from the end of the first walk to the start of the second. Fail after `SOON_S`."""
         return anyio.run(self._both)
 
     async def _both(self) -> float:

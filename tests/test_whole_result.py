@@ -1,4 +1,4 @@
-"""All results of a search, as CSV and as JSON lines: by the command, over HTTP, and by the command over HTTP."""
+"""All results of a search, as CSV and as JSON lines: by the local command, over HTTP, and by the command over HTTP."""
 
 from __future__ import annotations
 

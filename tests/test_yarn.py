@@ -116,7 +116,7 @@ def test_a_damaged_entry_does_not_affect_the_others(resource_manager: ResourceMa
     resource_manager.routes["/ws/v1/cluster/apps"] = lambda *_: (200, {}, answer)
     reported = Following(resource_manager).run()
     assert {each[-4:] for each in reported.executions} == {"0003", "0004", "0005"}
-    # Each of them is counted once among running applications, and once among ended ones.
+    # Each application is counted once among the running ones and once among the ended ones.
     assert reported.plan.note == f"{resource_manager.url}: 4 entries have no id"
 
 

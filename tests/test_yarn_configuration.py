@@ -1,4 +1,4 @@
-"""The configuration of a MapReduce job gives its inputs and outputs; the rest is discarded."""
+"""The configuration of a MapReduce job gives its inputs and outputs; all other properties are discarded."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ IN, OUT = "mapreduce.input.fileinputformat.inputdir", "mapreduce.output.fileoutp
 
 
 def configured(**properties: str) -> Configuration:
-    """The page of a job with these properties; underscores in their names become dots."""
+    """Return the configuration page of a job with these properties; underscores in their names become dots."""
     return of({name.replace("_", "."): value for name, value in properties.items()})
 
 

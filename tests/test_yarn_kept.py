@@ -1,4 +1,5 @@
-"""Every user has a share of the applications that navlin remembers: one beyond it is a reject, or known incompletely."""
+"""Every user has a share of the applications that navlin remembers. An application beyond the share is rejected, or
+known incompletely."""
 
 from __future__ import annotations
 
@@ -31,7 +32,7 @@ def test_open_applications_beyond_a_users_share_are_rejected_and_others_kept(
     (reject,) = extracted.rejects
     assert (reject.place, reject.count) == (resource_manager.url, 44)
     assert reject.reason.startswith("44 open applications of loud are not remembered")
-    # The ResourceManager forgets all of them.
+    # The ResourceManager forgets all applications.
     resource_manager.apps = []
     assert "application_1799000000000_0099" in following.run().executions
 
@@ -66,7 +67,7 @@ def test_jobs_beyond_the_limit_are_read_without_their_history(
     extracted = following.run()
     assert len(following.positions["open"]) == 1
     assert (len(extracted.executions), extracted.rejects) == (2, [])
-    # The history arrives nevertheless.
+    # The history of the jobs arrives nevertheless.
     for number in (1, 2, 3):
         history.add(job(number))
     assert len(following.run().executions) == 3
@@ -79,7 +80,7 @@ def test_unread_configurations_are_limited_per_user_and_the_other_jobs_incomplet
     resource_manager.apps = [app(number, **WORD_COUNT) for number in range(1, 21)]
     for number in range(1, 21):
         history.add(job(number))
-        # Closes the connection without an answer.
+        # The route closes the connection without a response.
         history.routes[f"/ws/v1/history/mapreduce/jobs/job_1799000000000_{number:04d}/conf"] = broken
     following = Following(resource_manager, history=history)
     extracted = following.run()

@@ -1,4 +1,4 @@
-"""Spark's executions and YARN's applications are linked, in whatever order they are configured or extracted."""
+"""Spark's executions are linked to YARN's applications, in whatever order the sources are configured or extracted."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_a_setting_chooses_among_several_yarns(tmp_path: Path) -> None:
 
 
 class Indexed:
-    """A Spark log and a ResourceManager that know one application."""
+    """A Spark log and a ResourceManager that both know the same application."""
 
     def __init__(self, solr: Solr, spark: Callable[[], SparkSession], folder: Path, url: str) -> None:
         self.solr, self.folder, self.url = solr, folder, url
@@ -200,7 +200,8 @@ def test_a_mapreduce_job_appears_with_its_directories_and_its_query(
     )
     cluster = f"links-{uuid.uuid4().hex[:8]}"
     source = Source(source_id(cluster, YARN), YARN, YARN, cluster)
-    # A metastore's source reports no queries: the query's execution is granted nevertheless, and so are directories.
+    # A metastore's source does not report queries, so YARN's source may create the query's execution and the
+    # directories.
     hms = Source(source_id(cluster, HIVE), HIVE, HIVE, cluster)
     estate = Estate(cluster, (source, hms))
     pipeline = Pipeline(solr.address, spark, lambda: NOW_MS)
@@ -215,7 +216,8 @@ def test_a_mapreduce_job_appears_with_its_directories_and_its_query(
     [link] = solr.cursor(RELATIONS, f"+writer:{source.id} +type:LOGICAL_PHYSICAL", "*")
     assert (link["endpoint1Ids"], link["endpoint2Ids"]) == ([hive], [ran_as])
     assert not link.get("unlinked")
-    # Lineage of the Hive execution does not show the application; lineage of the application shows the execution.
+    # Lineage of the Hive execution does not show the application, but lineage of the application shows the
+    # execution.
     assert hive in {node.id for node in lineage(solr, ran_as).nodes}
     assert ran_as not in {node.id for node in lineage(solr, hive).nodes}
     assert pipeline.run(EXTRACTORS["yarn"], extractor).status is Status.IDLE
@@ -238,7 +240,7 @@ def test_the_lineage_of_an_application_is_that_of_its_execution(world: World) ->
     world.index()
     drawn = {node.id for node in lineage(world.solr, ran_as.identity, Options()).nodes}
     assert drawn == {each.identity for each in (ran_as, run, operation, source, target)}
-    # From the logical side the physical one is not drawn.
+    # Lineage that starts at the logical side does not show the application.
     for each in (source, operation, run):
         assert ran_as.identity not in {node.id for node in lineage(world.solr, each.identity).nodes}
 

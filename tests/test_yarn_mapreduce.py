@@ -1,4 +1,4 @@
-"""MapReduce jobs in the JobHistoryServer: their inputs and outputs, and the queries or scripts that ran them."""
+"""MapReduce jobs in the JobHistoryServer: their inputs and outputs, and the queries or scripts that started them."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def test_a_job_without_directories_has_navigators_operation(
 def test_an_application_and_its_job_are_one_execution_in_either_order(
     resource_manager: ResourceManager, history: JobHistory
 ) -> None:
-    """The ResourceManager has already forgotten the second one."""
+    """The ResourceManager has already forgotten the second application."""
     resource_manager.apps = [app(1, **MAPREDUCE)]
     history.add(job(1), **WORDS)
     history.add(job(2), **WORDS)
@@ -132,7 +132,7 @@ def test_an_application_and_its_job_are_one_execution_in_either_order(
     assert alone.attributes["status"] == "SUCCEEDED"
     assert alone.attributes["ended"] == NOW_MS - 10 * MINUTE_MS + 902
     assert following.is_quiet()
-    # A later report by the JobHistoryServer alone is older than one by both.
+    # A later record from the JobHistoryServer alone counts as older than a record from both services.
     resource_manager.apps = []
     retold = following.run(complete=True).executions[both.key.name]
     assert retold.as_of_ms < both.as_of_ms
@@ -145,12 +145,12 @@ def test_a_job_is_reported_once_its_history_exists(
     resource_manager.apps = [running(1, **MAPREDUCE)]
     following = Following(resource_manager, history=history)
     assert not following.run().records
-    # It has ended, and its history is still to come.
+    # The job has ended, but its history has not arrived.
     resource_manager.apps = [app(1, **MAPREDUCE, finishedTime=NOW_MS)]
     resource_manager.now_ms = NOW_MS + 5 * MINUTE_MS
     assert not following.run().records
     assert following.is_quiet()
-    # The window has moved on, and no longer contains it.
+    # The window has moved on and no longer contains the job's end.
     resource_manager.apps.append(app(2, finishedTime=NOW_MS + 20 * MINUTE_MS))
     history.add(job(3, finishTime=NOW_MS + 20 * MINUTE_MS), **WORDS)
     assert set(following.run().executions) == {
@@ -244,7 +244,7 @@ def test_jobs_wait_while_the_history_server_is_down_and_others_are_reported(
     resource_manager: ResourceManager,
 ) -> None:
     resource_manager.apps = [app(1, **MAPREDUCE, finishedTime=NOW_MS - 120 * MINUTE_MS), app(2)]
-    history = JobHistory()  # not listening yet
+    history = JobHistory()  # the service does not listen yet
     following = Following(resource_manager, history=history, read_timeout_s=2.0)
     plan = following.plan()
     *fine, failing = plan.splits

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Job:
-    """A Spark job that has run: its folder, and the database that it made."""
+    """A Spark job that has run: its folder, and the database that it created."""
 
     folder: str
     database: str
@@ -56,7 +56,7 @@ def job(yarn: Hadoop, hdfs_writer: Writer, metastore: Metastore) -> Job:
 
 
 class Indexed:
-    """A cluster for one test, of the session's services, run through the pipeline source by source."""
+    """The session's services as one cluster for one test. The pipeline runs source by source."""
 
     def __init__(
         self,
@@ -101,7 +101,6 @@ class Indexed:
 
     @property
     def application(self) -> dict[str, Any]:
-        """The job's application, from YARN."""
         [found] = self.entities(
             f'sourceId:{self.yarn.id} AND type:OPERATION_EXECUTION AND operation:"{APPLICATION}"'
         )
@@ -109,7 +108,7 @@ class Indexed:
 
     @property
     def executions(self) -> set[str]:
-        """The job's executions, from Spark."""
+        """Return the identities of the job's executions from Spark."""
         found = self.entities(f"sourceId:{self.spark.id} AND type:OPERATION_EXECUTION")
         return {each["identity"] for each in found}
 
@@ -132,7 +131,7 @@ def extraction(
     job: Job,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Callable[..., Indexed]:
-    """Runs these extractors in their own cluster."""
+    """Return a function that runs these extractors in a cluster of their own."""
     yarn.save_namespace()
     spool = tmp_path_factory.mktemp("spool")
 
@@ -231,7 +230,7 @@ def test_failed_killed_and_running_applications_have_their_status(
         kill(yarn, killed)
         await_state(yarn, killed, "KILLED")
         source = Source(source_id(cluster, YARN), YARN, YARN, cluster, (yarn.yarn,))
-        # An answer has so few entries that the windows are halved.
+        # A response has so few entries that the windows must be halved.
         extractor = Yarn(source, Estate(cluster, (source,)), (yarn.yarn,), page_size=2)
         pipeline = Pipeline(solr.address, spark, lambda: time.time_ns() // 1_000_000)
 

@@ -1,4 +1,4 @@
-"""Several ResourceManagers with only one active, services that do not answer, and the resulting messages."""
+"""Several ResourceManagers with one active, services that do not respond, and the resulting messages."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from tests.support.yarn_rounds import ESTATE, SOURCE, Following, app, running
 
 
 def standby(form: str, *, of: ResourceManager) -> RestServer:
-    """A ResourceManager that redirects to the active one: since Hadoop 2.7 by HTTP 307, before by a header, which in
-    the first releases omitted the parameters."""
+    """A standby ResourceManager that redirects to the active one: by HTTP 307 since Hadoop 2.7, and before that by
+    a header, which omitted the parameters in the first releases."""
     service = RestServer()
 
     def answer(path: str, query: Any) -> Any:
@@ -41,7 +41,7 @@ def test_a_standby_redirects_to_the_active_one(resource_manager: ResourceManager
         following = Following(other, resource_manager)
         assert len(following.run().executions) == 2
         assert all("states" in query for _, query in resource_manager.asked)
-        # The other requests of the round go directly to the active one.
+        # The remaining requests of the round go directly to the active ResourceManager.
         assert len(other.asked) == 1
         # A failover between two rounds causes no extra records.
         switched = Following(resource_manager, other)

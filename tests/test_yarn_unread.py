@@ -1,4 +1,4 @@
-"""Job configurations and applications for which YARN gives no answer: each fails alone, and is requested again."""
+"""Job configurations and applications that YARN fails to return. Each fails alone, and is requested again."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WORDS: dict[str, str] = {
 
 
 class Slow:
-    """Delays the configurations of some jobs until it is released."""
+    """Delays the configurations of some jobs until `end` is called."""
 
     def __init__(self, history: JobHistory, *numbers: int) -> None:
         self._history = history
@@ -63,7 +63,7 @@ def test_a_slow_configuration_delays_no_other_job_and_is_asked_for_again(
         assert "HTTP 500: java.io.FileNotFoundException: job_conf.xml" in first.rejects[1].reason
         assert first.rejects[0].reason.endswith("; it will be requested again")
         assert sorted(slow.asked()) == [1, 2, 3, 4, 5]
-        # Later jobs are not delayed by it, and it is not requested in every run.
+        # The slow configuration does not delay later jobs, and is not requested in every run.
         resource_manager.apps.append(app(6, **MAPREDUCE))
         history.add(job(6), **WORDS)
         assert {name[-4:] for name in following.run().executions} == {"0006"}
@@ -91,7 +91,7 @@ def test_a_configuration_that_never_arrives_leaves_the_job_incomplete_after_most
     try:
         while not (reported := following.run()).executions:
             runs += 1
-            # Ten minutes, then twice as many each time: 21 hours in all.
+            # The delay starts at ten minutes and doubles each time, up to 21 hours in all.
             resource_manager.now_ms += (10 << runs - 1) * MINUTE_MS
             assert runs < 20
     finally:
@@ -115,7 +115,7 @@ def test_after_several_slow_answers_the_rest_is_postponed_and_nothing_lost(
         assert slow.asked() == [1, 2, 3, 4]
         assert [each.count for each in first.rejects] == [1, 1, 1, 26]
         second = following.run()
-        # Each is read separately, with a limit per run.
+        # Each job is read in its own split, with a limit per run.
         assert [len(split.seen) for split in second.plan.splits if isinstance(split, SeenSplit)] == [1] * 20
         slow.numbers.clear()
         resource_manager.now_ms += 21 * MINUTE_MS
@@ -151,7 +151,7 @@ def test_an_unanswered_application_does_not_affect_the_others(
     resource_manager.routes[f"{by_id}1"] = lambda *_: (500, {}, b"NullPointerException")
     resource_manager.routes[f"{by_id}2"] = lambda *_: (503, {}, b"busy")
     second = following.run()
-    # The ResourceManager has forgotten the third one, so it has ended; the others stay unchanged.
+    # The ResourceManager has forgotten the third application, so that one has ended; the first two stay unchanged.
     assert {name[-4:] for name in second.executions} == {"0003", "0009"}
     assert "application_1799000000000_0001 stays as it was" in second.plan.note
     assert "application_1799000000000_0002 stays as it was" in second.plan.note

@@ -1,4 +1,5 @@
-"""Applications requested in each round: running ones, those that ended since, and those reported only once."""
+"""Applications requested in each round: running ones, those that have ended since the last round, and those
+reported only once."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ def test_a_quiet_round_asks_twice_and_yields_nothing(
     resource_manager.apps = [app(1), running(2)]
     following = Following(resource_manager)
     assert len(following.run().executions) == 2
-    # Values that grow while it runs do not count as changes.
+    # Values that grow while an application runs do not count as changes.
     resource_manager.apps[1] |= {"progress": 70.0, "memorySeconds": 99_999, "elapsedTime": 5}
     resource_manager.now_ms += 10 * MINUTE_MS
     resource_manager.asked.clear()
@@ -40,7 +41,7 @@ def test_an_end_long_before_the_window_is_found_if_it_was_seen_running(
     resource_manager.apps = [running(1), app(2, finishedTime=NOW_MS)]
     following = Following(resource_manager)
     following.run()
-    # The clock of the formerly active one was an hour slow.
+    # The clock of the formerly active ResourceManager was an hour slow.
     resource_manager.apps[0] = app(1, finishedTime=NOW_MS - 60 * MINUTE_MS)
     [execution] = following.run().executions.values()
     assert execution.attributes["status"] == "SUCCEEDED"
@@ -83,14 +84,14 @@ def test_a_clock_ahead_hides_nothing(resource_manager: ResourceManager) -> None:
     resource_manager.apps, resource_manager.now_ms = [app(1, finishedTime=NOW_MS + day_ms)], NOW_MS + day_ms
     following = Following(resource_manager)
     following.run()
-    # Another one is active now, with a correct clock.
+    # Another ResourceManager is active now, with a correct clock.
     resource_manager.now_ms = NOW_MS + 10 * MINUTE_MS
     resource_manager.apps.append(app(2, finishedTime=NOW_MS + 3 * MINUTE_MS))
     assert list(following.run().executions) == ["application_1799000000000_0002"]
 
 
 def test_an_application_with_hidden_times_is_reported_once(resource_manager: ResourceManager) -> None:
-    """A ResourceManager shows such times to users without permission to view an application."""
+    """A ResourceManager reports times of 0 to users without permission to view an application."""
     resource_manager.apps = [app(1, startedTime=0, finishedTime=0)]
     following = Following(resource_manager)
     [execution] = following.run().executions.values()

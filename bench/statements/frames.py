@@ -1,4 +1,4 @@
-"""Statements of DataFrames: caches, writers and readers, methods that SQL does not have."""
+"""Statements of DataFrames: caches, writers and readers, and methods that SQL does not have."""
 
 from __future__ import annotations
 

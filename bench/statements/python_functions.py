@@ -1,4 +1,4 @@
-"""Statements with Python functions: their arguments are known, the use they make of them is not."""
+"""Statements with Python functions, whose arguments are known but whose use of the arguments is not."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def python_udtf(spark: SparkSession, out: str, files: str) -> None:
     """
     from pyspark.sql import functions
 
-    udtf: Any = functions.udtf  # its overloads let a decorator of a decorator come back
+    udtf: Any = functions.udtf  # the overloads do not allow a decorator of a decorator
 
     class Words:
         def eval(self, text: str | None) -> Iterator[tuple[str]]:
@@ -133,7 +133,8 @@ def too_many_python_udfs(spark: SparkSession, out: str, files: str) -> None:
 
 
 def pandas_function(run: Callable[..., Any], returns: str) -> Any:
-    """A pandas UDF of the kind given by its annotations, which PySpark's overloads do not know."""
+    """Return a pandas UDF of the kind given by the function's annotations. PySpark's overloads do not support
+    these."""
     from pyspark.sql.pandas import functions
 
     make: Any = functions.pandas_udf

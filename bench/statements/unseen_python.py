@@ -129,7 +129,7 @@ def unseen_table_function_of_rows(spark: SparkSession, out: str, files: str) -> 
     """
     from pyspark.sql import functions
 
-    udtf: Any = functions.udtf  # its overloads let a decorator of a decorator come back
+    udtf: Any = functions.udtf  # the overloads do not allow a decorator of a decorator
 
     class Words:
         def eval(self, note: str | None, region: str) -> Iterator[tuple[str, int]]:
@@ -150,7 +150,7 @@ def unseen_table_function_of_a_table(spark: SparkSession, out: str, files: str) 
     """
     from pyspark.sql import Row, functions
 
-    udtf: Any = functions.udtf  # its overloads let a decorator of a decorator come back
+    udtf: Any = functions.udtf  # the overloads do not allow a decorator of a decorator
 
     class Totals:
         def __init__(self) -> None:

@@ -1,4 +1,5 @@
-"""Statements of streams, each run to its end: files and tables in, files and tables out, batch by batch."""
+"""Statements of streams, each run to its end: files and tables are read, and files and tables are written, batch by
+batch."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def _start(stream: DataFrame, state: str, **options: Any) -> Any:
-    """The writer of a stream that ends once it has read all available data."""
+    """Return the writer of a stream that ends once it has read all available data."""
     writer = stream.writeStream.option("checkpointLocation", state).trigger(availableNow=True)
     for key, value in options.items():
         writer = writer.option(key, value)

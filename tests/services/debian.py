@@ -12,7 +12,7 @@ class NoPackage(RuntimeError):
 
 
 def unpack(package: str, home: Path) -> None:
-    """Unpacks a package into ``home``. Raises `NoPackage`."""
+    """Download a package and unpack it into ``home``. Raises `NoPackage`."""
     if not shutil.which("apt-get") or not shutil.which("dpkg-deb"):
         raise NoPackage(f"{package} is a package of Debian's, and this machine has no apt-get or no dpkg-deb")
     _run(["apt-get", "--quiet", "download", package], home)

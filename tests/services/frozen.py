@@ -1,10 +1,10 @@
-"""An estate frozen at one moment: the data of real services are kept in ``tests/data/estate`` and served again.
+"""An estate frozen at one moment: data of real services, stored in ``tests/data/estate`` and served again.
 
-HDFS and the metastore start on their kept disk contents, at their former ports, because URLs with ports are in the
-metadata. The ResourceManager's answers are served by `tests.services.rest`, because a ResourceManager forgets its
-applications when it ends. Spark's event logs are in that HDFS; the lineage logs of Impala and Hive are files.
+HDFS and the metastore start on their stored disk contents, at their former ports, because URLs with ports are in
+the metadata. `tests.services.rest` serves the ResourceManager's responses, because a ResourceManager forgets its
+applications when it ends. Spark's event logs are in the stored HDFS; the lineage logs of Impala and Hive are files.
 
-``python -m tests.services.frozen OUT`` runs the real services in /tmp/estate once and keeps their data in OUT.
+``python -m tests.services.frozen OUT`` runs the real services in /tmp/estate once and stores their data in OUT.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ from tests.services.yarn_jobs import await_state, submit
 
 KEPT: Final = Path(__file__).parents[1] / "data" / "estate"
 MADE_IN: Final = Path("/tmp/estate")
-"""Directory in which the services ran: no path of a person is in their data."""
+"""Directory in which the services ran, so that their data contain no path of a developer."""
 FIRST_PORT: Final = 24_100
 HADOOP_PORTS: Final = range(FIRST_PORT, FIRST_PORT + PORTS)
 METASTORE_PORT: Final = FIRST_PORT + PORTS
 YARN_PORT: Final = FIRST_PORT + PORTS + 1
 NOW_MS: Final = 1_800_000_000_000
-"""A time after everything in the estate."""
+"""A time after every event in the estate."""
 
 USER: Final = {"user.name": getuser()}
 
@@ -95,7 +95,8 @@ HIVE_STATEMENTS: Final = (
 
 
 class FrozenEstate:
-    """The estate, served while the context lasts. ``directory`` starts empty, and holds everything that changes."""
+    """The estate, which is served while the context lasts. ``directory`` starts empty and receives everything that
+    changes."""
 
     def __init__(self, directory: Path, jars: Path) -> None:
         self._directory = directory
@@ -104,7 +105,7 @@ class FrozenEstate:
             directory / "hadoop",
             jars / "hadoop",
             cache=jars / "hadoop-launcher",
-            # Otherwise reading a file changes it.
+            # By default, reading a file changes its access time.
             settings={"dfs.namenode.accesstime.precision": "0"},
             ports=HADOOP_PORTS,
         )
@@ -113,7 +114,7 @@ class FrozenEstate:
         self._yarn = ResourceManager(*applications, now_ms=NOW_MS, port=YARN_PORT)
 
     def __enter__(self) -> Self:
-        # Its ports are fixed: two cannot run at once.
+        # The ports are fixed, so two estates cannot run at once.
         lock = self._stack.enter_context(
             (Path(tempfile.gettempdir()) / "navlin-frozen-estate.lock").open("w")
         )
@@ -134,7 +135,7 @@ class FrozenEstate:
         self._stack.close()
 
     def sources(self) -> str:
-        """The part of a configuration that lists all its sources."""
+        """Return the part of a configuration that lists all sources of the estate."""
         return SOURCES.format(
             metastore=self._metastore.uri,
             hdfs=self._hadoop.url,
@@ -145,7 +146,7 @@ class FrozenEstate:
 
 
 def make(kept: Path, jars: Path) -> None:
-    """Runs the estate once and keeps it in ``kept``."""
+    """Run the real services once and store their data in ``kept``."""
     home = MADE_IN
     home.mkdir()
     kept.mkdir(parents=True, exist_ok=True)
@@ -167,17 +168,17 @@ def make(kept: Path, jars: Path) -> None:
             files.mkdir()
             write_records(files, int(time.time()))
             log = run_hive(HIVE_STATEMENTS, home / "hive", jars / "hive", metastore.uri)
-            # Without the view's record: its text must suffice.
+            # The view's record is left out, because the view's text must suffice.
             lines = [line for line in log.read_text().splitlines() if "CREATE VIEW" not in line]
             (files / "hive-lineage.log").write_text("".join(f"{line}\n" for line in lines))
             await_state(hadoop, submit(hadoop.yarn, "nightly check", "exit 3"), "FAILED", "FINISHED")
             listed = requests.get(f"{hadoop.yarn}/ws/v1/cluster/apps", timeout=60).json()["apps"]["app"]
             (kept / "applications.json").write_text(json.dumps(listed, indent=1) + "\n")
-            time.sleep(10)  # the blocks of rewritten files are deleted
+            time.sleep(10)  # until the blocks of rewritten files are deleted
             hadoop.save_namespace()
         finally:
             hadoop.stop()
-        time.sleep(5)  # Derby writes its data
+        time.sleep(5)  # until Derby has written its data
     with tarfile.open(kept / "services.tar.xz", "w:xz", preset=9) as archive:
         for folder in ("hadoop/nn1/name", "hadoop/data", "metastore/db"):
             archive.add(home / folder, folder, filter=_neutral)
@@ -206,7 +207,7 @@ def _files_below(http: str, directory: str) -> Iterator[str]:
 
 
 def _make_neutral(http: str, log: str) -> None:
-    """Removes from an event log everything specific to this machine and this checkout."""
+    """Remove everything specific to this machine and this checkout from an event log."""
     url = f"{http}/webhdfs/v1{log}"
     packed = requests.get(url, params={"op": "OPEN", **USER}, timeout=60).content
     if not packed:

@@ -1,4 +1,4 @@
-"""The operations by which tests change a real HDFS, through Hadoop's own client."""
+"""Operations with which tests change a real HDFS, through Hadoop's own client."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ class Refused(Exception):
 
 
 class Writer:
-    """A client that changes an HDFS: some thousand operations a second. Files that it opened stay open until `close`;
-    creating an existing file overwrites it. ``cache`` keeps the compiled program; ``login`` is its identity if HDFS
-    requires tickets.
+    """A client that changes an HDFS, with some thousand operations a second.
+
+    Files that it opened stay open until `close`. Creating an existing file overwrites the file. ``cache`` keeps the
+    compiled program; ``login`` is the client's identity if HDFS requires tickets.
     """
 
     def __init__(self, hadoop: Hadoop, cache: Path, user: str = "", *, login: Login | None = None) -> None:
@@ -47,7 +48,7 @@ class Writer:
         self.end()
 
     def end(self) -> None:
-        """Ends the client; open files stay open, as when a writer dies."""
+        """End the client. Its open files stay open, as when a writer dies."""
         assert self._child.stdin is not None
         assert self._child.stdout is not None
         self._child.stdin.close()
@@ -70,14 +71,14 @@ class Writer:
             self.close(path)
 
     def write(self, path: str, data: bytes) -> None:
-        """Appends to an open file, and flushes to its DataNode."""
+        """Append to an open file, and flush to the DataNode."""
         self._do("write", path, b64encode(data).decode())
 
     def close(self, path: str) -> None:
         self._do("close", path)
 
     def rename(self, path: str, to: str) -> None:
-        """Overwrites an existing file or empty directory."""
+        """Rename a path, overwriting an existing file or empty directory."""
         self._do("rename", path, to)
 
     def delete(self, path: str) -> None:
@@ -96,7 +97,7 @@ class Writer:
         self._do("replicate", path, str(replication))
 
     def acl(self, path: str, entries: str) -> None:
-        """Adds entries, for instance ``user:bob:r-x,default:group:staff:r--``."""
+        """Add ACL entries, for instance ``user:bob:r-x,default:group:staff:r--``."""
         self._do("acl", path, entries)
 
     def truncate(self, path: str, length: int) -> None:
@@ -109,7 +110,7 @@ class Writer:
         self._do("erasure code", path, policy)
 
     def quota(self, path: str, names: int) -> None:
-        """Limits the number of names below a directory."""
+        """Limit the number of names below a directory."""
         self._do("quota", path, str(names))
 
     def snapshot(self, path: str, name: str) -> None:

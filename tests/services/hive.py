@@ -1,4 +1,4 @@
-"""A real Hive: runs statements through its CLI on a metastore, with the LineageLogger hook writing to a file.
+"""A real Hive: its CLI runs statements on a metastore, and the LineageLogger hook writes to a file.
 
 MapReduce runs in the CLI's own process, so there are no YARN jobs.
 """
@@ -56,9 +56,9 @@ def run_hive(
     *,
     layout: str = "%d{ISO8601} %-5p [%t] %c{2}: %m%n",
 ) -> Path:
-    """Runs statements one after the other, verbatim; returns the log with their lineage.
+    """Run statements one after the other, verbatim. Return the path of the lineage log.
 
-    ``layout`` is log4j's. Raises RuntimeError with the end of Hive's output if a statement fails.
+    ``layout`` is log4j's pattern of a line. Raises RuntimeError with the end of Hive's output if a statement fails.
     """
     conf, scratch = directory / "conf", directory / "scratch"
     conf.mkdir(parents=True, exist_ok=True)
@@ -69,7 +69,8 @@ def run_hive(
     (conf / "hive-log4j2.properties").write_text(_LOG4J.format(log=log, pattern=layout))
     script = directory / "statements.sql"
     script.write_text("".join(f"{statement};\n" for statement in statements))
-    # Spark's own logger bindings first: with those in hive-exec, the lineage is not written anywhere.
+    # Spark's own logger bindings come first. With the bindings in hive-exec, the lineage would not be written
+    # anywhere.
     spark = pyspark_jars()
     first = [*spark.glob("slf4j-api-*.jar"), *spark.glob("log4j-slf4j2-impl-*.jar")]
     classes = [str(conf), *map(str, first), f"{jars.resolve()}/*", f"{spark}/*"]

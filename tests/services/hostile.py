@@ -1,4 +1,4 @@
-"""A hostile peer: it accepts connections, and answers each as instructed, possibly forever."""
+"""A hostile server that accepts connections and responds to each as instructed, possibly forever."""
 
 from __future__ import annotations
 
@@ -18,9 +18,11 @@ Pieces = Callable[[], Iterator[bytes]]
 
 
 class HostilePeer:
-    """Sends ``pieces`` to each client after its first bytes (immediately if it ``speaks_first``), with a pause before
-    each piece if it ``drips``; then it closes, or stays silent if it ``stays``. ``sent`` counts the bytes taken from it,
-    ``asked`` has the first bytes received, by connection.
+    """A server that sends ``pieces`` to each client.
+
+    It starts after the client's first bytes, or immediately if it ``speaks_first``, and pauses before each piece if
+    it ``drips``. Then it closes the connection, or stays silent if it ``stays``. ``sent`` counts the bytes that
+    clients accepted; ``asked`` holds the first bytes received on each connection.
     """
 
     def __init__(
@@ -79,7 +81,7 @@ def silence() -> HostilePeer:
 
 
 def drip(answer: bytes, *, speaks_first: bool = False) -> HostilePeer:
-    """An answer one byte at a time, then its last byte forever."""
+    """Return a peer that sends a response one byte at a time, then its last byte forever."""
     return HostilePeer(
         lambda: (bytes((byte,)) for byte in itertools.chain(answer, itertools.repeat(answer[-1]))),
         drips=True,
@@ -88,23 +90,23 @@ def drip(answer: bytes, *, speaks_first: bool = False) -> HostilePeer:
 
 
 def endless(beginning: bytes, rest: bytes) -> HostilePeer:
-    """Endless data, as much as the client takes."""
+    """Return a peer that sends as much data as the client accepts."""
     many = rest * (1 + (1 << 16) // len(rest))
     return HostilePeer(lambda: itertools.chain((beginning,), itertools.repeat(many)))
 
 
 def cut(answer: bytes) -> HostilePeer:
-    """The beginning of an answer, then the end of the connection."""
+    """Return a peer that sends the beginning of a response, then closes the connection."""
     return HostilePeer(lambda: iter((answer,)))
 
 
 def http_drip() -> HostilePeer:
-    """An endless body, one byte at a time."""
+    """Return a peer that sends an endless body, one byte at a time."""
     return drip(HEAD + b"\r\n ")
 
 
 def http_head_drip() -> HostilePeer:
-    """An endless head, one byte at a time."""
+    """Return a peer that sends an endless response header, one byte at a time."""
     return drip(HEAD + b"X: x")
 
 
@@ -117,7 +119,7 @@ def http_endless_chunk_size() -> HostilePeer:
 
 
 def http_bomb(unpacked: bytes = b"[],", megabytes: int = 1_024) -> HostilePeer:
-    """A small answer that unpacks to several GiB."""
+    """Return a peer that sends a small compressed response that unpacks to several GiB."""
     packed = gzip.compress(unpacked * ((1 << 20) // len(unpacked)), 9) * megabytes
     head = HEAD + b"Content-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(packed)
     return cut(head + packed)
@@ -139,5 +141,5 @@ def http_redirect(target: str) -> HostilePeer:
 
 
 def tls_drip() -> HostilePeer:
-    """The beginning of a long TLS record, one byte at a time."""
+    """Return a peer that sends the beginning of a long TLS record, one byte at a time."""
     return drip(b"\x16\x03\x03\x3f\xff\x02\x00\x3f\xf0\x00")

@@ -1,4 +1,4 @@
-"""A real JobHistoryServer, without HDFS: it keeps its histories in a local directory."""
+"""A real JobHistoryServer without HDFS; the job histories are in a local directory."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ class JobHistoryServer:
             f"<property><name>{key}</name><value>{value}</value></property>"
             for key, value in self._settings.items()
         )
-        # Each file is read after its own defaults: a property set in only one file may be overridden by another file's
-        # defaults.
+        # Hadoop reads each file after its own defaults, so a property that is set in only one file may be
+        # overridden by the defaults of another.
         for name in ("core-site.xml", "yarn-site.xml", "mapred-site.xml"):
             (conf / name).write_text(f"<configuration>{properties}</configuration>")
         options = [*QUICK, "-Xmx512m", *self._java_options]

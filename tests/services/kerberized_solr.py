@@ -1,4 +1,5 @@
-"""An operator's own Solr that requires tickets: Solr 8, the last one with its Kerberos plugin in its own jar."""
+"""A customer's own Solr that requires Kerberos tickets. Solr 8 is the last release whose Kerberos plugin is in
+Solr's own jar."""
 
 from __future__ import annotations
 
@@ -28,10 +29,11 @@ _JAAS: Final = """Client {{
 
 
 class KerberizedSolr:
-    """A Solr without cores in ``directory``, on loopback, whose tickets come from the KDC. ``jars`` is the directory of
-    the jar set "solr-8"; ``properties`` are Solr's own, for instance of its Kerberos plugin. Its clock is ``ahead_s``
-    ahead. With ``cloud`` it is a SolrCloud with a ZooKeeper in its process; with ``beside`` it is another node of that
-    Solr's cloud.
+    """A Solr without cores in ``directory``, on loopback, which accepts tickets of the KDC.
+
+    ``jars`` is the directory of the jar set "solr-8"; ``properties`` are Java properties of Solr, for instance for
+    its Kerberos plugin. Solr's clock is ``ahead_s`` ahead. With ``cloud``, Solr is a SolrCloud with a ZooKeeper in
+    its process; with ``beside``, it is another node in the cloud of that Solr.
     """
 
     def __init__(
@@ -80,7 +82,7 @@ class KerberizedSolr:
         self.stop()
 
     def start(self) -> None:
-        """Starts it with its existing home, on its former port."""
+        """Start Solr with its existing home, on its former port."""
         options = [*QUICK, "-Xmx512m", *(f"-D{key}={value}" for key, value in self._properties.items())]
         self._process = subprocess.Popen(
             self._program.command(options, (str(self.home), str(self._port)), archive_classes=False),
@@ -99,7 +101,7 @@ class KerberizedSolr:
         self._port = int(said.split()[1])
 
     def _of_a_node(self, keytab: Path) -> dict[str, str]:
-        """Properties by which it finds ZooKeeper, and by which nodes trust each other."""
+        """Return the properties with which a node finds ZooKeeper and nodes trust each other."""
         jaas = self.home / "jaas.conf"
         jaas.write_text(_JAAS.format(keytab=keytab, principal=f"HTTP/localhost@{REALM}"))
         found = {
@@ -115,12 +117,11 @@ class KerberizedSolr:
         return found | {"zkRun": "true"}
 
     def stop(self) -> None:
-        """Kills it."""
         if self._process is not None:
             self._process.kill()
             self._process.communicate()
             self._process = None
 
     def address(self, login: Login | None) -> SolrAddress:
-        """Its address, for a client with this login."""
+        """Return Solr's address, for a client with this login."""
         return SolrAddress(f"http://localhost:{self._port}/solr", timeout_s=60, login=login)

@@ -1,4 +1,4 @@
-"""A private LDAP directory on loopback: UnboundID's in-memory server, from the jar set "ldap"."""
+"""A private LDAP directory on loopback (UnboundID's in-memory server, from the jar set "ldap")."""
 
 from __future__ import annotations
 
@@ -20,23 +20,22 @@ ACCOUNT_PASSWORD: Final = "service word"
 
 
 def person(name: str, *, branch: str = "people", member_of: tuple[str, ...] = ()) -> str:
-    """The LDIF entry of a person."""
+    """Return the LDIF entry of a person."""
     groups = "".join(f"memberOf: {group(each)}\n" for each in member_of)
     return f"dn: uid={name},ou={branch},{BASE}\nobjectClass: person\nuid: {name}\nuserPassword: {PASSWORD}\n{groups}\n"
 
 
 def dn_of(name: str) -> str:
-    """The DN of a person."""
     return f"uid={name},ou=people,{BASE}"
 
 
 def group(name: str) -> str:
-    """The DN of a group."""
+    """Return the DN of a group."""
     return f"cn={name},ou=groups,{BASE}"
 
 
 def group_of(name: str, attribute: str, *members: str) -> str:
-    """The LDIF entry of a group."""
+    """Return the LDIF entry of a group."""
     lines = "".join(f"{attribute}: {member}\n" for member in members)
     return f"dn: {group(name)}\nobjectClass: groupOfNames\n{lines}\n"
 
@@ -68,8 +67,8 @@ PEOPLE: Final = (
 
 
 class LdapServer:
-    """An LDAP server in ``directory``, which lives as long as this object. ``jars`` is the directory of the jar set
-    "ldap".
+    """An LDAP server in ``directory``, which runs as long as this context lasts. ``jars`` is the directory of the
+    jar set "ldap".
     """
 
     def __init__(self, directory: Path, jars: Path) -> None:
@@ -82,12 +81,12 @@ class LdapServer:
 
     @property
     def url(self) -> str:
-        """The address for StartTLS."""
+        """URL for plain connections and StartTLS."""
         return f"ldap://127.0.0.1:{self.port}"
 
     @property
     def tls_url(self) -> str:
-        """The address for TLS."""
+        """URL for TLS connections."""
         return f"ldaps://127.0.0.1:{self.tls_port}"
 
     def __enter__(self) -> Self:
@@ -112,21 +111,21 @@ class LdapServer:
         self._process.communicate()
 
     def change(self, ldif: str) -> None:
-        """Applies changes, given in LDIF."""
+        """Apply changes given in LDIF."""
         file = self.directory / "change.ldif"
         file.write_text(ldif)
         self._do(f"ldif {file}")
 
     def close(self) -> None:
-        """Stops answering, until `open`."""
+        """Stop listening until `open` is called."""
         self._do("stop")
 
     def open(self) -> None:
-        """Answers again."""
+        """Listen again."""
         self._do("start")
 
     def asked(self) -> list[tuple[str, ...]]:
-        """The requests since the last call: ("bind", DN) and ("search", base, filter)."""
+        """Return the requests since the last call, as ("bind", DN) or ("search", base, filter)."""
         lines = self._log.read_text().splitlines()
         new, self._read = lines[self._read :], len(lines)
         return [tuple(line.split("\t")) for line in new]

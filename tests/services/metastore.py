@@ -1,4 +1,4 @@
-"""The few calls by which tests change a real Hive metastore, and metastores of later releases."""
+"""A real Hive metastore, metastores of later releases, and the few calls with which tests change them."""
 
 from __future__ import annotations
 
@@ -70,22 +70,19 @@ DROP_PARTITION = Call(
 
 
 class Metastore(metastore.Metastore):
-    """A real metastore, and connections to it."""
-
     @property
     def address(self) -> Address:
-        """Its address, for a client with short timeouts."""
+        """Address for a client with short timeouts."""
         return Address((self.uri,), connect_timeout_s=5, call_timeout_s=60)
 
     def client(self) -> Connection:
-        """A new connection."""
         return Connection(self.address)
 
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """A Hive metastore other than that of PySpark's jars. ``listener`` is the class that writes its notification log: one
-    in its jars, or a source file next to this one.
+    """A Hive metastore of another release than PySpark's jars. ``listener`` is the class that writes the
+    notification log, either in the release's jars or in a Java source file next to this module.
     """
 
     version: str
@@ -94,12 +91,12 @@ class Release:
 
     @property
     def jars(self) -> str:
-        """The name of its jar set."""
+        """Name of the release's jar set."""
         return f"hive-metastore-{self.version}"
 
 
 _WITHOUT_HIVE: Final = {
-    # The defaults of both are classes of hive-exec.
+    # The default values of both settings are classes in hive-exec.
     "metastore.expression.proxy": "org.apache.hadoop.hive.metastore.DefaultPartitionExpressionProxy",
     "metastore.task.threads.always": "org.apache.hadoop.hive.metastore.events.EventCleanerTask",
 }
@@ -114,7 +111,7 @@ _VERSION = re.compile(r"-\d[^/]*\.jar$")
 
 
 class MetastoreOfHive(Metastore):
-    """A metastore that Hive's own main serves, which supports SASL and listens on every address."""
+    """A metastore started by Hive's own main class, which supports SASL and listens on every address."""
 
     def command(self, options: Sequence[str], configuration: Path) -> list[str]:
         path = ":".join(map(str, (configuration, *self.class_path())))
@@ -123,7 +120,7 @@ class MetastoreOfHive(Metastore):
 
 
 class LaterMetastore(MetastoreOfHive):
-    """A real metastore of another release than PySpark's. ``jars`` is the directory of its jar set."""
+    """A real metastore of another release than PySpark's. ``jars`` is the directory of the release's jar set."""
 
     def __init__(self, directory: Path, jars: Path, release: Release, *, shows_log: bool = True) -> None:
         asked = f"hadoop.proxyuser.{getuser()}"
@@ -139,12 +136,13 @@ class LaterMetastore(MetastoreOfHive):
     def await_ready(self) -> None:
         super().await_ready()
         with connected(self.address) as client, suppress(MetastoreRefused):
-            # Creates the log's tables, which are otherwise not created before the first write.
+            # These calls create the tables of the notification log, which otherwise do not exist before the first
+            # write.
             client.current_event_id()
             client.events(0, 1)
 
     def class_path(self) -> list[Path]:
-        """PySpark's jars, without its metastore and without jars that the release has in a version of its own."""
+        """Return PySpark's jars, except its metastore and jars that the release has in another version."""
         own = sorted(self.jars.glob("*.jar"))
         names = {_VERSION.sub("", jar.name) for jar in own}
         theirs = [
@@ -152,7 +150,7 @@ class LaterMetastore(MetastoreOfHive):
             for jar in sorted(pyspark_jars().glob("*.jar"))
             if _VERSION.sub("", jar.name) not in names and not jar.name.startswith("hive-metastore-")
         ]
-        # Hive 4 refers to an exception class of HDFS's server.
+        # Hive 4 needs an exception class of HDFS's server.
         hadoop = sorted(self.jars.with_name("hadoop").glob("hadoop-client-minicluster-*.jar"))
         classes = [*own, *theirs, *hadoop]
         source = Path(__file__).with_name(f"{self.release.listener}.java")
@@ -175,7 +173,7 @@ def table(
     kind: str = "EXTERNAL_TABLE",
     view_text: str | None = None,
 ) -> idl.Table:
-    """A table to create; ``columns`` maps names to types."""
+    """Return a table to create. ``columns`` and ``partitioned_by`` map names to types."""
     descriptor = idl.StorageDescriptor(
         cols=_columns(columns if columns is not None else {"id": "int", "name": "string"}),
         location=location,
@@ -205,7 +203,6 @@ def table(
 
 
 def partition(of: idl.Table, *values: str, location: str | None = None) -> idl.Partition:
-    """A partition to add."""
     return idl.Partition(
         values=list(values),
         dbName=of.dbName,

@@ -1,4 +1,4 @@
-"""Debian's nginx, unpacked and not installed, as the proxy in front of navlin."""
+"""Debian's nginx as the proxy in front of navlin, unpacked and not installed."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ _TEMPORARY: Final = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
 
 
 class NoNginx(RuntimeError):
-    """There is no nginx here; the message has the reason."""
+    """nginx is not available here; the message has the reason."""
 
 
 def unpack(home: Path) -> Path:
-    """The program, unpacked into ``home`` unless this machine has it. Raises `NoNginx`."""
+    """Return the nginx program, unpacking it into ``home`` unless this machine has one. Raises `NoNginx`."""
     if found := shutil.which("nginx"):
         return Path(found)
     try:
@@ -49,7 +49,7 @@ def unpack(home: Path) -> Path:
 
 @contextmanager
 def running_nginx(program: Path, home: Path, locations: str) -> Iterator[str]:
-    """The address of a server with these locations."""
+    """Run nginx with these locations, and yield its URL."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]

@@ -1,7 +1,7 @@
-"""A Spark job with OpenLineage's agent, which sends to a server, and with an event log.
+"""A Spark job with an event log and with OpenLineage's agent, which sends events to a server.
 
-As a program: ``python -m tests.services.openlineage_job FOLDER JAR URL ENDPOINT TOKEN``. Its tables are in ``FOLDER/wh``,
-its other output in ``FOLDER/out``, its event log in ``FOLDER/log``.
+As a program: ``python -m tests.services.openlineage_job FOLDER JAR URL ENDPOINT TOKEN``. The job's tables are in
+``FOLDER/wh``, its other output is in ``FOLDER/out``, and its event log is in ``FOLDER/log``.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ APPLICATION = "daily totals"
 
 
 def run_job(folder: Path, jar: Path, url: str, endpoint: str, token: str) -> None:
-    """Runs it in a process of its own."""
+    """Run the job in its own process."""
     (folder / "log").mkdir(parents=True)
     done = subprocess.run(
         [sys.executable, "-m", "tests.services.openlineage_job", str(folder), str(jar), url, endpoint, token],

@@ -1,4 +1,4 @@
-"""A metastore on PostgreSQL: this machine's server, and Debian's JDBC driver, unpacked and not installed."""
+"""A metastore on PostgreSQL. The server is this machine's; Debian's JDBC driver is unpacked, not installed."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ USER: Final = "hive"
 
 
 class NoPostgres(RuntimeError):
-    """There is no PostgreSQL here; the message has the reason."""
+    """PostgreSQL is not available here; the message has the reason."""
 
 
 class MetastoreOnPostgres(Metastore):
-    """A real metastore. ``url`` is the database's JDBC URL, ``driver`` a jar."""
+    """A real metastore on another database. ``url`` is the JDBC URL of the database, and ``driver`` is a jar."""
 
     def __init__(self, directory: Path, jars: Path, url: str, driver: Path) -> None:
         settings = {
@@ -46,7 +46,7 @@ class MetastoreOnPostgres(Metastore):
 
 
 def driver(home: Path) -> Path:
-    """The JDBC driver, unpacked into ``home`` unless this machine has it. Raises `NoPackage`."""
+    """Return the JDBC driver, unpacking it into ``home`` unless this machine has it. Raises `NoPackage`."""
     if (installed := Path("/") / DRIVER).exists():
         return installed
     debian.unpack("libpostgresql-jdbc-java", home)
@@ -55,11 +55,11 @@ def driver(home: Path) -> Path:
 
 @contextmanager
 def running_postgres() -> Iterator[str]:
-    """The JDBC URL of an empty database, on loopback. Raises `NoPostgres`."""
+    """Run a PostgreSQL on loopback, and yield the JDBC URL of an empty database. Raises `NoPostgres`."""
     programs = sorted(DEBIANS.glob("*/bin/initdb"))
     if not programs:
         raise NoPostgres(f"there is no {DEBIANS}/…/bin/initdb: install Debian's postgresql")
-    # It refuses to run as root, and its user must be able to access its files.
+    # PostgreSQL refuses to run as root, and its user must be able to access its files.
     user = "postgres" if os.geteuid() == 0 else None
     home = Path(tempfile.mkdtemp(prefix="navlin-postgres-"))
     try:

@@ -1,4 +1,4 @@
-"""Python packages in an environment of their own: readers of navlin's exports that are not its dependencies."""
+"""Python packages in their own environments: readers of navlin's exports that are not dependencies of navlin."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any, Final
 
 EXPORT_READERS: Final = ("acryl-datahub==1.7.0.17", "gsp-datahub-sidecar==0.1.0", "lxml==6.0.2")
-"""DataHub's own classes and file source; the reader of SQLFlow's JSON by SQLFlow's makers, under Apache-2.0; XSD."""
+"""DataHub's own classes and file source; a reader of SQLFlow's JSON by the makers of SQLFlow (Apache-2.0); a
+validator of XML schemas."""
 INSTALLED_WITHIN_S: Final = 600
 ANSWERED_WITHIN_S: Final = 300
 
@@ -30,7 +31,7 @@ class Environment:
     python: Path
 
     def answer(self, script: Path, *arguments: str | Path) -> Any:
-        """The JSON in the last line that a script prints."""
+        """Run a script, and return the JSON in the last line that it prints."""
         ran = subprocess.run(
             [self.python, script, *map(str, arguments)],
             capture_output=True,
@@ -44,12 +45,13 @@ class Environment:
 
 
 def environment(cache: Path, *packages: str) -> Environment:
-    """An environment with exactly these packages, made if it is not yet in the cache. Raises `NotInstalled`."""
+    """Return an environment with exactly these packages, creating it if it is not in the cache. Raises
+    `NotInstalled`."""
     digest = hashlib.sha256("\n".join((sys.version, *packages)).encode()).hexdigest()[:12]
     folder = cache / f"python-{digest}"
     cache.mkdir(exist_ok=True)
     with (cache / f"python-{digest}.lock").open("w") as lock:
-        # Tests in other processes want the same environment.
+        # Tests in other processes may create the same environment.
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (folder / "whole").exists():
             shutil.rmtree(folder, ignore_errors=True)

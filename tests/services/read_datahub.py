@@ -1,5 +1,6 @@
-"""Reads a file of proposals with DataHub's own classes, and prints its errors. Run by the Python of an environment that
-has ``acryl-datahub``: ``read_datahub.py FILE``.
+"""Read a file of metadata change proposals with DataHub's own classes, and print the errors.
+
+This script runs in an environment that has ``acryl-datahub``: ``read_datahub.py FILE``.
 """
 
 # mypy: ignore-errors
@@ -57,7 +58,7 @@ def _problems(proposal: dict):
 
 
 def _lost(ours, theirs, at: str):
-    """Values that DataHub's classes dropped or changed."""
+    """Yield the values that DataHub's classes dropped or changed."""
     if isinstance(ours, dict) and isinstance(theirs, dict):
         for name, value in ours.items():
             if name in theirs:
@@ -83,7 +84,7 @@ def _urns_in(value):
 
 
 def _ingested(file: str) -> int:
-    """The number of proposals that DataHub's own ingestion passes on, from file to file."""
+    """Return the number of proposals that DataHub's own ingestion passes on from file to file."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder, "out.json")
         pipeline = Pipeline.create(

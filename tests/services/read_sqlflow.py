@@ -1,8 +1,8 @@
-"""Reads documents of SQLFlow's model with programs of others. Run by the Python of an environment that has
-``gsp-datahub-sidecar`` and ``lxml``: ``read_sqlflow.py SCHEMA FOLDER``.
+"""Read documents in SQLFlow's model with third-party programs.
 
-Prints the schema's errors for each ``.xml`` of the folder, and the lineage that the sidecar's reader finds in each
-``.json``: ``[[upstream, downstream, [[column, column], …]], …]``, sorted.
+This script runs in an environment that has ``gsp-datahub-sidecar`` and ``lxml``: ``read_sqlflow.py SCHEMA FOLDER``.
+It prints the schema errors of each ``.xml`` file in the folder, and the lineage that the sidecar's reader finds in
+each ``.json`` file: ``[[upstream, downstream, [[column, column], …]], …]``, sorted.
 """
 
 # mypy: ignore-errors

@@ -1,4 +1,5 @@
-"""Hadoop's REST services, as far as navlin queries them: contents set by a test, served over a real socket."""
+"""The part of Hadoop's REST services that navlin queries. Tests set the contents, which are served over a real
+socket."""
 
 from __future__ import annotations
 
@@ -15,9 +16,10 @@ Answer = tuple[int, Mapping[str, str], bytes]
 
 
 class RestServer:
-    """Answers GET by ``routes`` (a path, or a path prefix that ends with /), which tests may change at any time.
+    """A server of GET requests whose ``routes`` tests may change at any time.
 
-    ``asked`` are the requested paths, with their parameters; a repeated parameter is an error. ``now_ms`` is its clock.
+    A key of ``routes`` is a path, or a path prefix that ends with /. ``asked`` lists the requested paths with their
+    parameters; a repeated parameter is an error. ``now_ms`` is the server's clock.
     """
 
     def __init__(self, now_ms: int = 1_800_000_000_000, port: int = 0) -> None:
@@ -28,7 +30,7 @@ class RestServer:
 
         class Requests(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
-            # Otherwise an answer of a head and a body waits some 40 ms.
+            # With Nagle's algorithm, a response of a header and a body is delayed by some 40 ms.
             disable_nagle_algorithm = True
 
             def do_GET(self) -> None:
@@ -81,7 +83,8 @@ def not_found(path: str) -> Answer:
 
 
 class ResourceManager(RestServer):
-    """Lists ``apps`` as ClientRMService does: by state and window; the choice in a limited answer is unspecified."""
+    """Lists ``apps`` by state and time window, as ClientRMService does. A limited response contains an unspecified
+    choice."""
 
     def __init__(self, *apps: dict[str, Any], now_ms: int = 1_800_000_000_000, port: int = 0) -> None:
         super().__init__(now_ms, port)
@@ -105,7 +108,7 @@ class ResourceManager(RestServer):
 
 
 class JobHistory(RestServer):
-    """Lists ``jobs``, each with the properties of its configuration in ``configurations``."""
+    """Lists ``jobs``. ``configurations`` maps the id of a job to the properties of its configuration."""
 
     def __init__(self, now_ms: int = 1_800_000_000_000) -> None:
         super().__init__(now_ms)
@@ -115,7 +118,7 @@ class JobHistory(RestServer):
         self.routes["/ws/v1/history/mapreduce/jobs/"] = self._configuration
 
     def add(self, job: dict[str, Any], **properties: Any) -> None:
-        """Adds a job; ``properties`` by their names, with _ for the dots."""
+        """Add a job. In the names of ``properties``, _ replaces a dot."""
         self.jobs.append(job)
         self.configurations[job["id"]] = {name.replace("_", "."): text for name, text in properties.items()}
 

@@ -1,4 +1,4 @@
-"""A Solr in SolrCloud mode, with its own ZooKeeper, for estates that outgrew the embedded Solr."""
+"""A Solr in SolrCloud mode with its own ZooKeeper, for estates that have outgrown the embedded Solr."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from navlin.solr_server.home import PASSWORD_FILE
 
 ZOO_CFG = "tickTime=2000\ninitLimit=10\nsyncLimit=5\n"
 ZOOKEEPER_PORT = 1_000
-"""Offset of the ZooKeeper's port from Solr's, in the same process."""
+"""Distance of the ZooKeeper's port from Solr's port. Both are in the same process."""
 
 
 @contextmanager
 def solr_cloud(state: Path, jars: Path) -> Iterator[EmbeddedSolr]:
-    """One node of a SolrCloud without collections, password-protected like the embedded Solr."""
+    """Run one node of a SolrCloud without collections, password-protected like the embedded Solr."""
     home = state / "solr"
     home.mkdir(parents=True)
     (home / "zoo.cfg").write_text(ZOO_CFG)
@@ -29,7 +29,8 @@ def solr_cloud(state: Path, jars: Path) -> Iterator[EmbeddedSolr]:
 
 @contextmanager
 def another_node(first: EmbeddedSolr, state: Path, jars: Path) -> Iterator[EmbeddedSolr]:
-    """One more node next to `solr_cloud`, without a ZooKeeper, so that it may die. All nodes have the same password."""
+    """Run another node of the same SolrCloud, without a ZooKeeper, so that the node may be killed. All nodes have
+    the same password."""
     home = state / "solr"
     home.mkdir(parents=True)
     for name in (PASSWORD_FILE, "security.json"):

@@ -1,9 +1,12 @@
 """Real Spark applications with their event log on, step by step.
 
-As a program (``python -m tests.services.spark_application``) it executes a step for each line of JSON on stdin, in one
-JVM, and prints a line after each: ``["start", settings]`` begins an application with Spark's defaults except for the
-settings, ``["write", url]`` runs a statement that writes there, ``["sql", text]`` any statement, ``["stop"]`` ends the
-application normally.
+As a program (``python -m tests.services.spark_application``) it executes a step for each line of JSON on stdin, in
+one JVM, and prints a line after each step:
+
+- ``["start", settings]`` starts an application with Spark's defaults except for the settings;
+- ``["write", url]`` runs a statement that writes to the URL;
+- ``["sql", text]`` runs any statement;
+- ``["stop"]`` ends the application normally.
 """
 
 from __future__ import annotations
@@ -25,7 +28,7 @@ SETTINGS = {
 
 
 class SparkApplications:
-    """The program as a child process: one application at a time."""
+    """The program as a child process, with one application at a time."""
 
     def __init__(self) -> None:
         environment = os.environ | {
@@ -53,19 +56,19 @@ class SparkApplications:
         self._child.stdout.close()
 
     def start(self, logs: str, settings: Mapping[str, str]) -> None:
-        """Begins an application. ``logs`` is the URL of the directory of event logs."""
+        """Start an application. ``logs`` is the URL of the directory of event logs."""
         self._do("start", {"spark.eventLog.dir": logs, **settings})
 
     def write(self, url: str) -> None:
-        """Runs a statement that writes to ``url``, and waits for its end."""
+        """Run a statement that writes to ``url``, and wait for its end."""
         self._do("write", url)
 
     def sql(self, text: str) -> None:
-        """Runs a statement, and waits for its end."""
+        """Run a statement, and wait for its end."""
         self._do("sql", text)
 
     def stop(self) -> None:
-        """Ends the application normally."""
+        """End the application normally."""
         self._do("stop")
 
     def _do(self, *step: object) -> None:

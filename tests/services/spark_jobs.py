@@ -1,8 +1,8 @@
-"""Real event logs: of a job that Spark runs and logs, in each of Spark's codecs.
+"""Real event logs: a job that Spark runs and logs, in each of Spark's codecs.
 
-As a program (``python -m tests.services.spark_jobs FOLDER``) it runs the job twice over the same data, once with Spark's
-defaults (a rolling log, zstandard) and once with a single plain log, and then has Spark's own codecs rewrite the plain
-log. Below FOLDER: ``default/``, ``plain/`` and ``codecs/<codec>/``, each a directory of event logs.
+As a program (``python -m tests.services.spark_jobs FOLDER``) it runs the job twice over the same data: once with
+Spark's defaults (a rolling log, zstandard) and once with a single plain log. Spark's own codecs then rewrite the
+plain log. FOLDER then contains ``default/``, ``plain/`` and ``codecs/<codec>/``, each a directory of event logs.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ CODECS = ("lz4", "snappy", "lzf", "zstd")
 
 
 def write_logs(folder: Path) -> None:
-    """Runs the job in a process of its own and leaves the logs in ``folder``."""
+    """Run the job in its own process. Its logs are in ``folder``."""
     environment = os.environ | {
         "PYSPARK_PYTHON": sys.executable,
         "SPARK_LOCAL_IP": "127.0.0.1",
-        # It runs for seconds: optimizing JIT compilation does not pay off.
+        # The process runs for seconds, so optimizing JIT compilation does not pay off.
         "JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     }
     done = subprocess.run(
@@ -61,7 +61,7 @@ def _run(folder: Path, log: Path, settings: dict[str, str]) -> None:
         session.stop()
 
 
-def _job(session, folder: Path) -> None:  # type: ignore[no-untyped-def]  # pyspark is imported by the process only
+def _job(session, folder: Path) -> None:  # type: ignore[no-untyped-def]  # only the child process imports pyspark
     def to(path: str) -> str:
         return f"{folder}/data/{path}"
 
@@ -71,7 +71,7 @@ def _job(session, folder: Path) -> None:  # type: ignore[no-untyped-def]  # pysp
     orders.write.mode("overwrite").parquet(to("landing/orders"))
     sql("create table sales.orders(id bigint, region bigint, amount int) using parquet")
     session.read.parquet(to("landing/orders")).write.insertInto("sales.orders")
-    # A literal that looks like an operator's block.
+    # The name contains text that looks like an operator's block.
     regions = session.range(7).selectExpr(
         "id as region", "concat('r', id, '\n\n(3) Scan parquet spark_catalog.x.y') as name"
     )
@@ -101,7 +101,7 @@ def _job(session, folder: Path) -> None:  # type: ignore[no-untyped-def]  # pysp
     session.sparkContext.setJobDescription(None)
     try:
         sql("create table sales.broken using parquet as select raise_error('no') as x from sales.orders")
-    except Exception as error:  # Spark's exception depends on how far it came
+    except Exception as error:  # the type of Spark's exception depends on the phase
         if "no" not in str(error):
             raise
     else:
@@ -109,7 +109,7 @@ def _job(session, folder: Path) -> None:  # type: ignore[no-untyped-def]  # pysp
 
 
 def _rewrite(session, plain: Path, target: Path, codec: str) -> None:  # type: ignore[no-untyped-def]
-    """Has Spark's codec rewrite a log, in the way it writes event logs."""
+    """Rewrite a log with Spark's codec, in the same way as Spark writes event logs."""
     jvm, conf = session._jvm, session.sparkContext._jsc.sc().conf()
     target.parent.mkdir(parents=True)
     made = jvm.org.apache.spark.io.CompressionCodec.createCodec(conf, codec)

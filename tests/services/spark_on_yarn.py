@@ -1,7 +1,7 @@
-"""A driver of navlin's pipeline whose Spark is configured, for instance, for YARN.
+"""A driver of navlin's pipeline with any Spark configuration, for instance for YARN.
 
-As a program (``python -m tests.services.spark_on_yarn CONFIGURATION ADDRESS CLUSTER FOLDER``) it executes orders, a line
-of JSON each on stdin, and answers each with a line of JSON. Its standard error is the driver's.
+As a program (``python -m tests.services.spark_on_yarn CONFIGURATION ADDRESS CLUSTER FOLDER``) it executes orders,
+one line of JSON each on stdin, and prints a line of JSON after each.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from navlin.kerberos.client import Login
 
 REPOSITORY = Path(__file__).parents[2]
 QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""For JVMs that live for a minute."""
+"""JVM options for processes that run for a minute."""
 SMALL = {
     "spark.driver.host": "127.0.0.1",
     "spark.executor.instances": "2",
@@ -31,7 +31,7 @@ SMALL = {
     "spark.yarn.am.memory": "512m",
     "spark.yarn.am.extraJavaOptions": QUICK,
 }
-"""Spark on a one-machine cluster: two executors of a core each."""
+"""Settings of Spark on a one-machine cluster, with two executors of one core each."""
 
 
 def configuration_text(
@@ -43,8 +43,8 @@ def configuration_text(
     master: str,
     login: Login | None = None,
 ) -> str:
-    """A configuration without sources: the Solr at ``address``, and Spark locally or on ``hadoop``, which may need
-    ``login``.
+    """Return a configuration without sources, with the Solr at ``address`` and with Spark locally or on ``hadoop``.
+    ``login`` is needed if Hadoop requires tickets.
     """
     password = folder / "solr.password"
     password.write_text(address.password or "")
@@ -71,12 +71,12 @@ def configuration_text(
 
 
 def without_checkout() -> dict[str, str]:
-    """The environment of this process, without the variables that lead to this checkout's modules."""
+    """Return the environment of this process without the variables that lead to this checkout's modules."""
     return {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYSPARK_PYTHON")}
 
 
 class Driver:
-    """The program as a child process, in a folder without anything of this checkout."""
+    """The program as a child process, in a folder that contains nothing of this checkout."""
 
     def __init__(self, configuration: Path, address: SolrAddress, cluster: str, folder: Path) -> None:
         arguments = [str(configuration), json.dumps(asdict(address)), cluster, str(folder)]
@@ -97,13 +97,13 @@ class Driver:
         self.end()
 
     def begin(self, order: str, **more: Any) -> None:
-        """Gives an order without waiting for its answer."""
+        """Give an order without waiting for the result."""
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps({"order": order, **more}) + "\n")
         self._process.stdin.flush()
 
     def answer(self) -> Any:
-        """The answer to the last order."""
+        """Return the result of the last order."""
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
         if not line:
@@ -111,12 +111,12 @@ class Driver:
         return json.loads(line)
 
     def do(self, order: str, **more: Any) -> Any:
-        """Gives an order, and waits for its answer."""
+        """Give an order, and wait for the result."""
         self.begin(order, **more)
         return self.answer()
 
     def end(self) -> int:
-        """Ends it normally; returns its exit code."""
+        """End the program normally. Return its exit code."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.close()
@@ -130,7 +130,7 @@ class Driver:
 
 
 def modules_of_a_task(_: Any) -> Iterator[list[str]]:
-    """The files from which a task's Python and its imports come."""
+    """Yield the paths from which a task's Python process imports its modules."""
     import pandas
 
     import extractors.hms
@@ -153,7 +153,7 @@ def main(configuration: str, address: str, cluster: str, folder: str) -> None:
     archive = Path(folder) / "tests.zip"
     with zipfile.ZipFile(archive, "w") as modules:
         for folder_name in ("tests", "tests/support", "tests/services"):
-            modules.mkdir(folder_name)  # without them a zip has no packages
+            modules.mkdir(folder_name)  # a zip without directory entries has no packages
         for name in ("tests/support/scripted_extractors.py", "tests/services/spark_on_yarn.py"):
             modules.write(REPOSITORY / name, name)
     made = read_configuration(Path(configuration), None, os.environ)

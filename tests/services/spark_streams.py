@@ -1,7 +1,8 @@
-"""Real event logs of streaming queries: every source and sink of Spark that needs no external server.
+"""Real event logs of streaming queries, with every source and sink of Spark that needs no external server.
 
-As a program (``python -m tests.services.spark_streams FOLDER``) it runs the named queries one after the other below
-FOLDER: ``logs/`` has the event logs, ``data/`` the inputs and outputs of the queries, ``warehouse/`` the tables.
+As a program (``python -m tests.services.spark_streams FOLDER``) it runs the named queries one after the other.
+FOLDER then contains ``logs/`` (the event logs), ``data/`` (the inputs and outputs of the queries) and
+``warehouse/`` (the tables).
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ SCHEMA = "id bigint, region bigint, amount int"
 
 
 def write_logs(folder: Path) -> Path:
-    """Runs the queries in a process of their own; returns the directory of their logs."""
+    """Run the queries in their own process. Return the directory of the logs."""
     environment = os.environ | {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
     done = subprocess.run(
         [sys.executable, "-m", "tests.services.spark_streams", str(folder)],
@@ -39,7 +40,7 @@ def write_logs(folder: Path) -> Path:
 
 
 class Queries:
-    """Queries over a small estate: the files of orders, in one directory and by region, and two tables."""
+    """Queries over a small estate: files of orders in one directory, the same files by region, and two tables."""
 
     def __init__(self, session: Any, folder: Path) -> None:
         self.session = session
@@ -61,7 +62,7 @@ class Queries:
         return self.session.readStream.schema(SCHEMA).parquet(self.to("orders"))
 
     def run(self, name: str, frame: Any, sink: str = "parquet", mode: str = "append", **made: Any) -> None:
-        """Runs a query until it has consumed all input."""
+        """Run a query until it has consumed all its input."""
         writer = self._writer(name, frame, mode)
         if "each" in made:
             writer = writer.foreach(made["each"])
@@ -76,7 +77,7 @@ class Queries:
         query.awaitTermination(60)
 
     def watch(self, name: str, frame: Any) -> None:
-        """Runs a query until it has received something."""
+        """Run a query until it has received some rows."""
         query = self._writer(name, frame, "append").format("parquet").start(self.to(f"out_{name}"))
         for _ in range(300):
             if any(each["numInputRows"] for each in query.recentProgress):
@@ -90,7 +91,7 @@ class Queries:
 
 
 def run_all(queries: Queries) -> None:
-    """Every query, by the name that the tests use."""
+    """Run every query, under the name that the tests use."""
     session, orders, run = queries.session, queries.orders, queries.run
     # Sources
     run("file", orders().selectExpr("id", "amount * 2 as double"))
@@ -124,7 +125,7 @@ def run_all(queries: Queries) -> None:
     run("batches", orders().selectExpr("id", "amount + 1 as more"), batch=_write_twice(queries))
     run("batches_sql", orders(), batch=_insert)
     run("batches_only_looked_at", orders(), batch=lambda frame, number: frame.count())
-    # Ends
+    # Queries that fail
     _fail(lambda: run("failed", orders().selectExpr("raise_error('no') as x")))
     checkpoint = Path(queries.to("checkpoint_never_began"))
     (checkpoint / "offsets").mkdir(parents=True)
@@ -163,7 +164,7 @@ def _write_twice(queries: Queries) -> Any:
         from pyspark.sql import functions as F
 
         frame.withColumn("batch", F.lit(number)).write.mode("append").parquet(queries.to("out_batches"))
-        # Another statement of the same batch, with several executions, under its own description.
+        # A second statement in the same batch, with several executions and its own description.
         frame.sparkSession.sparkContext.setJobDescription("keys of the batch")
         frame.selectExpr("id as key").write.mode("append").saveAsTable("d.keys")
 
@@ -189,7 +190,7 @@ def _fail(run: Any) -> None:
 
 @contextmanager
 def _lines() -> Iterator[int]:
-    """A port of this machine that sends two lines to each client."""
+    """Listen on a port that sends two lines to each client, and yield the port."""
     with socket.socket() as server:
         server.bind(("127.0.0.1", 0))
         server.listen(1)

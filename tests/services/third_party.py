@@ -1,9 +1,9 @@
-"""Third-party files of the console: fetched from npm's registry, and checked against the sums in its manifest.
+"""Third-party files of the console, fetched from npm's registry and checked against the hashes in the manifest.
 
     python -m tests.services.third_party
 
-To take a newer version, change it and its sums in ``navlin/console/third_party/manifest.json``; files with another sum
-are not put in place.
+To upgrade a package, change its version and its hashes in ``navlin/console/third_party/manifest.json``. A file with
+another hash is not installed.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ HOME: Final = Path(__file__).parents[2] / "navlin" / "console" / "third_party"
 
 
 class Unlike(ValueError):
-    """A file differs from the one in the manifest."""
+    """The hash of a file differs from the one in the manifest."""
 
 
 def manifest() -> list[dict[str, Any]]:
-    """The files: ``package``, ``version`` and ``from`` (the path in the package) if it comes from npm, ``file``,
-    ``sha256``, ``licence``.
+    """Return the entries of the manifest: ``file``, ``sha256``, ``licence``, and, if the file comes from npm,
+    ``package``, ``version`` and ``from`` (the path in the package).
     """
     files: list[dict[str, Any]] = json.loads((HOME / "manifest.json").read_text())["files"]
     return files
 
 
 def check(file: str, data: bytes, sha256: str) -> None:
-    """Raises `Unlike`."""
+    """Raise `Unlike` if the hash of the data differs."""
     found = hashlib.sha256(data).hexdigest()
     if found != sha256:
         raise Unlike(f"{file} has the SHA-256 sum {found}, and the manifest says {sha256}")
 
 
 def renew() -> None:
-    """Fetches all packages and puts their files in place. Raises `Unlike`."""
+    """Fetch all packages and replace their files. Raises `Unlike`."""
     listed = [each for each in manifest() if "package" in each]
     for package, version in sorted({(each["package"], each["version"]) for each in listed}):
         wanted = [each for each in listed if each["package"] == package]
@@ -52,7 +52,7 @@ def renew() -> None:
 
 
 def members(package: str, version: str, names: Sequence[str]) -> Iterator[bytes]:
-    """Files of an npm package, by their names in it."""
+    """Yield files of an npm package, given their paths in the package."""
     with TemporaryDirectory() as folder:
         command = ["npm", "pack", "--silent", "--pack-destination", folder, f"{package}@{version}"]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)

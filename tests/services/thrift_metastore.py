@@ -1,4 +1,4 @@
-"""A metastore's Thrift port with contents set by a test, sent damaged if the test says so."""
+"""A metastore's Thrift port whose contents a test sets. The test may damage responses."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ _CALLS: dict[str, Call[Any]] = {each.name: each for each in vars(idl).values() i
 
 
 class ThriftMetastore:
-    """Answers on its own port, with one database ``damaged`` unless changed.
+    """A metastore on its own port, with one database ``damaged`` by default.
 
-    ``tables`` are keyed by the names used in listings and requests, ``partitions`` by table and partition name.
-    ``damage`` changes the bytes of each answer that contains the table of that name. ``mishaps`` are keyed by call and
-    requested name: "silent", "broken" (the connection), "broken once" or "refused".
+    ``tables`` maps the names in listings and requests to tables; ``partitions`` maps the name of a table to its
+    partitions by name. ``damage`` maps a table name to a function that changes the bytes of each response
+    containing that table. ``mishaps`` maps (call, requested name) to "silent", "broken" (the connection breaks),
+    "broken once" or "refused".
     """
 
     def __init__(self) -> None:
@@ -41,7 +42,7 @@ class ThriftMetastore:
         return self
 
     def __exit__(self, *_: object) -> None:
-        # Closing alone does not end a thread that is waiting in accept.
+        # Closing the socket does not wake a thread that is waiting in accept.
         self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
 
@@ -99,7 +100,7 @@ class ThriftMetastore:
         return data
 
     def _given(self, name: str, asked: dict[str, Any]) -> tuple[Any, list[str]]:
-        """The result of a call, and the tables in it."""
+        """Return the result of a call, and the names of the tables in the result."""
         match name:
             case "get_all_databases":
                 return self.databases, []
@@ -130,7 +131,7 @@ def _refusal(name: str, number: int) -> bytes:
 
 
 def _words(asked: Mapping[str, Any]) -> Iterator[str]:
-    """All strings in the arguments of a call."""
+    """Yield all strings in the arguments of a call."""
     for each in asked.values():
         if isinstance(each, str):
             yield each
@@ -141,7 +142,7 @@ def _words(asked: Mapping[str, Any]) -> Iterator[str]:
 
 
 class _Fields:
-    """A structure that Thrift's Python reads into or writes from: any names."""
+    """A structure with arbitrary field names, for Thrift's Python library to read into or write from."""
 
     def __init__(self, values: dict[str, Any]) -> None:
         object.__setattr__(self, "_values", values)

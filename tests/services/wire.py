@@ -1,5 +1,5 @@
-"""A connection to a Thrift service that can be watched and disturbed: it forwards bytes between a client and the real
-service.
+"""A connection to a Thrift service that tests can watch and disturb. It forwards bytes between a client and the
+real service.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ _CALL = re.compile(rb"\x80\x01\x00\x01....([A-Za-z_]\w*)", re.DOTALL)
 class Wire:
     """Listens on its own port and forwards to ``port``.
 
-    ``calls`` are the names of the calls that passed. ``disturb`` is called with each piece that a client sends: its
-    result is forwarded instead; b"" leaves the client without an answer, None breaks the connection.
+    ``calls`` lists the names of the calls that passed. ``disturb`` maps the bytes received from a client to the
+    bytes to forward; b"" leaves the client without a response, and None breaks the connection.
     """
 
     def __init__(self, port: int, disturb: Callable[[bytes], bytes | None] = lambda sent: sent) -> None:

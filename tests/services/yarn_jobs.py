@@ -1,7 +1,8 @@
-"""Real jobs on a real YARN: a Spark job in client mode with its event log on HDFS, and applications that are a command.
+"""Real jobs on a real YARN: a Spark job in client mode with its event log on HDFS, and applications that run one
+command.
 
-As a program (``python -m tests.services.yarn_jobs HDFS METASTORE FOLDER DATABASE``) it is the Spark job: it makes a table
-in the metastore, and writes a result computed from that table to a directory.
+As a program (``python -m tests.services.yarn_jobs HDFS METASTORE FOLDER DATABASE``) it is the Spark job: it creates
+a table in the metastore, and writes a result computed from that table to a directory.
 """
 
 from __future__ import annotations
@@ -18,12 +19,12 @@ from navlin.demo.hadoop import Hadoop
 
 APPLICATION = "daily orders on yarn"
 _QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""For JVMs that live for seconds."""
+"""JVM options for processes that run for seconds."""
 
 
 def run_spark_job(hadoop: Hadoop, metastore: str, folder: str, database: str) -> None:
-    """Runs the job in a process of its own. The event logs go to ``<folder>/spark-history``, its tables to
-    ``<folder>/warehouse``, its output to ``<folder>/out/daily``, all on HDFS.
+    """Run the job in its own process. On HDFS, its event logs are in ``<folder>/spark-history``, its tables in
+    ``<folder>/warehouse``, and its output in ``<folder>/out/daily``.
     """
     environment = os.environ | {
         "HADOOP_CONF_DIR": str(hadoop.configuration_directory),
@@ -45,8 +46,10 @@ def run_spark_job(hadoop: Hadoop, metastore: str, folder: str, database: str) ->
 
 
 def submit(yarn: str, name: str, command: str, *, user: str = "alice") -> str:
-    """Starts an application that is one command without an application master; returns its id. YARN marks it FAILED when
-    it ends, because no master reported. ``yarn`` is the ResourceManager's address.
+    """Start an application that is one command without an application master. Return its id.
+
+    YARN marks the application FAILED when it ends, because no master reported. ``yarn`` is the ResourceManager's
+    URL.
     """
     who = {"user.name": user}
     made = requests.post(f"{yarn}/ws/v1/cluster/apps/new-application", params=who, timeout=60)
@@ -72,7 +75,7 @@ def kill(hadoop: Hadoop, identity: str, *, user: str = "alice") -> None:
 
 
 def await_state(hadoop: Hadoop, identity: str, *states: str, timeout_s: float = 60) -> str:
-    """Waits until an application is in one of these states; returns the state."""
+    """Wait until an application is in one of these states. Return the state. Raises TimeoutError."""
     deadline_s = time.monotonic() + timeout_s
     while time.monotonic() < deadline_s:
         answer = requests.get(f"{hadoop.yarn}/ws/v1/cluster/apps/{identity}", timeout=60).json()["app"]

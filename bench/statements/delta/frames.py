@@ -1,4 +1,4 @@
-"""Delta's features in frames: paths, options, and the class DeltaTable."""
+"""DataFrame programs for Delta's features: paths, options, and the class DeltaTable."""
 # ruff: noqa: S608
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def _delta(spark: SparkSession, name: str) -> Any:
-    # Uses the package delta-spark, which navlin's own environment does not have.
+    # delta-spark is imported here, because navlin's own environment does not have the package.
     from importlib import import_module
 
     return import_module("delta.tables").DeltaTable.forName(spark, name)

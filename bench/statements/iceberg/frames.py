@@ -1,4 +1,4 @@
-"""Iceberg's features in frames: options, branches, paths, partition transforms, streams."""
+"""DataFrame programs for Iceberg's features: options, branches, paths, partition transforms, streams."""
 # ruff: noqa: S608
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Frames that write tables of either format."""
+"""DataFrame programs that write tables, in Delta or Iceberg depending on the part."""
 # ruff: noqa: S608
 
 from __future__ import annotations

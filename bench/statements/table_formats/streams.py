@@ -1,4 +1,4 @@
-"""Streams from and to tables of either format."""
+"""Streams from and to tables, in Delta or Iceberg depending on the part."""
 # ruff: noqa: S608
 
 from __future__ import annotations

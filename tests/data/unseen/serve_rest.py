@@ -1,7 +1,7 @@
-"""Serves the answers in a folder `rest` as a ResourceManager's and a JobHistoryServer's, on a free port of loopback.
+"""Serve the responses in a folder `rest` like a ResourceManager and a JobHistoryServer, on a free port of loopback.
 
-`python serve_rest.py FOLDER` prints the address. FOLDER has apps.json, jobs.json and conf-JOB.json, and perhaps
-faults.json: {JOB: {"status": 500} or {"delay_s": 120}}. The process serves until it is ended.
+`python serve_rest.py FOLDER` prints the URL. FOLDER contains apps.json, jobs.json and conf-JOB.json, and optionally
+faults.json: {JOB: {"status": 500} or {"delay_s": 120}}. The process serves until it is killed.
 """
 
 import json
@@ -27,7 +27,7 @@ def listed(file: Path, key: str, inner: str) -> list[dict[str, Any]]:
 
 
 def within(rows: list[dict[str, Any]], time_key: str, query: dict[str, list[str]]) -> list[dict[str, Any]]:
-    """Returns the rows whose end and state the query asks for, as many as its limit."""
+    """Return the rows that match the query's end times and states, up to the query's limit."""
     first = int(query.get("finishedTimeBegin", ["0"])[0])
     last = int(query.get("finishedTimeEnd", [str(1 << 62)])[0])
     states = [state for text in query.get("states", []) for state in text.upper().split(",")]
@@ -93,7 +93,7 @@ class Answers(BaseHTTPRequestHandler):
         self.wfile.write(data)
 
     def log_message(self, *_: object) -> None:
-        """Says nothing of a request."""
+        """Do not log requests."""
 
 
 if __name__ == "__main__":
