@@ -66,7 +66,7 @@ GROUPS: dict[str, Any] = {
 
 
 def section(ldap: LdapServer, **settings: Any) -> str:
-    """``[ldap]`` with an account that searches; a setting that is None is left out."""
+    """An ``[ldap]`` section whose account searches for users. A setting that is None is left out."""
     account = ldap.directory / "account.password"
     account.write_text(ACCOUNT_PASSWORD + "\n")
     given = {
@@ -93,12 +93,12 @@ PATTERN: dict[str, Any] = {
     "bind_password_file": None,
     "user_dn": f"uid={{name}},ou=people,{BASE}",
 }
-"""Settings without an account."""
+"""Settings for finding users by a DN pattern, without an account."""
 
 
 @pytest.fixture
 def directory(ldap: LdapServer, tmp_path: Path) -> Callable[..., Directory]:
-    """Makes a directory with these settings."""
+    """Function that makes a Directory with the given settings."""
 
     def made(**settings: Any) -> Directory:
         file = tmp_path / "navlin.toml"
@@ -112,7 +112,7 @@ def directory(ldap: LdapServer, tmp_path: Path) -> Callable[..., Directory]:
 
 
 def role_of(directory: Directory, name: str, password: str = PASSWORD) -> Role | str:
-    """The role, or the reason why there is none."""
+    """The user's role, or the reason why login is refused."""
     try:
         return directory.user(name, password).role
     except Stranger as error:
@@ -324,7 +324,9 @@ def test_passwords_are_sent_only_over_trusted_tls(
 
 @contextmanager
 def speaking_server(answer: Callable[[socket.socket, bytes], None]) -> Iterator[tuple[str, list[bytes]]]:
-    """A server at its own address, which answers each piece that it receives; also yields the list of all pieces."""
+    """Run a server that calls ``answer`` for each piece that it receives. Yield the server's address and the list of
+    all pieces.
+    """
     heard: list[bytes] = []
     with socket.create_server(("127.0.0.1", 0)) as listening:
 
@@ -418,13 +420,13 @@ def test_servers_are_tried_in_order_until_one_answers(
     with socket.create_server(("127.0.0.1", 0)) as listening:
         silent = f"ldaps://127.0.0.1:{listening.getsockname()[1]}"
         made = directory(urls=[silent, ldap.tls_url], timeout_s=5.0)
-        made.clock = lambda: 0.0  # for as long as this takes
+        made.clock = lambda: 0.0  # stop the clock of the directory
         assert role_of(made, "ann") is Role.ADMINISTRATOR
         listening.setblocking(False)
         listening.accept()[0].close()
         assert role_of(made, "ann") is Role.ADMINISTRATOR
         with pytest.raises(BlockingIOError):
-            listening.accept()  # a silent server is left alone for a while
+            listening.accept()  # the silent server is not tried again for some time
     ldap.asked()
     both = directory(urls=[ldap.tls_url, ldap.url])
     assert role_of(both, "ann", "wrong") == WRONG
@@ -481,7 +483,7 @@ def test_a_silent_directory_delays_no_local_user(ldap: LdapServer, solr: Solr, t
 
 
 class Clock:
-    """Epoch ms, moved by the test."""
+    """Clock in epoch ms, set by the test."""
 
     now_ms = NOW_MS
 
