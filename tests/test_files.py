@@ -801,7 +801,7 @@ class Following(RuleBasedStateMachine):
     @rule()
     def go_on(self) -> None:
         self.yielded.update(self.reader.read(self.plans.pop(0)))
-        # A source's runs never overlap, so positions saved by a later run are always known to the next.
+        # Discard the other pending plans: runs of a source never overlap, so no plan may be older than the saved positions.
         self.plans.clear()
 
     @rule(saved=st.booleans())

@@ -127,7 +127,9 @@ PATHS = [
 
 @dataclass
 class FileSystem:
-    """Path → (whether it is a directory, stamp of the last change). Each change also appends its events to ``events``."""
+    """A model of a file system. ``things`` maps each path to (whether it is a directory, stamp of its last change);
+    ``events`` has the events of all changes.
+    """
 
     things: dict[str, tuple[bool, int]] = field(default_factory=lambda: {"/": (True, 0)})
     events: list[Event] = field(default_factory=list)

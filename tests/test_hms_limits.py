@@ -33,7 +33,7 @@ pytestmark = pytest.mark.services
 PARTITIONS = 20_000
 COLUMNS = 3_000
 COMMENT = "größe 表 " * 80_000
-"""Almost a megabyte."""
+"""A comment of almost a megabyte in UTF-8."""
 CLEANED_S = 300.0
 """Timeout for the removal of old events; the metastore cleans its log once a minute."""
 SAME = (
@@ -50,8 +50,8 @@ SAME = (
     " FROM PARTITION_KEY_VALS, MORE",
     "DROP TABLE MORE",
 )
-"""SQL statements that copy the existing partition 20,000 times. Adding the partitions through a metastore on Derby
-would take hours.
+"""SQL statements that copy the existing partition almost 20,000 times. Adding the partitions through a metastore on
+Derby would take hours.
 """
 
 

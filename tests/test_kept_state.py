@@ -258,7 +258,7 @@ KEPT: Final[dict[str, Row]] = {
 }  # fmt: skip
 
 PASSES: Final = ("navlin.pipeline.reading", "raw(row['identity'])")
-"""Passes on the positions that a task has read, so that they are saved."""
+"""The (module, key) that passes on the positions read by a task, so that they are saved."""
 NOT_KEPT: Final = frozenset(
     {
         "extractors.hdfs.client.Event", "extractors.hdfs.errors.MissingEvents", "extractors.hms.idl.FieldSchema",

@@ -1,15 +1,16 @@
-"""Users of a directory, against a real LDAP server.
+"""Users of an LDAP directory, tested on a real LDAP server.
 
-An attacker must not succeed with these attempts:
+An attacker must not succeed in any of these attempts:
 
-- to log in with an empty password, one that C reads as empty, or an empty name: servers take that for an anonymous bind;
-- to break out of a name into a filter or another DN; to log in as somebody else by another spelling of a name;
-- to log in as a local user of navlin (an administrator) by creating somebody of that name in the directory;
-- to get a password, or that of the bind account: through a server without TLS, with another certificate, by data injected
-  before TLS, by a referral to another server; from the log, or from an answer;
-- to block every thread of the process with a directory that does not answer; to lock accounts by one attempt that is sent
-  to several servers;
-- to stay logged in after leaving a group or the directory, or after the answer is too old.
+- to log in with an empty name, an empty password, or a password that a C program reads as empty, because servers take
+  an empty password for an anonymous bind;
+- to break out of a name into a filter or another DN, or to log in as another user by a different spelling of the name;
+- to log in as a local user of navlin, such as an administrator, by creating a user with that name in the directory;
+- to obtain a user's password or that of the bind account: through a server without TLS, with another certificate, by
+  data injected before TLS, by a referral to another server, from the log, or from a response;
+- to block all threads of the process with a directory that does not respond, or to lock accounts by one attempt that is
+  sent to several servers;
+- to stay logged in after leaving a group or the directory, or after the cached answer has expired.
 """
 
 from __future__ import annotations

@@ -807,8 +807,8 @@ def test_the_node_limit_is_shared_by_both_sides(world: World) -> None:
 def test_with_a_lower_limit_fewer_tables_are_shown_and_all_cuts_reported(
     world: World, max_nodes: int
 ) -> None:
-    """Without room left, traversal still continues through deleted tables, and the tables beyond them are the ones
-    reported as hidden.
+    """If no room is left, traversal still continues through deleted tables, and the tables beyond them are reported as
+    hidden.
     """
     start, near, gone = world.table("start"), world.table("near"), world.table("gone", deleted=True)
     last_gone = world.table("last_gone", deleted=True)

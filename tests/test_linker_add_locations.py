@@ -275,7 +275,7 @@ class TestChangingHands:
 
 
 class TestHints:
-    """Engines report the location of tables that they use; the location reported by the table's metastore has
+    """Engines report the locations of tables that they use; the location reported by a table's metastore takes
     precedence.
     """
 

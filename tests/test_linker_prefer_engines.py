@@ -106,7 +106,7 @@ def test_linking_everything_gives_the_same_result(world: Doubled) -> None:
         ({"started": None, "ended": None}, {}, False),
         ({}, {"started": STARTED_MS + 1, "ended": ENDED_MS + 1}, False),
         ({}, {"jobId": "application_1_0043"}, False),
-        # An SQL execution nested in another one; the second one only overlaps in time.
+        # An SQL execution nested in another one is the same run; one that only overlaps it is not.
         ({}, {"started": STARTED_MS + 1, "ended": ENDED_MS - 1, "operationType": "SQL_JOB"}, True),
         ({}, {"started": STARTED_MS + 1, "ended": ENDED_MS + 1, "operationType": "SQL_JOB"}, False),
         ({}, {"started": STARTED_MS + 1, "ended": ENDED_MS - 1, "operationType": "RDD_JOB"}, False),

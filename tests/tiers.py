@@ -1,7 +1,7 @@
-"""The three tiers of tests, and which tests run in parallel.
+"""The three tiers of tests, and the tests that must run in the same process.
 
-`make test` runs the tests without a mark, `make test-services` those marked ``services``, `make soak` those marked
-``soak``.
+`make test` runs the tests without a tier's mark, `make test-services` those marked ``services``, `make soak` those
+marked ``soak``.
 """
 
 from __future__ import annotations

@@ -94,7 +94,6 @@ class Chromium:
         actions.perform()
 
     def hover(self, element: Any) -> None:
-        """Move the pointer to the middle of an element."""
         from selenium.webdriver.common.action_chains import ActionChains
 
         ActionChains(self.driver).move_to_element(element).perform()
@@ -124,7 +123,6 @@ class Chromium:
         return [str(each["message"]) for each in self.driver.get_log("browser")]
 
     def picture(self, file: Path) -> None:
-        """Save a screenshot as PNG."""
         file.parent.mkdir(parents=True, exist_ok=True)
         self.driver.save_screenshot(str(file))
 

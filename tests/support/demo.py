@@ -107,7 +107,6 @@ class Demo:
         return [*self.processes().values(), *map(str, self.folder.iterdir())]
 
     def close(self) -> None:
-        """Kill all processes of the demo."""
         while running := self.processes():
             for pid in running:
                 with suppress(ProcessLookupError):

@@ -56,7 +56,6 @@ class FollowedLogs:
         return time.time_ns() // 1_000_000 + self._ticks
 
     def write(self, count: int, *, to: Path | None = None) -> None:
-        """Append the next ``count`` records."""
         with (to or self.log).open("ab") as log:
             for _ in range(count):
                 self.written += 1
@@ -78,7 +77,6 @@ class FollowedLogs:
         return record
 
     def catch_up(self) -> None:
-        """Follow the logs until nothing is left."""
         for _ in range(5):
             if self.run().status is Status.IDLE:
                 return

@@ -58,7 +58,6 @@ class Operations:
             self.done += operation()
 
     def close(self) -> None:
-        """Close the files that were left open."""
         while self._opened:
             path = self._opened.pop()
             if path in self.things:

@@ -104,7 +104,6 @@ class ImageFile:
             beside.write_text(f"{self._sum.hexdigest()} *{self.path.name}\n")
 
     def write(self, data: bytes) -> None:
-        """Append data to the current section."""
         self._put(self._stream.write(data))
 
     def end_sub_section(self, name: str) -> None:

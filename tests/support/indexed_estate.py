@@ -180,7 +180,6 @@ class World:
     # -- Reading ---------------------------------------------------------------------------------------------------------
 
     def relation(self, source: Source, relation: Relation) -> dict[str, Any]:
-        """Return the document of a relation that a source reported."""
         found = self.solr.get(RELATIONS, [relation_envelope(relation, source.id).identity])
         assert found, f"{relation.type} of {relation.ep1.name} and {relation.ep2.name} is not in the index"
         return found[0]

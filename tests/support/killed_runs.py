@@ -115,7 +115,6 @@ class Played:
         self._through = estate.tables_file.with_suffix(".through")
 
     def begin(self) -> None:
-        """Reset the progress."""
         self._through.unlink(missing_ok=True)
 
     @property
@@ -167,7 +166,6 @@ def index_of(estate: SmallEstate) -> dict[tuple[str, str], dict[str, Any]]:
 
 
 def wipe(estate: SmallEstate) -> None:
-    """Remove all documents of the estate from the index."""
     documents = {core: [d["identity"] for d in estate.documents(core)] for core in (ELEMENTS, RELATIONS)}
     of_either = (
         f"sourceId:({estate.hive.id} OR {estate.impala.id}) source:({estate.hive.id} OR {estate.impala.id})"

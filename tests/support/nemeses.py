@@ -104,7 +104,7 @@ Nemesis = Callable[[World, Run], None]
 
 
 def dead_from_a_request_on(world: World, run: Run) -> None:
-    """No more requests arrive, which for the index is the same as the death of the process."""
+    """Block all requests from a random one on. For the index this is the same as the death of the process."""
     with world.at_request(lambda: False):
         world.disturbed(run)
 

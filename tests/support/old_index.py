@@ -54,7 +54,6 @@ def kept(core: str) -> list[dict[str, Any]]:
 
 
 def fill(solr: Solr) -> None:
-    """Write the stored documents to their cores."""
     for core in CORES_OF_THEN:
         assert not solr.add(core, kept(core)).refused
         solr.commit(core, soft=False)

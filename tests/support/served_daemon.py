@@ -176,7 +176,6 @@ class Served:
             return 0
 
     def ask(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """Run another navlin command with the same configuration."""
         command = [sys.executable, "-m", "navlin", "--config", str(self.file), *arguments]
         return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE_S)
 

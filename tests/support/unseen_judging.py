@@ -41,7 +41,6 @@ class Judgement:
 
 
 def judged(told: Told, truth: Truth) -> Judgement:
-    """Compare the lineage read from an input with the expected lineage."""
     edges = edges_of(told, truth)
     if _is_refused_archive(told, truth):
         return Judgement([], [], [], ["the archive is rejected as a whole"])

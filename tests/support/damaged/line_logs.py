@@ -138,7 +138,7 @@ def _end_of_an_application(text: bytes) -> bool:
 
 
 def json_lines_of(corpora: Sequence[Path], *names: str) -> list[Any]:
-    """Return records from the corpora, which have one record per line. Very large records are left out."""
+    """Return records from the corpora. Each line of a file is a record; very large records are left out."""
     found = []
     for folder in corpora:
         for name in names:

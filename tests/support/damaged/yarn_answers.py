@@ -81,7 +81,7 @@ def yarn(folder: Path, chance: random.Random, count: int, corpora: Sequence[Path
 
 
 def _value_damaged(record: Any, chance: random.Random) -> tuple[str, Any]:
-    """Exclude deep nesting, because the JSON library could not write the response."""
+    """Damage a value in the record. Deep nesting is excluded, because the response would no longer be JSON."""
     of_value = chance.choice([each for each in damage.OF_VALUES if each is not damage.nested_deep])
     return of_value.__name__, of_value(record, chance)
 
